@@ -27,8 +27,7 @@ impl Accelerator {
     /// Makes that of this process, where it has none yet.
     pub(crate) fn make(description: &Description) -> &'static Self {
         let Description { way, completed_by, .. } = *description;
-        ACCELERATOR
-            .get_or_init(|| Self::new(way, completed_by, Box::new(Model::new(description))))
+        ACCELERATOR.get_or_init(|| Self::new(way, completed_by, Box::new(Model::new(description))))
     }
 
     /// Makes that of this process with another device, where it has none yet.

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use units::Nanos;
 
-use crate::device::{Completion, Device, Operation};
 use crate::Accelerator;
+use crate::device::{Completion, Device, Operation};
 
 /// From the submission of an operation to its answer, as the device says.
 const LATENCY: Nanos = Nanos(1_000_000);

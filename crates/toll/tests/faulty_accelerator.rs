@@ -2,7 +2,6 @@
 //! ends, and no job is left.
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +10,8 @@ use std::time::Duration;
 
 use load::{Engine, ErrorKind, Job, Load, Operation, Outcome, Plan, Trust, Url};
 use offload::testing::{Fault, fail};
-use offload::{Accelerator, Description, Rates, Way};
-use server::{CertificateSource, Server, ServerError, Settings};
+use offload::{Accelerator, Description};
+use server::{AcceleratorSource, CertificateSource, Server, ServerError, Settings};
 use support::{first_cpu, last_cpu, machine, until};
 use targets::{AcceleratorCounts, SendCounters};
 use tempfile::TempDir;
@@ -55,13 +54,7 @@ impl Faulty {
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
-            accelerator: Some(Description {
-                way: Way::Asynchronous,
-                rates: Rates::default(),
-                latency: Nanos(0),
-                queue: NonZeroUsize::MIN,
-                engines: NonZeroUsize::MIN,
-            }),
+            accelerator: Some(AcceleratorSource::Model(Description::default())),
             send: SendMode::User,
             counters: Some(counters(&folder)),
             record_size: RecordSize::default(),
@@ -95,17 +88,8 @@ impl Faulty {
         fail(fault);
         let outcome = Engine::start(self.job()).unwrap().join();
         fail(Fault::None);
-        let counts = self.counts();
         assert_eq!(self.accelerator.in_flight(), 0);
-        let since = |of: fn(&AcceleratorCounts) -> u64| of(&counts) - of(&before);
-        let counts = AcceleratorCounts {
-            submitted: since(|of| of.submitted),
-            completed: since(|of| of.completed),
-            computed: since(|of| of.computed),
-            refused: since(|of| of.refused),
-            timed_out: since(|of| of.timed_out),
-            in_flight_max: counts.in_flight_max,
-        };
+        let counts = self.counts().since(&before);
         assert_eq!((counts.computed, counts.submitted), (1, HANDSHAKES - 1), "{counts:?}");
         assert_eq!(counts.submitted, counts.completed + counts.timed_out, "{counts:?}");
         (outcome, counts)
