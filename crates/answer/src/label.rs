@@ -11,7 +11,7 @@ use load::{Mix, Operation};
 use tls::{CertificateKey, Group, KeyExchange, Mac, SendMode, Stack, Suite};
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
-/// words of its own stands beside its value: `verify 1/64`.
+/// words of its own comes with its value: `verify 1/64`.
 #[must_use]
 pub fn label(key: &str, value: &str) -> String {
     words(key, value).unwrap_or_else(|| match name(key).replace('-', " ") {
@@ -51,6 +51,9 @@ fn words(key: &str, value: &str) -> Option<String> {
         "suite" => suite(Suite::parse(value).ok()?),
         "tls" => format!("TLS {value}"),
         "server" if value == "embedded" => "toll's own server".to_owned(),
+        "server" if value == "haproxy" => "HAProxy".to_owned(),
+        "server" if value == "apache" => "Apache httpd".to_owned(),
+        "server" if value == "tomcat" => "Tomcat".to_owned(),
         "server" => value.to_owned(),
         "certificate-key" => value.parse::<CertificateKey>().ok()?.words(),
         "group" => match value.parse::<Group>().ok()? {
@@ -207,6 +210,9 @@ mod tests {
             ("load.tls", "1.3", "TLS 1.3"),
             ("target.server", "nginx", "nginx"),
             ("target.server", "embedded", "toll's own server"),
+            ("target.server", "haproxy", "HAProxy"),
+            ("target.server", "apache", "Apache httpd"),
+            ("target.server", "tomcat", "Tomcat"),
             ("target.certificate-key", "rsa:2048", "RSA-2048"),
             ("target.certificate-key", "ecdsa:p256", "ECDSA P-256"),
             ("target.certificate-key", "ecdsa:p384", "ECDSA P-384"),

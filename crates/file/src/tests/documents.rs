@@ -119,7 +119,7 @@ fn quick_handshakes_take_four_minutes_and_compare_what_they_measure() {
 fn offload_compares_the_ways_and_is_quick() {
     let study = shipped_at("offload", "0-1", None);
     let quick = shipped_at("offload", "0-1", Some("quick"));
-    let others = 3 + 2;
+    let others = 3 + 5 + 2;
     assert_eq!(study.cells.len(), 2 + 2 * 3 * 4 + 2 * 2 * 2 + others);
     assert_eq!(quick.cells.len(), 2 + 2 * 3 * 2 + 2 * 2 + others);
     assert!(seconds(&quick) <= 180.0, "{:?}", quick.forecast());

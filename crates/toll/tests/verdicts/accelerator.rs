@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use journal::TrialLine;
+use rustix::process::{Resource, getrlimit};
 use support::{Desk, Serve, first_cpu, last_cpu, machine, text, until};
 use targets::{AcceleratorCounts, SendCounters};
 use trial::{AcceleratorUse, Limit, Line};
@@ -180,12 +181,15 @@ fn finished(file: &std::path::Path, at_once: u64) {
 
 #[test]
 fn clients_that_leave_during_a_pause_leave_no_job() {
-    let (mut server, counters) = slow_server("5s");
+    let (mut server, counters) = slow_server("15s");
     let idle = open_files(server.process.pid());
-    drop(begin_load(&server, 2_000));
+    // As many as the machine's descriptors allow, with some for other purposes.
+    let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX) - 200;
+    let clients = descriptors.min(10_000);
+    drop(begin_load(&server, clients as usize));
     // It may not have had all of its own when it said where it listens.
     until("no connection", || open_files(server.process.pid()) < idle + 10);
-    finished(&counters, 1_500);
+    finished(&counters, clients / 4 * 3);
     server.process.send("-INT");
     assert_eq!(server.process.exit_code(), Some(0));
 }

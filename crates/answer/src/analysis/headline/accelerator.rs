@@ -13,6 +13,7 @@ use crate::analysis::compared::Compared;
 use crate::analysis::sentence::published;
 use crate::analysis::trials::CellTrials;
 use crate::figure::Figure;
+use crate::label::label;
 use crate::findings::Headline;
 use crate::wording::{brief, factor, list};
 
@@ -43,9 +44,12 @@ fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline>
     let ratio = |of: &CellTrials<'_>| of.ratio(software, Metric::Rate);
     let asynchronous = of(Way::Asynchronous).next()?;
     let value = factor(ratio(asynchronous).filter(is_shown)?.estimate.median);
-    let who = match software.cell.target.cpus.len() {
-        1 => "one core",
-        _ => "the server",
+    let target = &software.cell.target;
+    let who = match (target.server.name(), target.cpus.len()) {
+        ("embedded", 1) => "one core".to_owned(),
+        ("embedded", _) => "the server".to_owned(),
+        (server, 1) => format!("{} on one core", label("target.server", server)),
+        (server, _) => label("target.server", server),
     };
     let model = model(asynchronous.cell)?;
     let mut clauses = vec![format!("With {model} {who} makes {value} the handshakes of software")];

@@ -92,6 +92,16 @@ fn all_ways_are_beside_software_at_a_glance() {
 }
 
 #[test]
+fn a_server_that_is_not_tolls_own_is_named() {
+    let mut scene = gains();
+    for cell in &mut scene.study.cells {
+        cell.target.server = targets::by_name("haproxy").unwrap();
+    }
+    let said = headline(&scene).sentence;
+    assert!(said.contains(" a setting) HAProxy on one core makes 3.8x the handshakes "), "{said}");
+}
+
+#[test]
 fn a_published_figure_of_another_key_is_not_beside_this_one() {
     let mut scene = gains();
     scene.study.answers[0].published =
