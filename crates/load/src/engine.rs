@@ -21,7 +21,6 @@ use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
 use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
-use crate::session::Site;
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 
@@ -120,7 +119,7 @@ impl Engine {
         let thread_count = tables.threads;
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
         // by page, would delay their start.
-        let site = Site::of(&job)?.map(Arc::new);
+        let site = job.site()?.map(Arc::new);
         let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
         let needs = (0..thread_count)

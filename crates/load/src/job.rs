@@ -9,6 +9,7 @@ use tls::OrPlain;
 use units::Nanos;
 
 use crate::plan::LONGEST;
+use crate::session::{Session, Site};
 use crate::{Arrival, Distribution, Operation, Pace, Plan, Url};
 
 /// A plan, and what only a running load knows.
@@ -149,6 +150,16 @@ impl Job {
         let alone = self.objects.is_none().then(|| self.url.path());
         let mixed = self.objects.iter().flat_map(Mix::portions);
         alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
+    }
+
+    /// The site whose pages users walk, in a load of sessions.
+    ///
+    /// # Errors
+    /// A session file that cannot be read.
+    pub(crate) fn site(&self) -> Result<Option<Site>, PlanError> {
+        let Some(file) = &self.plan.session else { return Ok(None) };
+        let session = Session::read(file).map_err(PlanError)?;
+        Ok(Some(Site::new(session, &self.url, &self.plan.header, self.plan.page())))
     }
 
     /// From a connection's tick to its next, where the load is paced.

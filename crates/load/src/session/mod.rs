@@ -15,11 +15,12 @@ mod response;
 mod template;
 mod user;
 
+use objects::Url;
 use regex::bytes::Regex;
 use serde::Deserialize;
+use units::Bytes;
 
-use crate::job::PlanError;
-use crate::{Header, Job, PageOutcome};
+use crate::{Header, PageOutcome};
 pub use file::{is_built_in, session_text};
 use origin::Origin;
 pub(crate) use reception::{Given, Reception};
@@ -100,17 +101,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// The site of a job that walks a session.
-    pub(crate) fn of(job: &Job) -> Result<Option<Self>, PlanError> {
-        let Some(file) = &job.plan.session else { return Ok(None) };
-        let session = Session::read(file).map_err(PlanError)?;
-        let origin = Origin::of(&job.url);
-        let fields = format!(
-            " HTTP/1.1\r\nHost: {}\r\n{}",
-            origin.authority,
-            Header::fields(&job.plan.header)
-        );
-        Ok(Some(Self { session, origin, fields, page: job.plan.page().0.to_string() }))
+    /// The site at this URL, whose requests have these fields and whose `{page}` has this size.
+    pub(crate) fn new(session: Session, url: &Url, header: &[Header], page: Bytes) -> Self {
+        let origin = Origin::of(url);
+        let fields =
+            format!(" HTTP/1.1\r\nHost: {}\r\n{}", origin.authority, Header::fields(header));
+        Self { session, origin, fields, page: page.0.to_string() }
     }
 
     /// Its pages, of which none has been asked for.
