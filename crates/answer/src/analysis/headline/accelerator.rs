@@ -13,8 +13,8 @@ use crate::analysis::compared::Compared;
 use crate::analysis::sentence::published;
 use crate::analysis::trials::CellTrials;
 use crate::figure::Figure;
-use crate::label::label;
 use crate::findings::Headline;
+use crate::label::label;
 use crate::wording::{brief, factor, list};
 
 /// Of answers that compare a server in software, or an asynchronous one, with one whose device answers at
