@@ -14,7 +14,7 @@ fn quick_is_what_it_says() {
     let study = shipped_at("quick", "0-1", None);
     assert_eq!(study.name, "quick");
     assert_eq!(study.question, "What does TLS cost on this machine?");
-    assert_eq!(study.trials, 7);
+    assert_eq!(study.trials, 14);
     let cells: Vec<_> = study
         .cells
         .iter()

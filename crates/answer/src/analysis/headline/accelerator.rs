@@ -169,8 +169,10 @@ fn cost(all: &[Compared<'_>]) -> Option<Headline> {
         }
         Of::Key => "The private key".to_owned(),
     };
-    let common = compared.common.iter().map(|(key, value)| compared.label(key, value));
-    let common = common.collect::<Vec<_>>().join(", ");
+    let server = cost.trials.cell.target.server.name();
+    let server = (server != "embedded").then(|| label("target.server", server));
+    let shared = compared.common.iter().map(|(key, value)| compared.label(key, value));
+    let common = server.into_iter().chain(shared).collect::<Vec<_>>().join(", ");
     let common = if common.is_empty() { common } else { format!(" ({common})") };
     let per = format!("the server's CPU per {}", compared.one().trim_start_matches("a "));
     let (value, unit, costs) = match is_positive(&cost) {

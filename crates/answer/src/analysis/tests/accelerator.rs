@@ -168,6 +168,15 @@ fn the_cost_of_offload_is_asynchronous_minus_inline() {
 }
 
 #[test]
+fn the_cost_of_offload_names_a_server_that_is_not_tolls_own() {
+    let mut scene = ways(Metric::ServerCpuPerOperation, "ways", OFFLOAD, "inline");
+    for cell in &mut scene.study.cells {
+        cell.target.server = targets::by_name("haproxy").unwrap();
+    }
+    assert!(headline(&scene).sentence.ends_with(" (HAProxy)."), "{}", headline(&scene).sentence);
+}
+
+#[test]
 fn the_cost_of_the_key_is_software_minus_inline() {
     let scene = ways(Metric::ServerCpuPerOperation, "software", ACCELERATOR, "none");
     let said = scene.first().sentence;
