@@ -9,7 +9,7 @@ use tls::OrPlain;
 use units::Nanos;
 
 use crate::plan::LONGEST;
-use crate::{Arrival, Distribution, Operation, Pace, Plan, Url};
+use crate::{Arrival, Distribution, Operation, Pace, Plan, Url, ports};
 
 /// A plan, and what only a running load knows.
 #[derive(Debug, Clone)]
@@ -90,6 +90,7 @@ impl Job {
                  IP; give a source of the server's"
             ));
         }
+        ports::check(plan, server).map_err(PlanError)?;
         if url.is_tls() && plan.is_plain() {
             return error(format!(
                 "{url} is TLS, but plain HTTP was asked for; give an http:// URL"
