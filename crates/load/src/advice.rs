@@ -11,7 +11,10 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
         }
         ErrorKind::Unreachable => "is the address right, and is there a route to it?",
         ErrorKind::TimedOut => "are the server's machine and the network to it up?",
-        ErrorKind::Ports => "wait until connections of an earlier load have left TIME-WAIT",
+        ErrorKind::Ports => {
+            "wait until connections of an earlier load have left TIME-WAIT, or give another source \
+             address (--source)"
+        }
         ErrorKind::Descriptors => "raise the limit with ulimit -n",
         ErrorKind::Alert | ErrorKind::Handshake => return on_handshake(&job.plan),
         ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",

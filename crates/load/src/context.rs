@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ use crate::session::User;
 use crate::socket::{Socket, Use};
 use crate::source::{Source, Sources};
 use crate::window::Window;
-use crate::{Job, Operation, Plan};
+use crate::{Job, Operation, Plan, ports};
 
 /// The sum of the low-water marks of all connections, and the largest and smallest mark of one. A
 /// mark grows the socket's buffer to twice the mark. The largest has room for a response of 1 MiB
@@ -31,10 +30,6 @@ const LEAST_MARK: usize = 64 << 10;
 /// Where responses are awaited whole, one in this many is awaited with a mark of 1 instead, to
 /// measure when its first byte comes.
 const TIMED_ONE_IN: u32 = 16;
-
-/// How many kept connections one source address has ports for. Linux has 28,232 ephemeral ports by
-/// default, and other programs use some.
-const PORTS_OF_A_SOURCE: usize = 20_000;
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -127,8 +122,7 @@ impl<'a> Context<'a> {
         scratch: &'a mut [u8],
     ) -> io::Result<Self> {
         let plan = &job.plan;
-        let is_many = plan.operation != Operation::Requests || plan.connections > PORTS_OF_A_SOURCE;
-        let is_local = matches!(job.address.ip(), IpAddr::V4(address) if address.is_loopback());
+        let has_many_sources = ports::has_many_sources(plan, job.address.ip());
         Ok(Self {
             plan,
             job,
@@ -148,7 +142,7 @@ impl<'a> Context<'a> {
             woken: 0,
             coalescing: Coalescing::default(),
             base,
-            sources: Sources::new(&plan.source, is_local && is_many, thread),
+            sources: Sources::new(&plan.source, has_many_sources, thread),
             responses: 0,
             awaited_whole: 0,
             took: 0,

@@ -10,7 +10,7 @@ use units::Nanos;
 
 use crate::plan::LONGEST;
 use crate::session::{Session, Site};
-use crate::{Arrival, Distribution, Operation, Pace, Plan, Url};
+use crate::{Arrival, Distribution, Operation, Pace, Plan, Url, ports};
 
 /// A plan, and what only a running load knows.
 #[derive(Debug, Clone)]
@@ -91,6 +91,7 @@ impl Job {
                  IP; give a source of the server's"
             ));
         }
+        ports::check(plan, server).map_err(PlanError)?;
         if url.is_tls() && plan.is_plain() {
             return error(format!(
                 "{url} is TLS, but plain HTTP was asked for; give an http:// URL"

@@ -27,6 +27,7 @@ mod job;
 mod outcome;
 mod pace;
 mod plan;
+mod ports;
 mod randomness;
 mod receive;
 mod record;

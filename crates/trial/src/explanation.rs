@@ -108,14 +108,15 @@ impl Verdict {
             Limit::Errors => "read the first error of each kind, and the server's log",
             Limit::Descriptors if e.descriptors_lacking == 0 => {
                 "raise the server's limit (until it restarts: prlimit --pid PID \
-                 --nofile=65536:65536; permanently: LimitNOFILE= in its unit), or lower \
+                 --nofile=1048576:1048576; permanently: LimitNOFILE= in its unit), or lower \
                  --connections"
             }
-            Limit::Descriptors => "raise the limit (ulimit -n 65536), or lower --connections",
+            Limit::Descriptors => "raise the limit (ulimit -n 1048576), or lower --connections",
             Limit::Ports => {
                 "keep connections (--operation requests; reconnect = \"never\" in a session file), \
-                 lower --connections, wait a minute until closed ones leave TIME_WAIT, or widen the \
-                 range (sysctl -w net.ipv4.ip_local_port_range='1024 65535')"
+                 lower --connections, give more source addresses (--source), wait a minute until \
+                 closed ones leave TIME_WAIT, or widen the range (sysctl -w \
+                 net.ipv4.ip_local_port_range='1024 65535')"
             }
             Limit::AcceptQueue => {
                 "raise the server's backlog (nginx: listen ... backlog=16384) and the kernel's \

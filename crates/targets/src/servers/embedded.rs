@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use offload::{CompletedBy, Kind};
+use rustix::process::Resource;
 use serde::Deserialize;
 use tls::{SendMode, Stack};
 
@@ -15,6 +16,9 @@ use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
 use crate::site::{ANNOUNCEMENT, Site};
 use crate::{AcceleratorCounts, Running, SendCounters, Settings, TargetError};
+
+/// Descriptors of its process beside those of its connections, at least.
+const SPARE: u64 = 64;
 
 /// The file of what it has sent, in the folder of its logs.
 const COUNTERS: &str = "counters.jsonl";
@@ -72,6 +76,20 @@ impl Server for Embedded {
 impl Program for Embedded {
     fn binary(&self) -> Binary {
         Binary::Toll
+    }
+
+    /// It is one process, whose threads share a table of descriptors.
+    fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        let needed = settings.connections as u64 + SPARE;
+        match rustix::process::getrlimit(Resource::Nofile).maximum {
+            Some(most) if most < needed => Err(TargetError::Settings(format!(
+                "the embedded server needs {needed} descriptors for {} connections, but a process \
+                 may have {most} here; lower the connections, take nginx, whose workers are \
+                 processes, or raise the limit (ulimit -Hn)",
+                settings.connections
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Its announcement adds which TLS library it runs on.
@@ -178,6 +196,15 @@ mod tests {
 
     fn command(settings: &Settings) -> String {
         arguments(&site("/f", settings)).join(" ".as_ref()).into_string().unwrap()
+    }
+
+    #[test]
+    fn more_connections_than_a_process_has_descriptors_are_refused() {
+        assert!(Embedded.check(&settings()).is_ok());
+        let many = Settings { connections: 1 << 40, ..settings() };
+        let error = Embedded.check(&many).unwrap_err().to_string();
+        assert!(error.contains("needs 1099511627840 descriptors for 1099511627776"), "{error}");
+        assert!(error.contains("take nginx") && error.contains("(ulimit -Hn)"), "{error}");
     }
 
     #[test]

@@ -92,16 +92,36 @@ fn a_server_without_descriptors_is_told_from_one_without_cpu() {
 }
 
 #[test]
-fn a_narrow_range_of_ports_is_the_limit() {
+fn ports_are_the_limit_where_another_program_has_most_of_a_narrow_range() {
     let Some(namespace) = Namespace::new() else { return };
     let server = Serve::alone_by(namespace.toll(), "127.0.0.1", &[]);
     let range = "net.ipv4.ip_local_port_range=40000 40015";
     run(namespace.command("sysctl").args(["--quiet", "--write", range]));
     let url = format!("http://{}/bytes/1KiB", server.plain);
-    let line = line(load_by(namespace.toll(), &server, &url).args(["-c", "64", "-d", "1s"]));
-    assert_eq!(line.verdict.limit, Limit::Ports, "{:?}", line.verdict);
-    assert!(line.verdict.evidence.ports_lacking > 0, "{:?}", line.verdict);
-    assert!(line.verdict.remedy().contains("ip_local_port_range"), "{}", line.verdict.remedy());
+    let load = |arguments: &[&str]| {
+        let mut command = load_by(namespace.toll(), &server, &url);
+        command.args(arguments);
+        command
+    };
+    let open_before = open_files(server.process.pid());
+    let twelve = ["-c", "12", "--source", "127.0.0.1", "-d"];
+    let _other = Killed::piped(load(&twelve).arg("5min"));
+    until("twelve are open", || open_files(server.process.pid()) >= open_before + 12);
+    let narrow = line(load(&twelve).arg("1s"));
+    assert_eq!(narrow.verdict.limit, Limit::Ports, "{:?}", narrow.verdict);
+    assert!(narrow.verdict.evidence.ports_lacking > 0, "{:?}", narrow.verdict);
+    let remedy = narrow.verdict.remedy();
+    assert!(remedy.contains("ip_local_port_range") && remedy.contains("--source"), "{remedy}");
+    // The whole range is too narrow for these.
+    let output = load(&["-c", "17", "--source", "127.0.0.1", "-d", "1s"]).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("--connections 17 needs as many ports, but one source address has 16"));
+    assert!(error.contains("give 2 source addresses (--source), or widen"), "{error}");
+    // Loopback has other addresses.
+    let wide = line(&mut load(&["-c", "64", "-d", "1s"]));
+    assert_eq!(wide.verdict.evidence.ports_lacking, 0, "{:?}", wide.verdict);
+    assert_eq!(wide.operations.errors.get("ports"), None, "{:?}", wide.operations);
 }
 
 /// A server whose accept queue has room for one connection, and who takes one every 100 ms.
