@@ -31,6 +31,7 @@ fn readings(server: Option<u64>, client: u64, waiting: u64) -> Readings {
         }),
         links: Vec::new(),
         memory: None,
+        there: None,
     };
     let mut readings = Readings::begin(reading(0, server.map(|_| 0), 0, 0, 7));
     readings.advance(reading(600, server, client, waiting, 9));
@@ -62,12 +63,13 @@ fn evidence_where(
         verified: Verified::default(),
         window: Nanos(600_000_000),
         connections: 64,
-        is_server_here: server.is_some(),
+        is_server_read: server.is_some(),
         readings,
         shares: &cores.into_iter().enumerate().collect(),
         server_cpus: server,
         client_cpus: client,
         backend_cpus: None,
+        there: None,
         siblings: &[],
         interrupt_time: Some(InterruptTime::Apart),
         server_descriptors: None,
@@ -88,7 +90,7 @@ fn wrong_bodies_are_a_part_of_those_that_were_checked() {
             verified: Verified { opened: 19, wrong, ..Verified::default() },
             window: Nanos(600_000_000),
             connections: 64,
-            is_server_here: false,
+            is_server_read: false,
             readings: &nothing,
             shares: &BTreeMap::new(),
             server_cpus: None,
@@ -129,7 +131,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             verified: Verified::default(),
             window: Nanos(1_000_000_000),
             connections: 64,
-            is_server_here: true,
+            is_server_read: true,
             readings: &readings,
             shares: &[shares(0.9, 0.0, 0.0), shares(0.7, 0.0, 0.0)]
                 .into_iter()
