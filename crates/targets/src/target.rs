@@ -40,7 +40,7 @@ pub struct Target {
     /// The addresses of that machine at which it listens. The first is loaded, all must prove to be
     /// that machine's.
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "addresses")]
     pub listen: Vec<IpAddr>,
     /// One worker is pinned to each.
     // `toll serve` has a flag of its own, whose default is all that it may use.
@@ -585,6 +585,15 @@ mod by_name {
         let name = String::deserialize(deserializer)?;
         crate::by_name(&name).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
     }
+}
+
+fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpAddr>, D::Error> {
+    let parse = |text: String| {
+        let no_address =
+            |_| D::Error::custom(format!("`{text}` is no address; write one such as 10.1.1.1"));
+        text.parse().map_err(no_address)
+    };
+    Vec::<String>::deserialize(deserializer)?.into_iter().map(parse).collect()
 }
 
 /// Objects that a server which toll starts has.

@@ -193,6 +193,13 @@ pub fn run<B: Bench>(
             }
             Became::Impossible(load) => agenda.cannot(task.cell, load),
             Became::NotSampled => agenda.cannot_sample(task.cell),
+            Became::Lost(why) if lost.insert(task.cell) => {
+                (run.report)(Event::Says(format!("Note: {why}; it is started again.")));
+            }
+            Became::Lost(why) => {
+                let part = study.cells[task.cell].name.clone();
+                return Err(RunError::Part { part, why });
+            }
             Became::Interrupted => return Ok(Ended::Interrupted),
         }
     }
@@ -206,6 +213,8 @@ enum Became {
     Impossible(u64),
     /// The server's CPU time cannot be sampled.
     NotSampled,
+    /// It could not begin, since the server's machine was lost.
+    Lost(String),
     Interrupted,
 }
 
@@ -253,6 +262,7 @@ impl Run<'_, '_> {
         };
         let measured = match bench.trial(target, ask, self.interrupt, &mut progress) {
             Ok(measured) => measured,
+            Err(why) if bench.is_lost(target) => return Ok(Became::Lost(why)),
             Err(why) => return self.not_begun(cell, task, why),
         };
         if measured.line.interrupted {

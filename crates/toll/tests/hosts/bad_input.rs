@@ -54,9 +54,9 @@ fn studies_that_contradict_a_host_name_their_line() {
     for (from, to, expected) in [
         ("listen = [\"10.83.0.2\"]\n", "", "on me@server: it is not known at which address to load it"),
         ("10.83.0.2", "10.83.0.9", "on me@server: this machine cannot listen at 10.83.0.9: "),
-        ("10.83.0.2", "0.0.0.0", "line 10: target.listen = 0.0.0.0 is every address of the host"),
-        ("\"10.83.0.2\"", "\"10.83.0.2\", \"10.83.0.2\"", "line 10: target.listen has 10.83.0.2 twice"),
-        ("10.83.0.2", "server", "line 10: target.listen"),
+        ("10.83.0.2", "0.0.0.0", "line 10: case bulk: target.listen = 0.0.0.0 is every address of the host"),
+        ("\"10.83.0.2\"", "\"10.83.0.2\", \"10.83.0.2\"", "line 10: case bulk: target.listen has 10.83.0.2 twice"),
+        ("10.83.0.2", "server", "line 10: target.listen: `server` is no address; write one such as"),
         ("me@server", "-oProxyCommand=x", "line 9: target.host = \"-oProxyCommand=x\""),
         ("host = \"me@server\"\n", "", "line 9: target.listen"),
         ("object = \"4KiB\"", "cpus = \"1000\"", "on me@server: CPU 1000 is not available"),

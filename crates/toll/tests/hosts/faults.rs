@@ -5,7 +5,7 @@ use std::process::Command;
 
 use support::{Killed, is_running, machine, processes_with, run, text, until};
 
-use crate::scene::Scene;
+use crate::scene::{Scene, counter};
 
 const CASE: &str = "\n[[case]]\nname = \"bulk\"\n";
 
@@ -25,7 +25,15 @@ fn start(scene: &Scene) -> Killed {
         assert!(child.0.try_wait().unwrap().is_none());
         scene.desk.results_if_any().is_some_and(|folder| folder.join("targets.json").exists())
     });
+    loaded(scene);
     child
+}
+
+/// Waits until the connections of a load have come.
+fn loaded(scene: &Scene) {
+    let answered = || counter(&scene.server, "PassiveOpens");
+    let before = answered();
+    until("a load is under way", || answered() >= before + 4);
 }
 
 fn kill(pid: u32) {
@@ -65,11 +73,8 @@ fn an_agent_that_is_lost_twice_in_a_cell_ends_the_run() {
         let journal = std::fs::read_to_string(scene.desk.journal()).unwrap_or_default();
         journal.lines().count() == 1
     });
-    until("there is another agent", || {
-        let theirs = scene.processes();
-        let serves = |(pid, _): &(u32, String)| theirs.contains(pid) && *pid != first;
-        processes_with("toll serve").iter().any(serves)
-    });
+    loaded(&scene);
+    assert_ne!(agent(&scene), first);
     kill(agent(&scene));
     let output = child.finish();
     let said = text(&output.stderr);

@@ -2,21 +2,9 @@
 
 use support::{run, text};
 
-use crate::namespaces::Namespace;
-use crate::scene::Scene;
+use crate::scene::{Scene, counter};
 
 const CASE: &str = "\n[[case]]\nname = \"bulk\"\n";
-
-/// A counter of TCP of a machine (RFC 4022): `ActiveOpens` are SYNs that it sent first, `PassiveOpens`
-/// are those that it answered.
-fn counter(machine: &Namespace, name: &str) -> u64 {
-    let output = machine.command("cat").arg("/proc/net/snmp").output().unwrap();
-    let snmp = text(&output.stdout);
-    let mut lines = snmp.lines().filter(|line| line.starts_with("Tcp:"));
-    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
-    let place = names.split(' ').position(|known| known == name).unwrap();
-    values.split(' ').nth(place).unwrap().parse().unwrap()
-}
 
 /// The SYNs that toll sent, and how many of them the server's machine answered.
 fn sent(scene: &Scene) -> (u64, u64) {

@@ -115,3 +115,14 @@ esac",
             .collect()
     }
 }
+
+/// A counter of TCP of a machine (RFC 4022): `ActiveOpens` are SYNs that it sent first, `PassiveOpens`
+/// are those that it answered.
+pub(crate) fn counter(machine: &Namespace, name: &str) -> u64 {
+    let output = machine.command("cat").arg("/proc/net/snmp").output().unwrap();
+    let snmp = text(&output.stdout);
+    let mut lines = snmp.lines().filter(|line| line.starts_with("Tcp:"));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let place = names.split(' ').position(|known| known == name).unwrap();
+    values.split(' ').nth(place).unwrap().parse().unwrap()
+}
