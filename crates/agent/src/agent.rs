@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use observe::ObserveError;
@@ -15,6 +16,12 @@ use crate::proof::Prover;
 use crate::request::{Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series, VERSION};
 use crate::{Here, Refusal, RunningServer};
 
+/// The folder of logs in that of results.
+const LOGS: &str = "logs";
+
+/// How much of a log toll is sent.
+const LONGEST_LOG: usize = 1 << 20;
+
 /// Greets, and answers each line of `input` with a line, until that ends. Servers are stopped then.
 ///
 /// # Errors
@@ -22,7 +29,8 @@ use crate::{Here, Refusal, RunningServer};
 pub fn serve(input: impl Iterator<Item = String>, mut output: impl Write) -> io::Result<()> {
     let mut agent = Agent::new()?;
     let mut say = |line: &str| writeln!(output, "{line}").and_then(|()| output.flush());
-    let greeting = Greeting { toll: VERSION.to_owned(), address: called_at() };
+    let logs = agent.folder.path().join(LOGS);
+    let greeting = Greeting { toll: VERSION.to_owned(), address: called_at(), logs };
     say(&serde_json::to_string(&greeting)?)?;
     for line in input {
         let answer = match serde_json::from_str(&line) {
@@ -84,6 +92,7 @@ impl Agent {
             }
             Request::Start(wanted) => {
                 let (ports, target) = (self.proven()?, wanted.target.clone());
+                crate::check_kernel(&target).map_err(|why| Refusal { is_missing: true, why })?;
                 let objects = self.objects.as_ref().ok_or_else(|| no("objects"))?;
                 let settings = wanted.settings();
                 let folder = self.folder.path();
@@ -104,6 +113,7 @@ impl Agent {
                 self.servers[server] = Some(Here::new(running, target));
                 self.begun(server)
             }
+            Request::Logs => value(logs(&self.folder.path().join(LOGS))),
             Request::Ask(server, question) => ask(self.server(server)?, question),
             Request::Watch(server) => {
                 self.watched = Some(self.server(server)?.machine().map_err(Refusal::of)?);
@@ -136,6 +146,19 @@ impl Agent {
     }
 }
 
+/// The ends of all logs, by their paths in the folder; what cannot be read is left out.
+fn logs(folder: &Path) -> Vec<(PathBuf, String)> {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut logs = Vec::new();
+    for file in entries(folder).flat_map(|server| entries(&server.path())) {
+        let path = file.path();
+        let (Ok(text), Ok(name)) = (std::fs::read(&path), path.strip_prefix(folder)) else { continue };
+        let end = &text[text.len().saturating_sub(LONGEST_LOG)..];
+        logs.push((name.to_owned(), String::from_utf8_lossy(end).into_owned()));
+    }
+    logs
+}
+
 /// Of a request that comes too early.
 fn no(what: &str) -> Refusal {
     Refusal::of(format!("the agent has no such {what}"))
@@ -160,7 +183,6 @@ fn ask(server: &mut Here, question: Question) -> Result<Value, Refusal> {
         Question::Spread => told(server.spread()),
         Question::Pin => told(server.pin()),
         Question::CpuTime => value(server.cpu_time()),
-        Question::Logs => value(server.logs()),
     }
 }
 

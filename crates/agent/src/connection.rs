@@ -370,7 +370,7 @@ mod tests {
         let greeted = |greeting: &str| to(greeting, &[]).greeting("ssh server toll agent");
         let own = format!("{{\"toll\":\"{VERSION}\",\"address\":\"10.1.1.1\"}}\n");
         assert_eq!(greeted(&own).unwrap().address, Some([10, 1, 1, 1].into()));
-        let error = greeted("{\"toll\":\"0.0.9\",\"address\":null}\n").unwrap_err();
+        let error = greeted("{\"toll\":\"0.0.9\"}\n").unwrap_err();
         let expected = format!(
             "server has toll 0.0.9, and this is toll {VERSION}; install the same version on both"
         );
@@ -417,6 +417,18 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(connection.why_over().unwrap(), "the agent on server says `what?` unasked");
+    }
+
+    #[test]
+    fn toll_shows_that_it_is_there_until_the_connection_is_over() {
+        let (here, there) = UnixStream::pair().unwrap();
+        there.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let connection =
+            Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here);
+        let mut line = String::new();
+        let mut there = BufReader::new(there);
+        assert_eq!((there.read_line(&mut line).unwrap(), line.as_str()), (1, "\n"));
+        drop(connection);
     }
 
     #[test]

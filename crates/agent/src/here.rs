@@ -12,6 +12,22 @@ use units::Nanos;
 
 use crate::RunningServer;
 
+/// Refuses a server of this machine that is to send with the kernel's TLS where the kernel has none.
+///
+/// # Errors
+/// What is lacking, and what to do.
+pub fn check_kernel(target: &Target) -> Result<(), String> {
+    match observe::check::kernel_tls_lacking().filter(|_| target.send.is_kernels()) {
+        None => Ok(()),
+        Some(lacking) => Err(format!(
+            "{} cannot send by {}: {lacking}, or leave out target.send = {}",
+            target.server,
+            target.send.words(),
+            target.send
+        )),
+    }
+}
+
 /// A server of this machine, that toll started.
 #[derive(Debug)]
 pub struct Here {

@@ -23,7 +23,7 @@ mod two_machines;
 
 pub use agent::serve;
 pub use failure::Refusal;
-pub use here::Here;
+pub use here::{Here, check_kernel};
 pub use input::Input;
 pub use remote::RemoteHost;
 pub use request::Wanted;

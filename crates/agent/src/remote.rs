@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use cpus::CpuList;
@@ -23,12 +23,17 @@ pub struct RemoteHost {
     connection: Rc<RefCell<Connection>>,
     /// Where ssh reached it.
     address: Option<IpAddr>,
+    /// The result folder.
+    folder: PathBuf,
+    /// Where its servers log to, until the agent ends.
+    logs: PathBuf,
     /// Why its objects are not in memory, where they are not.
     note: Option<String>,
 }
 
 impl RemoteHost {
-    /// Starts the agent there, and makes the objects that its servers are to serve.
+    /// Starts the agent there, and makes the objects that its servers are to serve. `folder` is the
+    /// result folder, which gets certificates and logs.
     ///
     /// # Errors
     /// In one line, with what to do.
@@ -36,19 +41,18 @@ impl RemoteHost {
         shell: &Shell,
         host: &Host,
         (sizes, files): (Vec<Bytes>, Vec<Files>),
+        folder: &Path,
     ) -> Result<Self, Refusal> {
-        let (connection, greeting) = Connection::open(shell, host).map_err(Refusal::of)?;
-        let mut this = Self::over(host, connection, &greeting);
+        let (connection, Greeting { address, logs, .. }) =
+            Connection::open(shell, host).map_err(Refusal::of)?;
+        let connection = Rc::new(RefCell::new(connection));
+        let (host_name, folder) = (host.clone(), folder.to_owned());
+        let mut this = Self { host: host_name, connection, address, folder, logs, note: None };
         if !sizes.is_empty() {
             let request = Request::Objects { sizes, files };
             this.note = this.connection.borrow_mut().ask(&request).map_err(|why| why.on(host))?;
         }
         Ok(this)
-    }
-
-    pub(crate) fn over(host: &Host, connection: Connection, greeting: &Greeting) -> Self {
-        let connection = Rc::new(RefCell::new(connection));
-        Self { host: host.clone(), connection, address: greeting.address, note: None }
     }
 
     #[must_use]
@@ -84,13 +88,12 @@ impl RemoteHost {
         self.ask(&Request::Noise)
     }
 
-    /// Starts a server there, once its addresses have proved to be that machine's. `folder` is the
-    /// result folder, which keeps its certificate.
+    /// Starts a server there, once its addresses have proved to be that machine's.
     ///
     /// # Errors
     /// In one line.
-    pub fn start(&self, wanted: Wanted, folder: &Path) -> Result<Box<dyn RunningServer>, Refusal> {
-        self.begin(wanted, folder, |wanted| Request::Start(Box::new(wanted)))
+    pub fn start(&self, wanted: Wanted) -> Result<Box<dyn RunningServer>, Refusal> {
+        self.begin(wanted, |wanted| Request::Start(Box::new(wanted)))
     }
 
     /// Ends a server and starts another process of it. One that was lost with its agent is started anew.
@@ -101,19 +104,18 @@ impl RemoteHost {
         &self,
         before: Box<dyn RunningServer>,
         wanted: Wanted,
-        folder: &Path,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         match before.number().filter(|_| !before.is_lost()) {
-            Some(number) => self
-                .begin(wanted, folder, |wanted| Request::Restart(number, Box::new(wanted))),
-            None => self.start(wanted, folder),
+            Some(number) => {
+                self.begin(wanted, |wanted| Request::Restart(number, Box::new(wanted)))
+            }
+            None => self.start(wanted),
         }
     }
 
     fn begin(
         &self,
         mut wanted: Wanted,
-        folder: &Path,
         request: impl FnOnce(Wanted) -> Request,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         let Self { host, address, .. } = self;
@@ -126,7 +128,8 @@ impl RemoteHost {
             wanted.target.listen = vec![address.ok_or_else(lacks)?];
         }
         let (proven, client) = self.prove(&wanted.target.listen)?;
-        let Begun { server, facts, certificate } = self.ask(&request(wanted))?;
+        let begun = self.ask(&request(wanted)).map_err(|refusal| self.with_logs(refusal));
+        let Begun { server, facts, certificate } = begun?;
         for address in [facts.https, facts.http] {
             if !proven.contains(&address) {
                 let why = format!("{} listens at {address}, which was not proven", facts.name);
@@ -134,7 +137,7 @@ impl RemoteHost {
             }
         }
         let name = format!("{}-{host}", facts.name);
-        let folder = folder.join("targets").join(&name);
+        let folder = self.folder.join("targets").join(&name);
         let path = folder.join("server.crt");
         std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(&path, certificate))
@@ -157,10 +160,45 @@ impl RemoteHost {
         Ok((addresses, client.ok_or_else(|| Refusal::of("the agent reserves nothing"))?))
     }
 
+    /// Copies what servers have logged into the result folder, as far as it can be had.
+    fn copy_logs(&self) {
+        let logs: Result<Vec<(PathBuf, String)>, Refusal> = self.ask(&Request::Logs);
+        let folder = self.local_logs();
+        for (name, text) in logs.unwrap_or_default() {
+            let path = folder.join(name);
+            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            // A disk that is full says so when the journal is written.
+            let _ = made.and_then(|()| std::fs::write(&path, text));
+        }
+    }
+
+    fn local_logs(&self) -> PathBuf {
+        self.folder.join("logs").join(self.host.as_str())
+    }
+
+    /// A refusal that names a log there names its copy.
+    fn with_logs(&self, refusal: Refusal) -> Refusal {
+        let there = self.logs.display().to_string();
+        if !refusal.why.contains(&there) {
+            return refusal;
+        }
+        self.copy_logs();
+        let here = self.local_logs().display().to_string();
+        Refusal { why: refusal.why.replace(&there, &here), ..refusal }
+    }
+
     fn ask<T: serde::de::DeserializeOwned>(&self, request: &Request) -> Result<T, Refusal> {
         let answer = self.connection.borrow_mut().ask(request);
         let is_lost = self.is_lost();
         // Of a connection that is over, the reason names the host.
         answer.map_err(|why| if is_lost { why } else { why.on(&self.host) })
+    }
+}
+
+impl Drop for RemoteHost {
+    fn drop(&mut self) {
+        if !self.is_lost() {
+            self.copy_logs();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What toll and its agent say to each other: a request is a line of JSON, and so is its answer.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use cpus::CpuList;
@@ -23,7 +24,11 @@ pub(crate) struct Greeting {
     /// Its version.
     pub(crate) toll: String,
     /// The address of its machine that ssh was called at, where ssh tells.
+    #[serde(default)]
     pub(crate) address: Option<IpAddr>,
+    /// Where its servers log to, until it ends.
+    #[serde(default)]
+    pub(crate) logs: PathBuf,
 }
 
 /// A line to the agent.
@@ -43,6 +48,8 @@ pub(crate) enum Request {
     Start(Box<Wanted>),
     /// Ends a server and starts another process of it, on the ports that were reserved last.
     Restart(usize, Box<Wanted>),
+    /// What servers have written, by the path below the folder of logs.
+    Logs,
     /// Asks a server.
     Ask(usize, Question),
     /// Begins to watch the machine with this server for a trial.
@@ -97,7 +104,6 @@ pub(crate) enum Question {
     Spread,
     Pin,
     CpuTime,
-    Logs,
 }
 
 /// A look at the machine with a server; see [`trial::Machine`].

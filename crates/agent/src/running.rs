@@ -67,11 +67,6 @@ pub trait RunningServer: fmt::Debug {
     /// What its processes have used of CPUs; `None` where they are gone.
     fn cpu_time(&self) -> Option<Nanos>;
 
-    /// What it wrote, file by file; of a server on this machine it is in the result folder already.
-    fn logs(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
     /// The machine as a trial of it sees it.
     ///
     /// # Errors

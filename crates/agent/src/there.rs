@@ -86,10 +86,6 @@ impl RunningServer for There {
         self.ask(Question::CpuTime).ok().flatten()
     }
 
-    fn logs(&self) -> Vec<(String, String)> {
-        self.ask(Question::Logs).unwrap_or_default()
-    }
-
     fn machine(&self) -> Result<Box<dyn Machine>, String> {
         let watched = self.connection.borrow_mut().ask(&Request::Watch(self.server));
         let () = watched.map_err(|refusal| refusal.why)?;

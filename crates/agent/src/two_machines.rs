@@ -105,8 +105,9 @@ impl Machine for TwoMachines {
     fn read(&self, threads: &[i32]) -> Reading {
         // The load threads first: they may be about to end.
         let here = self.here.read(threads);
-        let there = self.look(Look::Read).map(Box::new).ok();
-        Reading { there, ..here }
+        // Of an agent that is lost, nothing is known.
+        let there: Reading = self.look(Look::Read).unwrap_or_default();
+        Reading { there: Some(Box::new(there)), ..here }
     }
 
     fn note_programs(&mut self) {

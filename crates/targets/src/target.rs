@@ -681,4 +681,46 @@ mod tests {
         let keys = keys::names::<Target>();
         assert!(flags.iter().all(|flag| keys.contains(flag)), "{keys:?}");
     }
+
+    #[test]
+    fn what_a_host_cannot_have_is_refused() {
+        let on_host = |change: fn(&mut Target)| {
+            let mut target = Target { host: Some("server".parse().unwrap()), ..Target::default() };
+            change(&mut target);
+            target.check().map_err(|wrong| wrong.key)
+        };
+        assert_eq!(on_host(|_| {}), Ok(()));
+        assert_eq!(on_host(|target| target.listen = vec![[10, 1, 1, 1].into()]), Ok(()));
+        assert_eq!(on_host(|target| target.listen = vec![[0, 0, 0, 0].into()]), Err("listen"));
+        assert_eq!(on_host(|target| target.listen = vec![[10, 1, 1, 1].into(); 2]), Err("listen"));
+        assert_eq!(on_host(|target| target.cores = Some(1)), Err("cores"));
+        assert_eq!(on_host(|target| target.storage = Storage::Disk), Err("storage"));
+        let tomcat = |target: &mut Target| target.server = crate::by_name("tomcat").unwrap();
+        assert_eq!(on_host(tomcat), Err("host"));
+        let command = |target: &mut Target, line: &str| {
+            target.server = crate::by_name("command").unwrap();
+            target.command = Some(line.parse().unwrap());
+        };
+        let mut target = Target { host: Some("server".parse().unwrap()), ..Target::default() };
+        command(&mut target, "serve {port}");
+        assert_eq!(target.check().unwrap_err().key, "command");
+        command(&mut target, "serve {address}:{port}");
+        assert_eq!(target.check(), Ok(()));
+    }
+
+    #[test]
+    fn addresses_need_a_host_and_are_loopback_without_one() {
+        let listen = vec![[10, 1, 1, 1].into()];
+        let conflicts = |host: Option<&str>| {
+            let host = host.map(|host| host.parse().unwrap());
+            let target = Target { host, listen: listen.clone(), ..Target::default() };
+            target.conflicts().iter().any(|conflict| conflict.key == "listen")
+        };
+        assert!(conflicts(None) && !conflicts(Some("server")));
+        assert_eq!(Target::default().addresses(), [IpAddr::from([127, 0, 0, 1])]);
+        let here = Target { host: None, ..Target::default() };
+        let there = Target { host: Some("server".parse().unwrap()), ..Target::default() };
+        assert!(here.pinned_here().is_some() && there.pinned_here().is_none());
+        assert!(there.pinned_to().is_some());
+    }
 }

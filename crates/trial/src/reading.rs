@@ -177,10 +177,8 @@ impl Readings {
     /// With a later reading. A thread that is gone keeps its last one; a server does not, because
     /// one that dies is no longer what is measured.
     pub fn advance(&mut self, mut later: Reading) {
-        match (&mut self.there, later.there.take()) {
-            (Some(there), Some(later)) => there.advance(*later),
-            (Some(there), None) => there.forget_server(),
-            (None, _) => {}
+        if let Some(there) = &mut self.there {
+            there.advance(later.there.take().map_or_else(Reading::default, |later| *later));
         }
         let threads =
             later.threads.iter().zip(&self.end.threads).map(|(now, last)| now.or(*last)).collect();

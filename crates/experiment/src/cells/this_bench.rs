@@ -111,7 +111,7 @@ impl ThisBench {
             Some(place) => place,
             None => {
                 let content = content(&self.cells, Some(host));
-                self.hosts.push(RemoteHost::open(&self.shell, host, content)?);
+                self.hosts.push(RemoteHost::open(&self.shell, host, content, &self.folder)?);
                 self.hosts.len() - 1
             }
         };
@@ -161,10 +161,9 @@ impl ThisBench {
         wanted: Wanted,
         before: Option<Box<dyn RunningServer>>,
     ) -> Result<ThisTarget, StartError> {
-        let folder = self.folder.clone();
         let started = self.host(host).and_then(|host| match before {
-            Some(before) => host.restart(before, wanted, &folder),
-            None => host.start(wanted, &folder),
+            Some(before) => host.restart(before, wanted),
+            None => host.start(wanted),
         });
         let started = started.map_err(|Refusal { is_missing, why }| match is_missing {
             true => StartError::Missing(why),
@@ -232,15 +231,7 @@ impl Bench for ThisBench {
         }
         let failed = |what| StartError::Failed(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
-        if target.send.is_kernels()
-            && let Some(lacking) = observe::check::kernel_tls_lacking()
-        {
-            return Err(StartError::Missing(format!(
-                "{server} cannot send by {}: {lacking}, or leave out target.send = {}",
-                target.send.words(),
-                target.send
-            )));
-        }
+        agent::check_kernel(target).map_err(StartError::Missing)?;
         let settings = self.settings(target, only, connections);
         targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone())))))
@@ -329,6 +320,9 @@ impl Bench for ThisBench {
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
         target.check_alive()?;
+        if let (Some(host), Some(_)) = (&cell.target.host, &profile) {
+            return Err(format!("perf samples this machine only, and the server runs on {host}"));
+        }
         let heaviest = self.heaviest(cell);
         let (not_steady, prepared) = target.warm_up(heaviest, seed, interrupt, progress)?;
         let progress = &mut |moment: Moment| progress(Moment { prepared, ..moment });

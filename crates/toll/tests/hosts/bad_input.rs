@@ -19,7 +19,7 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
     for (script, expected) in [
         ("echo 'bash: line 1: toll: command not found' >&2; exit 127", "me@server has no toll (bash:"),
         (
-            "echo '{\"toll\":\"0.0.9\",\"address\":null}'; cat",
+            "echo '{\"toll\":\"0.0.9\"}'; cat",
             "me@server has toll 0.0.9, and this is toll 0.1.0; install the same version on both",
         ),
         ("echo Welcome; cat", "me@server prints `Welcome` where toll's agent should greet"),
@@ -33,7 +33,7 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
         ),
         ("exit 3", "no agent on me@server: exit status: 3; try `"),
         (
-            "echo '{\"toll\":\"0.1.0\",\"address\":null}'; echo nonsense; cat >/dev/null",
+            "echo '{\"toll\":\"0.1.0\"}'; echo nonsense; cat >/dev/null",
             "the agent on me@server",
         ),
     ] {

@@ -7,4 +7,5 @@ mod measured;
 #[path = "../verdicts/namespaces.rs"]
 mod namespaces;
 mod proof;
+mod real_ssh;
 mod scene;

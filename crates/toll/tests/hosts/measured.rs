@@ -10,7 +10,7 @@ use support::{
 };
 use targets::Target;
 use tls::Version;
-use trial::Reading;
+use trial::{Limit, Reading};
 use units::Bytes;
 
 use crate::namespaces::SERVER;
@@ -58,12 +58,36 @@ fn a_server_elsewhere_is_measured_as_one_here() {
     let targets: Value = serde_json::from_str(&scene.desk.file("targets.json")).unwrap();
     assert!(targets[0]["settings"].as_str().unwrap().contains(" of me@server"), "{targets}");
     assert_eq!(scene.processes(), [] as [u32; 0], "the agent and its servers have ended");
+    for log in ["embedded/output.log", "nginx/error.log"] {
+        assert!(scene.desk.results().join("logs").join(HOST).join(log).exists(), "{log}");
+    }
     // What is complete is not measured again, and a run can be compared with itself.
     let again = scene.go_on();
     assert!(again.status.success(), "{}", text(&again.stderr));
     let results = scene.desk.results();
     let compared = toll().arg("compare").args([&results, &results]).output().unwrap();
     assert!(compared.status.success(), "{}", text(&compared.stderr));
+}
+
+#[test]
+fn a_full_link_of_the_servers_machine_is_the_limit() {
+    let Some(scene) = Scene::new("\n[[case]]\nname = \"bulk\"\n") else { return };
+    let _machine = machine();
+    run(scene
+        .server
+        .command("tc")
+        .args(["qdisc", "add", "dev", "server0", "root", "tbf"])
+        .args(["rate", "20mbit", "burst", "16kb", "latency", "1s"]));
+    let study = scene.study().replace("trials = 2", "trials = 1").replace("\"4KiB\"", "\"512KiB\"");
+    let study = study.replace("duration = \"1s\"", "duration = \"5s\"\ntimeout = \"60s\"");
+    scene.write(&study.replace("connections = 4", "connections = 16"));
+    let output = scene.run(&[]).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let verdict = &scene.lines()[0].line.verdict;
+    assert_eq!(verdict.limit, Limit::Network, "{verdict:?}");
+    let network = verdict.evidence.network.as_ref().unwrap();
+    assert_eq!(network.interface, "server:server0");
+    assert!(network.is_full() && network.bits_per_s < 22_000_000, "{network:?}");
 }
 
 #[test]
@@ -105,7 +129,7 @@ fn the_agents_cpu_time_of_the_server_is_the_kernels() {
     write_program(&enter, &format!("shift; PATH={folder}:$PATH exec \"$@\""));
     let shell = enter.display().to_string().parse().unwrap();
     let host = "here".parse().unwrap();
-    let host = RemoteHost::open(&shell, &host, (vec![Bytes(65_536)], Vec::new())).unwrap();
+    let host = RemoteHost::open(&shell, &host, (vec![Bytes(65_536)], Vec::new()), desk.path()).unwrap();
     let target = Target {
         server: targets::by_name("embedded").unwrap(),
         cpus: first_cpu(),
@@ -119,7 +143,7 @@ fn the_agents_cpu_time_of_the_server_is_the_kernels() {
         groups: Vec::new(),
         connections: 4,
     };
-    let server = host.start(wanted, desk.path()).unwrap();
+    let server = host.start(wanted).unwrap();
     let facts = server.facts().clone();
     let pids: Vec<u32> =
         processes_with(&facts.https.to_string()).into_iter().map(|(pid, _)| pid).collect();
