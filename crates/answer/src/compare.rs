@@ -11,6 +11,8 @@ mod sentence;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::collections::BTreeMap;
+
 use observe::Machine;
 use serde::Serialize;
 
@@ -30,6 +32,8 @@ pub struct Side<'a> {
     pub analysis: &'a Analysis,
     /// The machine; `None` where `machine.json` is lacking.
     pub machine: Option<&'a Machine>,
+    /// The other machines that servers ran on, by their names.
+    pub hosts: &'a BTreeMap<String, Machine>,
     /// The servers.
     pub targets: &'a [TargetRecord],
 }

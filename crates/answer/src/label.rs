@@ -65,6 +65,8 @@ fn words(key: &str, value: &str) -> Option<String> {
         "connections" => format!("{} connections", units::thousands(value.parse().ok()?)),
         "users" if value == "1" => "1 user".to_owned(),
         "users" => format!("{} users", units::thousands(value.parse().ok()?)),
+        "host" => format!("the server on {value}"),
+        "listen" => format!("the server at {value}"),
         "cores" if value == "1" => "1 core".to_owned(),
         "cores" => format!("{value} cores"),
         "threads-per-core" if value == "1" => "1 thread per core".to_owned(),
@@ -256,6 +258,8 @@ mod tests {
             ("target.session-cache", "true", "session cache"),
             ("target.session-cache", "false", "no session cache"),
             ("target.cpus", "0-3", "server on CPUs 0-3"),
+            ("target.host", "me@old", "the server on me@old"),
+            ("target.listen", "10.1.1.1", "the server at 10.1.1.1"),
             ("load.cpus", "1", "client on CPU 1"),
             ("load.verify", "1/64", "verify 1/64"),
         ] {

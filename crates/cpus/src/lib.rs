@@ -2,6 +2,7 @@
 
 mod topology;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
@@ -57,6 +58,13 @@ impl CpuList {
     pub fn without(&self, other: &Self) -> Option<Self> {
         let rest: Vec<_> = self.0.iter().copied().filter(|cpu| !other.0.contains(cpu)).collect();
         (!rest.is_empty()).then_some(Self(rest))
+    }
+
+    /// The CPUs of both lists.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let both: BTreeSet<usize> = self.0.iter().chain(&other.0).copied().collect();
+        Self(both.into_iter().collect())
     }
 
     /// The first `n` CPUs of this list, at least one; all of them where there are fewer.

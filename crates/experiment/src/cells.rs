@@ -11,6 +11,7 @@ mod this_bench;
 mod warm_up;
 mod words;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -63,7 +64,7 @@ impl Experiment for Cells<'_> {
     fn cpus(&self) -> Vec<CpuList> {
         let cells = self.0.cells.iter();
         let of_cell =
-            |cell: &study::Cell| [cell.target.pinned_to().cloned(), Some(cell.load.cpus.clone())];
+            |cell: &study::Cell| [cell.target.pinned_here().cloned(), Some(cell.load.cpus.clone())];
         cells.flat_map(of_cell).flatten().collect()
     }
 
@@ -79,12 +80,48 @@ impl Experiment for Cells<'_> {
         if let Some(note) = bench.note() {
             report(Event::Says(format!("Note: {note}.")));
         }
+        reach_hosts(study, results, &mut bench, report)?;
         run(study, results, &mut bench, interrupt, report)
     }
 
     fn findings(&self, recorded: &Recorded<'_>) -> Findings {
         recorded.analysis.findings(&recorded.entries.trials)
     }
+}
+
+/// Starts the agents of other machines, and writes what these are; where a run is continued, checks that
+/// they still are.
+fn reach_hosts(
+    study: &Study,
+    results: &Results,
+    bench: &mut ThisBench,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<(), RunError> {
+    let failed = |refusal: agent::Refusal| RunError::Start(refusal.why);
+    let earlier = results.hosts()?;
+    let mut machines = BTreeMap::new();
+    for (host, cpus) in study.remote_cpus() {
+        let reached = bench.host(&host).map_err(failed)?;
+        if let Some(note) = reached.note() {
+            report(Event::Says(format!("Note: on {host}: {note}.")));
+        }
+        let machine = reached.machine(&cpus).map_err(failed)?;
+        let noise = reached.noise().map_err(failed)?;
+        if !noise.is_empty() {
+            let noise = noise.join("; ");
+            report(Event::Says(format!("Note: {host} is noisy now: {noise}.")));
+        }
+        let name = host.to_string();
+        let difference = earlier.get(&name).and_then(|earlier| machine.difference(earlier));
+        if let Some(difference) = difference {
+            return Err(RunError::MachineChanged(format!("{host}: {difference}")));
+        }
+        machines.insert(name, machine);
+    }
+    if !machines.is_empty() && earlier.is_empty() {
+        results.write_hosts(&machines)?;
+    }
+    Ok(())
 }
 
 /// The study with the copies of its session files that the result folder keeps, so that a run which

@@ -21,7 +21,7 @@ pub(super) fn check(
     plan: &Plan,
     allowed: &CpuList,
 ) -> Result<(), Flaw> {
-    if let Some(cpus) = target.pinned_to() {
+    if let Some(cpus) = target.pinned_here() {
         check_cpus(&draft.target, cpus, "target.cpus", allowed)?;
     }
     check_cpus(&draft.load, &plan.cpus, "load.cpus", allowed)?;

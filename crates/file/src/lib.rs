@@ -17,6 +17,7 @@ mod draft;
 mod error;
 mod fields;
 mod find;
+mod hosts;
 mod keys;
 mod merged;
 mod only;
@@ -61,7 +62,7 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "schema",
     "name",
     "question",
@@ -71,6 +72,7 @@ const KEYS: [&str; 16] = [
     "restart",
     "until",
     "profile",
+    "hosts",
     "target",
     "load",
     "find",
@@ -124,6 +126,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let until = fields.get("until").map(|field| until::read(source, field)).transpose()?;
     let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
     let profile = fields.get("profile").map_or(Ok(false), Field::flag)?;
+    let hosts = fields.get("hosts").map(|field| hosts::read(source, field)).transpose()?;
     let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
@@ -191,6 +194,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         until,
         restart,
         profile: profile.then(Profiling::default),
+        hosts: hosts.unwrap_or_default(),
         cells,
         answers,
         primitives,

@@ -1,6 +1,7 @@
-//! The result folder of a run: `study.toml`, `cells.json`, `machine.json`, `targets.json`, `journal.jsonl`,
-//! `latency/`, `logs/`, and `session-1.toml` where users walk the pages of a file.
+//! The result folder of a run: `study.toml`, `cells.json`, `machine.json`, `hosts.json`, `targets.json`,
+//! `journal.jsonl`, `latency/`, `logs/`, and `session-1.toml` where users walk the pages of a file.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::journal::{Journal, JournalError, sync_folder_of};
 const STUDY: &str = "study.toml";
 const CELLS: &str = "cells.json";
 const MACHINE: &str = "machine.json";
+const HOSTS: &str = "hosts.json";
 const TARGETS: &str = "targets.json";
 const JOURNAL: &str = "journal.jsonl";
 const PROFILE: &str = "profile";
@@ -168,6 +170,27 @@ impl Results {
     /// Reads it; `None` where the run ended before it was written.
     pub fn machine(&self) -> Result<Option<observe::Machine>, ResultsError> {
         self.read_json(MACHINE)
+    }
+
+    /// Writes what the other machines are that servers run on, by their names.
+    pub fn write_hosts(
+        &self,
+        hosts: &BTreeMap<String, observe::Machine>,
+    ) -> Result<(), ResultsError> {
+        self.write_json(HOSTS, hosts)
+    }
+
+    /// Reads it; none where all servers run on this machine.
+    pub fn hosts(&self) -> Result<BTreeMap<String, observe::Machine>, ResultsError> {
+        Ok(self.read_json(HOSTS)?.unwrap_or_default())
+    }
+
+    /// The most CPUs that one of the machines has, where that is known.
+    pub fn most_cpus(&self) -> Result<Option<usize>, ResultsError> {
+        let (own, hosts) = (self.machine()?, self.hosts()?);
+        let cpus: Option<Vec<usize>> =
+            own.iter().chain(hosts.values()).map(observe::Machine::cpus).collect();
+        Ok(cpus.and_then(|cpus| cpus.into_iter().max()))
     }
 
     /// Writes which servers there were.

@@ -7,6 +7,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::read;
 use crate::{CoreTicks, ObserveError, parse_proc_stat};
 
@@ -92,8 +94,9 @@ fn nanos_between(start: Instant, at: Instant) -> u64 {
 }
 
 /// What each core did, interval by interval.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuSeries {
+    #[serde(with = "crate::instant")]
     pub start: Instant,
     /// The instants of all snapshots in ns since `start`: n + 1 for n intervals.
     pub at_ns: Vec<u64>,

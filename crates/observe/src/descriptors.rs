@@ -2,9 +2,10 @@
 
 use procfs::ProcResult;
 use procfs::process::{LimitValue, Process};
+use serde::{Deserialize, Serialize};
 
 /// The descriptors of a process (getrlimit(2), `RLIMIT_NOFILE`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenDescriptors {
     /// Open now.
     pub open: u64,

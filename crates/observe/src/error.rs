@@ -28,6 +28,9 @@ pub enum ObserveError {
     NoMemoryCounters(String),
     #[error("not available here: {0}")]
     NotAvailable(&'static str),
+    /// Of another machine, in its words.
+    #[error("{0}")]
+    OnHost(String),
 }
 
 /// The content of a small file of the kernel.

@@ -27,6 +27,7 @@ mod cycle_counter;
 mod descriptors;
 mod error;
 pub mod frequency;
+pub mod instant;
 pub mod interrupt_time;
 mod kernel_tls_counters;
 pub mod link;

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde::{Deserialize, Serialize};
 use units::BitsPerSecond;
 
 use crate::netlink::{
@@ -25,7 +26,7 @@ pub struct Link {
 }
 
 /// What an interface has done since it came up, and what waits before it now.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCounters {
     /// Received, with the headers of the link.
     pub received_bytes: u64,

@@ -34,7 +34,7 @@ pub enum MemorySource {
 }
 
 /// Bytes that moved since the counters began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryBytes {
     /// `None` where the source does not tell the directions apart.
     pub read: Option<u64>,

@@ -1,10 +1,12 @@
 //! Which threads a server has, by their names.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::read;
 use crate::process_tree::{ProcessTree, stat_of};
 
 /// A thread that may serve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedThread {
     pub id: u32,
     /// Its name without a number at its end, which the kernel cuts after 15 bytes.

@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ObserveError;
 
 /// CPU time of one core in clock ticks (`USER_HZ`, 10 ms on Linux).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CoreTicks {
     /// In user mode, including nice and, on a host, the guests that it runs.
     pub user: u64,

@@ -18,6 +18,8 @@ mod terminal;
 mod text;
 mod when;
 
+use std::collections::BTreeMap;
+
 use answer::findings::Findings;
 use journal::{TargetRecord, TrialLine};
 use observe::Machine;
@@ -46,6 +48,8 @@ pub struct Run<'a> {
     pub stacks: &'a [(String, String)],
     /// The machine; `None` where `machine.json` is lacking.
     pub machine: Option<&'a Machine>,
+    /// The other machines that servers ran on, by their names.
+    pub hosts: &'a BTreeMap<String, Machine>,
     /// The servers, with those that were left out.
     pub targets: &'a [TargetRecord],
 }

@@ -14,6 +14,7 @@ use answer::Mark;
 use answer::findings::{Findings, Listing};
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
+use observe::Machine;
 use serde::Serialize;
 
 use crate::left_out::left_out;
@@ -71,6 +72,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         rejected => listings(run.findings, |found| &found.rejected),
         machine => run.machine.map(machine::facts),
         settings => run.machine.map(machine::settings),
+        hosts => run.hosts.iter().map(|(name, of)| (name, machine::facts(of))).collect::<Vec<_>>(),
         targets => run.targets.iter().filter(|target| target.skipped.is_none()).collect::<Vec<_>>(),
         absent => left_out(run.targets),
         warnings => run.findings.iter().flat_map(|found| &found.warnings).collect::<Vec<_>>(),
@@ -96,7 +98,11 @@ fn lead(run: &Run<'_>) -> String {
     let machine = run.machine.map(|machine| format!(" on {}", machine::in_a_word(machine)));
     let measured: Vec<&str> = run.findings.iter().map(|found| found.measured.as_str()).collect();
     let measured = sentence(&measured.join(", and "));
-    format!("{}{}", measured.trim_end_matches('.'), machine.unwrap_or_default())
+    let host = |(name, machine): (&String, &Machine)| {
+        format!(", servers on {name}: {}", machine::in_a_word(machine))
+    };
+    let hosts: String = run.hosts.iter().map(host).collect();
+    format!("{}{}{hosts}", measured.trim_end_matches('.'), machine.unwrap_or_default())
 }
 
 /// Why the page is not the whole answer, where it is not.

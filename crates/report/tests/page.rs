@@ -183,6 +183,18 @@ fn gates_of_answers_stand_below_them() {
 }
 
 #[test]
+fn machines_of_servers_are_on_the_page() {
+    let mut run = fabricated::whole();
+    assert_eq!(count(&page(&run), ", for servers</h3>"), 0);
+    let machine = run.machine.clone().unwrap();
+    run.hosts.insert("me@server".to_owned(), machine);
+    let page = page(&run);
+    assert_eq!(count(&page, "<h3>Machine me@server, for servers</h3>"), 1);
+    assert_eq!(count(&page, "<dt>Processor</dt>"), 2);
+    assert_eq!(count(&page, ", servers on me@server: "), 1);
+}
+
+#[test]
 fn settings_of_the_processor_are_folded_below_the_machine() {
     let mut run = fabricated::whole();
     assert_eq!(count(&page(&run), "Settings of the processor"), 0, "of an earlier toll");

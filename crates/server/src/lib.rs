@@ -26,6 +26,7 @@ mod wire;
 mod worker;
 
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
@@ -53,8 +54,8 @@ struct Service {
     /// Where the private key is used, if not on the CPU.
     accelerator: Option<&'static Accelerator>,
     contents: Contents,
-    tls: Listeners,
-    plain: Option<Listeners>,
+    tls: Vec<Listeners>,
+    plain: Vec<Listeners>,
     /// A line of the file of counters for each thread; none where there is no such file.
     lines: Vec<counters::Line>,
 }
@@ -75,9 +76,10 @@ impl Server {
         let contents = Contents::new(settings.root.as_deref())?;
         listener::raise_descriptor_limit();
         let threads = settings.cpus.len();
-        let tls = Listeners::bind(settings.listen, threads)?;
-        let plain =
-            settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
+        let bind = |addresses: &[SocketAddr]| -> Result<Vec<Listeners>, ServerError> {
+            addresses.iter().map(|address| Listeners::bind(*address, threads)).collect()
+        };
+        let (tls, plain) = (bind(&settings.listen)?, bind(&settings.listen_plain)?);
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
         let refused = |source| ServerError::OpenSsl { what: "the accelerator", source };
@@ -116,16 +118,16 @@ impl Server {
         })
     }
 
-    /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
+    /// The addresses of HTTPS; a port is the one that the system chose where 0 was asked for.
     #[must_use]
-    pub fn tls_address(&self) -> SocketAddr {
-        self.service.tls.address()
+    pub fn tls_addresses(&self) -> Vec<SocketAddr> {
+        self.service.tls.iter().map(Listeners::address).collect()
     }
 
-    /// The address of plain HTTP, where it was asked for.
+    /// The addresses of plain HTTP.
     #[must_use]
-    pub fn plain_address(&self) -> Option<SocketAddr> {
-        self.service.plain.as_ref().map(Listeners::address)
+    pub fn plain_addresses(&self) -> Vec<SocketAddr> {
+        self.service.plain.iter().map(Listeners::address).collect()
     }
 
     /// The TLS library that it runs on.
@@ -154,13 +156,17 @@ impl Server {
 impl Service {
     fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
         let Self { settings, accelerator, contents, tls, plain, lines } = self;
-        let mut plain = plain.map(Listeners::into_iter);
+        let each = |of: Vec<Listeners>| of.into_iter().map(Listeners::into_iter).collect();
+        let (mut tls, mut plain): (Vec<_>, Vec<_>) = (each(tls), each(plain));
         let mut lines = lines.into_iter();
         let failed = AtomicBool::new(false);
         let (settings, contents, failed) = (&settings, &contents, &failed);
         let mut workers = Vec::new();
-        for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
-            let plain = plain.as_mut().and_then(Iterator::next);
+        for &cpu in settings.cpus.as_slice() {
+            let own = |of: &mut Vec<std::vec::IntoIter<OwnedFd>>| -> Vec<OwnedFd> {
+                of.iter_mut().filter_map(Iterator::next).collect()
+            };
+            let (tls, plain) = (own(&mut tls), own(&mut plain));
             let line = lines.next();
             workers.push(move || {
                 let serve = || {

@@ -12,10 +12,10 @@ use tls::{
 /// What a server serves, and how.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where to listen for HTTPS; port 0 takes a free one.
-    pub listen: SocketAddr,
+    /// Where to listen for HTTPS, at least one; port 0 takes a free one.
+    pub listen: Vec<SocketAddr>,
     /// Where to listen for plain HTTP, if at all.
-    pub listen_plain: Option<SocketAddr>,
+    pub listen_plain: Vec<SocketAddr>,
     /// One thread is pinned to each of these.
     pub cpus: CpuList,
     /// The folder of files; generated objects only, where there is none.

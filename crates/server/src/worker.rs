@@ -31,9 +31,6 @@ const POLL: Duration = Duration::from_micros(10);
 /// The most connections that are accepted before those that are there get a turn.
 const ACCEPTS: usize = 64;
 
-/// Tokens of epoll below this are listeners; connections follow.
-const LISTENERS: u64 = 2;
-
 /// The part of a connection's token that says that its paused job can continue.
 const JOB: u64 = 1 << 63;
 
@@ -55,6 +52,7 @@ pub(crate) struct Worker<'a, L: Library> {
     shared: Shared<'a, L>,
 }
 
+/// Their numbers are tokens of epoll; those of connections follow.
 struct Listener {
     socket: OwnedFd,
     tls: bool,
@@ -77,18 +75,16 @@ impl<'a, L: Library> Worker<'a, L> {
         library: &'a L,
         accelerator: Option<&'static Accelerator>,
         contents: &'a Contents,
-        tls: OwnedFd,
-        plain: Option<OwnedFd>,
+        tls: Vec<OwnedFd>,
+        plain: Vec<OwnedFd>,
         line: Option<counters::Line>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
-        let listeners: Vec<_> = [(Some(tls), true), (plain, false)]
-            .into_iter()
-            .filter_map(|(socket, tls)| {
-                socket.map(|socket| Listener { socket, tls, pending: Pending::Maybe })
-            })
-            .collect();
-        for (token, listener) in (0..LISTENERS).zip(&listeners) {
+        let listener =
+            |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe };
+        let tls = tls.into_iter().map(listener(true));
+        let listeners: Vec<_> = tls.chain(plain.into_iter().map(listener(false))).collect();
+        for (token, listener) in (0..).zip(&listeners) {
             epoll.add_listener(&listener.socket, token)?;
         }
         Ok(Self {
@@ -169,7 +165,7 @@ impl<'a, L: Library> Worker<'a, L> {
         let mut is_quiet = true;
         for event in self.epoll.wait(timeout)? {
             is_quiet = false;
-            let Some(key) = (event.token & !JOB).checked_sub(LISTENERS) else {
+            let Some(key) = (event.token & !JOB).checked_sub(self.listeners.len() as u64) else {
                 if let Some(listener) = self.listeners.get_mut(event.token as usize) {
                     listener.pending = Pending::Maybe;
                 }
@@ -221,7 +217,7 @@ impl<'a, L: Library> Worker<'a, L> {
 
     fn add(&mut self, socket: OwnedFd, tls: bool) -> io::Result<()> {
         let entry = self.connections.vacant_entry();
-        self.epoll.add_connection(&socket, entry.key() as u64 + LISTENERS)?;
+        self.epoll.add_connection(&socket, (entry.key() + self.listeners.len()) as u64)?;
         let wire = Wire::new(socket, Gather::clone(&self.gather), Rc::clone(&self.shared.counters));
         let deadline = self.shared.now + self.shared.timeout;
         entry.insert(if tls {
@@ -276,7 +272,7 @@ impl<'a, L: Library> Worker<'a, L> {
                 for descriptor in descriptors {
                     // SAFETY: it stays open while the connection is there, which is paused.
                     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
-                    let token = JOB | (key as u64 + LISTENERS);
+                    let token = JOB | (key + self.listeners.len()) as u64;
                     // It fails only where the kernel has no memory left.
                     let _: io::Result<()> = self.epoll.add_job(descriptor, token);
                 }

@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use cpus::CpuList;
 use load::{Files, Mix, Operation, Plan};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
-use targets::{Restart, Server, Target};
+use targets::{Host, Restart, Server, Target};
 use tls::{Group, Suite, Version};
 
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
+use crate::hosts::Hosts;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
@@ -38,6 +40,9 @@ pub struct Study {
     /// Whether and how to sample where the servers' CPU time goes.
     #[serde(default)]
     pub profile: Option<Profiling>,
+    /// How other machines are reached.
+    #[serde(default)]
+    pub hosts: Hosts,
     /// In the order of the file: case by case, the last swept key changing fastest.
     pub cells: Vec<Cell>,
     /// In the order of the file.
@@ -139,6 +144,18 @@ impl Study {
             }
         }
         servers
+    }
+
+    /// The machines that servers run on, but for this one, each with all CPUs of its servers.
+    #[must_use]
+    pub fn remote_cpus(&self) -> BTreeMap<Host, CpuList> {
+        let mut cpus: BTreeMap<Host, CpuList> = BTreeMap::new();
+        for Target { host, cpus: own, .. } in self.cells.iter().map(|cell| &cell.target) {
+            let Some(host) = host else { continue };
+            let known = cpus.entry(host.clone()).or_insert_with(|| own.clone());
+            *known = known.with(own);
+        }
+        cpus
     }
 
     /// When the server of these cells is started again. What a search finds holds for the process in

@@ -32,7 +32,7 @@ pub enum Aes {
 }
 
 /// What the cryptography of a running server is, as found in its process.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CryptoFacts {
     /// What AES runs on: the word of a [`Crypto`], or other words where it is neither.
     pub crypto: String,

@@ -1,4 +1,5 @@
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use tls::{CertificateKey, IdentityError};
@@ -61,8 +62,8 @@ pub enum TargetError {
         folder: PathBuf,
         why: String,
     },
-    #[error("no free port on 127.0.0.1: {0}")]
-    Port(io::Error),
+    #[error("this machine cannot listen at {address}: {source}; `ip address` lists what it has")]
+    Port { address: IpAddr, source: io::Error },
     #[error("cannot start {program}: {source}")]
     Spawn { program: PathBuf, source: io::Error },
     #[error("{name} refuses its configuration {configuration}: {message}")]
@@ -97,6 +98,12 @@ const FORBIDDEN: [&str; 3] =
     ["key too small", "key size too small", "unable to load SSL certificate into SSL Context"];
 
 impl TargetError {
+    /// Whether a caller may leave the target out and measure the others.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::NotBuilt { .. } | Self::WeakKey { .. })
+    }
+
     /// The same, or that the key is too weak where OpenSSL or the server says so.
     pub(crate) fn of_key(self, key: CertificateKey) -> Self {
         let why = self.to_string();

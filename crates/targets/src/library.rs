@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use offload::ProviderPath;
 use procfs::process::Process;
+use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use tls::{Group, Stack};
 
@@ -95,7 +96,7 @@ fn built_folder() -> PathBuf {
 }
 
 /// A library that a process has mapped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Library {
     pub path: PathBuf,
     /// The version in the file, such as `OpenSSL 3.0.22`, where it has one.

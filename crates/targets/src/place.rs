@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tls::Identity;
 
 use crate::secret::Secret;
-use crate::{Settings, TargetError};
+use crate::{Settings, Target, TargetError};
 
 /// Servers of one kind in one result folder before something must be wrong.
 const MOST: usize = 10_000;
@@ -57,7 +57,8 @@ impl Place {
             }
             let logs = result_folder.join("logs").join(&name);
             fs::create_dir_all(&logs).map_err(TargetError::file(&logs))?;
-            let identity = Identity::generate(settings.target.certificate_key)?;
+            let Target { certificate_key, listen, .. } = &settings.target;
+            let identity = Identity::generate_for(*certificate_key, listen)?;
             identity.write_certificate(&folder.join(CERTIFICATE))?;
             return Ok(Self { name, logs, folder, key_pem: identity.key_pem });
         }

@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn silence_may_end() {
         assert!(matches!(against(b"", Bytes(100)), Err(Unready::NotYet(_))));
-        let nobody = crate::port::ReservedPort::new().unwrap().address();
+        let nobody = crate::Ports::reserve(&["127.0.0.1".parse().unwrap()]).unwrap().http()[0];
         let deadline = Instant::now() + Duration::from_secs(5);
         assert!(matches!(attempt(nobody, nobody, Bytes(1), deadline), Err(Unready::NotYet(_))));
     }

@@ -36,6 +36,11 @@ pub trait Server: Sync {
         Restart::Round
     }
 
+    /// Whether it can listen at other addresses than loopback.
+    fn listens_anywhere(&self) -> bool {
+        true
+    }
+
     /// How toll can have it send.
     fn sends(&self) -> &'static [SendMode] {
         &[SendMode::User]

@@ -20,8 +20,10 @@ const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
 /// The keys of a target that say what a server runs on.
 const LIBRARIES: [&str; 2] = ["library", "library-path"];
 /// The keys of a target that say how a server is started.
-const STARTED: [&str; 8] = [
+const STARTED: [&str; 10] = [
     "if-missing",
+    "host",
+    "listen",
     "cpus",
     "cores",
     "threads-per-core",

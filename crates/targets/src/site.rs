@@ -36,8 +36,9 @@ pub struct Site<'a> {
     pub(crate) root: &'a Path,
     /// The size of the smallest object.
     pub(crate) smallest: Bytes,
-    pub(crate) https: SocketAddr,
-    pub(crate) http: SocketAddr,
+    /// At least one, like those of plain HTTP, and with one port.
+    pub(crate) https: Vec<SocketAddr>,
+    pub(crate) http: Vec<SocketAddr>,
     /// Where its backend listens, over plain HTTP.
     pub(crate) backend: Option<SocketAddr>,
     /// The files that go when the server ends.
@@ -63,7 +64,8 @@ impl Site<'_> {
 
     /// What is known of a server that answers on its two ports.
     pub(crate) fn started(&self) -> Started {
-        Started { version: self.version.clone(), https: self.https, http: self.http, stack: None }
+        let (https, http) = (self.https[0], self.http[0]);
+        Started { version: self.version.clone(), https, http, stack: None }
     }
 
     /// Writes a file of the configuration.
@@ -125,8 +127,8 @@ pub(crate) mod tests {
             logs: "/l".into(),
             root: Path::new("/o"),
             smallest: Bytes(1),
-            https: "127.0.0.1:1".parse().unwrap(),
-            http: "127.0.0.1:2".parse().unwrap(),
+            https: vec!["127.0.0.1:1".parse().unwrap()],
+            http: vec!["127.0.0.1:2".parse().unwrap()],
             backend: Some("127.0.0.1:3".parse().unwrap()),
             secrets: Vec::new(),
         }

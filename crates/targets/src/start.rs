@@ -1,6 +1,6 @@
 //! The start of a server: what is the same for all.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use units::{Bytes, Nanos};
 
 use crate::log::LogWatch;
 use crate::place::Place;
-use crate::port::ReservedPort;
+use crate::port::Ports;
 use crate::process::{Launch, Process};
 use crate::running::Starting;
 use crate::server::{Invocation, Program, Server};
@@ -44,12 +44,27 @@ pub fn start(
     objects: &Arc<Objects>,
     folder: &Path,
 ) -> Result<Running, TargetError> {
+    let ports = Ports::reserve(&settings.target.addresses())?;
+    start_on(ports, server, settings, objects, folder)
+}
+
+/// As [`start`], on ports that were reserved before.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_on(
+    ports: Ports,
+    server: &dyn Server,
+    settings: &Settings,
+    objects: &Arc<Objects>,
+    folder: &Path,
+) -> Result<Running, TargetError> {
     let Some(program) = server.program() else {
         return Err(TargetError::Settings(format!(
             "toll does not start {server}: it runs already"
         )));
     };
-    start_as(server.name(), program, settings, objects, folder)
+    start_as(server.name(), program, ports, settings, objects, folder)
         .map_err(|error| error.of_key(settings.target.certificate_key))
 }
 
@@ -63,15 +78,30 @@ pub fn restart(
     program: &dyn Program,
     settings: &Settings,
 ) -> Result<Running, TargetError> {
+    let ports = Ports::reserve(&settings.target.addresses())?;
+    restart_on(ports, server, program, settings)
+}
+
+/// As [`restart`], on ports that were reserved before.
+///
+/// # Errors
+/// As [`start`]. Nothing is left running.
+pub fn restart_on(
+    ports: Ports,
+    server: Running,
+    program: &dyn Program,
+    settings: &Settings,
+) -> Result<Running, TargetError> {
     let (place, backend, objects) = server.end();
     let binary = program.binary().find(settings)?;
     let version = program.version(&binary, settings)?;
-    start_at(place, backend, program, (binary, version), settings, &objects)
+    start_at(place, backend, program, (binary, version), ports, settings, &objects)
 }
 
 fn start_as(
     name: &str,
     program: &dyn Program,
+    ports: Ports,
     settings: &Settings,
     objects: &Arc<Objects>,
     folder: &Path,
@@ -85,7 +115,7 @@ fn start_as(
         Some(cpus) => Some(Box::new(start_backend(cpus, settings, objects, folder)?)),
         None => None,
     };
-    start_at(place, backend, program, (binary, version), settings, objects)
+    start_at(place, backend, program, (binary, version), ports, settings, objects)
 }
 
 /// Starts the program in a place of its own, which may have had another process before.
@@ -94,6 +124,7 @@ fn start_at(
     backend: Option<Box<Running>>,
     program: &dyn Program,
     (binary, version): (PathBuf, String),
+    ports: Ports,
     settings: &Settings,
     objects: &Arc<Objects>,
 ) -> Result<Running, TargetError> {
@@ -108,7 +139,6 @@ fn start_at(
         }
         None => None,
     };
-    let ports = (ReservedPort::new()?, ReservedPort::new()?);
     let mut site = Site {
         settings,
         name: place.name.clone(),
@@ -118,8 +148,8 @@ fn start_at(
         logs: place.logs.clone(),
         root: objects.root(),
         smallest: objects.smallest(),
-        https: ports.0.address(),
-        http: ports.1.address(),
+        https: ports.https(),
+        http: ports.http(),
         backend: backend.as_ref().map(|backend| backend.http()),
         secrets,
     };
@@ -166,7 +196,7 @@ fn start_backend(
 ) -> Result<Running, TargetError> {
     let mut own = Settings { toll: settings.toll.clone(), ..Settings::new(cpus) };
     own.target.certificate_key = CertificateKey::EcdsaP256;
-    start_as(BACKEND, &Embedded, &own, objects, folder)
+    start_as(BACKEND, &Embedded, Ports::reserve(&own.target.addresses())?, &own, objects, folder)
 }
 
 /// The command that [`start`] runs, for a person: with the paths that the server called `name` has
@@ -181,7 +211,9 @@ pub fn command(
     name: &str,
 ) -> Option<String> {
     let program = server.program()?;
-    let unknown = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let addresses = settings.target.addresses();
+    let unknown = |address: &IpAddr| SocketAddr::new(*address, 0);
+    let unknown: Vec<SocketAddr> = addresses.iter().map(unknown).collect();
     let site = Site {
         settings,
         name: name.to_owned(),
@@ -191,9 +223,9 @@ pub fn command(
         logs: folder.join("logs").join(name),
         root,
         smallest: Bytes(0),
-        https: unknown,
+        backend: unknown.first().copied(),
+        https: unknown.clone(),
         http: unknown,
-        backend: Some(unknown),
         secrets: Vec::new(),
     };
     let Invocation { arguments, environment, .. } = program.launch(&site);

@@ -2,6 +2,7 @@
 //! [`Target`]; a new option is a field of it. The keys that are flags of `toll serve` too are read
 //! into the same struct there.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::ArgAction;
@@ -18,7 +19,7 @@ use units::{Bytes, Nanos};
 
 use crate::servers::Embedded;
 use crate::{
-    Aes, CommandLine, Crypto, Directives, Environment, LibraryPath, Server, TlsLibrary, WarmUp,
+    Aes, CommandLine, Crypto, Directives, Environment, Host, LibraryPath, Server, TlsLibrary, WarmUp,
 };
 
 /// A server under test. What is `None` is left open.
@@ -33,6 +34,14 @@ pub struct Target {
     /// What to do where it is not installed.
     #[arg(skip = IfMissing::Skip)]
     pub if_missing: IfMissing,
+    /// The machine that it runs on, as ssh names it; this one where it is left open.
+    #[arg(skip)]
+    pub host: Option<Host>,
+    /// The addresses of that machine at which it listens. The first is loaded, all must prove to be
+    /// that machine's.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "addresses")]
+    pub listen: Vec<IpAddr>,
     /// One worker is pinned to each.
     // `toll serve` has a flag of its own, whose default is all that it may use.
     #[arg(skip = CpuList::from(0))]
@@ -250,6 +259,8 @@ impl Default for Target {
         Self {
             server: &Embedded,
             if_missing: IfMissing::Skip,
+            host: None,
+            listen: Vec::new(),
             cpus: CpuList::from(0),
             cores: None,
             threads_per_core: None,
@@ -306,6 +317,14 @@ impl Target {
                 force: Force::Opposite,
             });
         }
+        if self.host.is_none() {
+            conflicts.push(Conflict {
+                cause: "host",
+                why: "is this machine, whose servers listen on loopback".to_owned(),
+                key: "listen",
+                force: Force::Opposite,
+            });
+        }
         let device =
             ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
         let mut add = |cause, why: &str, keys: &[&'static str]| {
@@ -356,6 +375,7 @@ impl Target {
     /// What its server lacks.
     pub fn check(&self) -> Result<(), WrongValue> {
         let server = self.server;
+        self.check_host()?;
         if !server.sends().contains(&self.send) {
             return Err(WrongValue {
                 key: "send",
@@ -478,6 +498,66 @@ impl Target {
     pub fn pinned_to(&self) -> Option<&CpuList> {
         self.server.program().is_some().then_some(&self.cpus)
     }
+
+    /// Those of them that are this machine's.
+    #[must_use]
+    pub fn pinned_here(&self) -> Option<&CpuList> {
+        self.pinned_to().filter(|_| self.host.is_none())
+    }
+
+    /// The addresses at which it listens.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        match self.listen.is_empty() {
+            true => vec![Ipv4Addr::LOCALHOST.into()],
+            false => self.listen.clone(),
+        }
+    }
+
+    /// Refuses hosts that its server cannot run on, and addresses that cannot be loaded.
+    fn check_host(&self) -> Result<(), WrongValue> {
+        let Some(host) = &self.host else { return Ok(()) };
+        let wrong = |key, why: String| Err(WrongValue { key, why });
+        if !self.server.listens_anywhere() {
+            let why = format!(
+                "target.host = {host}, but {} listens on loopback only; take another server",
+                self.server
+            );
+            return wrong("host", why);
+        }
+        if self.command.as_ref().is_some_and(|line| !line.has_address()) {
+            let why = format!(
+                "target.host = {host}, but target.command does not say where its server listens; write \
+                 {{address}} where the address belongs"
+            );
+            return wrong("command", why);
+        }
+        if self.cores.is_some() {
+            let why = "target.cores counts the cores of this machine; for a host write target.cpus";
+            return wrong("cores", why.to_owned());
+        }
+        if self.storage == Storage::Disk {
+            let why = format!(
+                "target.storage = disk, but the disk of target.host = {host} is not known; write \
+                 memory"
+            );
+            return wrong("storage", why);
+        }
+        if let Some(address) = self.listen.iter().find(|address| address.is_unspecified()) {
+            let why = format!(
+                "target.listen = {address} is every address of the host; write those that are to be \
+                 loaded, such as 10.1.1.1"
+            );
+            return wrong("listen", why);
+        }
+        let is_twice = |(place, address): (usize, &IpAddr)| self.listen[..place].contains(address);
+        match self.listen.iter().enumerate().find(|listed| is_twice(*listed)) {
+            Some((_, address)) => {
+                wrong("listen", format!("target.listen has {address} twice; leave one out"))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// A server by its name in study files.
@@ -505,6 +585,15 @@ mod by_name {
         let name = String::deserialize(deserializer)?;
         crate::by_name(&name).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
     }
+}
+
+fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpAddr>, D::Error> {
+    let parse = |text: String| {
+        let no_address =
+            |_| D::Error::custom(format!("`{text}` is no address; write one such as 10.1.1.1"));
+        text.parse().map_err(no_address)
+    };
+    Vec::<String>::deserialize(deserializer)?.into_iter().map(parse).collect()
 }
 
 /// Objects that a server which toll starts has.
@@ -591,5 +680,47 @@ mod tests {
         assert_eq!(flags, expected);
         let keys = keys::names::<Target>();
         assert!(flags.iter().all(|flag| keys.contains(flag)), "{keys:?}");
+    }
+
+    #[test]
+    fn what_a_host_cannot_have_is_refused() {
+        let on_host = |change: fn(&mut Target)| {
+            let mut target = Target { host: Some("server".parse().unwrap()), ..Target::default() };
+            change(&mut target);
+            target.check().map_err(|wrong| wrong.key)
+        };
+        assert_eq!(on_host(|_| {}), Ok(()));
+        assert_eq!(on_host(|target| target.listen = vec![[10, 1, 1, 1].into()]), Ok(()));
+        assert_eq!(on_host(|target| target.listen = vec![[0, 0, 0, 0].into()]), Err("listen"));
+        assert_eq!(on_host(|target| target.listen = vec![[10, 1, 1, 1].into(); 2]), Err("listen"));
+        assert_eq!(on_host(|target| target.cores = Some(1)), Err("cores"));
+        assert_eq!(on_host(|target| target.storage = Storage::Disk), Err("storage"));
+        let tomcat = |target: &mut Target| target.server = crate::by_name("tomcat").unwrap();
+        assert_eq!(on_host(tomcat), Err("host"));
+        let command = |target: &mut Target, line: &str| {
+            target.server = crate::by_name("command").unwrap();
+            target.command = Some(line.parse().unwrap());
+        };
+        let mut target = Target { host: Some("server".parse().unwrap()), ..Target::default() };
+        command(&mut target, "serve {port}");
+        assert_eq!(target.check().unwrap_err().key, "command");
+        command(&mut target, "serve {address}:{port}");
+        assert_eq!(target.check(), Ok(()));
+    }
+
+    #[test]
+    fn addresses_need_a_host_and_are_loopback_without_one() {
+        let listen = vec![[10, 1, 1, 1].into()];
+        let conflicts = |host: Option<&str>| {
+            let host = host.map(|host| host.parse().unwrap());
+            let target = Target { host, listen: listen.clone(), ..Target::default() };
+            target.conflicts().iter().any(|conflict| conflict.key == "listen")
+        };
+        assert!(conflicts(None) && !conflicts(Some("server")));
+        assert_eq!(Target::default().addresses(), [IpAddr::from([127, 0, 0, 1])]);
+        let here = Target { host: None, ..Target::default() };
+        let there = Target { host: Some("server".parse().unwrap()), ..Target::default() };
+        assert!(here.pinned_here().is_some() && there.pinned_here().is_none());
+        assert!(there.pinned_to().is_some());
     }
 }

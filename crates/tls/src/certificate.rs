@@ -1,5 +1,6 @@
 use std::fmt;
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str::FromStr;
@@ -145,16 +146,21 @@ impl Identity {
     /// from yesterday for ten years. It is an end-entity certificate, so that a client with it as
     /// its only trust anchor accepts it.
     pub fn generate(key: CertificateKey) -> Result<Self, IdentityError> {
+        Self::generate_for(key, &[])
+    }
+
+    /// The same, for these addresses too.
+    pub fn generate_for(key: CertificateKey, addresses: &[IpAddr]) -> Result<Self, IdentityError> {
         let private = key.generate()?;
         let itself = ("localhost", &*private);
         let certificate = certificate(itself, itself, &|builder| {
             builder.append_extension(BasicConstraints::new().critical().build()?)?;
-            let names = SubjectAlternativeName::new()
-                .dns("localhost")
-                .ip("127.0.0.1")
-                .ip("::1")
-                .build(&builder.x509v3_context(None, None))?;
-            builder.append_extension(names)
+            let mut names = SubjectAlternativeName::new();
+            names.dns("localhost").ip("127.0.0.1").ip("::1");
+            for address in addresses {
+                names.ip(&address.to_string());
+            }
+            builder.append_extension(names.build(&builder.x509v3_context(None, None))?)
         })?;
         Ok(Self {
             certificate_pem: certificate.to_pem()?,
@@ -268,6 +274,17 @@ mod tests {
             assert_eq!(CertificateKey::of_certificate(&certificate.to_der().unwrap()), Some(key));
             assert!(certificate.verify(&certificate.public_key().unwrap()).unwrap());
         }
+    }
+
+    #[test]
+    fn a_certificate_is_for_the_addresses_that_it_was_asked_for() {
+        let address = "10.1.1.1".parse().unwrap();
+        let identity = Identity::generate_for(CertificateKey::EcdsaP256, &[address]).unwrap();
+        let certificate = X509::from_pem(&identity.certificate_pem).unwrap();
+        let names = certificate.subject_alt_names().unwrap();
+        let found: Vec<_> = names.iter().filter_map(|name| name.ipaddress()).collect();
+        let expected: [&[u8]; 3] = [&[127, 0, 0, 1], &std::net::Ipv6Addr::LOCALHOST.octets(), &[10, 1, 1, 1]];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -75,6 +75,6 @@ fn read(folder: &Path) -> Result<Found, Failure> {
 }
 
 fn side(found: &Found) -> Side<'_> {
-    let Found { study, analysis, machine, targets, .. } = found;
-    Side { study, analysis, machine: machine.as_ref(), targets }
+    let Found { study, analysis, machine, hosts, targets, .. } = found;
+    Side { study, analysis, machine: machine.as_ref(), hosts, targets }
 }

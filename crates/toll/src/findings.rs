@@ -27,6 +27,8 @@ pub(crate) struct Found {
     /// The stacks that were sampled, by cell.
     stacks: Vec<(String, String)>,
     pub(crate) machine: Option<Machine>,
+    /// The other machines that servers ran on.
+    pub(crate) hosts: BTreeMap<String, Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }
 
@@ -37,8 +39,8 @@ impl Found {
         let targets = results.targets().map_err(Failure::request)?;
         let machine = results.machine().map_err(Failure::request)?;
         let entries = results.entries().map_err(Failure::request)?;
-        let entries =
-            entries.of_cells(study.cell_names(), machine.as_ref().and_then(Machine::cpus));
+        let cpus = results.most_cpus().map_err(Failure::request)?;
+        let entries = entries.of_cells(study.cell_names(), cpus);
         for sentence in entries.left_out.sentences() {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
@@ -49,7 +51,9 @@ impl Found {
             |cell: &str| Some(results.stacks(cell).transpose()?.map(|of| (cell.to_owned(), of)));
         let stacks = study.cell_names().filter_map(stacks).collect::<Result<_, _>>();
         let stacks = stacks.map_err(Failure::request)?;
-        Ok(Self { study, analysis, findings, lines: entries.trials, stacks, machine, targets })
+        let hosts = results.hosts().map_err(Failure::request)?;
+        let lines = entries.trials;
+        Ok(Self { study, analysis, findings, lines, stacks, machine, hosts, targets })
     }
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
@@ -108,6 +112,7 @@ impl Found {
             lines: &self.lines,
             stacks: &self.stacks,
             machine: self.machine.as_ref(),
+            hosts: &self.hosts,
             targets: &self.targets,
         }
     }

@@ -1,5 +1,6 @@
 //! `toll`: a laboratory for the cost of TLS.
 
+mod agent;
 mod bench;
 mod check;
 mod compare;
@@ -68,6 +69,7 @@ enum Command {
     Load(load::Arguments),
     Serve(Box<serve::Arguments>),
     Bench(bench::Arguments),
+    Agent(agent::Arguments),
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
 }
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(*arguments),
         Command::Bench(arguments) => bench::main(&arguments),
+        Command::Agent(agent::Arguments) => agent::main(),
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),
         Command::Man(arguments) => shell::man(&arguments),
     };

@@ -20,13 +20,13 @@ use crate::{Failure, interrupt};
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
-    /// Where to listen for HTTPS; port 0 takes a free port
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8443", help_heading = TARGET)]
-    listen: SocketAddr,
+    /// Where to listen for HTTPS, one or more; port 0 takes a free port
+    #[arg(long, value_name = "ADDR:PORT", value_delimiter = ',', default_value = "127.0.0.1:8443", help_heading = TARGET)]
+    listen: Vec<SocketAddr>,
 
     /// Where to listen for plain HTTP too
-    #[arg(long, value_name = "ADDR:PORT", help_heading = TARGET)]
-    listen_plain: Option<SocketAddr>,
+    #[arg(long, value_name = "ADDR:PORT", value_delimiter = ',', help_heading = TARGET)]
+    listen_plain: Vec<SocketAddr>,
 
     /// CPUs to serve on, a thread pinned to each, such as 0 or 0,2-5
     ///
@@ -197,22 +197,25 @@ fn version(library: Stack) -> String {
 }
 
 fn announce(server: &Server, json: bool) {
-    let (tls, plain) = (server.tls_address(), server.plain_address());
+    let (tls, plain) = (server.tls_addresses(), server.plain_addresses());
     let version = version(server.library());
     let text = if json {
         serde_json::json!({
-            "tls": tls.to_string(),
-            "plain": plain.map(|address| address.to_string()),
+            "tls": tls.first(),
+            "plain": plain.first(),
             "pid": std::process::id(),
             "library": server.library(),
             "version": version,
         })
         .to_string()
     } else {
-        let plain = plain.map_or_else(String::new, |address| format!(" and http://{address}"));
+        let urls = |scheme, of: Vec<SocketAddr>| of.into_iter().map(move |at| format!("{scheme}://{at}"));
+        let urls: Vec<String> = urls("https", tls).chain(urls("http", plain)).collect();
         format!(
-            "Serving https://{tls}{plain} with {version}. Ctrl-C ends it. Try:\n  \
-             curl --insecure --output /dev/null https://{tls}/bytes/16MiB"
+            "Serving {} with {version}. Ctrl-C ends it. Try:\n  \
+             curl --insecure --output /dev/null {}/bytes/16MiB",
+            urls.join(" and "),
+            urls[0]
         )
     };
     // A reader that has gone away is no reason not to serve.

@@ -41,8 +41,8 @@ impl Faulty {
         let accelerator = offload::testing::install();
         let folder = tempfile::tempdir().unwrap();
         let settings = Settings {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            listen_plain: None,
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+            listen_plain: Vec::new(),
             cpus: first_cpu(),
             root: None,
             library: Stack::OpenSsl,
@@ -62,7 +62,7 @@ impl Faulty {
             timeout: Duration::from_secs(30),
         };
         let server = Server::bind(settings).unwrap();
-        let address = server.tls_address();
+        let address = server.tls_addresses()[0];
         let stop: &AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
         let server = thread::spawn(|| server.run(stop));
         Self { address, accelerator, stop, server, folder, _machine: machine }

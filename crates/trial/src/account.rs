@@ -12,12 +12,13 @@ use units::Nanos;
 
 use crate::busy_program::BusyProgram;
 use crate::compilers;
-use crate::evidence::{Evidence, Facts, Interface};
+use crate::evidence::{Evidence, Facts, Interface, OtherMachine};
 use crate::line::{
     ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
 };
 use crate::littles_law::LittlesLaw;
 use crate::nouns::Nouns;
+use crate::machine::SeriesThere;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
@@ -56,8 +57,14 @@ impl Trial {
     /// The line of this trial.
     pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
         let shares = observed.shares();
+        let shares_there = observed.shares_there();
+        let there = observed.there.as_ref().map(|there| OtherMachine {
+            shares: &shares_there,
+            interrupt_time: there.interrupt_time,
+        });
         let not_steady = self.not_steady(&observed);
         let cpu_share = self.series(&observed);
+        let server_cpu_share = self.series_there(&observed);
         let workers = self.workers(&observed);
         let operations = Operations {
             completed: outcome.completed,
@@ -73,12 +80,13 @@ impl Trial {
                 verified: outcome.verified,
                 window: outcome.window,
                 connections: self.job.plan.connections,
-                is_server_here: self.is_server_here(),
+                is_server_read: self.is_server_read(),
                 readings: &observed.readings,
                 shares: &shares,
                 server_cpus: self.server_cpus.as_ref(),
                 client_cpus: &self.job.plan.cpus,
                 backend_cpus: self.backend_cpus.as_ref(),
+                there,
                 siblings: &observed.siblings,
                 interrupt_time: observe::interrupt_time().known().copied(),
                 server_descriptors: observed.server_descriptors,
@@ -89,7 +97,7 @@ impl Trial {
             None => Receipt::of(&self.job, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
         };
-        let receipt = match self.job.url.is_tls() && self.is_server_here() {
+        let receipt = match self.job.url.is_tls() && self.is_server_read() {
             true => receipt.with_kernel_tls(observed.kernel_tls.into()),
             false => receipt,
         };
@@ -98,6 +106,7 @@ impl Trial {
             None => receipt,
         };
         let mut receipt = receipt;
+        receipt.asked.host = self.host.clone();
         receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
         let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
@@ -133,7 +142,9 @@ impl Trial {
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
         warnings.extend(workers.and_then(Warning::uneven_workers));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
-        warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
+        let there = observed.there.as_ref().and_then(|there| there.series.as_ref().err());
+        let unknown = observed.series.as_ref().err().into_iter().chain(there);
+        warnings.extend(unknown.map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
         warnings.extend(not_steady);
         if self.job.files.is_some_and(|files| files.storage == Storage::Disk) {
@@ -162,7 +173,7 @@ impl Trial {
             goodput_bps: 0,
             cpu_ns: cpu_times(&observed.readings, outcome),
             // Of this machine, which says nothing of a server elsewhere.
-            memory: observed.readings.memory(outcome.window).filter(|_| self.is_server_here()),
+            memory: observed.readings.memory(outcome.window).filter(|_| self.is_server_read()),
             core_hz: observed.core_hz,
             latency_ns: LatencyNs {
                 file: self.latency_file.clone(),
@@ -176,6 +187,7 @@ impl Trial {
                 .then(|| Walks::from(outcome.walks)),
             profile: None,
             cpu_share,
+            server_cpu_share,
             programs,
             warnings,
             operations,
@@ -209,8 +221,8 @@ impl Trial {
         backend.as_slice().iter().any(|cpu| others.contains(cpu))
     }
 
-    /// Whether the counters of this machine are those of the server's too.
-    fn is_server_here(&self) -> bool {
+    /// Whether the counters that were read are those of the server's machine too.
+    fn is_server_read(&self) -> bool {
         self.server_cpus.is_some() || self.job.address.ip().to_canonical().is_loopback()
     }
 
@@ -218,31 +230,48 @@ impl Trial {
     /// Where the server's are not known, all step by step.
     fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
         let Ok(series) = &observed.series else { return Vec::new() };
-        let window = observed.ended.saturating_duration_since(observed.started);
-        let steps = (window.as_nanos() / STEP.as_nanos()).clamp(1, SERIES_STEPS.into()) as u32;
-        let step = window / steps;
-        let is_of_interest = |cpu: &usize| match &self.server_cpus {
+        let server = self.server_cpus.as_ref().filter(|_| observed.there.is_none());
+        let is_of_interest = |cpu: &usize| match server {
             Some(server) => {
                 server.as_slice().contains(cpu) || self.job.plan.cpus.as_slice().contains(cpu)
             }
-            None => true,
+            None => observed.there.is_none() || self.job.plan.cpus.as_slice().contains(cpu),
         };
-        let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
-        let mut add = |from: Instant, length: Duration, is_here: &dyn Fn(&usize) -> bool| {
-            for (cpu, shares) in series.shares(from, from + length) {
-                if is_here(&cpu) {
-                    let core = all.entry(cpu).or_default();
-                    core.cpu = cpu;
-                    core.push(length, &shares);
-                }
-            }
-        };
-        for i in 0..steps {
-            add(observed.started + step * i, step, &is_of_interest);
-        }
-        add(observed.started, window, &|cpu| !is_of_interest(cpu));
-        all.into_values().collect()
+        core_series(series, (observed.started, observed.ended), &is_of_interest)
     }
+
+    /// The same of the server's machine, where that is another one.
+    fn series_there(&self, observed: &Observed) -> Vec<CoreSeries> {
+        let Some((series, window)) = observed.series_there() else { return Vec::new() };
+        let server = self.server_cpus.as_ref().map_or(&[][..], CpuList::as_slice);
+        core_series(series, window, &|cpu| server.contains(cpu))
+    }
+}
+
+/// What each CPU did: those of interest step by step, the others over the whole window.
+fn core_series(
+    series: &CpuSeries,
+    (from, to): (Instant, Instant),
+    is_of_interest: &dyn Fn(&usize) -> bool,
+) -> Vec<CoreSeries> {
+    let window = to.saturating_duration_since(from);
+    let steps = (window.as_nanos() / STEP.as_nanos()).clamp(1, SERIES_STEPS.into()) as u32;
+    let step = window / steps;
+    let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
+    let mut add = |from: Instant, length: Duration, is_wanted: &dyn Fn(&usize) -> bool| {
+        for (cpu, shares) in series.shares(from, from + length) {
+            if is_wanted(&cpu) {
+                let core = all.entry(cpu).or_default();
+                core.cpu = cpu;
+                core.push(length, &shares);
+            }
+        }
+    };
+    for i in 0..steps {
+        add(from + step * i, step, is_of_interest);
+    }
+    add(from, window, &|cpu| !is_of_interest(cpu));
+    all.into_values().collect()
 }
 
 impl CoreSeries {
@@ -275,6 +304,8 @@ pub(crate) struct Observed {
     /// What the kernel encrypted by itself from before the load to after it.
     pub(crate) kernel_tls: Result<KernelTlsCounters, ObserveError>,
     pub(crate) series: Result<CpuSeries, ObserveError>,
+    /// Of the server's machine, where that is another one.
+    pub(crate) there: Option<SeriesThere>,
     pub(crate) core_hz: CoreHz,
     pub(crate) target_error: Option<String>,
     /// Whether somebody asked for the window to end early.
@@ -287,6 +318,19 @@ impl Observed {
             .as_ref()
             .map(|series| series.shares(self.started, self.ended))
             .unwrap_or_default()
+    }
+
+    /// Of the CPUs of the server's machine, where that is another one.
+    fn shares_there(&self) -> BTreeMap<usize, CoreShares> {
+        self.series_there()
+            .map(|(series, (from, to))| series.shares(from, to))
+            .unwrap_or_default()
+    }
+
+    /// With the window by the clock of that machine.
+    fn series_there(&self) -> Option<(&CpuSeries, (Instant, Instant))> {
+        let series = self.there.as_ref()?.series.as_ref().ok()?;
+        Some((series, self.readings.window_there()?))
     }
 }
 
@@ -338,17 +382,17 @@ mod tests {
 
     #[test]
     fn this_machines_counters_are_not_those_of_a_server_elsewhere() {
-        let is_here = |address: &str, server_cpus: Option<usize>| {
+        let is_read = |address: &str, server_cpus: Option<usize>| {
             let mut job = job("https://localhost/");
             job.address = address.parse().unwrap();
             let server_cpus = server_cpus.map(CpuList::from);
             let neighbours = Neighbours::Apart;
             let trial = Trial::new(job, server_cpus, neighbours);
-            trial.is_server_here()
+            trial.is_server_read()
         };
-        assert!(is_here("127.0.0.1:443", None) && is_here("[::1]:443", None));
-        assert!(is_here("[::ffff:127.0.0.1]:443", None));
-        assert!(!is_here("192.0.2.1:443", None));
-        assert!(is_here("192.0.2.1:443", Some(0)));
+        assert!(is_read("127.0.0.1:443", None) && is_read("[::1]:443", None));
+        assert!(is_read("[::ffff:127.0.0.1]:443", None));
+        assert!(!is_read("192.0.2.1:443", None));
+        assert!(is_read("192.0.2.1:443", Some(0)));
     }
 }

@@ -98,7 +98,10 @@ pub struct Asked {
     /// The CPUs of the load threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<String>,
-    /// The server's, where it runs on this machine and they are known.
+    /// The machine that the server was to run on, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The server's CPUs on its machine, where they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<String>,
     /// The TLS library that the server was to run on, where it has a choice or was given one.
@@ -162,6 +165,7 @@ impl Asked {
             close: Some(job.plan.close.to_string()),
             seed: job.is_random().then_some(job.seed),
             client_cpus: Some(job.plan.cpus.to_string()),
+            host: None,
             server_cpus: None,
             library: None,
             library_path: None,

@@ -51,8 +51,7 @@ pub struct Evidence {
     /// over that limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_descriptors: Option<f64>,
-    /// How often an accept queue overflowed in the server's network namespace, where the server
-    /// runs on this machine.
+    /// How often an accept queue overflowed in the server's network namespace, where that can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_overflows: Option<u64>,
     /// How many connections listeners dropped there, for that or another reason.
@@ -147,16 +146,18 @@ pub(crate) struct Facts<'a> {
     /// The length of the window.
     pub(crate) window: Nanos,
     pub(crate) connections: usize,
-    /// Whether the server runs on this machine, so that its accept queue is among those counted.
-    pub(crate) is_server_here: bool,
+    /// Whether the server's machine was read, so that its accept queue is among those counted.
+    pub(crate) is_server_read: bool,
     pub(crate) readings: &'a Readings,
     /// What each CPU did over the window, where that is known.
     pub(crate) shares: &'a BTreeMap<usize, CoreShares>,
-    /// The server's CPUs, where it runs here.
+    /// The server's CPUs, where they are known.
     pub(crate) server_cpus: Option<&'a CpuList>,
     pub(crate) client_cpus: &'a CpuList,
     /// The CPUs of the server's backend.
     pub(crate) backend_cpus: Option<&'a CpuList>,
+    /// The server's machine, where that is another one; then its CPUs' numbers are those of that.
+    pub(crate) there: Option<OtherMachine<'a>>,
     /// Those that share a core with the server's.
     pub(crate) siblings: &'a [usize],
     /// Where the kernel counts the time of interrupts, if that is known.
@@ -164,6 +165,20 @@ pub(crate) struct Facts<'a> {
     pub(crate) server_descriptors: Option<OpenDescriptors>,
     /// Between client and server, in the order of the readings.
     pub(crate) interfaces: &'a [Interface],
+}
+
+/// What is known of the CPUs of the server's machine, where that is another one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OtherMachine<'a> {
+    pub(crate) shares: &'a BTreeMap<usize, CoreShares>,
+    pub(crate) interrupt_time: Option<InterruptTime>,
+}
+
+/// A machine that a CPU is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Server,
+    Client,
 }
 
 /// How long a connection idles whose SYN found the accept queue full (RFC 6298, section 2.1).
@@ -246,7 +261,7 @@ impl Facts<'_> {
 
     /// Counters of this machine say nothing of a server elsewhere.
     fn of_server(&self, counter: fn(&Readings) -> Option<u64>) -> Option<u64> {
-        self.is_server_here.then(|| counter(self.readings))?
+        self.is_server_read.then(|| counter(self.readings))?
     }
 
     fn accept_queue_loss(&self) -> Option<f64> {
@@ -258,33 +273,55 @@ impl Facts<'_> {
         (time_of_all > 0.0).then(|| lost / time_of_all)
     }
 
+    /// What the CPUs of a machine did.
+    fn shares(&self, of: Of) -> &BTreeMap<usize, CoreShares> {
+        self.there.filter(|_| of == Of::Server).map_or(self.shares, |there| there.shares)
+    }
+
+    fn interrupt_time(&self, of: Of) -> Option<InterruptTime> {
+        match (of, self.there) {
+            (Of::Server, Some(there)) => there.interrupt_time,
+            _ => self.interrupt_time,
+        }
+    }
+
     /// The mean over `cpus` of a figure of each; `None` where one is not known.
-    fn mean(&self, cpus: &CpuList, figure: fn(&CoreShares) -> f64) -> Option<f64> {
+    fn mean(&self, (of, cpus): (Of, &CpuList), figure: fn(&CoreShares) -> f64) -> Option<f64> {
+        let shares = self.shares(of);
         let figures: Option<Vec<f64>> =
-            cpus.as_slice().iter().map(|cpu| self.shares.get(cpu).map(figure)).collect();
+            cpus.as_slice().iter().map(|cpu| shares.get(cpu).map(figure)).collect();
         Some(figures?.iter().sum::<f64>() / cpus.len() as f64)
     }
 
     /// Only where the server has its CPUs for itself: otherwise it is not the server's idleness.
     fn server_cpus_idle(&self) -> Option<f64> {
         let server = self.server_cpus?;
-        self.are_apart(server).then(|| self.mean(server, |shares| shares.idle))?
+        let is_alone = self.own_cpus(server).as_ref() == Some(server);
+        is_alone.then(|| self.mean((Of::Server, server), |shares| shares.idle))?
     }
 
-    fn are_apart(&self, server: &CpuList) -> bool {
-        server.without(self.client_cpus).as_ref() == Some(server)
+    /// Those of the server's CPUs that the client does not use.
+    fn own_cpus(&self, server: &CpuList) -> Option<CpuList> {
+        match self.there {
+            Some(_) => Some(server.clone()),
+            None => server.without(self.client_cpus),
+        }
     }
 
     fn steal(&self) -> Option<f64> {
         let server = self.server_cpus.map_or(&[][..], CpuList::as_slice);
-        let cpus = server.iter().chain(self.client_cpus.as_slice());
-        cpus.filter_map(|cpu| self.shares.get(cpu))
-            .map(|shares| shares.steal)
-            .max_by(f64::total_cmp)
+        let server = server.iter().filter_map(|cpu| self.shares(Of::Server).get(cpu));
+        let client = self.client_cpus.as_slice().iter();
+        let client = client.filter_map(|cpu| self.shares(Of::Client).get(cpu));
+        server.chain(client).map(|shares| shares.steal).max_by(f64::total_cmp)
     }
 
-    /// How much the backend used of these CPUs, if its load is spread evenly over its own.
-    fn backend_on(&self, cpus: &CpuList) -> f64 {
+    /// How much the backend used of these CPUs, if its load is spread evenly over its own, which are
+    /// of the server's machine.
+    fn backend_on(&self, (of, cpus): (Of, &CpuList)) -> f64 {
+        if of == Of::Client && self.there.is_some() {
+            return 0.0;
+        }
         let (Some(usage), Some(own)) = (self.readings.backend(), self.backend_cpus) else {
             return 0.0;
         };
@@ -303,8 +340,8 @@ impl Facts<'_> {
         let cpus = self.server_cpus.map_or(&[][..], CpuList::as_slice);
         let interrupts = cpus
             .iter()
-            .filter_map(|cpu| self.shares.get(cpu))
-            .filter(|_| self.interrupt_time == Some(InterruptTime::Apart))
+            .filter_map(|cpu| self.shares(Of::Server).get(cpu))
+            .filter(|_| self.interrupt_time(Of::Server) == Some(InterruptTime::Apart))
             .filter(|shares| shares.idle <= 1.0 - SERVER_BUSY && shares.steal <= 1.0 - SERVER_BUSY)
             .map(|shares| shares.irq + shares.softirq)
             .fold(0.0, f64::max);
@@ -314,9 +351,12 @@ impl Facts<'_> {
 
     /// Of the hyperthreads beside the server's that neither it nor the client runs on.
     fn sibling_busy(&self) -> Option<f64> {
-        let is_of_neither = |cpu: &&usize| !self.client_cpus.as_slice().contains(cpu);
+        let is_of_neither = |cpu: &&usize| {
+            self.there.is_some() || !self.client_cpus.as_slice().contains(cpu)
+        };
         let siblings = self.siblings.iter().filter(is_of_neither);
-        siblings.filter_map(|cpu| self.shares.get(cpu)).map(CoreShares::busy).max_by(f64::total_cmp)
+        let shares = siblings.filter_map(|cpu| self.shares(Of::Server).get(cpu));
+        shares.map(CoreShares::busy).max_by(f64::total_cmp)
     }
 
     /// What ran on the CPUs of server and client beyond their own. Where they share CPUs, on all of
@@ -326,19 +366,22 @@ impl Facts<'_> {
         let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
         let server_cpus = self.server_cpus?;
         let server = self.readings.server()?.on_cpu;
-        let client = client + self.backend_on(client_cpus);
-        match server_cpus.without(client_cpus) {
+        let at_client = (Of::Client, client_cpus);
+        let client = client + self.backend_on(at_client);
+        match self.own_cpus(server_cpus) {
             Some(own) if own == *server_cpus => {
-                let server = server + self.backend_on(server_cpus);
-                let beside_server = (self.ran_on(server_cpus)? - server) / server_cpus.len() as f64;
-                let beside_client = (self.ran_on(client_cpus)? - client) / client_cpus.len() as f64;
+                let at_server = (Of::Server, server_cpus);
+                let server = server + self.backend_on(at_server);
+                let beside_server = (self.ran_on(at_server)? - server) / server_cpus.len() as f64;
+                let beside_client = (self.ran_on(at_client)? - client) / client_cpus.len() as f64;
                 Some(beside_server.max(beside_client))
             }
             own => {
                 let own_cpus = own.as_ref().map_or(0, CpuList::len);
-                let server = server + own.as_ref().map_or(0.0, |own| self.backend_on(own));
-                let own = own.as_ref().map_or(Some(0.0), |own| self.ran_on(own))?;
-                let all = self.ran_on(client_cpus)? + own;
+                let own = own.as_ref().map(|own| (Of::Server, own));
+                let server = server + own.map_or(0.0, |own| self.backend_on(own));
+                let own = own.map_or(Some(0.0), |own| self.ran_on(own))?;
+                let all = self.ran_on(at_client)? + own;
                 Some((all - server - client) / (client_cpus.len() + own_cpus) as f64)
             }
         }
@@ -351,14 +394,16 @@ impl Facts<'_> {
     /// too, less those threads'. Otherwise the interrupts would hide a program beside the server
     /// that are charged to the server. Where those threads are not seen, or it is not known what
     /// the kernel does, only what is certain counts.
-    fn ran_on(&self, cpus: &CpuList) -> Option<f64> {
-        let programs = self.mean(cpus, |shares| shares.user + shares.system)?;
-        let interrupts = self.mean(cpus, |shares| shares.irq + shares.softirq)?;
-        let list = cpus.as_slice();
-        let of_kernel: Option<f64> =
-            list.iter().map(|cpu| self.readings.softirq_thread(*cpu)).sum();
+    fn ran_on(&self, (of, cpus): (Of, &CpuList)) -> Option<f64> {
+        let programs = self.mean((of, cpus), |shares| shares.user + shares.system)?;
+        let interrupts = self.mean((of, cpus), |shares| shares.irq + shares.softirq)?;
+        let thread = |cpu: &usize| match of {
+            Of::Server => self.readings.softirq_thread_at_server(*cpu),
+            Of::Client => self.readings.softirq_thread(*cpu),
+        };
+        let of_kernel: Option<f64> = cpus.as_slice().iter().map(thread).sum();
         let all = |share: f64| share * cpus.len() as f64;
-        Some(match (self.interrupt_time, of_kernel) {
+        Some(match (self.interrupt_time(of), of_kernel) {
             (Some(InterruptTime::InProcesses), Some(of_kernel)) => {
                 all(programs) + (all(interrupts) - of_kernel).max(0.0)
             }

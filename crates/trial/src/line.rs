@@ -70,6 +70,9 @@ pub struct Line {
     pub profile: Option<Profile>,
     /// What each CPU of the machine did over the window.
     pub cpu_share: Vec<CoreSeries>,
+    /// The same of the server's CPUs, where it runs on another machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_cpu_share: Vec<CoreSeries>,
     /// The programs that used most CPU time, on any CPU, from the warm-up to the window's end; only
     /// where other programs disturbed the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -7,7 +7,7 @@ use cpus::CpuList;
 use load::Source;
 use observe::check::{Root, Snapshot};
 use observe::{
-    CpuSeries, KernelTlsCounters, Link, MemoryTraffic, NamedThread, NetCounters, ObserveError,
+    CpuSeries, InterruptTime, KernelTlsCounters, Link, MemoryTraffic, NamedThread, NetCounters, ObserveError,
     OpenDescriptors, ProcessTree, Sampler, ThreadCpu,
 };
 
@@ -63,6 +63,19 @@ pub trait Machine {
     /// # Errors
     /// Why there is none.
     fn take_series(&mut self) -> Result<CpuSeries, ObserveError>;
+    /// Ends the record of the server's machine, where that is another one.
+    fn take_series_there(&mut self) -> Option<SeriesThere> {
+        None
+    }
+}
+
+/// What the CPUs of the server's machine did, by the clock of that.
+#[derive(Debug)]
+pub struct SeriesThere {
+    /// Or why it is not known.
+    pub series: Result<CpuSeries, ObserveError>,
+    /// Where its kernel counts the time of interrupts, if that is known.
+    pub interrupt_time: Option<InterruptTime>,
 }
 
 /// The machine that toll runs on, with the process tree of the server if it runs here too.
@@ -198,6 +211,7 @@ impl Machine for ThisMachine {
             net,
             links,
             memory,
+            there: None,
         }
     }
 

@@ -10,9 +10,10 @@ use units::Nanos;
 use crate::memory_use::MemoryUse;
 
 /// What was read at one moment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Reading {
     /// When it was read; the tasks have instants of their own.
+    #[serde(with = "observe::instant::optional")]
     pub at: Option<Instant>,
     /// The server's process tree, where it is known and lives.
     pub server: Option<TaskReading>,
@@ -33,10 +34,12 @@ pub struct Reading {
     pub links: Vec<LinkCounters>,
     /// What moved between processors and memory, and what counted it.
     pub memory: Option<(MemorySource, MemoryBytes)>,
+    /// What was read on the server's machine, where that is another one, by the clock of that.
+    pub there: Option<Box<Reading>>,
 }
 
 /// What TCP has counted in a network namespace since it began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetReading {
     /// Connections that found an accept queue full.
     pub listen_overflows: i64,
@@ -75,9 +78,10 @@ pub struct LinkUsage {
 }
 
 /// What a thread or process tree has used since it began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskReading {
     /// When this was read.
+    #[serde(with = "observe::instant")]
     pub at: Instant,
     /// Time on a CPU.
     pub on_cpu: Nanos,
@@ -86,7 +90,7 @@ pub struct TaskReading {
 }
 
 /// A server's processes at a window's end are not those at its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessesChanged {
     /// How many there were at the start.
     pub before: usize,
@@ -158,18 +162,24 @@ pub struct Readings {
     /// How often was looked since the start, and of each interface, how often packets waited then.
     looks: u32,
     waiting: Vec<u32>,
+    /// Those of the server's machine, where that is another one.
+    there: Option<Box<Readings>>,
 }
 
 impl Readings {
     /// With the reading at the window's start.
     #[must_use]
-    pub fn begin(start: Reading) -> Self {
-        Self { end: start.clone(), waiting: vec![0; start.links.len()], looks: 0, start }
+    pub fn begin(mut start: Reading) -> Self {
+        let there = start.there.take().map(|there| Box::new(Self::begin(*there)));
+        Self { end: start.clone(), waiting: vec![0; start.links.len()], looks: 0, start, there }
     }
 
     /// With a later reading. A thread that is gone keeps its last one; a server does not, because
     /// one that dies is no longer what is measured.
-    pub fn advance(&mut self, later: Reading) {
+    pub fn advance(&mut self, mut later: Reading) {
+        if let Some(there) = &mut self.there {
+            there.advance(later.there.take().map_or_else(Reading::default, |later| *later));
+        }
         let threads =
             later.threads.iter().zip(&self.end.threads).map(|(now, last)| now.or(*last)).collect();
         self.looks += 1;
@@ -181,28 +191,46 @@ impl Readings {
 
     /// Drops what was read of the server: it was not of all its processes.
     pub fn forget_server(&mut self) {
+        if let Some(there) = &mut self.there {
+            there.forget_server();
+        }
         self.end.server = None;
         self.end.server_disk_bytes = None;
+    }
+
+    /// Those of the server's machine.
+    fn at_server(&self) -> &Self {
+        self.there.as_deref().unwrap_or(self)
+    }
+
+    /// The window by the clock of the server's machine, where that is another one.
+    #[must_use]
+    pub fn window_there(&self) -> Option<(Instant, Instant)> {
+        let there = self.there.as_ref()?;
+        there.start.at.zip(there.end.at)
     }
 
     /// The server's usage, where it is known and lived to the end.
     #[must_use]
     pub fn server(&self) -> Option<Usage> {
-        self.end.server?.since(&self.start.server?)
+        let Self { start, end, .. } = self.at_server();
+        end.server?.since(&start.server?)
     }
 
     /// The bytes that the server's processes had read from disks; `None` where that is not known.
     #[must_use]
     pub fn read_from_disk(&self) -> Option<u64> {
-        self.end.server_disk_bytes?.checked_sub(self.start.server_disk_bytes?)
+        let Self { start, end, .. } = self.at_server();
+        end.server_disk_bytes?.checked_sub(start.server_disk_bytes?)
     }
 
-    /// What moved between processors and memory within a window of this length, by what moved between
-    /// the readings; `None` of a window that ended before it began.
+    /// What moved between processors and memory of the server's machine within a window of this length,
+    /// by what moved between the readings; `None` of a window that ended before it began.
     #[must_use]
     pub fn memory(&self, window: Nanos) -> Option<MemoryUse> {
-        let ((source, end), (_, start)) = (self.end.memory?, self.start.memory?);
-        let part = window.seconds() / self.seconds()?;
+        let readings = self.at_server();
+        let ((source, end), (_, start)) = (readings.end.memory?, readings.start.memory?);
+        let part = window.seconds() / readings.seconds()?;
         if part == 0.0 {
             return None;
         }
@@ -219,7 +247,8 @@ impl Readings {
     /// The usage of the server's backend.
     #[must_use]
     pub fn backend(&self) -> Option<Usage> {
-        self.end.backend?.since(&self.start.backend?)
+        let Self { start, end, .. } = self.at_server();
+        end.backend?.since(&start.backend?)
     }
 
     /// The usage of each load thread; `None` where one was not read.
@@ -244,23 +273,29 @@ impl Readings {
     /// The same by the kernel's number of the thread.
     #[must_use]
     pub fn server_threads_by_id(&self) -> BTreeMap<u32, f64> {
-        let passed = self.end.server.zip(self.start.server).and_then(|(end, start)| {
+        let Self { start: first, end: last, .. } = self.at_server();
+        let passed = last.server.zip(first.server).and_then(|(end, start)| {
             end.at.checked_duration_since(start.at).filter(|passed| !passed.is_zero())
         });
         let Some(passed) = passed else { return BTreeMap::new() };
         let share = |time: u64| time as f64 / 1e9 / passed.as_secs_f64();
-        self.end
-            .server_threads
+        last.server_threads
             .iter()
             .filter_map(|(id, end)| {
-                let start = self.start.server_threads.get(id)?;
+                let start = first.server_threads.get(id)?;
                 Some((*id, share(end.0.saturating_sub(start.0))))
             })
             .collect()
     }
 
+    /// As [`softirq_thread`](Self::softirq_thread), of a CPU of the server's machine.
+    #[must_use]
+    pub fn softirq_thread_at_server(&self, cpu: usize) -> Option<f64> {
+        self.at_server().softirq_thread(cpu)
+    }
+
     /// The share of a CPU's time that the kernel's thread for deferred interrupt work took; `None`
-    /// where that is not seen.
+    /// where that is not seen. Of a CPU of the client's machine.
     #[must_use]
     pub fn softirq_thread(&self, cpu: usize) -> Option<f64> {
         let time = |reading: &Reading| reading.softirq_threads.get(&cpu).copied();
@@ -289,13 +324,19 @@ impl Readings {
     }
 
     fn net(&self, counter: fn(&NetReading) -> i64) -> Option<u64> {
-        let (start, end) = (self.start.net.as_ref()?, self.end.net.as_ref()?);
+        let readings = self.at_server();
+        let (start, end) = (readings.start.net.as_ref()?, readings.end.net.as_ref()?);
         u64::try_from(counter(end).checked_sub(counter(start))?).ok()
     }
 
-    /// What each interface did, in the order of the readings.
+    /// What each interface did, in the order of the readings, those of the server's machine last.
     #[must_use]
     pub fn links(&self) -> Vec<LinkUsage> {
+        let there = self.there.as_ref().map(|there| there.links()).unwrap_or_default();
+        self.own_links().into_iter().chain(there).collect()
+    }
+
+    fn own_links(&self) -> Vec<LinkUsage> {
         let Some(seconds) = self.seconds() else { return Vec::new() };
         let less = u64::saturating_sub;
         let both = self.start.links.iter().zip(&self.end.links).zip(&self.waiting);

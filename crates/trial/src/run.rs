@@ -25,9 +25,9 @@ impl Trial {
     ///
     /// # Errors
     /// That of `start`, before anything was sent.
-    pub fn run<L: Load, E>(
+    pub fn run<L: Load, E, M: Machine + ?Sized>(
         &self,
-        machine: &mut impl Machine,
+        machine: &mut M,
         hooks: &mut Hooks<'_>,
         start: impl FnOnce(Job) -> Result<L, E>,
     ) -> Result<Measured, E> {
@@ -48,7 +48,7 @@ impl Trial {
         let mut readings = Readings::begin(machine.read(&threads));
         // Looked at within the window: at its end the load lets its connections go.
         let mut server_descriptors: Option<OpenDescriptors> = None;
-        let mut read = |machine: &_| {
+        let mut read = |machine: &M| {
             readings.advance(Machine::read(machine, &threads));
             let both = server_descriptors.into_iter().chain(Machine::server_descriptors(machine));
             server_descriptors = both.min_by_key(|files| files.limit.saturating_sub(files.open));
@@ -69,7 +69,7 @@ impl Trial {
         wait_until(over, window, &load, machine, hooks, &mut |_| {});
         load.stop();
         let outcome = load.join();
-        let series = machine.take_series();
+        let (series, there) = (machine.take_series(), machine.take_series_there());
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
         let target_error = (hooks.check_target)().err();
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
@@ -90,6 +90,7 @@ impl Trial {
             interfaces: machine.interfaces(),
             kernel_tls,
             series,
+            there,
             core_hz,
             target_error,
             interrupt: hooks.interrupt.load(Relaxed),
@@ -114,7 +115,7 @@ fn kernel_tls_since(
 
 /// Sleeps until `instant`, in steps with `each` between them; returns early where the load is to
 /// end or has ended.
-fn wait_until<M: Machine>(
+fn wait_until<M: Machine + ?Sized>(
     instant: Instant,
     window: (Instant, Instant),
     load: &impl Load,

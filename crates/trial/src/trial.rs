@@ -22,7 +22,9 @@ pub struct Trial {
     pub job: Job,
     /// The kind of key that the server was given, where that is known.
     pub certificate_key: Option<CertificateKey>,
-    /// The server's CPUs, where it runs on this machine and is known.
+    /// The machine that the server runs on, where that is another one.
+    pub host: Option<String>,
+    /// The server's CPUs on its machine, where they are known.
     pub server_cpus: Option<CpuList>,
     /// The CPUs of the server's backend, where that is accounted for apart.
     pub backend_cpus: Option<CpuList>,
@@ -68,6 +70,7 @@ impl Trial {
         Self {
             job,
             certificate_key: None,
+            host: None,
             server_cpus,
             backend_cpus: None,
             neighbours,

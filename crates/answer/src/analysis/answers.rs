@@ -42,7 +42,7 @@ pub(super) fn answers(
                         .or_else(|| headline::along(&labelled, &along.crossovers()));
                     let libraries = points
                         .iter()
-                        .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
+                        .filter_map(|c| advice(c, targets, machine.filter(|_| is_here(c))?));
                     let places = points.iter().map(|point| (along.label(point), point));
                     let remedies =
                         not_yet_given(remedies(places).into_iter().chain(libraries), &mut told);
@@ -55,7 +55,8 @@ pub(super) fn answers(
                     .or_else(|| headline::cores_of_device(&compared))
                     .or_else(|| headline(&compared));
                 for compared in compared {
-                    let library = machine.and_then(|machine| advice(&compared, targets, machine));
+                    let library = machine.filter(|_| is_here(&compared));
+                    let library = library.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =
                         not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
                     answers.push(Answer { remedy, ..Answer::of(&compared, costs) });
@@ -74,6 +75,11 @@ pub(super) fn answers(
         }
     }
     answers
+}
+
+/// Whether all servers ran on the machine that toll ran on, which is the one that is known here.
+fn is_here(compared: &Compared<'_>) -> bool {
+    compared.shared(|cell| cell.target.host.is_none()) == Some(true)
 }
 
 /// Whether a rule asks what TLS takes where another asks which suite is best: which to take belongs

@@ -14,6 +14,9 @@ use trial::{CoreSeries, Line};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct CpuUse {
     pub cpu: usize,
+    /// Whether it is one of the server's machine, where that is another one than the client's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub of_host: bool,
     pub server: f64,
     pub client: f64,
     /// Other programs, the server's backend among them.
@@ -28,27 +31,27 @@ pub struct CpuUse {
 impl CpuUse {
     /// Of each CPU that some of the trials know; none where the server's CPUs are not known.
     pub fn of<'a>(trials: impl Iterator<Item = &'a Line>) -> Vec<Self> {
-        let mut by_cpu: BTreeMap<usize, Vec<Self>> = BTreeMap::new();
+        let mut by_cpu: BTreeMap<(bool, usize), Vec<Self>> = BTreeMap::new();
         for cpu in trials.flat_map(of_trial) {
-            by_cpu.entry(cpu.cpu).or_default().push(cpu);
+            by_cpu.entry((cpu.of_host, cpu.cpu)).or_default().push(cpu);
         }
-        by_cpu.into_iter().filter_map(|(cpu, all)| median(cpu, &all)).collect()
+        by_cpu.into_values().filter_map(|all| median(&all)).collect()
     }
 }
 
-fn median(cpu: usize, all: &[CpuUse]) -> Option<CpuUse> {
+fn median(all: &[CpuUse]) -> Option<CpuUse> {
     let of = |part: fn(&CpuUse) -> f64| {
         let samples: Vec<f64> = all.iter().map(part).collect();
         stats::median(&samples).ok()
     };
     Some(CpuUse {
-        cpu,
         server: of(|cpu| cpu.server)?,
         client: of(|cpu| cpu.client)?,
         others: of(|cpu| cpu.others)?,
         interrupts: of(|cpu| cpu.interrupts)?,
         stolen: of(|cpu| cpu.stolen)?,
         idle: of(|cpu| cpu.idle)?,
+        ..*all.first()?
     })
 }
 
@@ -62,22 +65,28 @@ fn of_trial(line: &Line) -> Vec<CpuUse> {
     };
     let is_on = |cpu: usize, list: &CpuList| list.as_slice().contains(&cpu);
     let programs = |core: &CoreSeries| mean(core, &core.user) + mean(core, &core.system);
+    let is_elsewhere = asked.host.is_some();
+    let of_server = if is_elsewhere { &line.server_cpu_share } else { &line.cpu_share };
     // What a side used, over what programs used on its CPUs.
-    let part = |list: &CpuList, used_ns: u64| {
-        let cores = line.cpu_share.iter().filter(|core| is_on(core.cpu, list));
+    let part = |cores: &[CoreSeries], list: &CpuList, used_ns: u64| {
+        let cores = cores.iter().filter(|core| is_on(core.cpu, list));
         let ran: f64 = cores.map(programs).sum();
         if ran > 0.0 { used_ns as f64 / line.window_ns as f64 / ran } else { 0.0 }
     };
-    let (server_part, client_part) = (part(&server, server_ns), part(&client, client_ns));
-    let of_cpu = |core: &CoreSeries| {
+    let server_part = part(of_server, &server, server_ns);
+    let client_part = part(&line.cpu_share, &client, client_ns);
+    let of_cpu = |core: &CoreSeries, of_host: bool| {
         let ran = programs(core);
-        let part = |list, part| if is_on(core.cpu, list) { part } else { 0.0 };
-        let (server, client) = (part(&server, server_part), part(&client, client_part));
+        let part =
+            |list, part, is_there: bool| if is_there && is_on(core.cpu, list) { part } else { 0.0 };
+        let server = part(&server, server_part, of_host == is_elsewhere);
+        let client = part(&client, client_part, !of_host);
         // Where the kernel counts interrupts in processes too, these used more than programs did.
         let all = (server + client).max(1.0);
         let (server, client) = (ran * server / all, ran * client / all);
         CpuUse {
             cpu: core.cpu,
+            of_host,
             server,
             client,
             others: ran - server - client,
@@ -86,7 +95,8 @@ fn of_trial(line: &Line) -> Vec<CpuUse> {
             idle: mean(core, &core.idle),
         }
     };
-    line.cpu_share.iter().map(of_cpu).collect()
+    let here = line.cpu_share.iter().map(|core| of_cpu(core, false));
+    here.chain(line.server_cpu_share.iter().map(|core| of_cpu(core, true))).collect()
 }
 
 /// The mean over the steps, which are not all equally long.
@@ -144,6 +154,26 @@ mod tests {
                 [48.0, 0.0, 12.0, 10.0, 30.0],
                 [0.0, 45.0, 5.0, 10.0, 40.0],
                 [0.0, 0.0, 20.0, 0.0, 80.0],
+            ]
+        );
+    }
+
+    #[test]
+    fn cpus_of_two_machines_are_not_mixed_up() {
+        let mut line = trial(600_000_000, 450_000_000, &CPUS[2..]);
+        line.receipt.asked.host = Some("me@server".to_owned());
+        line.receipt.asked.server_cpus = Some("0".to_owned());
+        line.receipt.asked.client_cpus = Some("0".to_owned());
+        line.server_cpu_share = trial(0, 0, &CPUS[..1]).cpu_share;
+        let cpus = CpuUse::of(std::iter::once(&line));
+        let places: Vec<(usize, bool)> = cpus.iter().map(|cpu| (cpu.cpu, cpu.of_host)).collect();
+        assert_eq!(places, [(0, false), (1, false), (0, true)]);
+        assert_eq!(
+            rounded(&cpus),
+            [
+                [0.0, 45.0, 5.0, 10.0, 40.0],
+                [0.0, 0.0, 20.0, 0.0, 80.0],
+                [60.0, 0.0, 30.0, 10.0, 0.0],
             ]
         );
     }

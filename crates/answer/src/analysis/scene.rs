@@ -36,6 +36,7 @@ pub(crate) struct Scene {
     pub(crate) primitives: Vec<RowLine>,
     pub(crate) targets: Vec<TargetRecord>,
     pub(crate) machine: Option<observe::Machine>,
+    pub(crate) hosts: BTreeMap<String, observe::Machine>,
 }
 
 impl Scene {
@@ -74,6 +75,7 @@ impl Scene {
             primitives: Vec::new(),
             targets: Vec::new(),
             machine: None,
+            hosts: BTreeMap::new(),
         }
     }
 

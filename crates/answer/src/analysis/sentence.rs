@@ -78,12 +78,21 @@ pub(super) fn published(rule: &AnswerRule, common: &BTreeMap<String, String>) ->
 pub(super) fn subject(compared: &Compared<'_>) -> String {
     match compared.kind() {
         Kind::Cost => return format!("The {}", compared.metric()),
-        Kind::PerCpu | Kind::Tax => return "One core of this machine".to_owned(),
+        Kind::PerCpu | Kind::Tax => return format!("One {}", core(compared)),
         Kind::Throughput | Kind::State => {}
     }
     match compared.shared(|cell| cell.target.pinned_to().cloned()).flatten() {
         Some(list) => format!("The server (on {})", cpus(&list)),
         None => "The server".to_owned(),
+    }
+}
+
+/// `core of this machine`, or of the one that the servers ran on.
+fn core(compared: &Compared<'_>) -> String {
+    match compared.shared(|cell| cell.target.host.clone()) {
+        Some(None) => "core of this machine".to_owned(),
+        Some(Some(host)) => format!("core of {host}"),
+        None => "core of its machine".to_owned(),
     }
 }
 
@@ -145,21 +154,21 @@ fn tax(compared: &Compared<'_>) -> String {
             same.push(format!("{with} ({})", percent(tax)));
         }
     }
-    let mut clauses = Vec::new();
+    let (mut clauses, core) = (Vec::new(), core(compared));
     if !taken.is_empty() {
         clauses.push(format!(
-            "TLS takes {} of what a core of this machine could send in plain",
+            "TLS takes {} of what a {core} could send in plain",
             list(&taken)
         ));
     }
     if !same.is_empty() {
         clauses.push(format!(
-            "no significant difference from plain HTTP in what a core of this machine sends {}",
+            "no significant difference from plain HTTP in what a {core} sends {}",
             list(&same)
         ));
     }
     if !won.is_empty() {
-        clauses.push(format!("a core of this machine sends more than in plain by {}", list(&won)));
+        clauses.push(format!("a {core} sends more than in plain by {}", list(&won)));
     }
     capitalized(&format!("{}{}.", clauses.join("; "), compared.context()))
 }

@@ -1,5 +1,7 @@
 //! In what two runs differ beside their figures.
 
+use std::collections::BTreeSet;
+
 use observe::machine::Settings;
 use observe::{Fact, Machine};
 use serde::Serialize;
@@ -25,6 +27,12 @@ const UNKNOWN: &str = "not known";
 
 pub(super) fn all(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
     let mut differences = machines(a.machine, b.machine);
+    let names: BTreeSet<&String> = a.hosts.keys().chain(b.hosts.keys()).collect();
+    for host in names {
+        let of_host = machines(a.hosts.get(host), b.hosts.get(host)).into_iter();
+        let named = |of: Difference| Difference { what: format!("{} of {host}", of.what), ..of };
+        differences.extend(of_host.map(named));
+    }
     differences.extend(targets(a, b, matches));
     differences.extend(settings(matches));
     differences

@@ -18,7 +18,7 @@ fn compared_in(a: &Scene, b: &Scene, measures: &[Metric]) -> Comparison {
     let (of_a, of_b) = (a.analysis(), b.analysis());
     fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> Side<'a> {
         let (study, machine) = (&scene.study, scene.machine.as_ref());
-        Side { study, analysis, machine, targets: &scene.targets }
+        Side { study, analysis, machine, hosts: &scene.hosts, targets: &scene.targets }
     }
     Comparison::of(&side(a, &of_a), &side(b, &of_b), measures)
 }
@@ -135,6 +135,8 @@ fn what_else_differs_is_shown_with_its_cells() {
     let settings = later.settings.as_mut().unwrap();
     settings.turbo = observe::Fact::Known(false);
     settings.microcode = observe::Fact::Known("0x1".to_owned());
+    b.hosts.insert("me@server".to_owned(), later.clone());
+    a.hosts.insert("me@server".to_owned(), machine.clone());
     b.machine = Some(later);
     a.machine = Some(machine);
     let told: Vec<(String, String, Option<usize>)> = compared(&a, &b)
@@ -148,6 +150,8 @@ fn what_else_differs_is_shown_with_its_cells() {
         [
             ("OpenSSL of toll".to_owned(), "OpenSSL 9".to_owned(), None),
             ("turbo".to_owned(), "off".to_owned(), None),
+            ("OpenSSL of toll of me@server".to_owned(), "OpenSSL 9".to_owned(), None),
+            ("turbo of me@server".to_owned(), "off".to_owned(), None),
             ("nginx".to_owned(), "nginx/1.22.1, OpenSSL 4.0.3".to_owned(), None),
             ("load.connections".to_owned(), connections, Some(1)),
         ]

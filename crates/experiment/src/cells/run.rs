@@ -7,6 +7,7 @@
 mod agenda;
 mod servers;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -54,6 +55,11 @@ pub trait Bench {
         only: Only,
         connections: usize,
     ) -> Result<Self::Target, StartError>;
+
+    /// Whether its machine can no longer be asked; it may be when it is started again.
+    fn is_lost(&self, _target: &Self::Target) -> bool {
+        false
+    }
 
     /// Its name in this run, unique.
     fn name(&self, target: &Self::Target) -> String;
@@ -120,7 +126,7 @@ pub fn run<B: Bench>(
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, RunError> {
     let (journal, entries) = results.journal()?;
-    let cpus = results.machine()?.and_then(|machine| machine.cpus());
+    let cpus = results.most_cpus()?;
     let trials = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &trials);
     let is_too_wide = |measured: &[TrialLine]| {
@@ -145,6 +151,8 @@ pub fn run<B: Bench>(
     let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { study, results, journal, interrupt, report, not_sampled: Vec::new() };
     let mut measured = trials;
+    // The cells whose last trial lost its server's machine.
+    let mut lost = BTreeSet::new();
     loop {
         let task = if let Some(task) = agenda.next() {
             task
@@ -157,17 +165,25 @@ pub fn run<B: Bench>(
                 None => return Ok(Ended::Complete),
             }
         };
-        let Some(server) = servers.serving(&task, bench)? else {
+        let Some((server, process)) = servers.serving(&task, bench)? else {
             agenda.leave_out(task.cell);
             continue;
         };
         if interrupt.load(Relaxed) {
             return Ok(Ended::Interrupted);
         }
-        match run.trial(bench, server, &agenda, &task, order)? {
+        let became = run.trial(bench, (&mut *server, process), &agenda, &task, order)?;
+        let is_lost = bench.is_lost(server);
+        if !is_lost {
+            lost.remove(&task.cell);
+        }
+        match became {
             Became::Trial(trial) => {
                 agenda.note(&trial);
-                if let Some(why) = &trial.line.target_error {
+                // A machine that is lost is asked once more, by the next trial.
+                if let Some(why) = &trial.line.target_error
+                    && (!is_lost || !lost.insert(task.cell))
+                {
                     return Err(RunError::TargetLost(why.clone()));
                 }
                 order += 1;
@@ -177,6 +193,13 @@ pub fn run<B: Bench>(
             }
             Became::Impossible(load) => agenda.cannot(task.cell, load),
             Became::NotSampled => agenda.cannot_sample(task.cell),
+            Became::Lost(why) if lost.insert(task.cell) => {
+                (run.report)(Event::Says(format!("Note: {why}; it is started again.")));
+            }
+            Became::Lost(why) => {
+                let part = study.cells[task.cell].name.clone();
+                return Err(RunError::Part { part, why });
+            }
             Became::Interrupted => return Ok(Ended::Interrupted),
         }
     }
@@ -190,6 +213,8 @@ enum Became {
     Impossible(u64),
     /// The server's CPU time cannot be sampled.
     NotSampled,
+    /// It could not begin, since the server's machine was lost.
+    Lost(String),
     Interrupted,
 }
 
@@ -237,6 +262,7 @@ impl Run<'_, '_> {
         };
         let measured = match bench.trial(target, ask, self.interrupt, &mut progress) {
             Ok(measured) => measured,
+            Err(why) if bench.is_lost(target) => return Ok(Became::Lost(why)),
             Err(why) => return self.not_begun(cell, task, why),
         };
         if measured.line.interrupted {

@@ -1,18 +1,18 @@
-//! The world of a run as it is: servers on this machine, loaded by the engine.
+//! The world of a run as it is: servers on this machine and others, loaded by the engine.
 
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use agent::{Here, Refusal, RemoteHost, RunningServer, Wanted};
 use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
-use observe::{ObserveError, ProcessTree};
 use peers::{Client, Offer, Peer, PeerError};
 use profile::Rules;
 use targets::{
-    AcceleratorCounts, CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError,
+    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, SendCounters, Settings, Shell, Target,
+    TargetError,
 };
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
@@ -22,20 +22,24 @@ use super::run::{Ask, Bench, StartError};
 use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
-use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
+use trial::{Application, Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
 use trial::{Sending, ThisMachine, Trial, neighbours};
 
 /// How many users of the warm-up there are for each CPU of the server, most of the time.
 const USERS_PER_CPU: usize = 2;
 
-/// Servers on this machine, and the load engine.
+/// Servers on this machine and others, and the load engine.
 pub struct ThisBench {
     /// Those of the study.
     cells: Vec<Cell>,
     /// The result folder.
     folder: PathBuf,
-    /// `None` where no server of the study needs any.
+    /// `None` where no server of this machine needs any.
     objects: Option<Arc<Objects>>,
+    /// How other machines are reached.
+    shell: Shell,
+    /// Those that were reached.
+    hosts: Vec<RemoteHost>,
     /// Where the server runs that a proxy passes requests to.
     backend_cpus: CpuList,
     /// What classes samples of CPU time belong to.
@@ -59,7 +63,7 @@ pub struct ThisTarget {
 #[derive(Debug)]
 enum Life {
     /// toll started it, and stops it.
-    Started(Box<Running>),
+    Started(Box<dyn RunningServer>),
     /// It was there before.
     Elsewhere(Elsewhere),
 }
@@ -71,11 +75,7 @@ impl ThisBench {
     /// # Errors
     /// There is no room for them, or the system refuses.
     pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
-        let cells = study.cells.iter().filter(|cell| cell.target.server.program().is_some());
-        let sizes: Vec<Bytes> =
-            cells.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
-        let sets: Vec<Files> =
-            study.cells.iter().filter_map(|cell| files(&cell.target, &cell.load)).collect();
+        let (sizes, sets) = content(&study.cells, None);
         let objects = match sizes.is_empty() {
             true => None,
             false => Some(Arc::new(Objects::make(&sizes, &folder)?.with_files(&sets, &folder)?)),
@@ -87,8 +87,35 @@ impl ThisBench {
             CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
         let backend_cpus = backend_cpus(study, &allowed);
         let cells = study.cells.clone();
-        let neighbours = Vec::new();
-        Ok(Self { cells, folder, objects, backend_cpus, rules, elsewhere: 0, neighbours })
+        Ok(Self {
+            cells,
+            folder,
+            objects,
+            shell: study.hosts.shell.clone(),
+            hosts: Vec::new(),
+            backend_cpus,
+            rules,
+            elsewhere: 0,
+            neighbours: Vec::new(),
+        })
+    }
+
+    /// Another machine, with an agent that runs.
+    ///
+    /// # Errors
+    /// It cannot be reached, in one line.
+    pub fn host(&mut self, host: &Host) -> Result<&RemoteHost, Refusal> {
+        // Servers of an agent that is lost are lost too.
+        self.hosts.retain(|known| known.host() != host || !known.is_lost());
+        let place = match self.hosts.iter().position(|known| known.host() == host) {
+            Some(place) => place,
+            None => {
+                let content = content(&self.cells, Some(host));
+                self.hosts.push(RemoteHost::open(&self.shell, host, content, &self.folder)?);
+                self.hosts.len() - 1
+            }
+        };
+        Ok(&self.hosts[place])
     }
 
     /// The cell with the most connections among those for which the same process is warmed up as for
@@ -110,6 +137,13 @@ impl ThisBench {
         self.objects.as_ref().and_then(|objects| objects.note())
     }
 
+    fn note_of(&self, host: Option<&Host>) -> Option<&str> {
+        match host {
+            None => self.note(),
+            Some(host) => self.hosts.iter().find(|known| known.host() == host)?.note(),
+        }
+    }
+
     /// Measured once for each pair of lists, while the servers idle.
     fn neighbours(&mut self, server: &CpuList, client: &CpuList) -> Neighbours {
         let known = self.neighbours.iter().find(|(s, c, _)| (s, c) == (server, client));
@@ -121,6 +155,23 @@ impl ThisBench {
         found
     }
 
+    fn start_there(
+        &mut self,
+        host: &Host,
+        wanted: Wanted,
+        before: Option<Box<dyn RunningServer>>,
+    ) -> Result<ThisTarget, StartError> {
+        let started = self.host(host).and_then(|host| match before {
+            Some(before) => host.restart(before, wanted),
+            None => host.start(wanted),
+        });
+        let started = started.map_err(|Refusal { is_missing, why }| match is_missing {
+            true => StartError::Missing(why),
+            false => StartError::Failed(why),
+        });
+        started.map(|server| ThisTarget::new(Life::Started(server)))
+    }
+
     fn find(&mut self, target: &Target) -> Result<ThisTarget, StartError> {
         self.elsewhere += 1;
         Elsewhere::find(target, self.elsewhere)
@@ -130,12 +181,24 @@ impl ThisBench {
 }
 
 fn not_started(error: TargetError) -> StartError {
-    match error {
-        TargetError::Missing { .. }
-        | TargetError::NotBuilt { .. }
-        | TargetError::WeakKey { .. } => StartError::Missing(error.to_string()),
-        _ => StartError::Failed(error.to_string()),
+    match error.is_missing() {
+        true => StartError::Missing(error.to_string()),
+        false => StartError::Failed(error.to_string()),
     }
+}
+
+/// The sizes of the objects, and the files, that the servers of a machine serve.
+fn content(cells: &[Cell], host: Option<&Host>) -> (Vec<Bytes>, Vec<Files>) {
+    let cells = || cells.iter().filter(|cell| cell.target.host.as_ref() == host);
+    let served = cells().filter(|cell| cell.target.server.program().is_some());
+    let sizes = served.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
+    (sizes, cells().filter_map(|cell| files(&cell.target, &cell.load)).collect())
+}
+
+/// What a server of another machine is started with.
+fn wanted(settings: Settings) -> Wanted {
+    let Settings { target, versions, suites, groups, connections, .. } = settings;
+    Wanted { target, versions, suites, groups, connections }
 }
 
 /// The CPUs that no server and no load of the study uses; where there are none, those of the loads
@@ -144,7 +207,7 @@ fn backend_cpus(study: &Study, allowed: &CpuList) -> CpuList {
     let without = |list: Option<CpuList>, used: fn(&Cell) -> Option<&CpuList>| {
         study.cells.iter().filter_map(used).fold(list, |left, used| left?.without(used))
     };
-    let beside_servers = without(Some(allowed.clone()), |cell| cell.target.pinned_to());
+    let beside_servers = without(Some(allowed.clone()), |cell| cell.target.pinned_here());
     let beside_all = without(beside_servers.clone(), |cell| Some(&cell.load.cpus));
     beside_all.or(beside_servers).unwrap_or_else(|| allowed.clone())
 }
@@ -162,20 +225,16 @@ impl Bench for ThisBench {
         if server.program().is_none() {
             return self.find(target);
         }
+        if let Some(host) = &target.host {
+            let wanted = wanted(self.settings(target, only, connections));
+            return self.start_there(host, wanted, None);
+        }
         let failed = |what| StartError::Failed(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
-        if target.send.is_kernels()
-            && let Some(lacking) = observe::check::kernel_tls_lacking()
-        {
-            return Err(StartError::Missing(format!(
-                "{server} cannot send by {}: {lacking}, or leave out target.send = {}",
-                target.send.words(),
-                target.send
-            )));
-        }
+        agent::check_kernel(target).map_err(StartError::Missing)?;
         let settings = self.settings(target, only, connections);
         targets::start(server, &settings, objects, &self.folder)
-            .map(|running| ThisTarget::new(Life::Started(Box::new(running))))
+            .map(|running| ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone())))))
             .map_err(not_started)
     }
 
@@ -191,28 +250,41 @@ impl Bench for ThisBench {
             return Err(StartError::Failed("toll did not start it".to_owned()));
         };
         let settings = self.settings(target, only, connections);
-        targets::restart(*running, program, &settings)
-            .map(|running| ThisTarget::new(Life::Started(Box::new(running))))
+        if let Some(host) = &target.host {
+            return self.start_there(host, wanted(settings), Some(running));
+        }
+        let Some(running) = running.into_running() else {
+            return Err(StartError::Failed("it runs on another machine".to_owned()));
+        };
+        targets::restart(running, program, &settings)
+            .map(|running| ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone())))))
             .map_err(not_started)
+    }
+
+    fn is_lost(&self, target: &ThisTarget) -> bool {
+        match &target.life {
+            Life::Started(running) => running.is_lost(),
+            Life::Elsewhere(_) => false,
+        }
     }
 
     fn name(&self, target: &ThisTarget) -> String {
         match &target.life {
-            Life::Started(running) => running.name().to_owned(),
+            Life::Started(running) => running.facts().name.clone(),
             Life::Elsewhere(found) => found.name(),
         }
     }
 
     fn version(&self, target: &ThisTarget) -> String {
         match &target.life {
-            Life::Started(running) => running.version().to_owned(),
+            Life::Started(running) => running.facts().version.clone(),
             Life::Elsewhere(found) => found.to_string(),
         }
     }
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
         if let (Life::Started(running), Some(group)) = (&target.life, cell.load.group)
-            && let Some(library) = lacking(running, group)
+            && let Some(library) = lacking(running.facts(), group)
         {
             return Err(StartError::Missing(format!(
                 "{} runs on {library}, which lacks {group}; take another library, or leave \
@@ -229,10 +301,11 @@ impl Bench for ThisBench {
             })?;
         }
         // All objects are there; a large one would take minutes to tell what a small one does.
-        if let (Life::Started(_), Some(made)) = (&target.life, &self.objects)
+        let sizes = content(&self.cells, cell.target.host.as_ref()).0;
+        if let (Life::Started(_), Some(smallest)) = (&target.life, sizes.into_iter().min())
             && cell.load.operation != Operation::Session
         {
-            let path = objects::path(made.sizes()[0]);
+            let path = objects::path(smallest);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             (job.objects, job.files) = (None, None);
         }
@@ -247,6 +320,9 @@ impl Bench for ThisBench {
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
         target.check_alive()?;
+        if let (Some(host), Some(_)) = (&cell.target.host, &profile) {
+            return Err(format!("perf samples this machine only, and the server runs on {host}"));
+        }
         let heaviest = self.heaviest(cell);
         let (not_steady, prepared) = target.warm_up(heaviest, seed, interrupt, progress)?;
         let progress = &mut |moment: Moment| progress(Moment { prepared, ..moment });
@@ -254,13 +330,15 @@ impl Bench for ThisBench {
         let trial = Trial {
             job: job(cell, target, seed),
             certificate_key: target.certificate_key(cell),
-            neighbours: server_cpus
-                .as_ref()
-                .map_or(Neighbours::Apart, |server| self.neighbours(server, &cell.load.cpus)),
+            neighbours: match (&server_cpus, &cell.target.host) {
+                (Some(server), None) => self.neighbours(server, &cell.load.cpus),
+                _ => Neighbours::Apart,
+            },
+            host: cell.target.host.as_ref().map(ToString::to_string),
             server_cpus,
-            backend_cpus: target.backend().map(|backend| backend.cpus().clone()),
+            backend_cpus: target.facts().and_then(|facts| facts.backend_cpus.clone()),
             runs_on: target.runs_on(cell),
-            objects_on_disk: self.note().map(str::to_owned),
+            objects_on_disk: self.note_of(cell.target.host.as_ref()).map(str::to_owned),
             not_steady,
             beyond_limit,
             latency_file: Some(latency_file),
@@ -268,21 +346,22 @@ impl Bench for ThisBench {
         if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
             objects.drop_cached(files).map_err(|error| error.to_string())?;
         }
-        let orders = target.orders(cell)?;
-        let sent = target.sent(cell)?;
+        let orders = target.orders()?;
+        let sent = target.sent()?;
         let accelerated = target.accelerated(cell)?;
         let machine = target.machine();
-        let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
+        let mut machine = machine.map_err(|error| target.cause(error))?;
+        let machine = &mut *machine;
         let sampling = profile.map(|files| Sampling::start(target.pid_and_cpus(), files));
         let sampling = sampling.transpose()?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
         let measured = match Peer::of(cell.load.client) {
             None => trial
-                .run(&mut machine, &mut hooks, Engine::start)
+                .run(machine, &mut hooks, Engine::start)
                 .map_err(|error| error.to_string()),
             Some(peer) => client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
                 trial
-                    .run(&mut machine, &mut hooks, |_| client.start())
+                    .run(machine, &mut hooks, |_| client.start())
                     .map_err(|error| error.to_string())
             }),
         };
@@ -326,8 +405,12 @@ impl ThisTarget {
         }
         let job = job(cell, self, seed);
         let few = USERS_PER_CPU * cell.target.cpus.len();
-        let server = self.pid().and_then(|pid| ProcessTree::find(pid).ok());
-        let plan = warm_up::Plan { how, few, most: cell.most_connections(), server };
+        let spent = || match &self.life {
+            Life::Started(running) => running.cpu_time().map(Duration::from),
+            // It has no warm-up.
+            Life::Elsewhere(_) => None,
+        };
+        let plan = warm_up::Plan { how, few, most: cell.most_connections(), spent: &spent };
         let mut each = |prepared| {
             let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
             progress(Moment { prepared, elapsed, window, progress: Progress::default() });
@@ -340,18 +423,16 @@ impl ThisTarget {
     /// Does something while it may use all CPUs that toll may use, if toll started it.
     fn spread<T>(&self, what: impl FnOnce() -> T) -> Result<T, String> {
         let Life::Started(running) = &self.life else { return Ok(what()) };
-        let failed = |error: io::Error| format!("{} cannot be pinned: {error}", running.name());
-        let all = CpuList::allowed().map_err(failed)?;
-        running.spread(&all).map_err(failed)?;
+        running.spread()?;
         let done = what();
-        running.pin(&all).map_err(failed)?;
+        running.pin()?;
         Ok(done)
     }
 
     /// Why it is no longer the server that it was.
     fn check_alive(&mut self) -> Result<(), String> {
         match &mut self.life {
-            Life::Started(running) => running.check_alive().map_err(|error| error.to_string()),
+            Life::Started(running) => running.check_alive(),
             Life::Elsewhere(found) => found.check_alive(),
         }
     }
@@ -360,7 +441,7 @@ impl ThisTarget {
     /// than what failed for it.
     fn cause(&mut self, error: String) -> String {
         match &mut self.life {
-            Life::Started(running) => running.death().map_or(error, |death| death.to_string()),
+            Life::Started(running) => running.death().unwrap_or(error),
             Life::Elsewhere(found) => found.check_alive().err().unwrap_or(error),
         }
     }
@@ -368,89 +449,80 @@ impl ThisTarget {
     /// The CPUs that it runs on, where that is known.
     fn cpus(&self) -> Option<CpuList> {
         match &self.life {
-            Life::Started(running) => Some(running.cpus().clone()),
+            Life::Started(running) => Some(running.facts().cpus.clone()),
             Life::Elsewhere(found) => found.cpus.clone(),
         }
     }
 
     /// What it was to run on and what it runs on, where toll started it.
     fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
+        let Facts { libraries, stack, .. } = self.facts()?;
+        let (libraries, stack) = (libraries.clone(), stack.clone());
+        Some(RunsOn { target: cell.target.clone(), libraries, stack })
+    }
+
+    /// What is known of it, where toll started it.
+    fn facts(&self) -> Option<&Facts> {
         match &self.life {
-            Life::Started(running) => Some(RunsOn {
-                target: cell.target.clone(),
-                libraries: running.libraries().to_vec(),
-                stack: running.stack().cloned(),
-            }),
+            Life::Started(running) => Some(running.facts()),
             Life::Elsewhere(_) => None,
         }
     }
 
     /// The orders that it has, where it is a shop.
-    fn orders(&self, cell: &Cell) -> Result<Option<u64>, String> {
-        match self.program(cell) {
-            Some((running, program)) => program.orders(running).map_err(|error| error.to_string()),
-            None => Ok(None),
-        }
+    fn orders(&self) -> Result<Option<u64>, String> {
+        self.ask(|running| running.orders())
     }
 
     /// What it has sent by its own count.
-    fn sent(&self, cell: &Cell) -> Result<Option<SendCounters>, String> {
-        match self.program(cell) {
-            Some((running, program)) => program.sent(running).map_err(|error| error.to_string()),
-            None => Ok(None),
-        }
+    fn sent(&self) -> Result<Option<SendCounters>, String> {
+        self.ask(|running| running.sent())
     }
 
     /// What its accelerator did, where it has one.
     fn accelerated(&self, cell: &Cell) -> Result<Option<AcceleratorCounts>, String> {
-        match self.program(cell).filter(|_| cell.target.accelerator().is_some()) {
-            Some((running, program)) => {
-                program.accelerated(running).map_err(|error| error.to_string())
-            }
+        match cell.target.accelerator() {
+            Some(_) => self.ask(|running| running.accelerated()),
             None => Ok(None),
+        }
+    }
+
+    /// Asks it, where toll started it.
+    fn ask<T>(
+        &self,
+        question: impl FnOnce(&dyn RunningServer) -> Result<Option<T>, String>,
+    ) -> Result<Option<T>, String> {
+        match &self.life {
+            Life::Started(running) => question(running.as_ref()),
+            Life::Elsewhere(_) => Ok(None),
         }
     }
 
     /// How it has sent in a load before which it had sent this.
     fn sending(&self, cell: &Cell, before: Option<&SendCounters>) -> Result<Sending, String> {
-        let counted = match (before, self.sent(cell)?) {
+        let counted = match (before, self.sent()?) {
             (Some(before), Some(after)) => Some(after.since(before)),
             _ => None,
         };
-        let lacks_sendfile = self
-            .program(cell)
-            .and_then(|(running, program)| program.lacks_sendfile(running.version()));
+        let program = cell.target.server.program();
+        let lacks_sendfile = program
+            .zip(self.facts())
+            .and_then(|(program, facts)| program.lacks_sendfile(&facts.version));
         Ok(Sending { asked: cell.target.send, counted, lacks_sendfile })
-    }
-
-    /// Its process with what toll knows of the program, where toll started it.
-    fn program(&self, cell: &Cell) -> Option<(&Running, &'static dyn targets::Program)> {
-        let Life::Started(running) = &self.life else { return None };
-        Some((running, cell.target.server.program()?))
     }
 
     /// What it says of itself after a load before which it had these orders. Its cryptography is asked
     /// after the first load only: a process keeps its providers and switches.
     fn application(&mut self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
-        let orders = match (before, self.orders(cell)?) {
+        let orders = match (before, self.orders()?) {
             (Some(before), Some(after)) => Some(Orders { before, after }),
             _ => None,
         };
-        if let Some((running, program)) = self.program(cell)
-            && self.crypto.is_none()
-        {
-            let found = program.crypto(running, &Settings::of(cell.target.clone()));
-            self.crypto = found.map_err(|error| error.to_string())?;
+        if self.crypto.is_none() {
+            self.crypto = self.ask(|running| running.crypto())?;
         }
         let asked = (cell.target.crypto, cell.target.aes);
         Ok(Application { orders, crypto: self.crypto.clone().map(|found| (asked, found)) })
-    }
-
-    fn backend(&self) -> Option<&Running> {
-        match &self.life {
-            Life::Started(running) => running.backend(),
-            Life::Elsewhere(_) => None,
-        }
     }
 
     /// The kind of key in its certificate, where toll chose it and the server has no choice.
@@ -463,32 +535,32 @@ impl ThisTarget {
         self.pid().zip(self.cpus())
     }
 
-    /// Its first process, where that is known.
+    /// Its first process, where that is known and one of this machine.
     fn pid(&self) -> Option<u32> {
         match &self.life {
-            Life::Started(running) => Some(running.pid()),
+            Life::Started(running) => running.process(),
             Life::Elsewhere(found) => found.pid,
         }
     }
 
-    fn machine(&self) -> Result<ThisMachine, ObserveError> {
-        let machine = match self.pid() {
-            Some(pid) => ThisMachine::with_server(pid)?,
-            None => ThisMachine::without_server(),
-        };
-        match self.backend() {
-            Some(backend) => machine.and_backend(backend.pid()),
-            None => Ok(machine),
+    fn machine(&self) -> Result<Box<dyn Machine>, String> {
+        match &self.life {
+            Life::Started(running) => running.machine(),
+            Life::Elsewhere(Elsewhere { pid: Some(pid), .. }) => ThisMachine::with_server(*pid)
+                .map(|machine| Box::new(machine) as Box<dyn Machine>)
+                .map_err(|error| error.to_string()),
+            Life::Elsewhere(_) => Ok(Box::new(ThisMachine::without_server())),
         }
     }
 }
 
 /// The TLS library of a server, where it lacks the group.
-fn lacking(running: &Running, group: Group) -> Option<String> {
-    if let Some((stack, _)) = running.stack().filter(|(stack, _)| !stack.has_group(group)) {
+fn lacking(facts: &Facts, group: Group) -> Option<String> {
+    let stack = facts.stack.as_ref().map(|(stack, _)| stack);
+    if let Some(stack) = stack.filter(|stack| !stack.has_group(group)) {
         return Some(stack.to_string());
     }
-    running.libraries().iter().find(|library| library.lacks(group)).map(ToString::to_string)
+    facts.libraries.iter().find(|library| library.lacks(group)).map(ToString::to_string)
 }
 
 /// Another program that can carry out this plan at a server that leaves this to it.
@@ -507,6 +579,12 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
         if server.program().is_none() {
             return format!("none for {server}: it runs already");
         };
+        if let Some(host) = &target.host {
+            let settings = settings(&target, only);
+            let (root, folder) = (Path::new("OBJECTS"), Path::new("FOLDER"));
+            let command = targets::command(server, &settings, root, folder, server.name());
+            return format!("on {host}: {}", command.unwrap_or_default());
+        }
         let settings = settings(&target, only);
         let number = names.iter().filter(|name| *name == server.name()).count() + 1;
         names.push(server.name().to_owned());
@@ -521,7 +599,8 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
             })
             .unwrap_or_else(|| format!("{server}: not installed"))
     };
-    study.servers().into_iter().map(|(setup, _)| command(setup)).collect()
+    let agents = study.remote_cpus().into_keys().map(|host| study.hosts.shell.words(&host).join(" "));
+    agents.chain(study.servers().into_iter().map(|(setup, _)| command(setup))).collect()
 }
 
 /// All versions, suites and groups of the server's own choice, where it is to choose: what a cell
@@ -541,9 +620,10 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
     let is_tls = !plan.is_plain();
     let (address, url, objects, known) = match &target.life {
         Life::Started(running) => {
-            let address = if is_tls { running.https() } else { running.http() };
+            let facts = running.facts();
+            let address = if is_tls { facts.https } else { facts.http };
             let url = Url::at(is_tls, address, path(&cell.target, &plan));
-            let trust = Trust::File(running.certificate().to_owned());
+            let trust = Trust::File(facts.certificate.clone());
             (address, url, mixed_objects(&cell.target, &plan), trust)
         }
         Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),

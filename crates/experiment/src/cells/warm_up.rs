@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use load::{Engine, Job, Load};
-use observe::ProcessTree;
 use targets::{SteadyRule, WarmUp};
 use trial::NotSteady;
 use units::Nanos;
@@ -26,14 +25,14 @@ const STEP: Duration = Duration::from_millis(100);
 const FEW_FOR: f64 = 0.75;
 
 /// How a server is warmed up.
-pub(crate) struct Plan {
+pub(crate) struct Plan<'a> {
     pub(crate) how: WarmUp,
     /// Users that leave its compilers a part of its CPUs.
     pub(crate) few: usize,
     /// The most of its cells.
     pub(crate) most: usize,
-    /// The server's processes, where they are known. Without them time stands for its CPU time.
-    pub(crate) server: Option<ProcessTree>,
+    /// The CPU time that the server has used; `None` where it is gone.
+    pub(crate) spent: &'a dyn Fn() -> Option<Duration>,
 }
 
 /// Loads with `job` as planned; `Some` where the server is not steady by then. A warm-up of a
@@ -42,7 +41,7 @@ pub(crate) struct Plan {
 /// # Errors
 /// The load could not begin.
 pub(crate) fn warm_up(
-    plan: &Plan,
+    plan: &Plan<'_>,
     mut job: Job,
     interrupt: &AtomicBool,
     each: &mut dyn FnMut(Duration),
@@ -61,7 +60,7 @@ pub(crate) fn warm_up(
         let at = begin.elapsed();
         each(at);
         if watch.is_due(at)
-            && let Some(spent) = plan.spent(at)
+            && let Some(spent) = (plan.spent)()
         {
             watch.add(Seen { at, spent, completed: engine.progress().completed });
         }
@@ -72,16 +71,6 @@ pub(crate) fn warm_up(
         false
     })?;
     Ok(watch.verdict().filter(|_| until_steady || watch.has_enough()))
-}
-
-impl Plan {
-    /// The CPU time that the server has used; `None` where it is gone.
-    fn spent(&self, at: Duration) -> Option<Duration> {
-        match &self.server {
-            Some(server) => server.read().ok().map(|cpu| cpu.on_cpu.into()),
-            None => Some(at),
-        }
-    }
 }
 
 /// Loads with this many connections for this long, or until `is_enough` says so.

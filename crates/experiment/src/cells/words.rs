@@ -20,7 +20,7 @@ pub(super) fn notes(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     let is_shared = |cell: &&Cell| {
         let client = cell.load.cpus.as_slice();
-        let server = cell.target.pinned_to().map_or(&[][..], CpuList::as_slice);
+        let server = cell.target.pinned_here().map_or(&[][..], CpuList::as_slice);
         server.iter().any(|cpu| client.contains(cpu))
     };
     let shared = study.cells.iter().filter(is_shared).count();

@@ -11,16 +11,19 @@ const HEIGHT: f64 = 24.0;
 /// A drawn series.
 #[derive(Debug, Serialize)]
 pub(crate) struct Sparkline {
-    pub(crate) cpu: usize,
+    /// Its number, with its machine where that is another one.
+    pub(crate) cpu: String,
     /// The busy share as an SVG path, within 120 by 24.
     pub(crate) path: String,
     /// The means in words.
     pub(crate) title: String,
 }
 
-/// The busy share of a CPU; `None` where the series is empty or its parts do not fit each other.
-pub(crate) fn sparkline(series: &CoreSeries) -> Option<Sparkline> {
+/// The busy share of a CPU of that machine, where it is another one; `None` where the series is empty or
+/// its parts do not fit each other.
+pub(crate) fn sparkline(series: &CoreSeries, host: Option<&str>) -> Option<Sparkline> {
     let CoreSeries { cpu, step_ns, user, system, softirq, steal, idle } = series;
+    let cpu = host.map_or(cpu.to_string(), |host| format!("{cpu} of {host}"));
     let total: u64 = step_ns.iter().try_fold(0u64, |sum, step| sum.checked_add(*step))?;
     let all = [user, system, softirq, steal, idle];
     if total == 0 || all.iter().any(|shares| shares.len() != step_ns.len()) {
@@ -46,7 +49,7 @@ pub(crate) fn sparkline(series: &CoreSeries) -> Option<Sparkline> {
         mean(steal),
         mean(idle)
     );
-    Some(Sparkline { cpu: *cpu, path, title })
+    Some(Sparkline { cpu, path, title })
 }
 
 #[cfg(test)]
@@ -64,10 +67,11 @@ mod tests {
             steal: vec![0.0; 2],
             idle: vec![0.0, 1.0],
         };
-        let drawn = sparkline(&series).unwrap();
+        let drawn = sparkline(&series, None).unwrap();
         assert_eq!(drawn.path, "M0 24V0.0H30.0V24.0H120.0V24Z");
+        assert_eq!(sparkline(&series, Some("me@server")).unwrap().cpu, "3 of me@server");
         assert!(drawn.title.starts_with("CPU 3: programs 25.0%, kernel 0.0%"), "{}", drawn.title);
-        assert!(sparkline(&CoreSeries::default()).is_none());
-        assert!(sparkline(&CoreSeries { user: vec![], ..series }).is_none());
+        assert!(sparkline(&CoreSeries::default(), None).is_none());
+        assert!(sparkline(&CoreSeries { user: vec![], ..series }, None).is_none());
     }
 }

@@ -143,7 +143,12 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) ->
         errors: errors(line),
         frequency: frequency(line),
         window: Nanos(line.window_ns).to_string(),
-        cpus: of_interest(line).filter_map(sparkline).collect(),
+        cpus: {
+            let host = line.receipt.asked.host.as_deref();
+            let here = of_interest(line).filter_map(|core| sparkline(core, None));
+            here.chain(line.server_cpu_share.iter().filter_map(|core| sparkline(core, host)))
+                .collect()
+        },
     }
 }
 

@@ -42,6 +42,7 @@ pub struct Fabricated {
     /// The stacks that were sampled, by cell.
     pub stacks: Vec<(String, String)>,
     pub machine: Option<Machine>,
+    pub hosts: BTreeMap<String, Machine>,
     pub targets: Vec<TargetRecord>,
 }
 
@@ -61,6 +62,7 @@ impl Fabricated {
             lines: &self.lines,
             stacks: &self.stacks,
             machine: self.machine.as_ref(),
+            hosts: &self.hosts,
             targets: &self.targets,
         }
     }
@@ -209,6 +211,7 @@ pub fn whole() -> Fabricated {
         lines,
         stacks: Vec::new(),
         machine: Some(machine()),
+        hosts: BTreeMap::new(),
         targets: targets(),
     }
 }

@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
 
@@ -98,7 +99,7 @@ impl Program for Apache {
         let log = fs::read_to_string(site.error_log())?;
         let library = library(&log)
             .ok_or_else(|| Unready::NotYet("it has not logged that it runs".to_owned()))?;
-        ready::attempt(site.http, site.https, site.smallest, deadline)?;
+        ready::attempt(site.http[0], site.https[0], site.smallest, deadline)?;
         Ok(Started { version: format!("{}, OpenSSL {library}", site.version), ..site.started() })
     }
 
@@ -149,6 +150,8 @@ fn render(site: &Site<'_>, online: usize) -> Result<String, TargetError> {
         true => "shmcb:sessions(67108864)",
         false => "none",
     };
+    let line = |at: &SocketAddr| format!("Listen {at}\n");
+    let https: Vec<String> = site.https.iter().map(ToString::to_string).collect();
     Ok(format!(
         "\
 LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
@@ -172,9 +175,7 @@ MaxSpareThreads {all_threads}
 AsyncRequestWorkerFactor {factor}
 ListenBacklog 65535
 ListenCoresBucketsRatio {ratio}
-Listen {http}
-Listen {https}
-
+{listen}
 Timeout 3600
 KeepAlive On
 KeepAliveTimeout 3600
@@ -193,8 +194,8 @@ SSLSessionCacheTimeout 3600
         all_threads = threads * workers,
         // One idle thread is enough for all connections of a worker to be accepted.
         factor = connections.max(1),
-        http = site.http,
-        https = site.https,
+        listen = site.http.iter().chain(&site.https).map(line).collect::<String>(),
+        https = https.join(" "),
         root = quoted(site.root)?,
         tls = tls(site)?,
     ))

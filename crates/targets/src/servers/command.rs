@@ -14,7 +14,7 @@ use crate::site::Site;
 use crate::{Settings, TargetError};
 
 /// What a command line may hold in braces, each with its meaning.
-const PLACEHOLDERS: [&str; 6] = ["port", "plain-port", "cert", "key", "root", "cpus"];
+const PLACEHOLDERS: [&str; 7] = ["address", "port", "plain-port", "cert", "key", "root", "cpus"];
 
 pub(super) struct Command;
 
@@ -70,10 +70,10 @@ impl Program for Command {
             site.settings.target.command.as_ref().is_some_and(is_wanted)
         };
         if wanted(CommandLine::has_tls) {
-            ready::listens(site.https, deadline)?;
+            ready::listens(site.https[0], deadline)?;
         }
         if wanted(CommandLine::has_plain) {
-            ready::listens(site.http, deadline)?;
+            ready::listens(site.http[0], deadline)?;
         }
         Ok(site.started())
     }
@@ -87,10 +87,10 @@ fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
 
 /// A command line for `/bin/sh` that starts a server in the foreground.
 ///
-/// In it stand for what the server is to be told: `{port}`, the port of 127.0.0.1 on which it is to
-/// speak TLS; `{plain-port}`, that of plain HTTP; `{cert}` and `{key}`, the files of its certificate
-/// and key; `{root}`, the folder of the objects; `{cpus}`, its CPUs. All but the ports are quoted for
-/// the shell.
+/// In it stand for what the server is to be told: `{address}`, where it is to listen, 127.0.0.1 or an
+/// address of its host; `{port}`, the port on which it is to speak TLS; `{plain-port}`, that of plain
+/// HTTP; `{cert}` and `{key}`, the files of its certificate and key; `{root}`, the folder of the objects;
+/// `{cpus}`, its CPUs. All but address and ports are quoted for the shell.
 #[derive(
     Debug, Clone, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
 )]
@@ -100,6 +100,11 @@ impl CommandLine {
     #[must_use]
     pub fn has_tls(&self) -> bool {
         self.0.contains("{port}")
+    }
+
+    #[must_use]
+    pub fn has_address(&self) -> bool {
+        self.0.contains("{address}")
     }
 
     #[must_use]
@@ -117,8 +122,9 @@ impl CommandLine {
             port => port.to_string(),
         };
         let known = [
-            ("{port}", port(site.https, "PORT")),
-            ("{plain-port}", port(site.http, "PLAIN-PORT")),
+            ("{address}", site.https[0].ip().to_string()),
+            ("{port}", port(site.https[0], "PORT")),
+            ("{plain-port}", port(site.http[0], "PLAIN-PORT")),
             ("{cert}", path(&site.certificate())),
             ("{key}", path(&site.key())),
             ("{root}", path(site.root)),
@@ -218,7 +224,7 @@ mod tests {
         let refusal = |text: &str| text.parse::<CommandLine>().unwrap_err();
         assert!(refusal("serve").contains("no port; write {port}"), "{}", refusal("serve"));
         let message = refusal("serve {port} {crt}");
-        assert!(message.starts_with("{crt} stands for nothing; there are {port}, "), "{message}");
+        assert!(message.starts_with("{crt} stands for nothing; there are {address}, "), "{message}");
         assert_eq!(refusal("serve {port}\n"), "a command is one line");
         assert!("serve {plain-port} | { cat; } '{\"a\":1}'".parse::<CommandLine>().is_ok());
     }

@@ -97,11 +97,13 @@ impl Program for Embedded {
         Ok(format!("toll {}", env!("CARGO_PKG_VERSION")))
     }
 
-    /// It takes ports of the system's choice, and announces them.
+    /// It takes ports of the system's choice, and announces them; where its addresses are given, those
+    /// that were reserved there.
     fn launch(&self, site: &Site<'_>) -> Invocation {
         Invocation {
             arguments: arguments(site),
             stdout: Some(ANNOUNCEMENT),
+            needs_free_ports: !site.settings.target.listen.is_empty(),
             ..Invocation::default()
         }
     }
@@ -135,11 +137,14 @@ impl Program for Embedded {
 fn arguments(site: &Site<'_>) -> Vec<OsString> {
     let settings = site.settings;
     let on = |setting| if setting { "on" } else { "off" };
-    let mut arguments: Vec<OsString> =
-        ["serve", "--json", "--listen", "127.0.0.1:0", "--listen-plain", "127.0.0.1:0"]
-            .map(Into::into)
-            .to_vec();
+    let mut arguments: Vec<OsString> = ["serve", "--json"].map(Into::into).to_vec();
+    let at = |addresses: &[SocketAddr]| match site.settings.target.listen.is_empty() {
+        true => "127.0.0.1:0".into(),
+        false => list(addresses.iter().map(ToString::to_string)),
+    };
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
+    add("--listen", at(&site.https));
+    add("--listen-plain", at(&site.http));
     add("--cpus", settings.target.cpus.to_string().into());
     add("--root", site.root.into());
     add("--library", settings.target.library.stack().name().into());
@@ -178,8 +183,10 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     arguments
 }
 
-fn list<'a>(items: impl Iterator<Item = &'a str>) -> OsString {
-    items.collect::<Vec<_>>().join(",").into()
+fn list<T: AsRef<str>>(items: impl Iterator<Item = T>) -> OsString {
+    let items: Vec<T> = items.collect();
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    items.join(",").into()
 }
 
 #[cfg(test)]

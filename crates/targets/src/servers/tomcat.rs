@@ -70,6 +70,10 @@ impl Server for Tomcat {
         &[]
     }
 
+    fn listens_anywhere(&self) -> bool {
+        false
+    }
+
     /// Its code is compiled anew after each start, which takes many seconds.
     fn restart(&self) -> Restart {
         Restart::Never

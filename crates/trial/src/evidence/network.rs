@@ -18,7 +18,7 @@ pub const RETRANSMITTED: f64 = 0.01;
 /// What is known of the interface that is nearest to being the limit. There is none on loopback.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkEvidence {
-    /// Its name, such as `eth0`; `server:veth1` is one of the server's network namespace.
+    /// Its name, such as `eth0`; `server:veth1` is one of the server's network namespace or machine.
     pub interface: String,
     /// What it carried in the busier direction, with the headers of the link.
     pub bits_per_s: u64,
@@ -64,7 +64,7 @@ impl NetworkEvidence {
 }
 
 /// An interface on the way between client and server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
     /// As in [`NetworkEvidence`].
     pub name: String,

@@ -31,6 +31,7 @@ fn readings(server: Option<u64>, client: u64, waiting: u64) -> Readings {
         }),
         links: Vec::new(),
         memory: None,
+        there: None,
     };
     let mut readings = Readings::begin(reading(0, server.map(|_| 0), 0, 0, 7));
     readings.advance(reading(600, server, client, waiting, 9));
@@ -62,12 +63,13 @@ fn evidence_where(
         verified: Verified::default(),
         window: Nanos(600_000_000),
         connections: 64,
-        is_server_here: server.is_some(),
+        is_server_read: server.is_some(),
         readings,
         shares: &cores.into_iter().enumerate().collect(),
         server_cpus: server,
         client_cpus: client,
         backend_cpus: None,
+        there: None,
         siblings: &[],
         interrupt_time: Some(InterruptTime::Apart),
         server_descriptors: None,
@@ -88,12 +90,13 @@ fn wrong_bodies_are_a_part_of_those_that_were_checked() {
             verified: Verified { opened: 19, wrong, ..Verified::default() },
             window: Nanos(600_000_000),
             connections: 64,
-            is_server_here: false,
+            is_server_read: false,
             readings: &nothing,
             shares: &BTreeMap::new(),
             server_cpus: None,
             client_cpus: &CpuList::from(0),
             backend_cpus: None,
+            there: None,
             siblings: &[],
             interrupt_time: None,
             server_descriptors: None,
@@ -129,7 +132,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             verified: Verified::default(),
             window: Nanos(1_000_000_000),
             connections: 64,
-            is_server_here: true,
+            is_server_read: true,
             readings: &readings,
             shares: &[shares(0.9, 0.0, 0.0), shares(0.7, 0.0, 0.0)]
                 .into_iter()
@@ -138,6 +141,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             server_cpus: Some(&server),
             client_cpus: &client,
             backend_cpus: Some(backend),
+            there: None,
             siblings: &[],
             interrupt_time: None,
             server_descriptors: None,
@@ -327,4 +331,51 @@ fn a_server_without_descriptors_is_seen() {
             facts.server_descriptors = Some(OpenDescriptors { open: 64, limit: 64 });
         });
     assert_eq!(found.server_descriptors, Some(1.0));
+}
+
+/// Both use CPU 0, each its own.
+#[test]
+fn a_server_on_another_machine_is_judged_by_that() {
+    let base = Instant::now();
+    let task = |at_ms: u64, on_cpu_ms: u64| {
+        let (at, on_cpu) = (base + Duration::from_millis(at_ms), Nanos(on_cpu_ms * 1_000_000));
+        Some(TaskReading { at, on_cpu, waiting: Some(Nanos(0)) })
+    };
+    // The clock of the other machine is some days ahead.
+    const AHEAD_MS: u64 = 200_000_000;
+    let reading = |at, client, server, overflows| Reading {
+        at: Some(base + Duration::from_millis(at)),
+        threads: vec![task(at, client)],
+        net: Some(NetReading { listen_drops: 1_000 * at as i64, ..NetReading::default() }),
+        softirq_threads: [(0, Nanos(0))].into(),
+        there: Some(Box::new(Reading {
+            at: Some(base + Duration::from_millis(AHEAD_MS + at)),
+            server: task(AHEAD_MS + at, server),
+            net: Some(NetReading { listen_drops: overflows, ..NetReading::default() }),
+            softirq_threads: [(0, Nanos(0))].into(),
+            ..Reading::default()
+        })),
+        ..Reading::default()
+    };
+    let mut readings = Readings::begin(reading(0, 0, 0, 5));
+    readings.advance(reading(600, 120, 480, 7));
+    let cpu = CpuList::from(0);
+    let there = [shares(0.85, 0.05, 0.04), shares(0.6, 0.0, 0.0)].into_iter().enumerate().collect();
+    let change = |facts: &mut Facts<'_>| {
+        let interrupt_time = Some(InterruptTime::Apart);
+        facts.there = Some(OtherMachine { shares: &there, interrupt_time });
+        facts.siblings = &[0, 1];
+    };
+    let here = [shares(0.3, 0.0, 0.02), shares(1.0, 0.0, 0.0)];
+    let found = evidence_where(&readings, here, Some(&cpu), &cpu, change);
+    assert_eq!((found.server_busy, found.client_busy), (Some(0.8), Some(0.2)));
+    assert_eq!(found.listen_drops, Some(2));
+    assert_eq!((found.server_cpus_idle, found.steal), (Some(0.06), Some(0.04)));
+    // Beside the client 0.1 of its CPU, beside the server 0.05 of its own.
+    assert_eq!(found.foreign, Some(0.1));
+    assert_eq!(found.sibling_busy, Some(0.9));
+    // Where the agent is lost, nothing is known of the server, and this machine does not stand in.
+    readings.advance(Reading { there: None, ..reading(700, 140, 0, 0) });
+    let found = evidence_where(&readings, here, Some(&cpu), &cpu, change);
+    assert_eq!((found.server_busy, found.listen_drops), (None, None));
 }

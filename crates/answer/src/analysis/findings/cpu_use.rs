@@ -32,7 +32,7 @@ fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
         .filter_map(|bar| Some((bar.label.as_str(), of_bar(bar)?)))
         .flat_map(|(name, cpus)| cpus.iter().map(move |cpu| (name, cpu)))
         .collect();
-    known.sort_by_key(|(_, cpu)| cpu.cpu);
+    known.sort_by_key(|(_, cpu)| (cpu.of_host, cpu.cpu));
     let common = answer.common.iter().map(|(key, value)| label(key, value));
     let subtitle = std::iter::once(answer.case.clone()).chain(common);
     let subtitle: Vec<String> = subtitle.chain(last.map(|point| point.label.clone())).collect();
@@ -66,8 +66,15 @@ fn row((name, cpu): (&str, &CpuUse)) -> BarRow {
         mark: None,
         published: None,
     };
-    let label = format!("CPU {}, {name}", cpu.cpu);
+    let label = format!("CPU {}, {name}", number(cpu));
     BarRow { label, bars: parts.map(part).to_vec(), lacking: None }
+}
+
+fn number(cpu: &CpuUse) -> String {
+    match cpu.of_host {
+        true => format!("{} of the server's host", cpu.cpu),
+        false => cpu.cpu.to_string(),
+    }
 }
 
 /// A row for each CPU of each cell; none where nothing is known of any.
@@ -79,7 +86,7 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
         let shares = rows.iter().map(|(_, cpu)| of(cpu) + 0.0);
         Column::numbers(name, "", shares.map(|share| (percent(share), share)))
     };
-    let number = |(_, cpu): &(&CellSummary, &CpuUse)| (cpu.cpu.to_string(), cpu.cpu as f64);
+    let number = |(_, cpu): &(&CellSummary, &CpuUse)| (number(cpu), cpu.cpu as f64);
     let columns = vec![
         Column::words("cell", rows.iter().map(|(cell, _)| title(cell))),
         Column::numbers("CPU", "", rows.iter().map(number)),

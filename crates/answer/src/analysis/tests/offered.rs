@@ -125,7 +125,8 @@ fn less_work_meets_no_gate_and_is_in_no_comparison_of_runs() {
 }
 
 fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> Side<'a> {
-    Side { study: &scene.study, analysis, machine: None, targets: &[] }
+    let hosts = &scene.hosts;
+    Side { study: &scene.study, analysis, machine: None, hosts, targets: &[] }
 }
 
 #[test]

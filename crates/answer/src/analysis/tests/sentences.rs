@@ -176,6 +176,21 @@ fn servers_are_compared_and_one_that_is_missing_is_named() {
 }
 
 #[test]
+fn cores_are_those_of_the_machine_that_the_server_runs_on() {
+    let scene = bulk(Metric::GoodputPerServerCpu, GCM);
+    let of = |hosts: [Option<&str>; 2]| {
+        let mut scene = scene.clone();
+        for (cell, host) in scene.study.cells.iter_mut().zip(hosts.into_iter().cycle()) {
+            cell.target.host = host.map(|host| host.parse().unwrap());
+        }
+        scene.first().sentence
+    };
+    assert!(of([None, None]).starts_with("One core of this machine sends "));
+    assert!(of([Some("me@new"), Some("me@new")]).starts_with("One core of me@new sends "));
+    assert!(of([Some("me@old"), Some("me@new")]).starts_with("One core of its machine sends "));
+}
+
+#[test]
 fn any_other_key_has_words_too() {
     let mut scene = Scene::handshakes();
     for (cell, connections) in scene.study.cells.iter_mut().zip(["1", "16"]) {

@@ -145,6 +145,9 @@ impl<T> Servers<T> {
                 server.start_again(bench, task.round)?;
             }
         }
+        if server.running.as_ref().is_some_and(|running| bench.is_lost(running)) {
+            server.start_again(bench, task.round)?;
+        }
         Ok(server.running.as_mut().map(|running| (running, server.process)))
     }
 }
@@ -209,9 +212,10 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
         target.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
     let java = target.server.uses("crypto");
     format!(
-        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}{}",
         target.certificate_key,
         target.cpus,
+        target.host.as_ref().map(|host| format!(" of {host}")).unwrap_or_default(),
         on(target.library != Default::default(), &target.library.to_string()),
         on(java, &format!("crypto {}, AES {}", target.crypto, target.aes)),
         on(target.send != Default::default(), target.send.words()),

@@ -6,6 +6,7 @@ use targets::{IfMissing, Target};
 
 use load::Latencies;
 
+mod lost;
 mod profiles;
 mod restarts;
 mod search;
@@ -66,6 +67,10 @@ struct Stage {
     becomes: Option<&'static str>,
     /// The server does not come back from this restart, counted from 1.
     gone_in: Option<usize>,
+    /// The machine of the server is lost in these trials, and before these would begin.
+    loses: Vec<usize>,
+    loses_before: Vec<usize>,
+    is_lost: bool,
     /// An interrupt comes in this restart, counted from 1.
     interrupted_at_restart: Option<usize>,
     interrupt: Arc<AtomicBool>,
@@ -110,6 +115,7 @@ impl Bench for Stage {
     ) -> Result<Running, StartError> {
         assert_eq!((running.0, connections), (spec.server, 64));
         self.restarts += 1;
+        self.is_lost = false;
         self.log.push(format!("restart {}", spec.server));
         if self.gone_in == Some(self.restarts) {
             return Err(StartError::Failed("no free port".into()));
@@ -121,6 +127,10 @@ impl Bench for Stage {
             self.version = version;
         }
         Ok(running)
+    }
+
+    fn is_lost(&self, _: &Running) -> bool {
+        self.is_lost
     }
 
     fn name(&self, target: &Running) -> String {
@@ -154,6 +164,10 @@ impl Bench for Stage {
         }
         let number = self.trials;
         self.trials += 1;
+        if self.loses_before.contains(&number) {
+            self.is_lost = true;
+            return Err("the agent on server ended".to_owned());
+        }
         self.log.push(match profile {
             Some(_) => format!("sample {} for {}", cell.name, cell.load.duration),
             None => cell.name.clone(),
@@ -182,6 +196,11 @@ impl Bench for Stage {
         if self.dies_in == Some(number) {
             line.valid = false;
             line.target_error = Some("nginx died".into());
+        }
+        if self.loses.contains(&number) {
+            self.is_lost = true;
+            line.valid = false;
+            line.target_error = Some("the agent on server ended".into());
         }
         if self.load_lost_in == Some(number) {
             line.valid = false;

@@ -11,6 +11,7 @@
 //! Without `maxconn` it allows itself all descriptors that it may have, two for each connection, so that up
 //! to a third of them can be connections with a job and one to the backend.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use tls::Version;
@@ -58,11 +59,16 @@ backend objects
         cpus = list.join(" "),
         pauses = if site.settings.target.pauses_handshakes() { "    ssl-mode-async\n" } else { "" },
         sessions = if site.settings.target.session_cache { SESSIONS } else { 0 },
-        http = site.http,
-        https = site.https,
+        http = addresses(&site.http),
+        https = addresses(&site.https),
         tls = tls(site)?,
         backend = site.backend.map_or_else(String::new, |address| address.to_string()),
     ))
+}
+
+fn addresses(all: &[SocketAddr]) -> String {
+    let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+    all.join(",")
 }
 
 fn tls(site: &Site<'_>) -> Result<String, TargetError> {

@@ -4,6 +4,7 @@
 //! needs neither root nor a folder of the system.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use tls::{SendMode, Version};
@@ -64,22 +65,29 @@ http {{
     default_type application/octet-stream;
 {sending}{temporary}
     server {{
-        listen {http} reuseport backlog={BACKLOG};
-        listen {https} ssl reuseport backlog={BACKLOG};
-        root {root};
+{listen}        root {root};
 
 {tls}    }}
 }}
 ",
             sending = self.sending(),
             temporary = self.temporary()?,
-            http = self.site.http,
-            https = self.site.https,
+            listen = self.listen(),
             root = quoted(self.site.root)?,
             tls = self.tls()?,
         )
         .map_err(unwritable)?;
         Ok(text)
+    }
+
+    fn listen(&self) -> String {
+        let lines = |addresses: &[SocketAddr], tls: &str| -> String {
+            let line = |at: &SocketAddr| {
+                format!("        listen {at}{tls} reuseport backlog={BACKLOG};\n")
+            };
+            addresses.iter().map(line).collect()
+        };
+        lines(&self.site.http, "") + &lines(&self.site.https, " ssl")
     }
 
     /// How many workers there are, and how many connections and descriptors each may have: room for

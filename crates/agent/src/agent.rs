@@ -1,0 +1,224 @@
+//! The agent: it starts servers on its machine, and answers what toll asks of them and of the machine.
+
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use observe::ObserveError;
+use serde::Serialize;
+use serde_json::Value;
+use targets::{Objects, Ports, TargetError};
+use tempfile::TempDir;
+use trial::Machine;
+
+use crate::proof::Prover;
+use crate::request::{Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series, VERSION};
+use crate::{Here, Refusal, RunningServer};
+
+/// The folder of logs in that of results.
+const LOGS: &str = "logs";
+
+/// How much of a log toll is sent.
+const LONGEST_LOG: usize = 1 << 20;
+
+/// Greets, and answers each line of `input` with a line, until that ends. Servers are stopped then.
+///
+/// # Errors
+/// The system has no room for a temporary folder; nobody reads the answers.
+pub fn serve(input: impl Iterator<Item = String>, mut output: impl Write) -> io::Result<()> {
+    let mut agent = Agent::new()?;
+    let mut say = |line: &str| writeln!(output, "{line}").and_then(|()| output.flush());
+    let logs = agent.folder.path().join(LOGS);
+    let greeting = Greeting { toll: VERSION.to_owned(), address: called_at(), logs };
+    say(&serde_json::to_string(&greeting)?)?;
+    for line in input {
+        let answer = match serde_json::from_str(&line) {
+            Ok(request) => agent.answer(request),
+            Err(error) => Err(Refusal::of(format!("this is no request: {error}"))),
+        };
+        let answer = answer.map_or_else(Answer::Refused, Answer::Done);
+        say(&serde_json::to_string(&answer)?)?;
+    }
+    Ok(())
+}
+
+/// Where ssh's server was reached (ssh(1), `SSH_CONNECTION`: the client's address and port, the
+/// server's address and port).
+fn called_at() -> Option<IpAddr> {
+    let connection = std::env::var("SSH_CONNECTION").ok()?;
+    connection.split(' ').nth(2)?.parse().ok()
+}
+
+/// What the agent has begun. Servers go before their objects and files.
+struct Agent {
+    servers: Vec<Option<Here>>,
+    reserved: Option<(Ports, Prover)>,
+    watched: Option<Box<dyn Machine>>,
+    objects: Option<Arc<Objects>>,
+    /// In the place of a result folder.
+    folder: TempDir,
+}
+
+impl Agent {
+    fn new() -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("toll-agent-").tempdir()?;
+        Ok(Self { servers: Vec::new(), reserved: None, watched: None, objects: None, folder })
+    }
+
+    fn answer(&mut self, request: Request) -> Result<Value, Refusal> {
+        match request {
+            Request::Machine { cpus } => {
+                cpus.check_allowed().map_err(Refusal::of)?;
+                value(observe::Machine::read(&cpus))
+            }
+            Request::Noise => {
+                let noise = observe::check::noise();
+                value(noise.into_iter().map(|item| item.seen).collect::<Vec<_>>())
+            }
+            Request::Objects { sizes, files } => {
+                let folder = self.folder.path();
+                let made = Objects::make(&sizes, folder)?.with_files(&files, folder)?;
+                let note = made.note().map(str::to_owned);
+                self.objects = Some(Arc::new(made));
+                value(note)
+            }
+            Request::Reserve { listen, nonce } => {
+                let ports = Ports::reserve(&listen)?;
+                let addresses: Vec<SocketAddr> = [ports.https(), ports.http()].concat();
+                let prover = Prover::start(&addresses, &nonce).map_err(Refusal::of)?;
+                self.reserved = Some((ports, prover));
+                value(addresses)
+            }
+            Request::Start(wanted) => {
+                let (ports, target) = (self.proven()?, wanted.target.clone());
+                crate::check_kernel(&target).map_err(|why| Refusal { is_missing: true, why })?;
+                let objects = self.objects.as_ref().ok_or_else(|| no("objects"))?;
+                let settings = wanted.settings();
+                let folder = self.folder.path();
+                let server = target.server;
+                let running = targets::start_on(ports, server, &settings, objects, folder)?;
+                self.servers.push(Some(Here::new(running, target)));
+                self.begun(self.servers.len() - 1)
+            }
+            Request::Restart(server, wanted) => {
+                let (ports, target) = (self.proven()?, wanted.target.clone());
+                let settings = wanted.settings();
+                let program = target.server.program().ok_or_else(|| no("program"))?;
+                self.watched = None;
+                let before = self.servers.get_mut(server).and_then(Option::take);
+                let before = before.and_then(|before| Box::new(before).into_running());
+                let before = before.ok_or_else(|| no("server"))?;
+                let running = targets::restart_on(ports, before, program, &settings)?;
+                self.servers[server] = Some(Here::new(running, target));
+                self.begun(server)
+            }
+            Request::Logs => value(logs(&self.folder.path().join(LOGS))),
+            Request::Ask(server, question) => ask(self.server(server)?, question),
+            Request::Watch(server) => {
+                self.watched = Some(self.server(server)?.machine().map_err(Refusal::of)?);
+                value(())
+            }
+            Request::Look(look) => {
+                let machine = self.watched.as_deref_mut().ok_or_else(|| no("trial"))?;
+                self::look(machine, look)
+            }
+        }
+    }
+
+    /// The ports that were reserved, which nobody answers at any more.
+    fn proven(&mut self) -> Result<Ports, Refusal> {
+        let (ports, prover) = self.reserved.take().ok_or_else(|| no("ports"))?;
+        drop(prover);
+        Ok(ports)
+    }
+
+    fn server(&mut self, server: usize) -> Result<&mut Here, Refusal> {
+        self.servers.get_mut(server).and_then(Option::as_mut).ok_or_else(|| no("server"))
+    }
+
+    fn begun(&mut self, server: usize) -> Result<Value, Refusal> {
+        let facts = self.server(server)?.facts().clone();
+        let certificate = std::fs::read_to_string(&facts.certificate).map_err(|source| {
+            TargetError::File { path: facts.certificate.clone(), source }
+        })?;
+        value(Begun { server, facts, certificate })
+    }
+}
+
+/// The ends of all logs, by their paths in the folder; what cannot be read is left out.
+fn logs(folder: &Path) -> Vec<(PathBuf, String)> {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut logs = Vec::new();
+    for file in entries(folder).flat_map(|server| entries(&server.path())) {
+        let path = file.path();
+        let (Ok(text), Ok(name)) = (std::fs::read(&path), path.strip_prefix(folder)) else { continue };
+        let end = &text[text.len().saturating_sub(LONGEST_LOG)..];
+        logs.push((name.to_owned(), String::from_utf8_lossy(end).into_owned()));
+    }
+    logs
+}
+
+/// Of a request that comes too early.
+fn no(what: &str) -> Refusal {
+    Refusal::of(format!("the agent has no such {what}"))
+}
+
+fn value(answer: impl Serialize) -> Result<Value, Refusal> {
+    serde_json::to_value(answer).map_err(Refusal::of)
+}
+
+fn told(answer: Result<impl Serialize, String>) -> Result<Value, Refusal> {
+    answer.map_err(Refusal::of).and_then(value)
+}
+
+fn ask(server: &mut Here, question: Question) -> Result<Value, Refusal> {
+    match question {
+        Question::IsAlive => told(server.check_alive()),
+        Question::Death => value(server.death()),
+        Question::Orders => told(server.orders()),
+        Question::Sent => told(server.sent()),
+        Question::Accelerated => told(server.accelerated()),
+        Question::Crypto => told(server.crypto()),
+        Question::Spread => told(server.spread()),
+        Question::Pin => told(server.pin()),
+        Question::CpuTime => value(server.cpu_time()),
+    }
+}
+
+fn look(machine: &mut dyn Machine, look: Look) -> Result<Value, Refusal> {
+    match look {
+        Look::CoreHz(cpu) => value(machine.core_hz(cpu)),
+        Look::FindServer => {
+            machine.find_server();
+            value(())
+        }
+        Look::ServerChange => value(machine.server_change()),
+        Look::ServerThreads => value(machine.server_threads()),
+        Look::FindLinks(client) => {
+            machine.find_links(client, &[]);
+            value(machine.interfaces())
+        }
+        Look::ServerDescriptors => value(machine.server_descriptors()),
+        Look::KernelTls => value(match machine.kernel_tls() {
+            Ok(counters) => KernelTls::Counted(counters),
+            Err(ObserveError::NoKernelTls) => KernelTls::NoLayer,
+            Err(error) => KernelTls::Unknown(error.to_string()),
+        }),
+        Look::SiblingCpus(cpus) => value(machine.sibling_cpus(&cpus)),
+        Look::Read => value(machine.read(&[])),
+        Look::NotePrograms => {
+            machine.note_programs();
+            value(())
+        }
+        Look::OtherPrograms => value(machine.other_programs(&[])),
+        Look::StartSeries(interval) => {
+            machine.start_series(interval);
+            value(())
+        }
+        Look::TakeSeries => value(Series {
+            series: machine.take_series().map_err(|error| error.to_string()),
+            interrupt_time: observe::interrupt_time().known().copied(),
+        }),
+    }
+}

@@ -1,0 +1,443 @@
+//! toll's end of the pipe to an agent: each request has an answer within its limit, or the connection is
+//! over and says why.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use targets::{Host, Shell};
+
+use crate::pipe::{Lines, shortened};
+use crate::request::{Answer, Greeting, Request, VERSION};
+use crate::Refusal;
+
+/// How long the shell has until the agent greets: a host that drops packets never answers.
+const GREETING: Duration = Duration::from_secs(30);
+
+/// How often toll says that it is there.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
+
+/// How long the shell has to end once its input has.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+type Output = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
+
+/// An agent, as toll talks to it.
+pub(crate) struct Connection {
+    host: Host,
+    output: Output,
+    lines: Receiver<Line>,
+    /// What it calls itself through, where that is a process.
+    shell: Option<Process>,
+    /// Why it is over.
+    over: Option<String>,
+}
+
+/// What came through the pipe.
+enum Line {
+    Whole(String),
+    /// What is no line.
+    Garbage(String),
+}
+
+struct Process {
+    child: Child,
+    complaints: Receiver<String>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("host", &self.host).field("over", &self.over).finish()
+    }
+}
+
+impl Connection {
+    /// Starts the agent on a host; what it says of itself.
+    ///
+    /// # Errors
+    /// Why it does not greet, in one line that says what to do.
+    pub(crate) fn open(shell: &Shell, host: &Host) -> Result<(Self, Greeting), String> {
+        let mut command = shell.command(host);
+        // In a group of its own: Ctrl-C is toll's to hear.
+        command.process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let words = shell.words(host);
+        let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", words[0]))?;
+        let (Some(input), Some(output), Some(errors)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(format!("{} has no pipes", words[0]));
+        };
+        let mut this = Self::over(host, output, input);
+        this.shell = Some(Process { child, complaints: complaints(errors) });
+        let greeting = this.greeting(&words.join(" "))?;
+        Ok((this, greeting))
+    }
+
+    /// Over these pipes.
+    pub(crate) fn over(
+        host: &Host,
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+    ) -> Self {
+        let output: Output = Arc::new(Mutex::new(Some(Box::new(output))));
+        let signs = Arc::downgrade(&output);
+        std::thread::spawn(move || show_life(&signs));
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || read(input, &sender));
+        Self { host: host.clone(), output, lines, shell: None, over: None }
+    }
+
+    /// The agent's first line.
+    pub(crate) fn greeting(&mut self, command: &str) -> Result<Greeting, String> {
+        let host = &self.host;
+        let greeting: Greeting = match self.lines.recv_timeout(GREETING) {
+            Ok(Line::Whole(line)) => serde_json::from_str(&line).map_err(|_| {
+                format!(
+                    "{host} prints `{}` where toll's agent should greet; see what `{command}` prints, \
+                     and silence the shell's start-up files",
+                    shortened(&line)
+                )
+            })?,
+            Ok(Line::Garbage(begin)) => {
+                return Err(format!("{host} prints `{begin}` where toll's agent should greet"));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!(
+                    "{host} does not answer within {} s; try `{command}`",
+                    GREETING.as_secs()
+                ));
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(self.not_begun(command)),
+        };
+        match greeting.toll == VERSION {
+            true => Ok(greeting),
+            false => Err(format!(
+                "{host} has toll {}, and this is toll {VERSION}; install the same version on both",
+                shortened(&greeting.toll)
+            )),
+        }
+    }
+
+    /// Why the shell ended before the agent spoke.
+    fn not_begun(&mut self, command: &str) -> String {
+        let host = self.host.clone();
+        let (status, said) = self.end_of_shell();
+        let is_said = |words: &str| said.as_ref().is_some_and(|said| said.contains(words));
+        if is_said("Host key verification failed") {
+            return format!(
+                "ssh does not know the key of {host}; connect once by hand to check it: ssh {host}"
+            );
+        }
+        if is_said("Permission denied") {
+            return format!(
+                "{host} does not let toll in without a password; set up a key (ssh-copy-id {host}), \
+                 and try `{command}`"
+            );
+        }
+        let said = said.map_or(status.clone(), |said| shortened_line(&said));
+        match status.as_str() {
+            "exit status: 127" => format!(
+                "{host} has no toll ({said}); install toll {VERSION} there, in a folder of the PATH \
+                 that `ssh {host} env` prints"
+            ),
+            _ => format!("no agent on {host}: {said}; try `{command}`"),
+        }
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// The agent's refusal, or why there is no answer; then the connection is over.
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, Refusal> {
+        if let Some(why) = self.why_over() {
+            return Err(Refusal::of(why));
+        }
+        match self.exchange(request, request.limit()) {
+            Ok(Answer::Done(value)) => match serde_json::from_value(value) {
+                Ok(value) => Ok(value),
+                Err(error) => Err(self.end(format!("answers something else than asked ({error})"))),
+            },
+            Ok(Answer::Refused(refusal)) => Err(refusal),
+            Err(why) => Err(self.end(why)),
+        }
+    }
+
+    /// Why the connection is over, where it is.
+    pub(crate) fn why_over(&mut self) -> Option<String> {
+        if self.over.is_none() {
+            match self.lines.try_recv() {
+                Err(TryRecvError::Empty) => {}
+                Ok(line) => {
+                    let why = format!("says `{}` unasked", line.begin());
+                    self.end(why);
+                }
+                Err(TryRecvError::Disconnected) => {
+                    let why = self.ended();
+                    self.end(why);
+                }
+            }
+        }
+        self.over.clone()
+    }
+
+    fn exchange(&mut self, request: &Request, limit: Duration) -> Result<Answer, String> {
+        let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
+        // What keeps it from being written shows where the answer is read.
+        let _: io::Result<()> = send(&self.output, &line);
+        match self.lines.recv_timeout(limit) {
+            Ok(Line::Whole(line)) => serde_json::from_str(&line)
+                .map_err(|_| format!("answers `{}`, which is no answer", shortened(&line))),
+            Ok(Line::Garbage(begin)) => Err(format!("answers `{begin}` without an end")),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(format!("does not answer within {} s", limit.as_secs()))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+        }
+    }
+
+    /// `ended (exit status: 255: Connection reset)`.
+    fn ended(&mut self) -> String {
+        let (status, said) = self.end_of_shell();
+        match said {
+            Some(said) => format!("ended ({status}: {})", shortened_line(&said)),
+            None => format!("ended ({status})"),
+        }
+    }
+
+    /// Ends the connection for this reason.
+    fn end(&mut self, why: String) -> Refusal {
+        let why = format!("the agent on {} {why}", self.host);
+        self.close();
+        self.over = Some(why.clone());
+        Refusal::of(why)
+    }
+
+    fn close(&mut self) {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// How the shell ended, and its last line of complaint.
+    fn end_of_shell(&mut self) -> (String, Option<String>) {
+        let Some(Process { child, complaints }) = &mut self.shell else {
+            return ("the pipe is closed".to_owned(), None);
+        };
+        let status = wait(child, Duration::from_secs(2));
+        let said = complaints.recv_timeout(Duration::from_secs(1)).ok();
+        (status.unwrap_or_else(|| "its output is closed".to_owned()), said)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // The agent ends with its input, and takes its servers with it.
+        self.close();
+        let Some(Process { child, .. }) = &mut self.shell else { return };
+        let patience = if self.over.is_none() { PATIENCE } else { Duration::from_secs(1) };
+        if wait(child, patience).is_none() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Line {
+    fn begin(&self) -> String {
+        match self {
+            Self::Whole(line) => shortened(line),
+            Self::Garbage(begin) => begin.clone(),
+        }
+    }
+}
+
+/// The exit status, where it comes in this time.
+fn wait(child: &mut Child, limit: Duration) -> Option<String> {
+    let end = Instant::now() + limit;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status.to_string()),
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+            _ => return None,
+        }
+    }
+}
+
+fn send(output: &Mutex<Option<Box<dyn Write + Send>>>, line: &str) -> io::Result<()> {
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    match output.as_mut() {
+        Some(output) => output.write_all(format!("{line}\n").as_bytes()).and_then(|()| output.flush()),
+        None => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+/// Writes an empty line now and then, until the connection is over.
+fn show_life(output: &Weak<Mutex<Option<Box<dyn Write + Send>>>>) {
+    loop {
+        std::thread::sleep(SIGN_OF_LIFE);
+        let Some(output) = output.upgrade() else { return };
+        if send(&output, "").is_err() {
+            return;
+        }
+    }
+}
+
+fn read(mut input: impl Read, sender: &mpsc::Sender<Line>) {
+    let mut lines = Lines::default();
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        let ended = match input.read(&mut bytes) {
+            Ok(count @ 1..) => lines.add(&bytes[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => {
+                // A line without its end is what was left of one.
+                let rest = lines.rest().map(|rest| Line::Garbage(shortened(&rest)));
+                let _ = rest.map(|rest| sender.send(rest));
+                return;
+            }
+        };
+        let sent = match ended {
+            Ok(ended) => ended.into_iter().try_for_each(|line| sender.send(Line::Whole(line))),
+            Err(begin) => {
+                let _ = sender.send(Line::Garbage(begin));
+                return;
+            }
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// The last line that is printed there, once that ends.
+fn complaints(mut errors: impl Read + Send + 'static) -> Receiver<String> {
+    const KEPT: usize = 4096;
+    let (sender, last) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut kept: Vec<u8> = Vec::new();
+        let mut bytes = [0; 1024];
+        while let Ok(count @ 1..) = errors.read(&mut bytes) {
+            kept.extend_from_slice(&bytes[..count]);
+            kept.drain(..kept.len().saturating_sub(KEPT));
+        }
+        let text = String::from_utf8_lossy(&kept);
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+        if let Some(line) = line {
+            let _ = sender.send(line.to_owned());
+        }
+    });
+    last
+}
+
+fn shortened_line(said: &str) -> String {
+    const MOST: usize = 200;
+    said.chars().filter(|c| !c.is_control()).take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::net::UnixStream;
+
+    /// A connection to an agent that greets and answers each request with the next of these.
+    fn to(greeting: &str, answers: &[&str]) -> Connection {
+        let (here, there) = UnixStream::pair().unwrap();
+        let answers: Vec<String> = answers.iter().map(ToString::to_string).collect();
+        let mut output = there.try_clone().unwrap();
+        output.write_all(greeting.as_bytes()).unwrap();
+        std::thread::spawn(move || {
+            let requests = BufReader::new(there).lines().map_while(Result::ok);
+            for (_, answer) in requests.filter(|line| !line.is_empty()).zip(answers) {
+                output.write_all(answer.as_bytes()).unwrap();
+            }
+            output.shutdown(std::net::Shutdown::Both).unwrap();
+        });
+        Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here)
+    }
+
+    fn answered(answers: &[&str]) -> (Result<Vec<String>, String>, Connection) {
+        let mut connection = to("", answers);
+        let answer = connection.ask(&Request::Noise).map_err(|refusal| refusal.why);
+        (answer, connection)
+    }
+
+    #[test]
+    fn another_version_of_toll_is_refused_with_both() {
+        let greeted = |greeting: &str| to(greeting, &[]).greeting("ssh server toll agent");
+        let own = format!("{{\"toll\":\"{VERSION}\",\"address\":\"10.1.1.1\"}}\n");
+        assert_eq!(greeted(&own).unwrap().address, Some([10, 1, 1, 1].into()));
+        let error = greeted("{\"toll\":\"0.0.9\"}\n").unwrap_err();
+        let expected = format!(
+            "server has toll 0.0.9, and this is toll {VERSION}; install the same version on both"
+        );
+        assert_eq!(error, expected);
+        let error = greeted("Welcome to server\n").unwrap_err();
+        assert!(error.starts_with("server prints `Welcome to server` where toll's agent"), "{error}");
+        let error = greeted("Welc").unwrap_err();
+        assert!(error.starts_with("server prints `Welc` where"), "{error}");
+        let error = greeted("").unwrap_err();
+        assert!(error.starts_with("no agent on server: the pipe is closed"), "{error}");
+    }
+
+    #[test]
+    fn an_answer_is_what_was_asked_or_a_refusal() {
+        let (answer, mut connection) =
+            answered(&["{\"done\":[\"steal 9%\"]}\n", "{\"refused\":{\"is_missing\":true,\"why\":\"no\"}}\n"]);
+        assert_eq!(answer.unwrap(), ["steal 9%"]);
+        let refusal = connection.ask::<Vec<String>>(&Request::Noise).unwrap_err();
+        assert_eq!((refusal.is_missing, refusal.why.as_str()), (true, "no"));
+    }
+
+    #[test]
+    fn garbage_is_named_and_ends_the_connection() {
+        for (answer, expected) in [
+            ("hello\n", "the agent on server answers `hello`, which is no answer"),
+            ("{\"done\":7}\n", "the agent on server answers something else than asked (invalid type"),
+            ("{\"done\":[]", "the agent on server answers `{\"done\":[]` without an end"),
+            ("", "the agent on server ended (the pipe is closed)"),
+        ] {
+            let (refusal, mut connection) = answered(&[answer]);
+            let why = refusal.unwrap_err();
+            assert!(why.starts_with(expected), "{why}");
+            // It says the same from then on, and asks no more.
+            assert_eq!(connection.why_over(), Some(why.clone()));
+            assert_eq!(connection.ask::<()>(&Request::Noise).unwrap_err().why, why);
+        }
+    }
+
+    #[test]
+    fn an_agent_that_speaks_unasked_or_ends_is_over_before_it_is_asked() {
+        let mut connection = to("what?\n", &[]);
+        let end = Instant::now() + Duration::from_secs(10);
+        while connection.why_over().is_none() && Instant::now() < end {
+            std::thread::yield_now();
+        }
+        assert_eq!(connection.why_over().unwrap(), "the agent on server says `what?` unasked");
+    }
+
+    #[test]
+    fn toll_shows_that_it_is_there_until_the_connection_is_over() {
+        let (here, there) = UnixStream::pair().unwrap();
+        there.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let connection =
+            Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here);
+        let mut line = String::new();
+        let mut there = BufReader::new(there);
+        assert_eq!((there.read_line(&mut line).unwrap(), line.as_str()), (1, "\n"));
+        drop(connection);
+    }
+
+    #[test]
+    fn silence_has_a_limit() {
+        let (here, _there) = UnixStream::pair().unwrap();
+        let mut connection =
+            Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here);
+        let limit = Duration::from_millis(1);
+        let why = connection.exchange(&Request::Noise, limit).unwrap_err();
+        assert_eq!(why, "does not answer within 0 s");
+    }
+}

@@ -1,0 +1,37 @@
+//! Why something does not work on another machine.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use targets::TargetError;
+
+/// Why the agent, or its machine, does not do what it is asked, in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Whether the target may be left out, and the others measured.
+    pub is_missing: bool,
+    pub why: String,
+}
+
+impl Refusal {
+    pub(crate) fn of(why: impl fmt::Display) -> Self {
+        Self { is_missing: false, why: why.to_string() }
+    }
+
+    /// The same, with the machine that it is of.
+    pub(crate) fn on(self, host: &targets::Host) -> Self {
+        Self { why: format!("on {host}: {}", self.why), ..self }
+    }
+}
+
+impl From<TargetError> for Refusal {
+    fn from(error: TargetError) -> Self {
+        Self { is_missing: error.is_missing(), why: error.to_string() }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}

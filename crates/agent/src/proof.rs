@@ -1,0 +1,174 @@
+//! Proof before load: an address is loaded only where the machine at it answers a number that its agent
+//! was given over the shell.
+//!
+//! The agent answers it at each address and port of a server before that starts. Where another machine
+//! has the address, or nobody, the client finds out with one connection that it sends nothing over, and
+//! makes no other.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+
+/// How long an answer may take.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// How often a thread that answers looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A number that nobody can guess, in hexadecimal digits.
+///
+/// # Errors
+/// The system has no random numbers.
+pub fn nonce() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Reads the number at an address; the client's own address there.
+///
+/// # Errors
+/// Nobody answers within 5 s, or with another number; in one line.
+pub fn check(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
+    read(address, nonce).map_err(|why| {
+        format!(
+            "{address} is not proven to be the host's: {why}; nothing was loaded. Write addresses of \
+             the host that are reached from here in target.listen"
+        )
+    })
+}
+
+fn read(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
+    let stream = TcpStream::connect_timeout(&address, LIMIT)
+        .and_then(|stream| stream.set_read_timeout(Some(LIMIT)).map(|()| stream));
+    let stream = stream.map_err(|error| format!("no connection ({error})"))?;
+    let mut read = Vec::new();
+    let longest = nonce.len() as u64 + 1;
+    let ended = BufReader::new(&stream).take(longest).read_until(b'\n', &mut read);
+    match ended {
+        Ok(_) if read.strip_suffix(b"\n") == Some(nonce.as_bytes()) => {
+            stream.local_addr().map(|own| own.ip()).map_err(|error| error.to_string())
+        }
+        Err(error) if read.is_empty() => Err(format!("it does not answer ({error})")),
+        _ => Err("another machine or program answers there".to_owned()),
+    }
+}
+
+/// Threads that answer the number, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Prover {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Prover {
+    /// Answers at ports that this process has reserved.
+    pub(crate) fn start(addresses: &[SocketAddr], nonce: &str) -> io::Result<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut this = Self { is_over: Arc::clone(&is_over), threads: Vec::new() };
+        for address in addresses {
+            let listener = listen(*address)?;
+            let (is_over, nonce) = (Arc::clone(&is_over), nonce.to_owned());
+            let answer = move || {
+                while !is_over.load(Relaxed) {
+                    match listener.accept() {
+                        Ok((stream, _)) => answer(stream, &nonce),
+                        Err(_) => std::thread::sleep(LOOK),
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().name("proof".into());
+            this.threads.push(thread.spawn(answer)?);
+        }
+        Ok(this)
+    }
+}
+
+impl Drop for Prover {
+    fn drop(&mut self) {
+        self.is_over.store(true, Relaxed);
+        for thread in self.threads.drain(..) {
+            // One that panicked answers no more.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The reservation has SO_REUSEPORT too, and does not listen.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(16)?;
+    Ok(socket.into())
+}
+
+/// Waits for the client to close, so that no connection of this port lingers where the server is to
+/// listen.
+fn answer(mut stream: TcpStream, nonce: &str) {
+    let told = stream
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .and_then(|()| stream.write_all(format!("{nonce}\n").as_bytes()));
+    // A client that is gone asks again, or not at all.
+    let _ = told.and_then(|()| stream.read(&mut [0]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use targets::Ports;
+
+    fn loopback() -> Ports {
+        Ports::reserve(&["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]).unwrap()
+    }
+
+    #[test]
+    fn the_number_is_read_at_each_address_until_the_server_starts() {
+        let (ports, nonce) = (loopback(), nonce().unwrap());
+        let addresses = [ports.https(), ports.http()].concat();
+        let prover = Prover::start(&addresses, &nonce).unwrap();
+        for address in &addresses {
+            assert_eq!(check(*address, &nonce).unwrap().to_string(), "127.0.0.1");
+        }
+        drop(prover);
+        let error = check(addresses[0], &nonce).unwrap_err();
+        assert!(error.contains("no connection"), "{error}");
+    }
+
+    #[test]
+    fn a_server_can_listen_after_its_port_has_answered() {
+        let (ports, nonce) = (loopback(), nonce().unwrap());
+        let address = ports.https()[0];
+        let prover = Prover::start(&[address], &nonce).unwrap();
+        check(address, &nonce).unwrap();
+        drop((prover, ports));
+        TcpListener::bind(address).unwrap();
+    }
+
+    #[test]
+    fn another_number_and_silence_prove_nothing() {
+        let ports = loopback();
+        let (one, other) = (nonce().unwrap(), nonce().unwrap());
+        assert_ne!(one, other);
+        let address = ports.https()[0];
+        let prover = Prover::start(&[address], &one).unwrap();
+        for wrong in [other.clone(), one[..31].to_owned(), format!("{one}0")] {
+            let error = check(address, &wrong).unwrap_err();
+            assert!(error.contains("another machine or program answers"), "{error}");
+        }
+        drop(prover);
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let closing = silent.local_addr().unwrap();
+        let closes = std::thread::spawn(move || drop(silent.accept().unwrap()));
+        let error = check(closing, &one).unwrap_err();
+        closes.join().unwrap();
+        assert!(error.contains("is not proven to be the host's"), "{error}");
+    }
+}

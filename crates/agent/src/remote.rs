@@ -1,0 +1,204 @@
+//! A machine that toll's agent runs on.
+
+use std::cell::RefCell;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use cpus::CpuList;
+use objects::Files;
+use targets::{Facts, Host, Shell};
+use units::Bytes;
+
+use crate::connection::Connection;
+use crate::request::{Begun, Greeting, Request};
+use crate::there::There;
+use crate::{Refusal, RunningServer, Wanted, proof};
+
+/// Another machine, on which servers can be started. It ends its agent when it and its servers are
+/// dropped.
+#[derive(Debug)]
+pub struct RemoteHost {
+    host: Host,
+    connection: Rc<RefCell<Connection>>,
+    /// Where ssh reached it.
+    address: Option<IpAddr>,
+    /// The result folder.
+    folder: PathBuf,
+    /// Where its servers log to, until the agent ends.
+    logs: PathBuf,
+    /// Why its objects are not in memory, where they are not.
+    note: Option<String>,
+}
+
+impl RemoteHost {
+    /// Starts the agent there, and makes the objects that its servers are to serve. `folder` is the
+    /// result folder, which gets certificates and logs.
+    ///
+    /// # Errors
+    /// In one line, with what to do.
+    pub fn open(
+        shell: &Shell,
+        host: &Host,
+        (sizes, files): (Vec<Bytes>, Vec<Files>),
+        folder: &Path,
+    ) -> Result<Self, Refusal> {
+        let (connection, Greeting { address, logs, .. }) =
+            Connection::open(shell, host).map_err(Refusal::of)?;
+        let connection = Rc::new(RefCell::new(connection));
+        let (host_name, folder) = (host.clone(), folder.to_owned());
+        let mut this = Self { host: host_name, connection, address, folder, logs, note: None };
+        if !sizes.is_empty() {
+            let request = Request::Objects { sizes, files };
+            this.note = this.connection.borrow_mut().ask(&request).map_err(|why| why.on(host))?;
+        }
+        Ok(this)
+    }
+
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Why the objects are not in memory there, where they are not.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Whether it can no longer be asked.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.connection.borrow_mut().why_over().is_some()
+    }
+
+    /// What the machine is; see [`observe::Machine::read`].
+    ///
+    /// # Errors
+    /// It lacks one of the CPUs; the agent is lost.
+    pub fn machine(&self, cpus: &CpuList) -> Result<observe::Machine, Refusal> {
+        self.ask(&Request::Machine { cpus: cpus.clone() })
+    }
+
+    /// What disturbs it now, a clause each; watched for 1 s.
+    ///
+    /// # Errors
+    /// The agent is lost.
+    pub fn noise(&self) -> Result<Vec<String>, Refusal> {
+        self.ask(&Request::Noise)
+    }
+
+    /// Starts a server there, once its addresses have proved to be that machine's.
+    ///
+    /// # Errors
+    /// In one line.
+    pub fn start(&self, wanted: Wanted) -> Result<Box<dyn RunningServer>, Refusal> {
+        self.begin(wanted, |wanted| Request::Start(Box::new(wanted)))
+    }
+
+    /// Ends a server and starts another process of it. One that was lost with its agent is started anew.
+    ///
+    /// # Errors
+    /// In one line. Nothing is left running.
+    pub fn restart(
+        &self,
+        before: Box<dyn RunningServer>,
+        wanted: Wanted,
+    ) -> Result<Box<dyn RunningServer>, Refusal> {
+        match before.number().filter(|_| !before.is_lost()) {
+            Some(number) => {
+                self.begin(wanted, |wanted| Request::Restart(number, Box::new(wanted)))
+            }
+            None => self.start(wanted),
+        }
+    }
+
+    fn begin(
+        &self,
+        mut wanted: Wanted,
+        request: impl FnOnce(Wanted) -> Request,
+    ) -> Result<Box<dyn RunningServer>, Refusal> {
+        let Self { host, address, .. } = self;
+        if wanted.target.listen.is_empty() {
+            let lacks = || {
+                let why = "it is not known at which address to load it; write target.listen, such as \
+                           listen = [\"10.1.1.1\"]";
+                Refusal::of(why).on(host)
+            };
+            wanted.target.listen = vec![address.ok_or_else(lacks)?];
+        }
+        let (proven, client) = self.prove(&wanted.target.listen)?;
+        let begun = self.ask(&request(wanted)).map_err(|refusal| self.with_logs(refusal));
+        let Begun { server, facts, certificate } = begun?;
+        for address in [facts.https, facts.http] {
+            if !proven.contains(&address) {
+                let why = format!("{} listens at {address}, which was not proven", facts.name);
+                return Err(Refusal::of(why).on(host));
+            }
+        }
+        let name = format!("{}-{host}", facts.name);
+        let folder = self.folder.join("targets").join(&name);
+        let path = folder.join("server.crt");
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(&path, certificate))
+            .map_err(|error| Refusal::of(format!("{}: {error}", path.display())))?;
+        let facts = Facts { name, certificate: path, ..facts };
+        let connection = Rc::clone(&self.connection);
+        Ok(Box::new(There { connection, server, facts, client }))
+    }
+
+    /// The addresses of a server that is to be started, and the client's own on the way to the first.
+    fn prove(&self, listen: &[IpAddr]) -> Result<(Vec<SocketAddr>, IpAddr), Refusal> {
+        let nonce = proof::nonce().map_err(Refusal::of)?;
+        let request = Request::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
+        let addresses: Vec<SocketAddr> = self.ask(&request)?;
+        let mut clients = Vec::new();
+        for address in &addresses {
+            clients.push(proof::check(*address, &nonce).map_err(Refusal::of)?);
+        }
+        let client = clients.first().copied();
+        Ok((addresses, client.ok_or_else(|| Refusal::of("the agent reserves nothing"))?))
+    }
+
+    /// Copies what servers have logged into the result folder, as far as it can be had.
+    fn copy_logs(&self) {
+        let logs: Result<Vec<(PathBuf, String)>, Refusal> = self.ask(&Request::Logs);
+        let folder = self.local_logs();
+        for (name, text) in logs.unwrap_or_default() {
+            let path = folder.join(name);
+            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            // A disk that is full says so when the journal is written.
+            let _ = made.and_then(|()| std::fs::write(&path, text));
+        }
+    }
+
+    fn local_logs(&self) -> PathBuf {
+        self.folder.join("logs").join(self.host.as_str())
+    }
+
+    /// A refusal that names a log there names its copy.
+    fn with_logs(&self, refusal: Refusal) -> Refusal {
+        let there = self.logs.display().to_string();
+        if !refusal.why.contains(&there) {
+            return refusal;
+        }
+        self.copy_logs();
+        let here = self.local_logs().display().to_string();
+        Refusal { why: refusal.why.replace(&there, &here), ..refusal }
+    }
+
+    fn ask<T: serde::de::DeserializeOwned>(&self, request: &Request) -> Result<T, Refusal> {
+        let answer = self.connection.borrow_mut().ask(request);
+        let is_lost = self.is_lost();
+        // Of a connection that is over, the reason names the host.
+        answer.map_err(|why| if is_lost { why } else { why.on(&self.host) })
+    }
+}
+
+impl Drop for RemoteHost {
+    fn drop(&mut self) {
+        if !self.is_lost() {
+            self.copy_logs();
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A server of another machine.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use serde::de::DeserializeOwned;
+use targets::{AcceleratorCounts, CryptoFacts, Facts, SendCounters};
+use trial::{Machine, ThisMachine};
+use units::Nanos;
+
+use crate::RunningServer;
+use crate::connection::Connection;
+use crate::request::{Question, Request};
+use crate::two_machines::TwoMachines;
+
+/// A server that an agent started.
+#[derive(Debug)]
+pub(crate) struct There {
+    pub(crate) connection: Rc<RefCell<Connection>>,
+    /// Its number in requests.
+    pub(crate) server: usize,
+    pub(crate) facts: Facts,
+    /// The client's address on the way to it.
+    pub(crate) client: IpAddr,
+}
+
+impl There {
+    fn ask<T: DeserializeOwned>(&self, question: Question) -> Result<T, String> {
+        let answer = self.connection.borrow_mut().ask(&Request::Ask(self.server, question));
+        answer.map_err(|refusal| refusal.why)
+    }
+}
+
+impl RunningServer for There {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn process(&self) -> Option<u32> {
+        None
+    }
+
+    fn number(&self) -> Option<usize> {
+        Some(self.server)
+    }
+
+    fn is_lost(&self) -> bool {
+        self.connection.borrow_mut().why_over().is_some()
+    }
+
+    fn check_alive(&mut self) -> Result<(), String> {
+        self.ask(Question::IsAlive)
+    }
+
+    /// The loss of its agent is its own.
+    fn death(&mut self) -> Option<String> {
+        self.ask(Question::Death).unwrap_or_else(Some)
+    }
+
+    fn orders(&self) -> Result<Option<u64>, String> {
+        self.ask(Question::Orders)
+    }
+
+    fn sent(&self) -> Result<Option<SendCounters>, String> {
+        self.ask(Question::Sent)
+    }
+
+    fn accelerated(&self) -> Result<Option<AcceleratorCounts>, String> {
+        self.ask(Question::Accelerated)
+    }
+
+    fn crypto(&self) -> Result<Option<CryptoFacts>, String> {
+        self.ask(Question::Crypto)
+    }
+
+    fn spread(&self) -> Result<(), String> {
+        self.ask(Question::Spread)
+    }
+
+    fn pin(&self) -> Result<(), String> {
+        self.ask(Question::Pin)
+    }
+
+    fn cpu_time(&self) -> Option<Nanos> {
+        self.ask(Question::CpuTime).ok().flatten()
+    }
+
+    fn machine(&self) -> Result<Box<dyn Machine>, String> {
+        let watched = self.connection.borrow_mut().ask(&Request::Watch(self.server));
+        let () = watched.map_err(|refusal| refusal.why)?;
+        let here = ThisMachine::without_server();
+        Ok(Box::new(TwoMachines::new(here, Rc::clone(&self.connection), self.client)))
+    }
+}

@@ -1,0 +1,50 @@
+//! What is known of a server that runs.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use cpus::CpuList;
+use serde::{Deserialize, Serialize};
+use tls::Stack;
+
+use crate::{Library, Running};
+
+/// What a server is and where it listens, as its machine knows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Its name, with a number from the second one in a result folder on: `nginx-2`.
+    pub name: String,
+    /// Server and TLS library, such as `nginx/1.22.1, OpenSSL 3.0.22`.
+    pub version: String,
+    /// Where it speaks TLS.
+    pub https: SocketAddr,
+    /// Where it serves the same objects over plain HTTP.
+    pub http: SocketAddr,
+    /// The file of its certificate in PEM form, which a client is to trust.
+    pub certificate: PathBuf,
+    /// The TLS library that it says it runs on, and its version, where it has a choice.
+    pub stack: Option<(Stack, String)>,
+    /// The TLS library that it has mapped.
+    pub libraries: Vec<Library>,
+    /// The CPUs that all of it is pinned to.
+    pub cpus: CpuList,
+    /// Those of the server behind it, where there is one.
+    pub backend_cpus: Option<CpuList>,
+}
+
+impl Facts {
+    #[must_use]
+    pub fn of(running: &Running) -> Self {
+        Self {
+            name: running.name().to_owned(),
+            version: running.version().to_owned(),
+            https: running.https(),
+            http: running.http(),
+            certificate: running.certificate().to_owned(),
+            stack: running.stack().cloned(),
+            libraries: running.libraries().to_vec(),
+            cpus: running.cpus().clone(),
+            backend_cpus: running.backend().map(|backend| backend.cpus().clone()),
+        }
+    }
+}

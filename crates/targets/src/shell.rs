@@ -1,0 +1,83 @@
+//! The command that runs the agent on another machine.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+use std::str::FromStr;
+
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
+use crate::Host;
+
+/// What runs commands on hosts, in words: `ssh`, or a program of the user's own with its arguments. It
+/// is called with the host and the command, as Open MPI calls it too.
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
+pub struct Shell(Vec<String>);
+
+/// Without it, ssh would ask for a password on the terminal.
+const BATCH: [&str; 2] = ["-o", "BatchMode=yes"];
+
+/// What it runs on the host.
+const AGENT: [&str; 2] = ["toll", "agent"];
+
+impl Shell {
+    /// The words of the command that starts the agent there.
+    #[must_use]
+    pub fn words(&self, host: &Host) -> Vec<String> {
+        let is_ssh = Path::new(&self.0[0]).file_name().is_some_and(|name| name == "ssh");
+        let batch = BATCH.into_iter().filter(|_| is_ssh);
+        let rest = batch.chain([host.as_str()]).chain(AGENT).map(str::to_owned);
+        self.0.iter().cloned().chain(rest).collect()
+    }
+
+    /// The command that starts the agent there.
+    #[must_use]
+    pub fn command(&self, host: &Host) -> Command {
+        let words = self.words(host);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+}
+
+impl Default for Shell {
+    fn default() -> Self {
+        Self(vec!["ssh".to_owned()])
+    }
+}
+
+impl FromStr for Shell {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        match words.is_empty() {
+            false => Ok(Self(words)),
+            true => Err("the shell of hosts is empty; write ssh".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Shell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ssh_is_told_to_ask_for_no_password() {
+        let words = |shell: &str| {
+            let shell: Shell = shell.parse().unwrap();
+            shell.words(&"me@server".parse().unwrap()).join(" ")
+        };
+        assert_eq!(words("ssh"), "ssh -o BatchMode=yes me@server toll agent");
+        let own = "/usr/bin/ssh -F config -o BatchMode=yes me@server toll agent";
+        assert_eq!(words(" /usr/bin/ssh  -F config "), own);
+        assert_eq!(words("./enter"), "./enter me@server toll agent");
+        assert!(" ".parse::<Shell>().is_err());
+    }
+}
