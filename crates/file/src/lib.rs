@@ -17,11 +17,13 @@ mod draft;
 mod error;
 mod fields;
 mod find;
+mod hosts;
 mod keys;
 mod merged;
 mod only;
 mod primitive_answer;
 mod primitives;
+mod ranks;
 mod scale;
 mod search;
 mod shipped;
@@ -61,7 +63,7 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "schema",
     "name",
     "question",
@@ -71,6 +73,8 @@ const KEYS: [&str; 16] = [
     "restart",
     "until",
     "profile",
+    "hosts",
+    ranks::NAME,
     "target",
     "load",
     "find",
@@ -124,6 +128,8 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let until = fields.get("until").map(|field| until::read(source, field)).transpose()?;
     let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
     let profile = fields.get("profile").map_or(Ok(false), Field::flag)?;
+    let hosts = fields.get("hosts").map(|field| hosts::read(source, field)).transpose()?;
+    let ranks = ranks::read(source, &fields)?;
     let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
@@ -149,7 +155,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let mut cells = Vec::new();
     let mut by_name = BTreeMap::new();
     for (case, is_in_scale) in cases.iter().zip(has) {
-        let (of_case, left_out) = case.cells(machine)?;
+        let (of_case, left_out) = case.cells(machine, &ranks)?;
         by_name.insert(case.name.as_str(), (case, of_case.clone()));
         if is_in_scale {
             cells.extend(of_case);
@@ -191,6 +197,8 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         until,
         restart,
         profile: profile.then(Profiling::default),
+        hosts: hosts.unwrap_or_default(),
+        ranks: ranks.into_iter().map(|rank| rank.place).collect(),
         cells,
         answers,
         primitives,

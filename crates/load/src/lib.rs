@@ -23,11 +23,13 @@ mod handshake;
 mod header;
 #[cfg(test)]
 mod hex;
+mod histogram;
 mod job;
 mod outcome;
 mod pace;
 mod plan;
 mod randomness;
+mod rank;
 mod receive;
 mod record;
 mod recorder;
@@ -43,7 +45,7 @@ mod window;
 mod worker;
 
 pub use arrival::{Arrival, Distribution, Rate};
-pub use engine::{Engine, EngineError, ProbeError, probe};
+pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use header::Header;
@@ -55,6 +57,7 @@ pub use outcome::{
 };
 pub use pace::Pace;
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
+pub use rank::Rank;
 pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};

@@ -21,7 +21,7 @@ pub enum Storage {
 
 /// Different files of one size, by number from 0. File `n` is the stream of all objects from byte
 /// `n` x [`STRIDE`] on, so that a file in place of another is noticed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
     /// Where they lie.
     pub storage: Storage,

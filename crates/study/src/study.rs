@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use load::{Files, Mix, Operation, Plan};
+use load::{Files, Mix, Operation, Plan, Rank};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
@@ -13,6 +13,7 @@ use tls::{Group, Suite, Version};
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
+use crate::hosts::Hosts;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
@@ -38,6 +39,12 @@ pub struct Study {
     /// Whether and how to sample where the servers' CPU time goes.
     #[serde(default)]
     pub profile: Option<Profiling>,
+    /// How other machines are reached.
+    #[serde(default)]
+    pub hosts: Hosts,
+    /// Where the load is made; empty where that is here.
+    #[serde(default)]
+    pub ranks: Vec<Rank>,
     /// In the order of the file: case by case, the last swept key changing fastest.
     pub cells: Vec<Cell>,
     /// In the order of the file.

@@ -77,7 +77,7 @@ impl Trial {
                 readings: &observed.readings,
                 shares: &shares,
                 server_cpus: self.server_cpus.as_ref(),
-                client_cpus: &self.job.plan.cpus,
+                client_cpus: self.client_cpus(),
                 backend_cpus: self.backend_cpus.as_ref(),
                 siblings: &observed.siblings,
                 interrupt_time: observe::interrupt_time().known().copied(),
@@ -164,6 +164,8 @@ impl Trial {
             // Of this machine, which says nothing of a server elsewhere.
             memory: observed.readings.memory(outcome.window).filter(|_| self.is_server_here()),
             core_hz: observed.core_hz,
+            ranks: Vec::new(),
+            lost_ranks: Vec::new(),
             latency_ns: LatencyNs {
                 file: self.latency_file.clone(),
                 mean: mean_response(outcome),
@@ -204,9 +206,13 @@ impl Trial {
     /// Whether the server's backend runs on CPUs of the server or the client.
     fn shared_backend(&self) -> bool {
         let Some(backend) = &self.backend_cpus else { return false };
-        let server = self.server_cpus.as_ref().map_or(&[][..], CpuList::as_slice);
-        let others = [server, self.job.plan.cpus.as_slice()].concat();
-        backend.as_slice().iter().any(|cpu| others.contains(cpu))
+        let mut others = [self.server_cpus.as_ref(), self.client_cpus()].into_iter().flatten();
+        others.any(|cpus| cpus.without(backend).as_ref() != Some(cpus))
+    }
+
+    /// The load's CPUs, where it is made here.
+    pub(crate) fn client_cpus(&self) -> Option<&CpuList> {
+        self.job.plan.ranks.is_none().then_some(&self.job.plan.cpus)
     }
 
     /// Whether the counters of this machine are those of the server's too.
@@ -223,7 +229,8 @@ impl Trial {
         let step = window / steps;
         let is_of_interest = |cpu: &usize| match &self.server_cpus {
             Some(server) => {
-                server.as_slice().contains(cpu) || self.job.plan.cpus.as_slice().contains(cpu)
+                let mut lists = [Some(server), self.client_cpus()].into_iter().flatten();
+                lists.any(|cpus| cpus.as_slice().contains(cpu))
             }
             None => true,
         };

@@ -7,6 +7,7 @@
 mod agenda;
 mod servers;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -145,6 +146,8 @@ pub fn run<B: Bench>(
     let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { study, results, journal, interrupt, report, not_sampled: Vec::new() };
     let mut measured = trials;
+    // Of these cells, the last trial has lost a rank.
+    let mut has_lost = BTreeSet::new();
     loop {
         let task = if let Some(task) = agenda.next() {
             task
@@ -169,6 +172,12 @@ pub fn run<B: Bench>(
                 agenda.note(&trial);
                 if let Some(why) = &trial.line.target_error {
                     return Err(RunError::TargetLost(why.clone()));
+                }
+                if trial.line.lost_ranks.is_empty() {
+                    has_lost.remove(&task.cell);
+                } else if !has_lost.insert(task.cell) {
+                    let why = trial.line.load_error.clone().unwrap_or_default();
+                    return Err(RunError::RankLost { cell: trial.place.cell.clone(), why });
                 }
                 order += 1;
                 if study.until.is_some() {

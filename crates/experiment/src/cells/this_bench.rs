@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use cluster::Cluster;
 use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use observe::{ObserveError, ProcessTree};
@@ -42,6 +43,8 @@ pub struct ThisBench {
     rules: Rules,
     /// How many servers were found that toll did not start.
     elsewhere: usize,
+    /// What makes the load, where that is not this machine.
+    cluster: Option<Cluster>,
     /// What was found of pairs of server and client CPUs.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
 }
@@ -70,7 +73,11 @@ impl ThisBench {
     ///
     /// # Errors
     /// There is no room for them, or the system refuses.
-    pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
+    pub fn new(
+        study: &Study,
+        folder: PathBuf,
+        cluster: Option<Cluster>,
+    ) -> Result<Self, TargetError> {
         let cells = study.cells.iter().filter(|cell| cell.target.server.program().is_some());
         let sizes: Vec<Bytes> =
             cells.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
@@ -88,7 +95,7 @@ impl ThisBench {
         let backend_cpus = backend_cpus(study, &allowed);
         let cells = study.cells.clone();
         let neighbours = Vec::new();
-        Ok(Self { cells, folder, objects, backend_cpus, rules, elsewhere: 0, neighbours })
+        Ok(Self { cells, folder, objects, backend_cpus, rules, elsewhere: 0, cluster, neighbours })
     }
 
     /// The cell with the most connections among those for which the same process is warmed up as for
@@ -221,7 +228,8 @@ impl Bench for ThisBench {
             )));
         }
         let mut job = job(cell, target, 0);
-        if let Some(peer) = Peer::of(cell.load.client) {
+        // Ranks look for theirs.
+        if let Some(peer) = Peer::of(cell.load.client).filter(|_| cell.load.ranks.is_none()) {
             let client = Client::prepare(peer, &job, offer(cell.target.server));
             client.map_err(|error| match error {
                 PeerError::Missing { .. } => StartError::Missing(error.to_string()),
@@ -254,9 +262,10 @@ impl Bench for ThisBench {
         let trial = Trial {
             job: job(cell, target, seed),
             certificate_key: target.certificate_key(cell),
-            neighbours: server_cpus
-                .as_ref()
-                .map_or(Neighbours::Apart, |server| self.neighbours(server, &cell.load.cpus)),
+            neighbours: match (&server_cpus, cell.load.ranks) {
+                (Some(server), None) => self.neighbours(server, &cell.load.cpus),
+                _ => Neighbours::Apart,
+            },
             server_cpus,
             backend_cpus: target.backend().map(|backend| backend.cpus().clone()),
             runs_on: target.runs_on(cell),
@@ -276,15 +285,26 @@ impl Bench for ThisBench {
         let sampling = profile.map(|files| Sampling::start(target.pid_and_cpus(), files));
         let sampling = sampling.transpose()?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
-        let measured = match Peer::of(cell.load.client) {
-            None => trial
+        let cluster = self.cluster.as_ref().filter(|_| cell.load.ranks.is_some());
+        let measured = match (cluster, Peer::of(cell.load.client)) {
+            (Some(cluster), _) => {
+                let offer = offer(cell.target.server);
+                let measured = trial.run(&mut machine, &mut hooks, |job| cluster.load(&job, offer));
+                measured.map(|measured| {
+                    let line = cluster.account(measured.line, &trial.job);
+                    Measured { line, ..measured }
+                })
+            }
+            (None, None) => trial
                 .run(&mut machine, &mut hooks, Engine::start)
                 .map_err(|error| error.to_string()),
-            Some(peer) => client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
-                trial
-                    .run(&mut machine, &mut hooks, |_| client.start())
-                    .map_err(|error| error.to_string())
-            }),
+            (None, Some(peer)) => {
+                client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
+                    trial
+                        .run(&mut machine, &mut hooks, |_| client.start())
+                        .map_err(|error| error.to_string())
+                })
+            }
         };
         let mut measured = measured.map_err(|error| target.cause(error))?;
         if measured.line.target_error.is_none() {

@@ -32,6 +32,8 @@ fn study() -> Study {
         until: None,
         restart: None,
         profile: None,
+        hosts: study::Hosts::default(),
+        ranks: Vec::new(),
         cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
         cut: Vec::new(),

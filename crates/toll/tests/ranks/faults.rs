@@ -1,0 +1,1 @@
+//! Ranks that are killed, stopped or cut off, and what becomes of their trials.

@@ -1,0 +1,1 @@
+//! Ranks that cannot load: one line, exit 2, nothing started.
