@@ -9,7 +9,7 @@ use peers::Offer;
 use rustix::process::geteuid;
 use trial::{Line, Operations, RankFigures};
 
-use crate::mpirun::{self, Hosts};
+use crate::mpirun::{Hosts, arguments};
 use crate::session::{Ended, Session};
 use crate::share::Share;
 use crate::watch::{Seen, State, Watch};
@@ -35,20 +35,10 @@ struct Shared {
 }
 
 impl Cluster {
-    /// Refuses where something lacks that is needed on this machine. Nothing is started.
-    ///
-    /// # Errors
-    /// What, and what to do.
-    pub fn check() -> Result<(), String> {
-        mpirun::find_mpirun()?;
-        mpirun::find_program().map(drop)
-    }
-
     /// The command that starts the ranks, for a person to read.
     #[must_use]
     pub fn command(hosts: &Hosts, ranks: &[Rank]) -> String {
-        let program = mpirun::find_program().unwrap_or_else(|_| "toll-rank".into());
-        let words = mpirun::arguments(hosts, ranks, &program, geteuid().is_root());
+        let words = arguments(hosts, ranks, geteuid().is_root());
         let quoted = |word: &String| match word.contains(' ') {
             true => format!("\"{word}\""),
             false => word.clone(),
@@ -158,6 +148,15 @@ impl ClusterLoad {
             limit = Duration::ZERO;
         }
         watch.look(Instant::now());
+    }
+
+    /// toll's go, and of each rank how long after it its word came that it had begun, and when it did by
+    /// its own clock.
+    #[cfg(test)]
+    pub(crate) fn beginnings(&self) -> (Instant, Vec<(Duration, u64)>) {
+        let watch = self.watch.borrow();
+        let of = |seen: &Seen| (seen.begun_within.unwrap(), seen.clock_ns);
+        (watch.went().unwrap(), watch.seen().iter().map(of).collect())
     }
 
     fn is_lost(&self) -> bool {

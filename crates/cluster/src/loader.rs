@@ -22,11 +22,21 @@ use crate::words::Done;
 pub(crate) struct TrialLoader(Option<Running>);
 
 struct Running {
-    stages: Receiver<Stage>,
-    go: Sender<()>,
-    begun: Receiver<u64>,
+    stages: Receiver<Made>,
+    /// Begins the load, once it is ready.
+    begin: Option<Begin>,
     interrupt: Arc<AtomicBool>,
     progress: Arc<Mutex<Progress>>,
+}
+
+/// Begins a load, in the thread that says so to toll: another one would have to be waited for, beside
+/// load threads that want its CPU.
+type Begin = Box<dyn FnOnce() -> Result<(), String> + Send>;
+
+/// What a trial's thread has made.
+enum Made {
+    Ready(Begin),
+    Done(Result<Done, String>),
 }
 
 impl Loader for TrialLoader {
@@ -42,40 +52,38 @@ impl Loader for TrialLoader {
     }
 
     fn prepare(&mut self, share: Share) {
-        let (to_stages, stages) = mpsc::channel();
-        let (go, is_to_go) = mpsc::channel();
-        let (to_begun, begun) = mpsc::channel();
+        let (made, stages) = mpsc::channel();
         let interrupt = Arc::new(AtomicBool::new(false));
         let progress = Arc::new(Mutex::new(Progress::default()));
-        let gate = Gate { stages: to_stages.clone(), go: is_to_go, begun: to_begun };
         let (its_interrupt, its_progress) = (interrupt.clone(), progress.clone());
         let spawned = std::thread::Builder::new().name("trial".to_owned()).spawn(move || {
-            let made = load(share, gate, &its_interrupt, &its_progress);
-            let stage = made.map_or_else(Stage::Failed, |done| Stage::Done(Box::new(done)));
-            let _ = to_stages.send(stage);
+            let done = load(share, &made, &its_interrupt, &its_progress);
+            let _ = made.send(Made::Done(done));
         });
-        if spawned.is_ok() {
-            self.0 = Some(Running { stages, go, begun, interrupt, progress });
-        } else {
-            self.0 = None;
-        }
+        self.0 = spawned.ok().map(|_| Running { stages, begin: None, interrupt, progress });
     }
 
     fn poll(&mut self) -> Option<Stage> {
         let ended = || Stage::Failed("its load could not be started".to_owned());
-        let Some(running) = &self.0 else { return Some(ended()) };
+        let Some(running) = &mut self.0 else { return Some(ended()) };
         match running.stages.try_recv() {
-            Ok(stage) => Some(stage),
+            Ok(Made::Ready(begin)) => {
+                running.begin = Some(begin);
+                Some(Stage::Ready)
+            }
+            Ok(Made::Done(done)) => {
+                Some(done.map_or_else(Stage::Failed, |done| Stage::Done(Box::new(done))))
+            }
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => Some(ended()),
         }
     }
 
     fn begin(&mut self) -> Result<u64, String> {
-        let failed = || "its load did not begin".to_owned();
-        let running = self.0.as_ref().ok_or_else(failed)?;
-        running.go.send(()).map_err(|_| failed())?;
-        running.begun.recv().map_err(|_| failed())
+        let begin = self.0.as_mut().and_then(|running| running.begin.take());
+        let begin = begin.ok_or("its load is not ready")?;
+        let clock_ns = clock_ns();
+        begin().map(|()| clock_ns)
     }
 
     fn progress(&self) -> Progress {
@@ -92,25 +100,16 @@ impl Loader for TrialLoader {
     }
 }
 
-/// Where a load waits that is ready.
-struct Gate {
-    stages: Sender<Stage>,
-    go: Receiver<()>,
-    begun: Sender<u64>,
-}
-
-impl Gate {
-    /// Begins it when that is its turn.
-    fn pass<L>(&self, begin: impl FnOnce() -> Result<L, String>) -> Result<L, String> {
-        let gone = |_| "toll-rank has ended".to_owned();
-        self.stages.send(Stage::Ready).map_err(|_| gone(mpsc::RecvError))?;
-        self.go.recv().map_err(gone)?;
-        let clock_ns = clock_ns();
-        let load = begin()?;
-        // Fails only where the program is about to end.
-        let _ = self.begun.send(clock_ns);
-        Ok(load)
-    }
+/// Says that a load is ready, and returns it once it was begun.
+fn when_begun<L: Send + 'static>(
+    made: &Sender<Made>,
+    begin: impl FnOnce() -> Result<L, String> + Send + 'static,
+) -> Result<L, String> {
+    let gone = || "toll-rank has ended".to_owned();
+    let (begun, load) = mpsc::channel();
+    let begin = move || begin().map(|load| drop(begun.send(load)));
+    made.send(Made::Ready(Box::new(begin))).map_err(|_| gone())?;
+    load.recv().map_err(|_| gone())
 }
 
 fn clock_ns() -> u64 {
@@ -120,7 +119,7 @@ fn clock_ns() -> u64 {
 
 fn load(
     share: Share,
-    gate: Gate,
+    made: &Sender<Made>,
     interrupt: &AtomicBool,
     progress: &Mutex<Progress>,
 ) -> Result<Done, String> {
@@ -134,20 +133,22 @@ fn load(
         check_target: &mut || Ok(()),
     };
     let outcome = Rc::new(RefCell::new(Outcome::default()));
-    let kept = |load| Kept { load, outcome: outcome.clone() };
     let machine = &mut ThisMachine::without_server();
     let measured = match Peer::of(trial.job.plan.client) {
         None => trial.run(machine, &mut hooks, |job| {
             let prepared = Engine::prepare(job).map_err(|error| error.to_string())?;
-            gate.pass(|| Ok(Kept { load: prepared.begin(), outcome: outcome.clone() }))
+            let load = when_begun(made, || Ok(prepared.begin()))?;
+            Ok(Kept { load, outcome: outcome.clone() })
         }),
         Some(peer) => {
             let client = prepare(peer, &trial.job, offer)?;
             trial.run(machine, &mut hooks, |_| {
-                gate.pass(|| client.start().map(kept).map_err(|error| error.to_string()))
+                let begin = move || client.start().map_err(|error| error.to_string());
+                Ok(Kept { load: when_begun(made, begin)?, outcome: outcome.clone() })
             })
         }
     };
+    let measured: Result<_, String> = measured;
     let client = ClientFigures::of(&measured?.line);
     Ok(Done { outcome: outcome.take(), client })
 }

@@ -13,7 +13,7 @@ use rustix::process::{Signal, geteuid};
 use targets::{Launch, Process};
 use trial::rank_name;
 
-use crate::mpirun::{Hosts, arguments, find_mpirun, find_program};
+use crate::mpirun::{Hosts, arguments, find_mpirun};
 use crate::words::{Line, Order, Report};
 
 /// How long the ranks may take until all are there.
@@ -54,7 +54,7 @@ impl Session {
     /// # Errors
     /// Why one is not there, or cannot.
     pub(crate) fn start(hosts: &Hosts, ranks: &[Rank]) -> Result<Self, String> {
-        let arguments = arguments(hosts, ranks, &find_program()?, geteuid().is_root());
+        let arguments = arguments(hosts, ranks, geteuid().is_root());
         let session = Self::spawn(arguments).map_err(|error| format!("mpirun: {error}"))?;
         for (rank, place) in (1..).zip(ranks) {
             session.send(Line::To(rank, Order::Place(place.clone())));
@@ -158,11 +158,9 @@ impl Session {
         }
         let complaint = self.complaint();
         let rank = died(&complaint);
-        let why = match first_line(&complaint) {
-            line if how.is_empty() => line,
-            line => format!("{how}; {line}"),
-        };
-        Ended { rank, why: format!("mpirun ended: {why}") }
+        let line = first_line(&complaint);
+        let why = ["mpirun ended", how, &line].into_iter().filter(|part| !part.is_empty());
+        Ended { rank, why: why.collect::<Vec<_>>().join(": ") }
     }
 
     /// What it has complained of so far. The file's offset is the program's.

@@ -1,5 +1,7 @@
 //! toll, rank 0 and two ranks on a network in memory: order, lateness and loss, without MPI or clocks.
 
+mod starts;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;

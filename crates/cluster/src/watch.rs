@@ -191,6 +191,16 @@ impl Watch {
         Some(self.went? + latest / 2)
     }
 
+    #[cfg(test)]
+    pub(crate) fn went(&self) -> Option<Instant> {
+        self.went
+    }
+
+    #[cfg(test)]
+    pub(crate) fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
     pub(crate) fn into_ranks(self) -> Vec<Seen> {
         self.seen
     }

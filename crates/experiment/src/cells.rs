@@ -73,7 +73,7 @@ impl Experiment for Cells<'_> {
     fn check(&self) -> Result<(), RunError> {
         match self.0.ranks.is_empty() {
             true => Ok(()),
-            false => Cluster::check().map_err(RunError::Start),
+            false => hosts(self.0).check().map_err(RunError::Start),
         }
     }
 
@@ -115,7 +115,7 @@ impl Cells<'_> {
 /// How the study's ranks are reached.
 fn hosts(study: &Study) -> Hosts {
     let study::Hosts { control, shell } = study.hosts.clone();
-    Hosts { control, shell }
+    Hosts { program: Hosts::program(), control, shell }
 }
 
 /// The study with the copies of its session files that the result folder keeps, so that a run which

@@ -212,6 +212,15 @@ mod tests {
     }
 
     #[test]
+    fn the_client_may_have_used_the_cpus_of_all_ranks_and_no_more() {
+        // 600 ms and a tick of each CPU; this machine has one.
+        let used = |ns| with(|ranks| ranks[0].client.cpu_ns = Some(ns - 200_000_000));
+        assert_eq!(used(1_220_000_000).excess_cpu_time(1), None);
+        let excess = used(1_220_000_001).excess_cpu_time(1).unwrap();
+        assert_eq!(excess, "more CPU time of the client than 2 CPUs can give");
+    }
+
+    #[test]
     fn a_rank_that_may_have_begun_late_is_named() {
         let late = with(|ranks| ranks[1].begun_within_ns = 6_100_000);
         assert!(!late.valid);
