@@ -7,6 +7,7 @@ mod documents;
 mod find;
 mod primitives;
 mod properties;
+mod ranks;
 mod refused;
 mod servers;
 

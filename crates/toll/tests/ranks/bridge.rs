@@ -96,11 +96,6 @@ impl Bridge {
         self.command(toll_path().to_str().unwrap())
     }
 
-    /// A command on a host that loads, counted from 1.
-    pub(crate) fn on(&self, host: usize, program: &str) -> Command {
-        self.hosts[host - 1].command(program)
-    }
-
     /// The head of a study whose ranks are on these hosts: `[hosts]` and a `[[rank]]` each.
     pub(crate) fn ranks(&self, count: usize) -> String {
         let mut text = format!(
@@ -122,6 +117,26 @@ impl Bridge {
         let mut command = self.toll();
         command.arg("run").arg(desk.study()).arg("--out").arg(desk.out()).args(arguments);
         command
+    }
+
+    /// The rank on a host, counted from 1.
+    pub(crate) fn rank(&self, host: usize) -> u32 {
+        self.process_in("toll-rank", &self.hosts[host - 1])
+    }
+
+    /// A process of toll's host, by its name.
+    pub(crate) fn process(&self, name: &str) -> u32 {
+        self.process_in(name, &self.here)
+    }
+
+    fn process_in(&self, name: &str, host: &Host) -> u32 {
+        let space = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+        let is_one = |pid: &u32| {
+            let comm = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            comm.trim() == name && space(&pid.to_string()) == space(&host.pid())
+        };
+        let all = support::processes_with(name).into_iter().map(|(pid, _)| pid);
+        all.into_iter().find(is_one).unwrap_or_else(|| panic!("{name} does not run"))
     }
 
     /// The processes of the ranks and of what started them, on any of these hosts.
@@ -148,4 +163,68 @@ pub(crate) fn rank_program() -> PathBuf {
 /// The trials in a study's journal.
 pub(crate) fn trials(desk: &Desk) -> Vec<TrialLine> {
     Journal::read(&desk.journal()).unwrap().trials
+}
+
+/// How many trials are in a study's journal; 0 where there is none yet.
+pub(crate) fn journal_length(desk: &Desk) -> usize {
+    let journal = desk.results_if_any().map(|folder| folder.join("journal.jsonl"));
+    let entries = journal.and_then(|path| Journal::read(&path).ok());
+    entries.map_or(0, |entries| entries.trials.len())
+}
+
+/// nginx on the bridge over plain HTTP, which writes down who asked.
+pub(crate) struct Loaded {
+    process: Killed,
+    log: PathBuf,
+}
+
+impl Loaded {
+    pub(crate) fn start(bridge: &Bridge) -> Self {
+        let folder = bridge.folder.path().display().to_string();
+        let cpu = support::first_cpu();
+        let configuration = format!(
+            "daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;\n\
+             events {{ worker_connections 4096; }}\n\
+             http {{\n log_format by '$remote_addr';\n access_log {folder}/access.log by;\n\
+             keepalive_requests 10000000;\n\
+             server {{ listen {HERE}:8080; location / {{ return 200 'hello'; }} }} }}\n"
+        );
+        let path = bridge.folder.path().join("nginx.conf");
+        std::fs::write(&path, configuration).unwrap();
+        let mut command = bridge.command("taskset");
+        command.args(["-c", &cpu.to_string(), "nginx", "-c"]).arg(&path).args(["-p", &folder]);
+        let process = Killed::start(&mut command);
+        let url = format!("http://{HERE}:8080/");
+        until("nginx answers", || {
+            bridge.command("curl").args(["-sfo", "/dev/null", &url]).status().unwrap().success()
+        });
+        Self { process, log: bridge.folder.path().join("access.log") }
+    }
+
+    /// A study of one trial of it, loaded by this many ranks.
+    pub(crate) fn study(&self, bridge: &Bridge, ranks: usize, load: &str) -> String {
+        format!(
+            "schema = 1\nquestion = \"Do hosts load as one?\"\ntrials = 1\n{}\
+             [target]\nserver = \"address\"\nurl = \"http://{HERE}:8080/\"\npid = {}\n\
+             i-operate-this-host = true\n\
+             [load]\ntls = \"none\"\nwarmup = \"0s\"\n{load}\n[[case]]\nname = \"all\"\n",
+            bridge.ranks(ranks),
+            self.process.pid()
+        )
+    }
+
+    /// How many requests of a host it has answered, counted from 1.
+    pub(crate) fn answered(&self, host: usize) -> u64 {
+        let address = format!("10.84.0.1{host}");
+        self.addresses().lines().filter(|line| **line == address).count() as u64
+    }
+
+    /// How many of anybody, but for toll's own probes.
+    pub(crate) fn answered_all(&self) -> usize {
+        self.addresses().lines().filter(|line| *line != HERE).count()
+    }
+
+    fn addresses(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
 }
