@@ -9,6 +9,7 @@ use peers::Offer;
 use rustix::process::geteuid;
 use trial::{Line, Operations, RankFigures};
 
+use crate::SILENCE;
 use crate::mpirun::{Hosts, arguments};
 use crate::session::{Ended, Session};
 use crate::share::Share;
@@ -32,6 +33,9 @@ struct Shared {
     /// Of the last load.
     figures: Vec<RankFigures>,
     lost: Vec<(usize, String)>,
+    /// When all ranks of a session that lost one have ended: those that are cut off load on until they
+    /// find out.
+    all_ended: Option<Instant>,
 }
 
 impl Cluster {
@@ -68,12 +72,17 @@ impl Cluster {
         let known = self.shared.borrow_mut().session.take().filter(Session::is_there);
         let session = match known {
             Some(session) => session,
-            None => Session::start(&self.hosts, &self.ranks)?,
+            None => {
+                let all_ended = self.shared.borrow_mut().all_ended.take();
+                let left = all_ended.map(|at| at.saturating_duration_since(Instant::now()));
+                std::thread::sleep(left.unwrap_or_default());
+                Session::start(&self.hosts, &self.ranks)?
+            }
         };
         let plan = &job.plan;
         let length = Duration::from(plan.ramp) * 2 + plan.warmup().into() + plan.duration.into();
         let load = ClusterLoad {
-            watch: RefCell::new(Watch::new(ranks, Instant::now(), length)),
+            watch: RefCell::new(Watch::new(&self.ranks, ranks.len(), Instant::now(), length)),
             session,
             window: Cell::new((Instant::now(), Instant::now())),
             is_interrupted: Cell::new(false),
@@ -199,11 +208,14 @@ impl Load for ClusterLoad {
         shared.lost = watch.lost();
         match shared.lost.is_empty() {
             true => shared.session = Some(session),
-            false => session.kill(),
+            false => {
+                session.kill();
+                shared.all_ended = Some(Instant::now() + SILENCE);
+            }
         }
         let mut outcome = Outcome::default();
         let mut figures = Vec::new();
-        for (seen, share) in watch.into_ranks().into_iter().zip(&shares) {
+        for (seen, share) in watch.into_ranks().zip(&shares) {
             figures.extend(of_rank(&seen, share));
             let name = seen.name();
             if let State::Done(done) = seen.state {

@@ -33,3 +33,8 @@ pub use cluster::{Cluster, ClusterLoad};
 pub use mpirun::Hosts;
 #[cfg(feature = "mpi")]
 pub use program::main;
+
+use std::time::Duration;
+
+/// A rank that hears nothing for this long takes the others for gone, stops loading and ends.
+const SILENCE: Duration = Duration::from_secs(10);

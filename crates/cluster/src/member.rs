@@ -4,12 +4,10 @@ use std::time::{Duration, Instant};
 
 use load::{Progress, Rank};
 
+use crate::SILENCE;
 use crate::messages::Messages;
 use crate::share::Share;
 use crate::words::{Done, Order, Report};
-
-/// What hears nothing for this long takes the others for gone.
-pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
 /// How long it sleeps while it only waits for toll, which costs next to no CPU time.
 const IDLE: Duration = Duration::from_millis(30);

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::member::{SILENCE, Step};
+use crate::SILENCE;
+use crate::member::Step;
 use crate::messages::Messages;
 use crate::words::{Line, Order};
 

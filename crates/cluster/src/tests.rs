@@ -166,7 +166,12 @@ impl World {
         Self::with(delays, |_| {})
     }
 
-    fn with(delays: [Duration; 2], mut change: impl FnMut(&mut Fake)) -> Self {
+    fn with(delays: [Duration; 2], change: impl FnMut(&mut Fake)) -> Self {
+        Self::of(2, delays, change)
+    }
+
+    /// In which the first ranks load, so many, and the others take part in the barrier.
+    fn of(loading: usize, delays: [Duration; 2], mut change: impl FnMut(&mut Fake)) -> Self {
         let start = Instant::now();
         let net = Rc::new(RefCell::new(Net {
             now: start,
@@ -196,7 +201,7 @@ impl World {
             relay: Relay::new(start),
             members,
             is_stopped: [false; 2],
-            watch: Watch::new(&ranks(), start, LENGTH),
+            watch: Watch::new(&ranks(), loading, start, LENGTH),
             start,
             went: None,
             net,
@@ -204,7 +209,8 @@ impl World {
         let url = "https://127.0.0.1/".parse().unwrap();
         let job = Job::new(Plan::default(), url, "127.0.0.1:443".parse().unwrap());
         for (rank, share) in (1..).zip(Share::of(&job, &ranks(), Offer::Anything).unwrap()) {
-            world.say(&Line::To(rank, Order::Prepare(Some(Box::new(share)))));
+            let share = (rank <= loading).then(|| Box::new(share));
+            world.say(&Line::To(rank, Order::Prepare(share)));
         }
         world
     }
@@ -279,11 +285,24 @@ fn nobody_begins_before_all_are_ready() {
 }
 
 #[test]
+fn a_rank_that_does_not_load_takes_part_in_the_barrier_and_may_then_be_silent() {
+    let mut world = World::of(1, [Duration::ZERO; 2], |_| {});
+    world.pass(LENGTH + 6_000 * MS);
+    assert_eq!(world.log(), ["1 prepares", "1 is ready", "go", "1 begins"]);
+    assert!(world.watch.are_all_done() && world.lost().is_empty());
+    assert_eq!(world.watch.into_ranks().count(), 1);
+    // It keeps the others from beginning where it is not there.
+    let mut world = World::of(1, [Duration::ZERO; 2], |_| {});
+    world.is_stopped[1] = true;
+    world.pass(5_000 * MS);
+    assert_eq!(world.lost(), ["rank 2 on lg2: no result"]);
+}
+
+#[test]
 fn a_rank_whose_words_take_long_may_have_begun_as_late() {
     let mut world = World::new([Duration::ZERO, 40 * MS]);
     world.pass(1_000 * MS);
-    let within: Vec<_> =
-        world.watch.into_ranks().into_iter().map(|seen| seen.begun_within.unwrap()).collect();
+    let within: Vec<_> = world.watch.into_ranks().map(|seen| seen.begun_within.unwrap()).collect();
     assert!(within[0] < 5 * MS && within[1] >= 40 * MS, "{within:?}");
 }
 
@@ -409,7 +428,7 @@ proptest! {
         let went = world.went.unwrap();
         let begun: Vec<_> =
             world.members.iter().map(|(member, _)| member.loader().begun.unwrap()).collect();
-        for (seen, begun) in world.watch.into_ranks().into_iter().zip(begun) {
+        for (seen, begun) in world.watch.into_ranks().zip(begun) {
             let within = seen.begun_within.unwrap();
             prop_assert!(begun >= went && begun <= went + within, "{:?} {:?}", begun - went, within);
         }

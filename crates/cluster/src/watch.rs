@@ -34,6 +34,8 @@ pub(crate) struct Seen {
     /// Counted from 1.
     pub(crate) rank: usize,
     pub(crate) place: Rank,
+    /// Whether it loads; else it only takes part in the barrier.
+    loads: bool,
     pub(crate) state: State,
     pub(crate) progress: Progress,
     /// How long after toll's go its word came that it had begun.
@@ -54,11 +56,12 @@ pub(crate) enum State {
 }
 
 impl Watch {
-    /// Of ranks that were asked at `now` to prepare a load which takes this long.
-    pub(crate) fn new(ranks: &[Rank], now: Instant, length: Duration) -> Self {
+    /// Of ranks the first of which, so many, were asked at `now` to prepare a load that takes this long.
+    pub(crate) fn new(ranks: &[Rank], loading: usize, now: Instant, length: Duration) -> Self {
         let seen = |(number, place): (usize, &Rank)| Seen {
             rank: number + 1,
             place: place.clone(),
+            loads: number < loading,
             state: State::Preparing,
             progress: Progress::default(),
             begun_within: None,
@@ -76,7 +79,7 @@ impl Watch {
             return;
         };
         seen.heard = now;
-        if let State::Lost(_) | State::Done(_) = seen.state {
+        if seen.is_over() {
             return;
         }
         match report {
@@ -107,21 +110,21 @@ impl Watch {
     /// Takes for lost who has said nothing for too long, or is late.
     pub(crate) fn look(&mut self, now: Instant) {
         let since = |then: Instant| now.saturating_duration_since(then);
-        let is_late = match self.went {
-            None => since(self.asked) >= BEGIN_LIMIT,
-            Some(went) => since(went) >= self.length + RESULT_LIMIT,
-        };
         let is_late_to_begin = since(self.asked) >= BEGIN_LIMIT;
+        let is_late = self.went.is_some_and(|went| since(went) >= self.length + RESULT_LIMIT);
+        let is_past_barrier = self.seen.iter().any(|seen| seen.begun_within.is_some());
         for seen in &mut self.seen {
-            let is_lost = since(seen.heard) >= LOST
-                || match seen.state {
-                    State::Preparing => is_late_to_begin,
-                    // Where others are not ready, these are not to blame.
-                    State::Ready => self.went.is_some() && is_late_to_begin,
-                    State::Begun => is_late,
-                    State::Done(_) | State::Lost(_) => false,
-                };
-            if is_lost && !matches!(seen.state, State::Done(_) | State::Lost(_)) {
+            // Past the barrier, one that does not load has nothing to say.
+            if seen.is_over() || (!seen.loads && is_past_barrier) {
+                continue;
+            }
+            let is_lost = match seen.state {
+                State::Preparing => is_late_to_begin,
+                // Where others are not ready, these are not to blame.
+                State::Ready => self.went.is_some() && is_late_to_begin,
+                _ => is_late,
+            };
+            if is_lost || since(seen.heard) >= LOST {
                 seen.state = State::Lost(format!("{}: no result", seen.name()));
             }
         }
@@ -139,7 +142,7 @@ impl Watch {
             .collect();
         let is_one_to_blame = is_to_blame.contains(&true) && is_to_blame.contains(&false);
         for (seen, is_to_blame) in self.seen.iter_mut().zip(is_to_blame) {
-            if let State::Done(_) | State::Lost(_) = seen.state {
+            if seen.is_over() || !seen.loads && !is_to_blame {
                 continue;
             }
             if !is_one_to_blame {
@@ -161,14 +164,14 @@ impl Watch {
 
     /// Whether all have begun, and may have ended since.
     pub(crate) fn have_all_begun(&self) -> bool {
-        self.seen.iter().all(|seen| seen.begun_within.is_some())
+        self.loading().all(|seen| seen.begun_within.is_some())
     }
 
     pub(crate) fn are_all_done(&self) -> bool {
-        self.seen.iter().all(|seen| matches!(seen.state, State::Done(_)))
+        self.loading().all(|seen| matches!(seen.state, State::Done(_)))
     }
 
-    /// The ranks that are lost, each with why; the same reason once.
+    /// The ranks that are lost, each with why.
     pub(crate) fn lost(&self) -> Vec<(usize, String)> {
         let lost = self.seen.iter().filter_map(|seen| match &seen.state {
             State::Lost(why) => Some((seen.rank, why.clone())),
@@ -201,14 +204,24 @@ impl Watch {
         &self.seen
     }
 
-    pub(crate) fn into_ranks(self) -> Vec<Seen> {
-        self.seen
+    /// Those that load.
+    pub(crate) fn into_ranks(self) -> impl Iterator<Item = Seen> {
+        self.seen.into_iter().filter(|seen| seen.loads)
+    }
+
+    fn loading(&self) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().filter(|seen| seen.loads)
     }
 }
 
 impl Seen {
     pub(crate) fn name(&self) -> String {
         rank_name(self.rank, &self.place.host)
+    }
+
+    /// Whether nothing more is expected of it.
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Done(_) | State::Lost(_))
     }
 
     pub(crate) fn begun_within(&self) -> Nanos {

@@ -63,6 +63,9 @@ pub struct ClientFigures {
     pub busy: Option<f64>,
     /// The part of `busy` that was waiting.
     pub waiting: Option<f64>,
+    /// What the hypervisor took of its CPU from which it took most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal: Option<f64>,
     /// Its interface; absent where the server was on the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkEvidence>,
@@ -77,6 +80,7 @@ impl ClientFigures {
             cpu_ns: line.cpu_ns.client,
             busy: evidence.client_busy,
             waiting: evidence.client_waiting,
+            steal: evidence.steal,
             network: evidence.network.clone(),
         }
     }
@@ -130,7 +134,9 @@ impl Line {
         if !lost.is_empty() {
             self.valid = false;
             self.lost_ranks = lost.iter().map(|(rank, _)| *rank).collect();
-            let why: Vec<&str> = lost.iter().map(|(_, why)| why.as_str()).collect();
+            let mut why: Vec<&str> = lost.iter().map(|(_, why)| why.as_str()).collect();
+            // Where all are gone, for one reason.
+            why.dedup();
             self.load_error = Some(why.join("; "));
         } else if !self.interrupted {
             let mismatch = ranks.iter().flat_map(|rank| rank.mismatches(asked));
@@ -146,6 +152,8 @@ impl Line {
                 (rank.client.busy, rank.client.waiting);
             evidence.client_rank = Some(rank.name());
         }
+        let steal = ranks.iter().filter_map(|rank| rank.client.steal).chain(evidence.steal);
+        evidence.steal = steal.max_by(f64::total_cmp);
         let of_rank = |rank: &RankFigures| {
             let network = rank.client.network.clone()?;
             let interface = format!("{}: {}", rank.name(), network.interface);
@@ -185,6 +193,7 @@ mod tests {
                 cpu_ns: Some(200_000_000),
                 busy: Some(0.4),
                 waiting: Some(0.0),
+                steal: None,
                 network: None,
             },
         }
@@ -274,6 +283,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_hypervisor_takes_of_any_rank_is_noise() {
+        let mut line = line();
+        line.verdict.evidence.server_busy = Some(0.5);
+        line.verdict.evidence.steal = Some(0.05);
+        let client = ClientFigures { steal: Some(0.2), ..rank(1).client };
+        let line = line.with_ranks(vec![RankFigures { client, ..rank(1) }], WINDOW, &[]);
+        assert_eq!((line.verdict.limit, line.verdict.evidence.steal), (Limit::Noise, Some(0.2)));
+    }
+
+    #[test]
     fn the_fullest_interface_of_all_is_the_network_that_is_judged() {
         let carried = |used| NetworkEvidence {
             interface: "eth1".to_owned(),
@@ -303,5 +322,8 @@ mod tests {
             (false, &[2][..], None)
         );
         assert_eq!(line.why_invalid().unwrap(), "rank 2 on lg2: no result");
+        let all = [1, 2].map(|rank| (rank, "mpirun ended".to_owned()));
+        let line = self::line().with_ranks(Vec::new(), WINDOW, &all);
+        assert_eq!(line.why_invalid().unwrap(), "mpirun ended");
     }
 }

@@ -43,10 +43,7 @@ fn ranks_make_the_load_and_fewer_of_them_can_be_swept() {
 
 #[test]
 fn ranks_that_cannot_be_are_refused_with_their_line() {
-    assert_eq!(
-        refused(&["cpus = \"0\""], ""),
-        "line 11: a rank has no host; write host = \"lg1\""
-    );
+    assert_eq!(refused(&["cpus = \"0\""], ""), "line 11: a rank has no host; write host = \"lg1\"");
     assert_eq!(
         refused(&["host = \"lg1\""], ""),
         "line 11: a rank has no cpus; write cpus = \"0-3\""
@@ -55,15 +52,33 @@ fn ranks_that_cannot_be_are_refused_with_their_line() {
         refused(&[ONE, "host = \"lg1\"\ncpus = \"3-4\""], ""),
         "line 18: rank.cpus = 3-4 has a CPU of lg1 that the rank of line 11 has too; give each its own"
     );
-    assert!(refused(&["host = \"me@lg1\"\ncpus = \"0\""], "").starts_with("line 12: rank.host = \"me@lg1\" is no name"));
-    assert!(refused(&["host = \"lg1\"\ncpus = \"0\"\nhostt = \"a\""], "").contains("did you mean host?"));
+    assert!(
+        refused(&["host = \"me@lg1\"\ncpus = \"0\""], "")
+            .starts_with("line 12: rank.host = \"me@lg1\" is no name")
+    );
+    assert!(
+        refused(&["host = \"lg1\"\ncpus = \"0\"\nhostt = \"a\""], "")
+            .contains("did you mean host?")
+    );
     assert_eq!(
         refused(&["host = \"lg1\"\ncpus = \"0\"\nto = \"10.1.1.9\""], ""),
         "line 11: case all: rank.to = 10.1.1.9 is not among the addresses at which the server listens: \
          10.1.1.1"
     );
-    assert!(refused(&[TWO], "client = \"wrk\"").contains("rank.source = eth1, but wrk takes no source;"));
-    assert!(refused(&[TWO], "client = \"ab\"").contains("rank.source = eth1, but ab takes an address;"));
+    assert!(
+        refused(&[TWO], "client = \"wrk\"")
+            .contains("rank.source = eth1, but wrk takes no source;")
+    );
+    assert!(
+        refused(&[TWO], "client = \"ab\"").contains("rank.source = eth1, but ab takes an address;")
+    );
+}
+
+#[test]
+fn a_load_of_ranks_is_not_cross_checked() {
+    let study = parse(&with_ranks(&[ONE], "", ""));
+    let why = crate::with_cross_check(&study, peers::Peer::Wrk).unwrap_err();
+    assert!(why.ends_with("ranks make its load; sweep load.client in the study instead"), "{why}");
 }
 
 #[test]

@@ -96,6 +96,11 @@ impl Bridge {
         self.command(toll_path().to_str().unwrap())
     }
 
+    /// A command on a host that loads, counted from 1.
+    pub(crate) fn on(&self, host: usize, program: &str) -> Command {
+        self.hosts[host - 1].command(program)
+    }
+
     /// The head of a study whose ranks are on these hosts: `[hosts]` and a `[[rank]]` each.
     pub(crate) fn ranks(&self, count: usize) -> String {
         let mut text = format!(

@@ -23,7 +23,8 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn start(bridge: &'a Bridge, server: &'a Loaded, trials: u32) -> Self {
         let load = "connections = 4\nduration = \"4s\"";
-        let study = server.study(bridge, 2, load).replace("trials = 1", &format!("trials = {trials}"));
+        let study =
+            server.study(bridge, 2, load).replace("trials = 1", &format!("trials = {trials}"));
         let desk = Desk::new(&study);
         let toll = Killed::piped(&mut bridge.run(&desk, &["--json"]));
         Self { bridge, server, desk, toll }
@@ -125,7 +126,8 @@ fn nothing_is_left_of_a_toll_that_is_killed_and_its_run_can_be_continued() {
     run.until_loading(0);
     run.toll.0.kill().unwrap();
     nothing_is_left(&bridge);
-    let output = bridge.toll().args(["run", "--continue"]).arg(run.desk.results()).output().unwrap();
+    let output =
+        bridge.toll().args(["run", "--continue"]).arg(run.desk.results()).output().unwrap();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(trials(&run.desk)[0].line.valid);
     run.toll.0.wait().unwrap();
@@ -156,7 +158,13 @@ fn a_rank_beside_a_busy_loop_is_the_limit() {
     let desk = Desk::new(&server.study(&bridge, 1, load));
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
     let line = trials(&desk).remove(0).line;
-    assert_eq!(line.verdict.limit, trial::Limit::ClientCpu, "{:?}{}", line.verdict, text(&output.stderr));
+    assert_eq!(
+        line.verdict.limit,
+        trial::Limit::ClientCpu,
+        "{:?}{}",
+        line.verdict,
+        text(&output.stderr)
+    );
     let reason = line.reason();
     assert!(reason.contains("the busiest load thread of rank 1 on lg1 ran"), "{reason}");
 }

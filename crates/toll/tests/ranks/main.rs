@@ -5,4 +5,5 @@
 mod bridge;
 mod faults;
 mod refused;
+mod sshd;
 mod sums;

@@ -35,17 +35,42 @@ fn a_place_that_no_rank_can_load_from_is_named() {
         }
     };
     let refused = |from, to, words: &str| refused(&bridge, &server, &change(from, to), words);
-    refused("source = \"10.84.0.12\"", "source = \"eth9\"", "rank 2 on lg2: this machine has no interface eth9;");
-    refused("source = \"10.84.0.12\"", "source = \"10.84.0.99\"", "rank 2 on lg2: this machine has no address 10.84.0.99;");
+    refused(
+        "source = \"10.84.0.12\"",
+        "source = \"eth9\"",
+        "rank 2 on lg2: this machine has no interface eth9;",
+    );
+    refused(
+        "source = \"10.84.0.12\"",
+        "source = \"10.84.0.99\"",
+        "rank 2 on lg2: this machine has no address 10.84.0.99;",
+    );
     let cpus = format!("cpus = \"{}\"\nsource = \"10.84.0.12\"", support::last_cpu());
     let many = "cpus = \"4000\"\nsource = \"10.84.0.12\"".to_owned();
     let study = |study: String| study.replace(&cpus, &many);
-    self::refused(&bridge, &server, &study, "rank 2 on lg2: there is no CPU 4000 for it; it may use ");
+    self::refused(
+        &bridge,
+        &server,
+        &study,
+        "rank 2 on lg2: there is no CPU 4000 for it; it may use ",
+    );
     refused("host = \"lg2\"", "host = \"lg1\"", "has a CPU of lg1 that the rank of line ");
     refused("host = \"lg2\"", "host = \"me@lg2\"", "is no name of a machine;");
-    refused("to = \"10.84.0.1\"\n[target]", "to = \"10.84.0.2\"\n[target]", "rank.to = 10.84.0.2 is not among the addresses at which the server listens: 10.84.0.1");
-    refused("connections = 4", "connections = 4\nranks = 3", "load.ranks = 3, but the study has 2 [[rank]];");
-    refused("connections = 4", "connections = 1", "load.connections = 1 leaves none for the rank on lg1;");
+    refused(
+        "to = \"10.84.0.1\"\n[target]",
+        "to = \"10.84.0.2\"\n[target]",
+        "rank.to = 10.84.0.2 is not among the addresses at which the server listens: 10.84.0.1",
+    );
+    refused(
+        "connections = 4",
+        "connections = 4\nranks = 3",
+        "load.ranks = 3, but the study has 2 [[rank]];",
+    );
+    refused(
+        "connections = 4",
+        "connections = 1",
+        "load.connections = 1 leaves none for the rank on lg1;",
+    );
     refused("connections = 4", "connections = 4\ncount = 9", "load.count: ranks share a time");
     refused("host = \"lg2\"", "host = \"lg7\"", "rank ");
     assert_eq!(server.answered_all(), before, "something was sent");
@@ -58,7 +83,12 @@ fn a_machine_without_mpirun_or_toll_rank_says_what_to_do() {
     let desk = Desk::new(&server.study(&bridge, 2, "connections = 4\nduration = \"1s\""));
     let mut without_path = bridge.toll();
     without_path.env("PATH", "/nowhere");
-    refused_by(&bridge, &desk, without_path, "needs mpirun, which is not installed; apt-get install openmpi-bin");
+    refused_by(
+        &bridge,
+        &desk,
+        without_path,
+        "needs mpirun, which is not installed; apt-get install openmpi-bin",
+    );
     // Another toll, without its companion.
     let alone = bridge.folder.path().join("alone");
     std::fs::create_dir(&alone).unwrap();
