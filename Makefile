@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build install deb petstore openssl lint bench-client bench-client-instructions bench-ktls fuzz miri
+.PHONY: quick test build hosts install deb petstore openssl lint bench-client bench-client-instructions bench-ktls fuzz miri
 
 # What is built and installed: release, or PROFILE=dev for a build without optimization.
 PROFILE = release
@@ -19,6 +19,7 @@ test:
 	./scripts/needs build
 	./scripts/needs test
 	$(MAKE) petstore
+	$(MAKE) hosts PROFILE=dev
 	PATH="$(CURDIR)/target/nextest/bin:$$PATH" cargo nextest run --workspace --locked
 	cargo test --workspace --locked --doc --quiet
 
@@ -26,7 +27,12 @@ build:
 	./scripts/needs build
 	cargo build --profile $(PROFILE) --locked --package toll --package offload-provider
 
-# Installs the program, its OpenSSL provider, its completions (bash, zsh, fish) and its man pages under
+# Builds toll-rank, for loads that many hosts make together. It alone needs Open MPI.
+hosts:
+	./scripts/needs hosts
+	cargo build --profile $(PROFILE) --locked --package cluster --features mpi --bin toll-rank
+
+# Installs the program, toll-rank where it was built, its OpenSSL provider, its completions (bash, zsh, fish) and its man pages under
 # PREFIX, within DESTDIR where that is given. What is built is taken as it is: make build && sudo make install
 install:
 	test -x $(PROGRAM) -a -f $(PROVIDER) || $(MAKE) build

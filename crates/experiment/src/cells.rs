@@ -17,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use answer::findings::Findings;
+use cluster::{Cluster, Hosts};
 use cpus::CpuList;
 use journal::Results;
 use study::Study;
@@ -57,15 +58,24 @@ impl Experiment for Cells<'_> {
             summary: format!("{cells} cells, {least}{trials} trials each, {}", self.forecast()),
             parts: words::list(self.0),
             heading: "Commands that would be started",
-            commands: commands(self.0, "OBJECTS", &folder.display().to_string()),
+            commands: self.commands(folder),
         }
     }
 
     fn cpus(&self) -> Vec<CpuList> {
         let cells = self.0.cells.iter();
-        let of_cell =
-            |cell: &study::Cell| [cell.target.pinned_here().cloned(), Some(cell.load.cpus.clone())];
+        let of_cell = |cell: &study::Cell| {
+            let load = cell.load.ranks.is_none().then(|| cell.load.cpus.clone());
+            [cell.target.pinned_here().cloned(), load]
+        };
         cells.flat_map(of_cell).flatten().collect()
+    }
+
+    fn check(&self) -> Result<(), RunError> {
+        match self.0.ranks.is_empty() {
+            true => Ok(()),
+            false => hosts(self.0).check().map_err(RunError::Start),
+        }
     }
 
     fn run(
@@ -75,7 +85,12 @@ impl Experiment for Cells<'_> {
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         let study = &with_kept_sessions(self.0, results)?;
-        let mut bench = ThisBench::new(study, results.folder().to_owned())
+        // First of all: what a host lacks is to be known before a server is started.
+        let cluster = (!study.ranks.is_empty())
+            .then(|| Cluster::start(hosts(study), study.ranks.clone()))
+            .transpose()
+            .map_err(RunError::Start)?;
+        let mut bench = ThisBench::new(study, results.folder().to_owned(), cluster)
             .map_err(|error| RunError::Start(error.to_string()))?;
         if let Some(note) = bench.note() {
             report(Event::Says(format!("Note: {note}.")));
@@ -122,6 +137,22 @@ fn reach_hosts(
         results.write_hosts(&machines)?;
     }
     Ok(())
+}
+
+impl Cells<'_> {
+    /// The commands that would be started, with the places that they would have in the result folder.
+    fn commands(&self, folder: &Path) -> Vec<String> {
+        let Study { ranks, .. } = self.0;
+        let ranks = (!ranks.is_empty()).then(|| Cluster::command(&hosts(self.0), ranks));
+        let servers = commands(self.0, "OBJECTS", &folder.display().to_string());
+        ranks.into_iter().chain(servers).collect()
+    }
+}
+
+/// How the study's ranks are reached.
+fn hosts(study: &Study) -> Hosts {
+    let study::Hosts { control, shell } = study.hosts.clone();
+    Hosts { program: Hosts::program(), control, shell: shell.to_string() }
 }
 
 /// The study with the copies of its session files that the result folder keeps, so that a run which

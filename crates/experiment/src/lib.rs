@@ -146,6 +146,9 @@ pub enum RunError {
     /// The server is no longer the one that was started; its last trial is not valid.
     #[error("{0}")]
     TargetLost(String),
+    /// A rank was lost in two trials of a cell running; neither is valid.
+    #[error("{cell} lost a rank in two trials running: {why}")]
+    RankLost { cell: String, why: String },
     /// The journal could not be read or written.
     #[error("{0}")]
     Journal(#[from] JournalError),

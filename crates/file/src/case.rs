@@ -14,6 +14,7 @@ use super::fields::{Field, Fields, Source};
 use super::find;
 use super::keys::{Key, Table};
 use super::merged::Level;
+use super::ranks;
 use study::{Cell, Only};
 
 /// A study with more cells has a sweep too many.
@@ -102,17 +103,25 @@ impl<'a> Case<'a> {
 
     /// All cells, the last swept key changing fastest, but for those with more cores than there are;
     /// and what was left out, a clause for each number of threads per core.
-    pub(super) fn cells(&self, machine: &Topology) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
-        self.all_cells(machine)
+    pub(super) fn cells(
+        &self,
+        machine: &Topology,
+        ranks: &[ranks::Written],
+    ) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
+        self.all_cells(machine, ranks)
             .map_err(|flaw| flaw.within(&format!("case {}", self.name), self.line))
     }
 
-    fn all_cells(&self, machine: &Topology) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
+    fn all_cells(
+        &self,
+        machine: &Topology,
+        ranks: &[ranks::Written],
+    ) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
         let size = self.size().unwrap_or(usize::MAX);
         let mut cells = Vec::new();
         let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
         for index in 0..size {
-            match self.cell(index, cells.len() + 1, machine)? {
+            match self.cell(index, cells.len() + 1, machine, ranks)? {
                 Made::Cell(cell) => cells.push(*cell),
                 Made::TooFewCores(few) => {
                     lacking.entry(few.threads).or_default().insert(few.cores, few);
@@ -141,7 +150,13 @@ impl<'a> Case<'a> {
         Ok((cells, cut))
     }
 
-    fn cell(&self, index: usize, number: usize, machine: &Topology) -> Result<Made, Flaw> {
+    fn cell(
+        &self,
+        index: usize,
+        number: usize,
+        machine: &Topology,
+        ranks: &[ranks::Written],
+    ) -> Result<Made, Flaw> {
         let mut draft = self.draft.clone();
         let mut params = BTreeMap::new();
         let mut rest = index;
@@ -171,6 +186,7 @@ impl<'a> Case<'a> {
             }
         }
         let find = find::finish(&draft, &mut load)?;
+        ranks::settle(&draft, &target, &mut load, ranks)?;
         // Not every program can be told what to offer. All clients of a sweep have the same server.
         let only = match load.client != Client::Toll || params.contains_key("load.client") {
             true => Only::of(&target, &load),

@@ -24,7 +24,9 @@ pub(super) fn check(
     if let Some(cpus) = target.pinned_here() {
         check_cpus(&draft.target, cpus, "target.cpus", allowed)?;
     }
-    check_cpus(&draft.load, &plan.cpus, "load.cpus", allowed)?;
+    if plan.ranks.is_none() {
+        check_cpus(&draft.load, &plan.cpus, "load.cpus", allowed)?;
+    }
     check_protocol(target, plan).map_err(|why| draft.target.flaw("server", why))?;
     let server = target.server;
     if server.program().is_some() {
@@ -48,7 +50,10 @@ pub(super) fn check(
         return Err(draft.load.flaw("resumption", what));
     }
     plan.check().map_err(|wrong| draft.load.wrong(wrong))?;
-    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))?;
+    // The shares of ranks were looked at one by one.
+    if plan.ranks.is_none() {
+        refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))?;
+    }
     match job(target, plan).period() {
         Ok(_) => Ok(()),
         Err(why) => Err(draft.load.flaw("arrival", format!("load.arrival: {why}"))),

@@ -119,6 +119,9 @@ fn check_comparable(cell: &Cell, peer: Peer) -> Result<(), String> {
     if cell.find.is_some() {
         return Err("the load to compare at is only found in the run".to_owned());
     }
+    if cell.load.ranks.is_some() {
+        return Err("ranks make its load; sweep load.client in the study instead".to_owned());
+    }
     if cell.load.arrival != Arrival::CLOSED {
         return Err(format!("{peer} asks again as soon as it has its answer"));
     }

@@ -23,6 +23,7 @@ mod merged;
 mod only;
 mod primitive_answer;
 mod primitives;
+mod ranks;
 mod scale;
 mod search;
 mod shipped;
@@ -62,7 +63,7 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "schema",
     "name",
     "question",
@@ -73,6 +74,7 @@ const KEYS: [&str; 17] = [
     "until",
     "profile",
     "hosts",
+    ranks::NAME,
     "target",
     "load",
     "find",
@@ -127,6 +129,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
     let profile = fields.get("profile").map_or(Ok(false), Field::flag)?;
     let hosts = fields.get("hosts").map(|field| hosts::read(source, field)).transpose()?;
+    let ranks = ranks::read(source, &fields)?;
     let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
@@ -152,7 +155,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let mut cells = Vec::new();
     let mut by_name = BTreeMap::new();
     for (case, is_in_scale) in cases.iter().zip(has) {
-        let (of_case, left_out) = case.cells(machine)?;
+        let (of_case, left_out) = case.cells(machine, &ranks)?;
         by_name.insert(case.name.as_str(), (case, of_case.clone()));
         if is_in_scale {
             cells.extend(of_case);
@@ -195,6 +198,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         restart,
         profile: profile.then(Profiling::default),
         hosts: hosts.unwrap_or_default(),
+        ranks: ranks.into_iter().map(|rank| rank.place).collect(),
         cells,
         answers,
         primitives,

@@ -34,6 +34,14 @@ pub struct Engine {
     threads: Vec<Thread>,
 }
 
+/// A load whose threads are there and wait for its begin. Dropping it ends them.
+pub struct Prepared {
+    window: Arc<Window>,
+    threads: Vec<Thread>,
+    /// What lets each thread begin, with the load's start.
+    starts: Vec<mpsc::Sender<Instant>>,
+}
+
 struct Thread {
     handle: JoinHandle<std::io::Result<Recorder>>,
     id: i32,
@@ -112,6 +120,14 @@ impl Engine {
     /// A plan that contradicts itself, a certificate file that cannot be read, too few descriptors,
     /// or a CPU that does not exist. Nothing was sent in these cases.
     pub fn start(job: Job) -> Result<Self, EngineError> {
+        Ok(Self::prepare(job)?.begin())
+    }
+
+    /// Does all that a load needs before its first packet.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn prepare(job: Job) -> Result<Prepared, EngineError> {
         job.check()?;
         let plan = &job.plan;
         let connections = plan.connections;
@@ -129,7 +145,6 @@ impl Engine {
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
-        let base = Instant::now();
         let window = Arc::new(Window::new(job.stop(), plan.ramp));
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
@@ -165,9 +180,8 @@ impl Engine {
                     // Fails only where the receiver has already given up.
                     let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
                     // No thread sends before all are pinned. Where pinning fails, none ever does.
-                    if !is_pinned || is_started.recv().is_err() {
-                        return Ok(recorder);
-                    }
+                    let started = is_started.recv().ok().filter(|_| is_pinned);
+                    let Some(base) = started else { return Ok(recorder) };
                     let counters = &counters;
                     let site = site.as_deref();
                     let share = Share { job: &job, site, window: &window, base, part, counters };
@@ -185,11 +199,20 @@ impl Engine {
             threads.push(started?);
             starts.push(start);
         }
-        for start in starts {
+        Ok(Prepared { window, threads, starts })
+    }
+}
+
+impl Prepared {
+    /// Begins the load, and with it the warm-up.
+    #[must_use]
+    pub fn begin(self) -> Engine {
+        let base = Instant::now();
+        for start in self.starts {
             // Fails only where the thread has ended, which `join` reports.
-            let _ = start.send(());
+            let _ = start.send(base);
         }
-        Ok(Self { window, base, threads })
+        Engine { window: self.window, base, threads: self.threads }
     }
 }
 

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Why an operation failed. The names are those of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorKind {
@@ -137,7 +139,7 @@ fn printable(seen: &str) -> String {
 }
 
 /// How many operations failed, by kind, with a description of the first of each kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
     counts: [u64; ErrorKind::ALL.len()],
     first: [Option<String>; ErrorKind::ALL.len()],

@@ -23,12 +23,14 @@ mod handshake;
 mod header;
 #[cfg(test)]
 mod hex;
+mod histogram;
 mod job;
 mod outcome;
 mod pace;
 mod plan;
 mod ports;
 mod randomness;
+mod rank;
 mod receive;
 mod record;
 mod recorder;
@@ -44,7 +46,7 @@ mod window;
 mod worker;
 
 pub use arrival::{Arrival, Distribution, Rate};
-pub use engine::{Engine, EngineError, ProbeError, probe};
+pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use header::Header;
@@ -56,6 +58,7 @@ pub use outcome::{
 };
 pub use pace::Pace;
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
+pub use rank::Rank;
 pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};

@@ -1,4 +1,5 @@
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::failure::Failures;
@@ -6,7 +7,7 @@ use crate::handshake::Negotiated;
 use crate::user_time::UserTime;
 
 /// What a load did within its window.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Outcome {
     /// The length of the window; shorter than planned where the load was stopped.
     pub window: Nanos,
@@ -62,7 +63,7 @@ pub struct Outcome {
 }
 
 /// Another program that made a load. toll has verified nothing of that outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerClient {
     /// The program and its version, such as `wrk 4.1.0`.
     pub name: String,
@@ -74,7 +75,7 @@ pub struct PeerClient {
 ///
 /// With no warm-up, and where no connection failed without an operation, `intended` is the sum of
 /// completed, failed, in flight and waiting.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrivalCounts {
     /// Operations whose intended start lay in the window. In a closed loop the intended start is
     /// the actual one.
@@ -92,7 +93,7 @@ pub struct ArrivalCounts {
 }
 
 /// Bytes that arrived within the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteCounts {
     /// Proven body bytes: of complete responses, and of those under way at the window's end, up to
     /// an authentic record with the expected sequence number.
@@ -107,18 +108,23 @@ pub struct ByteCounts {
 ///
 /// Latency counts from the intended start. When a server stalls, all requests that should have
 /// started meanwhile show it, not only those that did (no coordinated omission).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Latencies {
     /// TCP and TLS: from the start of a connection until it can carry a request.
+    #[serde(with = "crate::histogram")]
     pub connect: Histogram<u64>,
     /// The part of `connect` whose handshakes resumed a session.
+    #[serde(with = "crate::histogram")]
     pub connect_resumed: Histogram<u64>,
     /// From the start of an operation until the first byte of the response.
+    #[serde(with = "crate::histogram")]
     pub first_byte: Histogram<u64>,
     /// From the start of an operation to its end.
+    #[serde(with = "crate::histogram")]
     pub whole: Histogram<u64>,
     /// From the actual start of an operation to its end. Empty in a closed loop, where it would
     /// equal `whole`.
+    #[serde(with = "crate::histogram")]
     pub service: Histogram<u64>,
     /// The longest pause of a load thread within the window. A thread pauses so that one wake-up
     /// serves several sockets, so latencies may be too long by up to this. At most 2 ms, and at
@@ -128,7 +134,7 @@ pub struct Latencies {
 }
 
 /// What connections sent and received, from the handshake to the end, as the kernel counted it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// How many were looked at.
     pub connections: u64,
@@ -151,7 +157,7 @@ impl Traffic {
 }
 
 /// What was verified within the window, and how.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
     /// Handshakes whose signature was verified, warm-up included, as in [`Outcome::negotiated`].
     pub signatures: u64,
@@ -171,7 +177,7 @@ pub struct Verified {
 }
 
 /// What became of one page of a session within the window.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PageOutcome {
     /// Its name in the session file.
     pub name: String,
@@ -184,16 +190,100 @@ pub struct PageOutcome {
     /// How often not. Each failure ended its user's walk.
     pub failures: Failures,
     /// From the start of a page to its end, redirects included, of those completed.
+    #[serde(with = "crate::histogram")]
     pub latency: Histogram<u64>,
 }
 
 /// Walks that ended within the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalkCounts {
     /// With their last page.
     pub completed: u64,
     /// With a page that failed.
     pub failed: u64,
+}
+
+impl Outcome {
+    /// Adds what another process's part of the same load did. Both have the same window; it is the
+    /// longer of the two.
+    pub fn merge(&mut self, other: Self) {
+        self.window = self.window.max(other.window);
+        self.interrupted |= other.interrupted;
+        self.arrivals.add(other.arrivals);
+        self.completed += other.completed;
+        self.in_flight += other.in_flight;
+        self.failures.merge(other.failures);
+        self.bytes.body += other.bytes.body;
+        self.bytes.unproven += other.bytes.unproven;
+        self.bytes.opened += other.bytes.opened;
+        self.latencies.merge(&other.latencies);
+        self.user_time.merge(other.user_time);
+        for (object, count) in other.objects.into_iter().enumerate() {
+            add_object(&mut self.objects, object, count);
+        }
+        self.under_way.merge(&other.under_way);
+        for (negotiated, count) in other.negotiated {
+            add_negotiated(&mut self.negotiated, negotiated, count);
+        }
+        self.verified.add(other.verified);
+        self.traffic.add(other.traffic);
+        self.add_pages(other.pages);
+        self.walks.completed += other.walks.completed;
+        self.walks.failed += other.walks.failed;
+        self.most_open += other.most_open;
+        self.kept_open += other.kept_open;
+        self.lost.extend(other.lost);
+        self.peer = self.peer.take().or(other.peer);
+    }
+
+    fn add_pages(&mut self, pages: Vec<PageOutcome>) {
+        if self.pages.is_empty() {
+            self.pages = pages;
+            return;
+        }
+        for (mine, theirs) in self.pages.iter_mut().zip(pages) {
+            mine.merge(theirs);
+        }
+    }
+}
+
+impl ArrivalCounts {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.intended += other.intended;
+        self.waiting += other.waiting;
+        self.deadlines += other.deadlines;
+        self.deadline_misses += other.deadline_misses;
+    }
+}
+
+impl Verified {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.signatures += other.signatures;
+        self.walked += other.walked;
+        self.opened += other.opened;
+        self.compared += other.compared;
+        self.wrong += other.wrong;
+        self.unauthentic += other.unauthentic;
+    }
+}
+
+pub(crate) fn add_object(list: &mut Vec<u64>, object: usize, count: u64) {
+    if list.len() <= object {
+        list.resize(object + 1, 0);
+    }
+    list[object] += count;
+}
+
+/// There are few distinct entries, so a list is searched faster than a map.
+pub(crate) fn add_negotiated(
+    list: &mut Vec<(Negotiated, u64)>,
+    negotiated: Negotiated,
+    count: u64,
+) {
+    match list.iter_mut().find(|(known, _)| *known == negotiated) {
+        Some((_, known)) => *known += count,
+        None => list.push((negotiated, count)),
+    }
 }
 
 impl PageOutcome {

@@ -87,6 +87,11 @@ pub struct Plan {
     #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS, help_heading = LOAD)]
     pub connections: usize,
 
+    /// How many of the study's ranks make the load, the first of them.
+    // `toll load` has no other hosts.
+    #[arg(skip)]
+    pub ranks: Option<NonZeroU32>,
+
     /// The only TLS version to offer, 1.2 or 1.3; none is plain HTTP
     ///
     /// [default: that of the suite, or both]
@@ -318,6 +323,7 @@ impl Default for Plan {
             source: Vec::new(),
             count: None,
             connections: CONNECTIONS,
+            ranks: None,
             tls: None,
             suite: None,
             group: None,
@@ -518,6 +524,7 @@ impl Plan {
             });
         }
         self.conflicts_of_client(&mut found);
+        self.conflicts_of_ranks(&mut found);
         self.conflicts_of_operation(&mut found);
         if self.is_plain() {
             self.conflicts_of_plain_http(&mut found);
@@ -549,7 +556,7 @@ impl Plan {
             (self.ramp != Nanos(0), "ramp", "opens all its connections at once"),
             (self.close != Close::Fin, "close", "closes in its own way"),
             (
-                !self.source.is_empty(),
+                !self.can_choose_its_source(),
                 "source",
                 "connects from the address that the kernel chooses",
             ),
@@ -561,6 +568,36 @@ impl Plan {
             if is_wrong {
                 let why = why.to_owned();
                 found.push(Conflict { cause: "client", why, key, force: Force::Useless });
+            }
+        }
+    }
+
+    /// ab binds its connections to one address.
+    fn can_choose_its_source(&self) -> bool {
+        match (self.client, self.source.as_slice()) {
+            (_, []) | (Client::Ab, [Source::Address(_)]) => true,
+            (client, _) => client == Client::Toll,
+        }
+    }
+
+    /// Ranks have places of their own, and one window.
+    fn conflicts_of_ranks(&self, found: &mut Vec<Conflict>) {
+        if self.ranks.is_none() {
+            return;
+        }
+        const COUNTED: &str = "share a time, not a number of operations";
+        for (is_wrong, key, why) in [
+            (
+                !self.source.is_empty(),
+                "source",
+                "each have a source of their own ([[rank]] source)",
+            ),
+            (self.count.is_some(), "count", COUNTED),
+            (self.walks.is_some(), "walks", COUNTED),
+        ] {
+            if is_wrong {
+                let (why, force) = (why.to_owned(), Force::Contradiction);
+                found.push(Conflict { cause: "ranks", why, key, force });
             }
         }
     }

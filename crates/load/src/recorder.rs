@@ -6,6 +6,7 @@ use crate::failure::{ErrorKind, Failure};
 use crate::handshake::{Established, Negotiated};
 use crate::outcome::{
     ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Traffic, Verified, WalkCounts,
+    add_negotiated, add_object,
 };
 use crate::receive::Completed;
 use crate::user_time::UserTime;
@@ -286,10 +287,7 @@ impl Recorder {
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
-        self.arrivals.intended += other.arrivals.intended;
-        self.arrivals.waiting += other.arrivals.waiting;
-        self.arrivals.deadlines += other.arrivals.deadlines;
-        self.arrivals.deadline_misses += other.arrivals.deadline_misses;
+        self.arrivals.add(other.arrivals);
         self.completed += other.completed;
         self.in_flight += other.in_flight;
         self.failures.merge(other.failures);
@@ -315,12 +313,7 @@ impl Recorder {
         self.kept_open += other.kept_open;
         self.lost.extend(other.lost);
         self.traffic.add(other.traffic);
-        self.verified.signatures += other.verified.signatures;
-        self.verified.walked += other.verified.walked;
-        self.verified.opened += other.verified.opened;
-        self.verified.compared += other.verified.compared;
-        self.verified.wrong += other.verified.wrong;
-        self.verified.unauthentic += other.verified.unauthentic;
+        self.verified.add(other.verified);
     }
 
     /// Notes that a thread was lost with all that it recorded.
@@ -356,21 +349,6 @@ impl Recorder {
 
 fn record(histogram: &mut hdrhistogram::Histogram<u64>, now: u64, start: u64) {
     histogram.saturating_record(now.saturating_sub(start).max(1));
-}
-
-fn add_object(list: &mut Vec<u64>, object: usize, count: u64) {
-    if list.len() <= object {
-        list.resize(object + 1, 0);
-    }
-    list[object] += count;
-}
-
-/// There are few distinct entries, so a list is searched faster than a map.
-fn add_negotiated(list: &mut Vec<(Negotiated, u64)>, negotiated: Negotiated, count: u64) {
-    match list.iter_mut().find(|(known, _)| *known == negotiated) {
-        Some((_, known)) => *known += count,
-        None => list.push((negotiated, count)),
-    }
 }
 
 #[cfg(test)]

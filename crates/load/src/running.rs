@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use crate::outcome::Outcome;
 
 /// A load that runs. [`Engine`](crate::Engine) is toll's own.
@@ -22,7 +24,7 @@ pub trait Load {
 }
 
 /// What a load has done so far within its window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Operations that ended well.
     pub completed: u64,

@@ -1,6 +1,8 @@
+use serde::{Deserialize, Serialize};
+
 /// What the users of a closed loop spent their time on: exact sums over a window, in ns. The times
 /// are whole, not cut at the window's edges.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserTime {
     /// Operations that completed within the window, from their intended start. In an open loop too.
     pub responses: u128,

@@ -49,6 +49,9 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
     if let Some(suite) = suite {
         arguments.extend(["-Z".to_owned(), suite.openssl_name.to_owned()]);
     }
+    for source in &job.plan.source {
+        arguments.extend(["-B".to_owned(), source.to_string()]);
+    }
     for header in &job.plan.header {
         arguments.extend(["-H".to_owned(), header.to_string()]);
     }

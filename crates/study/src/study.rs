@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use cpus::CpuList;
-use load::{Files, Mix, Operation, Plan};
+use load::{Files, Mix, Operation, Plan, Rank};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
@@ -43,6 +43,9 @@ pub struct Study {
     /// How other machines are reached.
     #[serde(default)]
     pub hosts: Hosts,
+    /// Where the load is made; empty where that is here.
+    #[serde(default)]
+    pub ranks: Vec<Rank>,
     /// In the order of the file: case by case, the last swept key changing fastest.
     pub cells: Vec<Cell>,
     /// In the order of the file.

@@ -2,6 +2,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use cpus::CpuList;
 use rustix::process::Signal;
@@ -41,6 +42,7 @@ impl Captured {
             environment: Vec::new(),
             without,
             cpus,
+            stdin: Stdio::null(),
             stdout: its_stdout,
             stderr: its_stderr,
             death_signal: Signal::KILL,

@@ -60,6 +60,8 @@ pub struct Launch<'a> {
     pub without: &'static [&'static str],
     /// The CPUs that it may run on.
     pub cpus: &'a CpuList,
+    /// Where its input comes from.
+    pub stdin: Stdio,
     /// Where its output goes.
     pub stdout: File,
     /// Where its complaints go.
@@ -156,7 +158,7 @@ fn start_server(launch: Launch<'_>, group: Pid) -> io::Result<Child> {
         // nginx takes this variable for a list of sockets that it inherited.
         .env_remove("NGINX")
         .envs(launch.environment)
-        .stdin(Stdio::null())
+        .stdin(launch.stdin)
         .stdout(launch.stdout)
         .stderr(launch.stderr)
         .process_group(group.as_raw_nonzero().get());
@@ -213,6 +215,7 @@ mod tests {
             environment: Vec::new(),
             without: &[],
             cpus: &CpuList::allowed().unwrap(),
+            stdin: Stdio::null(),
             stdout: null(),
             stderr: null(),
             death_signal: Signal::KILL,
@@ -330,6 +333,7 @@ mod tests {
             environment: Vec::new(),
             without: &[],
             cpus: &CpuList::allowed().unwrap(),
+            stdin: Stdio::null(),
             stdout: null(),
             stderr: null(),
             death_signal: Signal::KILL,

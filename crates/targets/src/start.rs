@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -170,6 +171,7 @@ fn start_at(
         environment: settings.variables().into_iter().chain(invocation.environment).collect(),
         without: &[],
         cpus: &settings.target.cpus,
+        stdin: Stdio::null(),
         stdout,
         stderr: output,
         death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },

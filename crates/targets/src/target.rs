@@ -19,7 +19,8 @@ use units::{Bytes, Nanos};
 
 use crate::servers::Embedded;
 use crate::{
-    Aes, CommandLine, Crypto, Directives, Environment, Host, LibraryPath, Server, TlsLibrary, WarmUp,
+    Aes, CommandLine, Crypto, Directives, Environment, Host, LibraryPath, Server, TlsLibrary,
+    WarmUp,
 };
 
 /// A server under test. What is `None` is left open.

@@ -371,8 +371,13 @@ fn write_machine(
     results: &Results,
 ) -> Result<(), RunError> {
     let lists = experiments.iter().flat_map(|of| of.cpus());
-    let cpus = lists.map(|cpus| cpus.to_string()).collect::<Vec<_>>().join(",");
-    let cpus = cpus.parse::<CpuList>().map_err(|error| RunError::Start(error.to_string()))?;
+    let cpus: Vec<String> = lists.map(|cpus| cpus.to_string()).collect();
+    // Where server and load are elsewhere, all are as good.
+    let cpus = match cpus.is_empty() {
+        true => CpuList::allowed().map_err(|error| error.to_string()),
+        false => cpus.join(",").parse(),
+    };
+    let cpus = cpus.map_err(RunError::Start)?;
     let machine = Machine::read(&cpus);
     match results.machine()? {
         Some(earlier) => machine

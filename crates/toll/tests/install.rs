@@ -20,6 +20,9 @@ fn the_program_its_completions_and_its_man_pages_are_installed_under_a_prefix() 
     let version = run(Command::new(prefix.join("bin/toll")).arg("--version"));
     assert_eq!(version, format!("toll {}\n", env!("CARGO_PKG_VERSION")));
     assert!(prefix.join("lib/toll/libtoll_offload.so").is_file());
+    // Where it was built.
+    let ranks = [toll_path().with_file_name("toll-rank"), prefix.join("bin/toll-rank")];
+    assert_eq!(ranks[0].is_file(), ranks[1].is_file(), "{ranks:?}");
     let commands = ["", "-run", "-load", "-serve", "-report", "-compare", "-check", "-bench"];
     let pages = commands.map(|command| format!("man/man1/toll{command}.1"));
     let completions = [

@@ -68,6 +68,9 @@ impl Line {
     }
 
     fn load_threads(&self) -> u64 {
+        if !self.ranks.is_empty() {
+            return self.ranks.iter().map(|rank| rank.cpus.len() as u64).sum();
+        }
         let cpus = self.receipt.asked.client_cpus.as_ref();
         let cpus: Option<cpus::CpuList> = cpus.and_then(|list| list.parse().ok());
         cpus.map_or(1, |cpus| cpus.len() as u64)

@@ -17,8 +17,8 @@ use crate::line::{
     ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
 };
 use crate::littles_law::LittlesLaw;
-use crate::nouns::Nouns;
 use crate::machine::SeriesThere;
+use crate::nouns::Nouns;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
@@ -84,7 +84,7 @@ impl Trial {
                 readings: &observed.readings,
                 shares: &shares,
                 server_cpus: self.server_cpus.as_ref(),
-                client_cpus: &self.job.plan.cpus,
+                client_cpus: self.client_cpus(),
                 backend_cpus: self.backend_cpus.as_ref(),
                 there,
                 siblings: &observed.siblings,
@@ -175,6 +175,8 @@ impl Trial {
             // Of this machine, which says nothing of a server elsewhere.
             memory: observed.readings.memory(outcome.window).filter(|_| self.is_server_read()),
             core_hz: observed.core_hz,
+            ranks: Vec::new(),
+            lost_ranks: Vec::new(),
             latency_ns: LatencyNs {
                 file: self.latency_file.clone(),
                 mean: mean_response(outcome),
@@ -216,9 +218,13 @@ impl Trial {
     /// Whether the server's backend runs on CPUs of the server or the client.
     fn shared_backend(&self) -> bool {
         let Some(backend) = &self.backend_cpus else { return false };
-        let server = self.server_cpus.as_ref().map_or(&[][..], CpuList::as_slice);
-        let others = [server, self.job.plan.cpus.as_slice()].concat();
-        backend.as_slice().iter().any(|cpu| others.contains(cpu))
+        let mut others = [self.server_cpus.as_ref(), self.client_cpus()].into_iter().flatten();
+        others.any(|cpus| cpus.without(backend).as_ref() != Some(cpus))
+    }
+
+    /// The load's CPUs, where it is made here.
+    pub(crate) fn client_cpus(&self) -> Option<&CpuList> {
+        self.job.plan.ranks.is_none().then_some(&self.job.plan.cpus)
     }
 
     /// Whether the counters that were read are those of the server's machine too.
@@ -233,7 +239,8 @@ impl Trial {
         let server = self.server_cpus.as_ref().filter(|_| observed.there.is_none());
         let is_of_interest = |cpu: &usize| match server {
             Some(server) => {
-                server.as_slice().contains(cpu) || self.job.plan.cpus.as_slice().contains(cpu)
+                let mut lists = [Some(server), self.client_cpus()].into_iter().flatten();
+                lists.any(|cpus| cpus.as_slice().contains(cpu))
             }
             None => observed.there.is_none() || self.job.plan.cpus.as_slice().contains(cpu),
         };
@@ -322,9 +329,7 @@ impl Observed {
 
     /// Of the CPUs of the server's machine, where that is another one.
     fn shares_there(&self) -> BTreeMap<usize, CoreShares> {
-        self.series_there()
-            .map(|(series, (from, to))| series.shares(from, to))
-            .unwrap_or_default()
+        self.series_there().map(|(series, (from, to))| series.shares(from, to)).unwrap_or_default()
     }
 
     /// With the window by the clock of that machine.

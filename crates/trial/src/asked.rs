@@ -83,6 +83,9 @@ pub struct Asked {
     /// How many connections are open at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
+    /// How many ranks make the load, where it is made elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<NonZeroU32>,
     /// `walk` or `decrypt`; over plain HTTP, to drop bodies or to read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<String>,
@@ -95,7 +98,7 @@ pub struct Asked {
     /// What the random part of the load follows from, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// The CPUs of the load threads.
+    /// The CPUs of the load threads, where they ran here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<String>,
     /// The machine that the server was to run on, where that is another one.
@@ -160,11 +163,12 @@ impl Asked {
                 None => job.objects.as_ref().map(ToString::to_string),
             },
             connections: Some(job.plan.connections),
+            ranks: job.plan.ranks,
             receive: has_requests.then(|| job.plan.receive().to_string()),
             verify: Some(job.plan.verify().to_string()),
             close: Some(job.plan.close.to_string()),
             seed: job.is_random().then_some(job.seed),
-            client_cpus: Some(job.plan.cpus.to_string()),
+            client_cpus: job.plan.ranks.is_none().then(|| job.plan.cpus.to_string()),
             host: None,
             server_cpus: None,
             library: None,

@@ -19,10 +19,15 @@ impl Line {
     #[must_use]
     pub fn excess_cpu_time(&self, cpus: usize) -> Option<String> {
         let CpuTimes { server, client, backend, .. } = self.cpu_ns;
-        let most = (cpus as u64).saturating_mul(self.window_ns.saturating_add(TICK_NS));
-        [("server", server), ("client", client), ("backend", backend)]
+        let client_cpus = match self.ranks.as_slice() {
+            [] => cpus,
+            ranks => ranks.iter().map(|rank| rank.cpus.len()).sum(),
+        };
+        let most =
+            |cpus: usize| (cpus as u64).saturating_mul(self.window_ns.saturating_add(TICK_NS));
+        [("server", server, cpus), ("client", client, client_cpus), ("backend", backend, cpus)]
             .into_iter()
-            .find(|(_, used)| *used > Some(most))
-            .map(|(who, _)| format!("more CPU time of the {who} than {cpus} CPUs can give"))
+            .find(|(_, used, cpus)| *used > Some(most(*cpus)))
+            .map(|(who, _, cpus)| format!("more CPU time of the {who} than {cpus} CPUs can give"))
     }
 }

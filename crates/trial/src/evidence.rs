@@ -60,12 +60,16 @@ pub struct Evidence {
     /// The share of the connections' time that those drops cost, at one second each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_queue_loss: Option<f64>,
-    /// The busiest load thread: running, or ready to run and waiting for its CPU.
+    /// The busiest load thread: running, or ready to run and waiting for its CPU. Where ranks made the
+    /// load, that of all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_busy: Option<f64>,
     /// The part of `client_busy` that was waiting: the CPU was doing something else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_waiting: Option<f64>,
+    /// The rank that had that thread, such as `rank 2 on lg1`; absent where the load was made here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_rank: Option<String>,
     /// CPU time of the server's process tree over what its CPUs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_busy: Option<f64>,
@@ -153,7 +157,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) shares: &'a BTreeMap<usize, CoreShares>,
     /// The server's CPUs, where they are known.
     pub(crate) server_cpus: Option<&'a CpuList>,
-    pub(crate) client_cpus: &'a CpuList,
+    /// The load's, where it was made here.
+    pub(crate) client_cpus: Option<&'a CpuList>,
     /// The CPUs of the server's backend.
     pub(crate) backend_cpus: Option<&'a CpuList>,
     /// The server's machine, where that is another one; then its CPUs' numbers are those of that.
@@ -222,6 +227,8 @@ impl Evidence {
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
             client_busy: busiest.map(|usage| rounded(usage.busy())),
             client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
+            // Known of ranks only.
+            client_rank: None,
             server_busy: server.and_then(|usage| of_server_cpus(usage.on_cpu)).map(rounded),
             server_waiting: server
                 .and_then(|usage| usage.waiting)
@@ -254,7 +261,7 @@ impl Facts<'_> {
     /// What the load used of each of its CPUs, which have its threads in turn.
     fn client_usages(&self) -> Option<Vec<Usage>> {
         let threads = self.readings.threads()?;
-        let cpus = self.client_cpus.len().min(threads.len());
+        let cpus = self.client_cpus?.len().min(threads.len());
         let on_cpu = |cpu| threads.iter().skip(cpu).step_by(cpus);
         Some((0..cpus).filter_map(|cpu| Usage::of_one_cpu(on_cpu(cpu))).collect())
     }
@@ -302,18 +309,19 @@ impl Facts<'_> {
 
     /// Those of the server's CPUs that the client does not use.
     fn own_cpus(&self, server: &CpuList) -> Option<CpuList> {
-        match self.there {
-            Some(_) => Some(server.clone()),
-            None => server.without(self.client_cpus),
+        match (self.there, self.client_cpus) {
+            (None, Some(client)) => server.without(client),
+            _ => Some(server.clone()),
         }
     }
 
     fn steal(&self) -> Option<f64> {
-        let server = self.server_cpus.map_or(&[][..], CpuList::as_slice);
-        let server = server.iter().filter_map(|cpu| self.shares(Of::Server).get(cpu));
-        let client = self.client_cpus.as_slice().iter();
-        let client = client.filter_map(|cpu| self.shares(Of::Client).get(cpu));
-        server.chain(client).map(|shares| shares.steal).max_by(f64::total_cmp)
+        let sides = [(Of::Server, self.server_cpus), (Of::Client, self.client_cpus)];
+        let steals = sides.into_iter().flat_map(|(of, cpus)| {
+            let cpus = cpus.map_or(&[][..], CpuList::as_slice).iter();
+            cpus.filter_map(move |cpu| self.shares(of).get(cpu)).map(|shares| shares.steal)
+        });
+        steals.max_by(f64::total_cmp)
     }
 
     /// How much the backend used of these CPUs, if its load is spread evenly over its own, which are
@@ -351,18 +359,23 @@ impl Facts<'_> {
 
     /// Of the hyperthreads beside the server's that neither it nor the client runs on.
     fn sibling_busy(&self) -> Option<f64> {
-        let is_of_neither = |cpu: &&usize| {
-            self.there.is_some() || !self.client_cpus.as_slice().contains(cpu)
-        };
+        let client = self.client_cpus.map_or(&[][..], CpuList::as_slice);
+        let is_of_neither = |cpu: &&usize| self.there.is_some() || !client.contains(cpu);
         let siblings = self.siblings.iter().filter(is_of_neither);
         let shares = siblings.filter_map(|cpu| self.shares(Of::Server).get(cpu));
         shares.map(CoreShares::busy).max_by(f64::total_cmp)
     }
 
     /// What ran on the CPUs of server and client beyond their own. Where they share CPUs, on all of
-    /// these together; otherwise on the side where it is more.
+    /// these together; otherwise on the side where it is more. Of a client elsewhere, nothing is known
+    /// here.
     fn foreign(&self) -> Option<f64> {
-        let client_cpus = self.client_cpus;
+        let Some(client_cpus) = self.client_cpus else {
+            let server_cpus = self.server_cpus?;
+            let at_server = (Of::Server, server_cpus);
+            let server = self.readings.server()?.on_cpu + self.backend_on(at_server);
+            return Some((self.ran_on(at_server)? - server) / server_cpus.len() as f64);
+        };
         let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
         let server_cpus = self.server_cpus?;
         let server = self.readings.server()?.on_cpu;

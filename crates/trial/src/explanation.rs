@@ -63,7 +63,11 @@ impl Verdict {
                     ),
                     _ => format!("was {} busy", percent(busy)),
                 };
-                format!("the client's CPU: its busiest load thread {busy}; {}", server_in_words(e))
+                let whose = match &e.client_rank {
+                    Some(rank) => format!("the busiest load thread of {rank}"),
+                    None => "its busiest load thread".to_owned(),
+                };
+                format!("the client's CPU: {whose} {busy}; {}", server_in_words(e))
             }
             Limit::Backend => format!(
                 "the backend of the server: it was {} busy; {}",
@@ -124,7 +128,11 @@ impl Verdict {
             }
             Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
                 "do not take this as the server's maximum; stop the other work on the client's \
-                 CPUs, or give the client other CPUs (--cpus)"
+                 CPUs, or give the client other CPUs (--cpus; of a rank, [[rank]] cpus)"
+            }
+            Limit::ClientCpu if e.client_rank.is_some() => {
+                "do not take this as the server's maximum; give that rank more CPUs ([[rank]] cpus), \
+                 or add a rank"
             }
             Limit::ClientCpu => {
                 "do not take this as the server's maximum; give the client more CPUs (--cpus)"

@@ -27,6 +27,7 @@ mod moment;
 mod nouns;
 mod obtained;
 mod operations;
+mod ranks;
 mod reading;
 mod receipt;
 mod run;
@@ -53,6 +54,7 @@ pub use mismatch::Mismatch;
 pub use moment::Moment;
 pub use obtained::{Obtained, Orders, SendCalls};
 pub use operations::{Arrivals, Operations, UnderWayNs};
+pub use ranks::{ClientFigures, RankFigures, name as rank_name};
 pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
 };

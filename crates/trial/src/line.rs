@@ -14,6 +14,7 @@ use crate::busy_program::BusyProgram;
 use crate::littles_law::LittlesLaw;
 use crate::memory_use::MemoryUse;
 use crate::operations::Operations;
+use crate::ranks::RankFigures;
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
 use crate::verdict::Verdict;
@@ -48,6 +49,12 @@ pub struct Line {
     /// What moved between processors and memory; absent where this machine does not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
+    /// What each rank did, in their order; empty where the load was made here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankFigures>,
+    /// The numbers of the ranks that were lost: killed, stopped or cut off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_ranks: Vec<usize>,
     /// Core frequency of the server's first CPU; the client's where the server is elsewhere.
     pub core_hz: CoreHz,
     /// Latencies of operations that ended well within the window.

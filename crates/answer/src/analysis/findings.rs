@@ -12,6 +12,7 @@ mod cycles;
 mod overview;
 mod predictions;
 mod published;
+mod ranks;
 mod searches;
 mod servers;
 mod words;
@@ -56,7 +57,7 @@ impl Analysis {
                 .concat(),
             conclusions: self.cross_checks(),
             overview: overview::tables(&shown, &self.answers, lines),
-            tables: self.tables(&shown),
+            tables: self.tables(&shown, lines),
             notes: notes(&coverages).into_iter().chain(self.again.sentence()).collect(),
             method: method(&coverages),
             rejected: self.rejected(),
@@ -130,7 +131,7 @@ impl Analysis {
         Listing { title: "Checked with other clients", about, items }
     }
 
-    fn tables(&self, shown: &[&CellSummary]) -> Vec<Section> {
+    fn tables(&self, shown: &[&CellSummary], lines: &[TrialLine]) -> Vec<Section> {
         let cells = Section {
             title: "Cells",
             about: "A cell is one combination of what the study varies. Numbers are medians over \
@@ -155,6 +156,7 @@ impl Analysis {
             Some(cells),
             Some(predictions),
             Some(searches),
+            ranks::section(shown, lines),
             cycles::section(&self.cells),
             cpu_use::section(&self.cells),
         ];

@@ -63,6 +63,8 @@ impl Scene {
             until: None,
             restart: None,
             profile: None,
+            hosts: study::Hosts::default(),
+            ranks: Vec::new(),
             cells,
             answers: Vec::new(),
             primitives: study::primitive::Primitives::default(),

@@ -13,6 +13,7 @@ mod profiles;
 mod projections;
 mod properties;
 mod purity;
+mod ranks;
 mod selection;
 mod sentences;
 mod users;

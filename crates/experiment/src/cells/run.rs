@@ -151,8 +151,9 @@ pub fn run<B: Bench>(
     let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { study, results, journal, interrupt, report, not_sampled: Vec::new() };
     let mut measured = trials;
-    // The cells whose last trial lost its server's machine.
+    // The cells whose last trial lost its server's machine, and those whose last one lost a rank.
     let mut lost = BTreeSet::new();
+    let mut has_lost = BTreeSet::new();
     loop {
         let task = if let Some(task) = agenda.next() {
             task
@@ -185,6 +186,12 @@ pub fn run<B: Bench>(
                     && (!is_lost || !lost.insert(task.cell))
                 {
                     return Err(RunError::TargetLost(why.clone()));
+                }
+                if trial.line.lost_ranks.is_empty() {
+                    has_lost.remove(&task.cell);
+                } else if !has_lost.insert(task.cell) {
+                    let why = trial.line.load_error.clone().unwrap_or_default();
+                    return Err(RunError::RankLost { cell: trial.place.cell.clone(), why });
                 }
                 order += 1;
                 if study.until.is_some() {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use agent::{Here, Refusal, RemoteHost, RunningServer, Wanted};
+use cluster::Cluster;
 use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
@@ -46,6 +47,8 @@ pub struct ThisBench {
     rules: Rules,
     /// How many servers were found that toll did not start.
     elsewhere: usize,
+    /// What makes the load, where that is not this machine.
+    cluster: Option<Cluster>,
     /// What was found of pairs of server and client CPUs.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
 }
@@ -74,7 +77,11 @@ impl ThisBench {
     ///
     /// # Errors
     /// There is no room for them, or the system refuses.
-    pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
+    pub fn new(
+        study: &Study,
+        folder: PathBuf,
+        cluster: Option<Cluster>,
+    ) -> Result<Self, TargetError> {
         let (sizes, sets) = content(&study.cells, None);
         let objects = match sizes.is_empty() {
             true => None,
@@ -96,6 +103,7 @@ impl ThisBench {
             backend_cpus,
             rules,
             elsewhere: 0,
+            cluster,
             neighbours: Vec::new(),
         })
     }
@@ -234,7 +242,9 @@ impl Bench for ThisBench {
         agent::check_kernel(target).map_err(StartError::Missing)?;
         let settings = self.settings(target, only, connections);
         targets::start(server, &settings, objects, &self.folder)
-            .map(|running| ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone())))))
+            .map(|running| {
+                ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone()))))
+            })
             .map_err(not_started)
     }
 
@@ -257,7 +267,9 @@ impl Bench for ThisBench {
             return Err(StartError::Failed("it runs on another machine".to_owned()));
         };
         targets::restart(running, program, &settings)
-            .map(|running| ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone())))))
+            .map(|running| {
+                ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone()))))
+            })
             .map_err(not_started)
     }
 
@@ -293,7 +305,8 @@ impl Bench for ThisBench {
             )));
         }
         let mut job = job(cell, target, 0);
-        if let Some(peer) = Peer::of(cell.load.client) {
+        // Ranks look for theirs.
+        if let Some(peer) = Peer::of(cell.load.client).filter(|_| cell.load.ranks.is_none()) {
             let client = Client::prepare(peer, &job, offer(cell.target.server));
             client.map_err(|error| match error {
                 PeerError::Missing { .. } => StartError::Missing(error.to_string()),
@@ -330,8 +343,8 @@ impl Bench for ThisBench {
         let trial = Trial {
             job: job(cell, target, seed),
             certificate_key: target.certificate_key(cell),
-            neighbours: match (&server_cpus, &cell.target.host) {
-                (Some(server), None) => self.neighbours(server, &cell.load.cpus),
+            neighbours: match (&server_cpus, &cell.target.host, cell.load.ranks) {
+                (Some(server), None, None) => self.neighbours(server, &cell.load.cpus),
                 _ => Neighbours::Apart,
             },
             host: cell.target.host.as_ref().map(ToString::to_string),
@@ -355,15 +368,26 @@ impl Bench for ThisBench {
         let sampling = profile.map(|files| Sampling::start(target.pid_and_cpus(), files));
         let sampling = sampling.transpose()?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
-        let measured = match Peer::of(cell.load.client) {
-            None => trial
-                .run(machine, &mut hooks, Engine::start)
-                .map_err(|error| error.to_string()),
-            Some(peer) => client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
-                trial
-                    .run(machine, &mut hooks, |_| client.start())
-                    .map_err(|error| error.to_string())
-            }),
+        let cluster = self.cluster.as_ref().filter(|_| cell.load.ranks.is_some());
+        let measured = match (cluster, Peer::of(cell.load.client)) {
+            (Some(cluster), _) => {
+                let offer = offer(cell.target.server);
+                let measured = trial.run(machine, &mut hooks, |job| cluster.load(&job, offer));
+                measured.map(|measured| {
+                    let line = cluster.account(measured.line, &trial.job);
+                    Measured { line, ..measured }
+                })
+            }
+            (None, None) => {
+                trial.run(machine, &mut hooks, Engine::start).map_err(|error| error.to_string())
+            }
+            (None, Some(peer)) => {
+                client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
+                    trial
+                        .run(machine, &mut hooks, |_| client.start())
+                        .map_err(|error| error.to_string())
+                })
+            }
         };
         let mut measured = measured.map_err(|error| target.cause(error))?;
         if measured.line.target_error.is_none() {
@@ -599,7 +623,8 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
             })
             .unwrap_or_else(|| format!("{server}: not installed"))
     };
-    let agents = study.remote_cpus().into_keys().map(|host| study.hosts.shell.words(&host).join(" "));
+    let agents =
+        study.remote_cpus().into_keys().map(|host| study.hosts.shell.words(&host).join(" "));
     agents.chain(study.servers().into_iter().map(|(setup, _)| command(setup))).collect()
 }
 

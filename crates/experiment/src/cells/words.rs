@@ -19,6 +19,9 @@ const LEAST_TRIALS: u32 = 6;
 pub(super) fn notes(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     let is_shared = |cell: &&Cell| {
+        if cell.load.ranks.is_some() {
+            return false;
+        }
         let client = cell.load.cpus.as_slice();
         let server = cell.target.pinned_here().map_or(&[][..], CpuList::as_slice);
         server.iter().any(|cpu| client.contains(cpu))
@@ -96,7 +99,12 @@ fn load(cell: &Cell) -> String {
         Some(url) => url.to_string(),
         None => format!("{} (CPU {}, {})", target.server, target.cpus, target.certificate_key),
     };
-    let mut words = vec![server, format!("{} from CPU {}", load.operation, load.cpus)];
+    let from = match load.ranks {
+        Some(count) if count.get() == 1 => "1 rank".to_owned(),
+        Some(count) => format!("{count} ranks"),
+        None => format!("CPU {}", load.cpus),
+    };
+    let mut words = vec![server, format!("{} from {from}", load.operation)];
     match &cell.find {
         Some(find) => words.push(format!(
             "{} from {} to {} for the most {} while {}",

@@ -8,6 +8,7 @@ mod find;
 mod hosts;
 mod primitives;
 mod properties;
+mod ranks;
 mod refused;
 mod servers;
 

@@ -21,6 +21,8 @@ mod verifier;
 mod wire;
 
 use ::tls::{CertificateKey, Group, Suite, Version};
+use serde::{Deserialize, Serialize};
+use serde_with::{DisplayFromStr, serde_as};
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use tls13::puppet::Puppet;
@@ -32,11 +34,13 @@ use crate::plan::{Plan, Stack};
 use crate::record::{Opener, Protection, Sealer};
 
 /// What a handshake negotiated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[serde_as]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Negotiated {
     /// The version.
     pub version: Version,
     /// The cipher suite.
+    #[serde_as(as = "DisplayFromStr")]
     pub suite: &'static Suite,
     /// The group of the key exchange; `None` with static RSA.
     pub group: Option<Group>,

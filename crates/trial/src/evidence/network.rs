@@ -42,8 +42,14 @@ impl NetworkEvidence {
     pub(super) fn of(readings: &Readings, interfaces: &[Interface]) -> Option<Self> {
         let usages = readings.links();
         let all = interfaces.iter().zip(usages).map(|(interface, usage)| interface.evidence(usage));
-        let nearest = all.max_by(|a, b| a.fullness().total_cmp(&b.fullness()))?;
+        let nearest = Self::nearest(all)?;
         Some(Self { retransmitted: readings.retransmitted().map(super::rounded), ..nearest })
+    }
+
+    /// The one of these that is nearest to being the limit.
+    pub(crate) fn nearest(all: impl Iterator<Item = Self>) -> Option<Self> {
+        let key = |network: &Self| (network.is_full(), network.is_lossy(), network.fullness());
+        all.reduce(|nearest, next| if key(&next) > key(&nearest) { next } else { nearest })
     }
 
     /// Whether the interface carried all that it can, or packets waited before it all the time.

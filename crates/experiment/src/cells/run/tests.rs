@@ -33,6 +33,8 @@ fn study() -> Study {
         until: None,
         restart: None,
         profile: None,
+        hosts: study::Hosts::default(),
+        ranks: Vec::new(),
         cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
         cut: Vec::new(),
@@ -54,6 +56,8 @@ struct Stage {
     invalid_in: Option<usize>,
     /// All load threads end early in this trial.
     load_lost_in: Option<usize>,
+    /// A rank is lost in these trials.
+    rank_lost_in: Vec<usize>,
     /// Rates of trials go up and down by a fifth.
     wobbles: bool,
     /// But not from this trial on.
@@ -205,6 +209,10 @@ impl Bench for Stage {
         if self.load_lost_in == Some(number) {
             line.valid = false;
             line.load_error = Some("a load thread ended early: no epoll".into());
+        }
+        if self.rank_lost_in.contains(&number) {
+            let lost = [(2, "rank 2 on lg1: no result".to_owned())];
+            line = line.with_ranks(Vec::new(), Nanos(1), &lost);
         }
         let mut latencies = Latencies::default();
         latencies.whole.record(1 + number as u64).unwrap();
@@ -450,6 +458,28 @@ fn a_load_that_ends_by_itself_is_no_interrupt() {
     assert!(
         !lines[3].line.valid && !lines[3].line.interrupted && lines[3].line.load_error.is_some()
     );
+}
+
+#[test]
+fn a_cell_that_loses_a_rank_twice_running_ends_the_run() {
+    // Which trials, counted from 0, are of the first one's cell.
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let cells: Vec<String> =
+        desk.results.entries().unwrap().trials.into_iter().map(|trial| trial.place.cell).collect();
+    let of_first: Vec<usize> = (0..12).filter(|trial| cells[*trial] == cells[0]).collect();
+    let [first, second, third] = of_first[..] else { panic!("{cells:?}") };
+
+    let ended = |rank_lost_in: Vec<usize>| {
+        let mut desk = Desk::new();
+        let ended = desk.run(&mut Stage { rank_lost_in, ..Stage::default() });
+        (ended.map_err(|error| error.to_string()), desk.results.entries().unwrap().trials.len())
+    };
+    let words = format!("{} lost a rank in two trials running: rank 2 on lg1: no result", cells[0]);
+    assert_eq!(ended(vec![first, second]), (Err(words), second + 1));
+    // Others lose one too, or it comes back for a trial.
+    assert_eq!(ended(vec![first, first + 1]), (Ok(Ended::Complete), 12));
+    assert_eq!(ended(vec![first, third]), (Ok(Ended::Complete), 12));
 }
 
 #[test]

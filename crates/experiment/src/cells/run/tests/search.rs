@@ -131,6 +131,8 @@ fn study() -> Study {
         until: None,
         restart: None,
         profile: None,
+        hosts: study::Hosts::default(),
+        ranks: Vec::new(),
         cells: cells.collect(),
         answers: Vec::new(),
         primitives: study::primitive::Primitives::default(),

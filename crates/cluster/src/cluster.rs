@@ -1,0 +1,253 @@
+//! The ranks of a study as toll has them: started once, and again where one was lost.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use load::{Job, Load, Outcome, Progress, Rank};
+use peers::Offer;
+use rustix::process::geteuid;
+use trial::{Line, Operations, RankFigures};
+
+use crate::SILENCE;
+use crate::mpirun::{Hosts, arguments};
+use crate::session::{Ended, Session};
+use crate::share::Share;
+use crate::watch::{Seen, State, Watch};
+use crate::words::{Line as ToRank, Order};
+
+/// Between two looks at who is late.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The ranks of a study.
+pub struct Cluster {
+    hosts: Hosts,
+    ranks: Vec<Rank>,
+    shared: Rc<RefCell<Shared>>,
+}
+
+/// What a cluster and its load have in turns.
+#[derive(Default)]
+struct Shared {
+    session: Option<Session>,
+    /// Of the last load.
+    figures: Vec<RankFigures>,
+    lost: Vec<(usize, String)>,
+    /// When all ranks of a session that lost one have ended: those that are cut off load on until they
+    /// find out.
+    all_ended: Option<Instant>,
+}
+
+impl Cluster {
+    /// The command that starts the ranks, for a person to read.
+    #[must_use]
+    pub fn command(hosts: &Hosts, ranks: &[Rank]) -> String {
+        let words = arguments(hosts, ranks, geteuid().is_root());
+        let quoted = |word: &String| match word.contains(' ') {
+            true => format!("\"{word}\""),
+            false => word.clone(),
+        };
+        let words: Vec<String> = words.iter().map(quoted).collect();
+        format!("mpirun {}", words.join(" "))
+    }
+
+    /// Starts the ranks; returns when each can load from its place.
+    ///
+    /// # Errors
+    /// Why one is not there, or cannot, in one line.
+    pub fn start(hosts: Hosts, ranks: Vec<Rank>) -> Result<Self, String> {
+        let session = Some(Session::start(&hosts, &ranks)?);
+        let shared = Rc::new(RefCell::new(Shared { session, ..Shared::default() }));
+        Ok(Self { hosts, ranks, shared })
+    }
+
+    /// Begins a load, which the plan's first ranks share; returns when all have begun, or one was lost.
+    ///
+    /// # Errors
+    /// It cannot be shared, a rank cannot make its share, or the ranks do not come back.
+    pub fn load(&self, job: &Job, offer: Offer) -> Result<ClusterLoad, String> {
+        let count = job.plan.ranks.map_or(self.ranks.len(), |ranks| ranks.get() as usize);
+        let ranks = &self.ranks[..count.min(self.ranks.len())];
+        let shares = Share::of(job, ranks, offer)?;
+        let known = self.shared.borrow_mut().session.take().filter(Session::is_there);
+        let session = match known {
+            Some(session) => session,
+            None => {
+                let all_ended = self.shared.borrow_mut().all_ended.take();
+                let left = all_ended.map(|at| at.saturating_duration_since(Instant::now()));
+                std::thread::sleep(left.unwrap_or_default());
+                Session::start(&self.hosts, &self.ranks)?
+            }
+        };
+        let plan = &job.plan;
+        let length = Duration::from(plan.ramp) * 2 + plan.warmup().into() + plan.duration.into();
+        let load = ClusterLoad {
+            watch: RefCell::new(Watch::new(&self.ranks, ranks.len(), Instant::now(), length)),
+            session,
+            window: Cell::new((Instant::now(), Instant::now())),
+            is_interrupted: Cell::new(false),
+            shares,
+            shared: self.shared.clone(),
+        };
+        load.begin(job, self.ranks.len())?;
+        Ok(load)
+    }
+
+    /// The line of the last load with what each rank did.
+    #[must_use]
+    pub fn account(&self, line: Line, job: &Job) -> Line {
+        let mut shared = self.shared.borrow_mut();
+        let figures = std::mem::take(&mut shared.figures);
+        line.with_ranks(figures, job.plan.duration, &shared.lost)
+    }
+}
+
+/// A load that ranks make.
+pub struct ClusterLoad {
+    watch: RefCell<Watch>,
+    session: Session,
+    window: Cell<(Instant, Instant)>,
+    is_interrupted: Cell<bool>,
+    shares: Vec<Share>,
+    shared: Rc<RefCell<Shared>>,
+}
+
+impl ClusterLoad {
+    fn begin(&self, job: &Job, all: usize) -> Result<(), String> {
+        let shares = self.shares.iter().cloned().map(|share| Some(Box::new(share)));
+        // The others take part in the barrier.
+        for (rank, share) in (1..=all).zip(shares.chain(std::iter::repeat(None))) {
+            self.session.send(ToRank::To(rank, Order::Prepare(share)));
+        }
+        self.hear_until(Watch::are_all_ready);
+        if let Some(why) = self.watch.borrow().refused() {
+            return Err(why.to_owned());
+        }
+        if !self.is_lost() {
+            self.watch.borrow_mut().go(Instant::now());
+            self.session.send(ToRank::Go);
+            self.hear_until(Watch::have_all_begun);
+        }
+        if let Some(began) = self.watch.borrow().began() {
+            let start = began + job.plan.ramp.into() + job.plan.warmup().into();
+            self.window.set((start, start + job.plan.duration.into()));
+        }
+        Ok(())
+    }
+
+    /// Listens until that is so, or a rank is lost.
+    fn hear_until(&self, is_so: fn(&Watch) -> bool) {
+        while !is_so(&self.watch.borrow()) && !self.is_lost() {
+            self.hear(LOOK);
+        }
+    }
+
+    /// Notes what is said, the next thing within this time and what else has come.
+    fn hear(&self, mut limit: Duration) {
+        let watch = &mut *self.watch.borrow_mut();
+        loop {
+            match self.session.receive(limit) {
+                Ok(Some((at, rank, report))) => watch.hear(at, rank, report),
+                Ok(None) => break,
+                Err(Ended { rank, why }) => {
+                    watch.end(Instant::now(), rank, &why);
+                    break;
+                }
+            }
+            limit = Duration::ZERO;
+        }
+        watch.look(Instant::now());
+    }
+
+    /// toll's go, and of each rank how long after it its word came that it had begun, and when it did by
+    /// its own clock.
+    #[cfg(test)]
+    pub(crate) fn beginnings(&self) -> (Instant, Vec<(Duration, u64)>) {
+        let watch = self.watch.borrow();
+        let of = |seen: &Seen| (seen.begun_within.unwrap(), seen.clock_ns);
+        (watch.went().unwrap(), watch.seen().iter().map(of).collect())
+    }
+
+    fn is_lost(&self) -> bool {
+        !self.watch.borrow().lost().is_empty()
+    }
+}
+
+impl Load for ClusterLoad {
+    fn window(&self) -> (Instant, Instant) {
+        self.window.get()
+    }
+
+    /// None: they run elsewhere, and are accounted for there.
+    fn thread_ids(&self) -> Vec<i32> {
+        Vec::new()
+    }
+
+    fn progress(&self) -> Progress {
+        self.hear(Duration::ZERO);
+        self.watch.borrow().progress()
+    }
+
+    fn is_finished(&self) -> bool {
+        let watch = self.watch.borrow();
+        watch.are_all_done() || !watch.lost().is_empty()
+    }
+
+    /// Tells the ranks, unless their time is over and they will end by themselves.
+    fn stop(&self) {
+        if Instant::now() < self.window.get().1 && !self.is_interrupted.replace(true) {
+            self.session.send(ToRank::All(Order::Stop));
+        }
+    }
+
+    fn join(self) -> Outcome {
+        self.hear_until(Watch::are_all_done);
+        let Self { watch, session, shares, shared, is_interrupted, .. } = self;
+        let watch = watch.into_inner();
+        let mut shared = shared.borrow_mut();
+        shared.lost = watch.lost();
+        match shared.lost.is_empty() {
+            true => shared.session = Some(session),
+            false => {
+                session.kill();
+                shared.all_ended = Some(Instant::now() + SILENCE);
+            }
+        }
+        let mut outcome = Outcome::default();
+        let mut figures = Vec::new();
+        for (seen, share) in watch.into_ranks().zip(&shares) {
+            figures.extend(of_rank(&seen, share));
+            let name = seen.name();
+            if let State::Done(done) = seen.state {
+                let mut part = done.outcome;
+                for why in &mut part.lost {
+                    *why = format!("{name}: {why}");
+                }
+                outcome.merge(part);
+            }
+        }
+        outcome.interrupted = is_interrupted.get() && shared.lost.is_empty();
+        shared.figures = figures;
+        outcome
+    }
+}
+
+/// What a rank did, where it has said so.
+fn of_rank(seen: &Seen, share: &Share) -> Option<RankFigures> {
+    let State::Done(done) = &seen.state else { return None };
+    let outcome = &done.outcome;
+    Some(RankFigures {
+        rank: seen.rank,
+        host: seen.place.host.clone(),
+        cpus: share.plan().cpus.clone(),
+        source: seen.place.source.clone(),
+        to: share.address().ip(),
+        connections: share.plan().connections,
+        completed: outcome.completed,
+        errors: Operations::from(&outcome.failures).errors,
+        body: outcome.bytes.body,
+        window_ns: outcome.window.0,
+        begun_within_ns: seen.begun_within().0,
+        client: done.client.clone(),
+    })
+}

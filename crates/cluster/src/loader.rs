@@ -1,0 +1,192 @@
+//! A rank's load: a trial on its machine, whose server is elsewhere, in a thread of its own.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use cpus::CpuList;
+use load::{Engine, Job, Load, Outcome, Plan, Progress, Rank};
+use peers::{Client, Offer, Peer};
+use rustix::time::{ClockId, clock_gettime};
+use trial::{ClientFigures, Hooks, Neighbours, ThisMachine, Trial};
+
+use crate::member::{Loader, Stage};
+use crate::share::Share;
+use crate::words::Done;
+
+/// Loads by trials.
+#[derive(Default)]
+pub(crate) struct TrialLoader(Option<Running>);
+
+struct Running {
+    stages: Receiver<Made>,
+    /// Begins the load, once it is ready.
+    begin: Option<Begin>,
+    interrupt: Arc<AtomicBool>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+/// Begins a load, in the thread that says so to toll: another one would have to be waited for, beside
+/// load threads that want its CPU.
+type Begin = Box<dyn FnOnce() -> Result<(), String> + Send>;
+
+/// What a trial's thread has made.
+enum Made {
+    Ready(Begin),
+    Done(Result<Done, String>),
+}
+
+impl Loader for TrialLoader {
+    fn check(&mut self, place: &Rank) -> Result<(), String> {
+        let allowed = CpuList::allowed().map_err(|error| error.to_string())?;
+        if let Some(missing) = place.cpus.without(&allowed) {
+            let cpu = missing.first(1);
+            return Err(format!("there is no CPU {cpu} for it; it may use {allowed}"));
+        }
+        let source = place.source.iter().cloned().collect();
+        let plan = Plan { cpus: place.cpus.clone(), source, ..Plan::default() };
+        plan.check().map_err(|wrong| wrong.why)
+    }
+
+    fn prepare(&mut self, share: Share) {
+        let (made, stages) = mpsc::channel();
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let progress = Arc::new(Mutex::new(Progress::default()));
+        let (its_interrupt, its_progress) = (interrupt.clone(), progress.clone());
+        let spawned = std::thread::Builder::new().name("trial".to_owned()).spawn(move || {
+            let done = load(share, &made, &its_interrupt, &its_progress);
+            let _ = made.send(Made::Done(done));
+        });
+        self.0 = spawned.ok().map(|_| Running { stages, begin: None, interrupt, progress });
+    }
+
+    fn poll(&mut self) -> Option<Stage> {
+        let ended = || Stage::Failed("its load could not be started".to_owned());
+        let Some(running) = &mut self.0 else { return Some(ended()) };
+        match running.stages.try_recv() {
+            Ok(Made::Ready(begin)) => {
+                running.begin = Some(begin);
+                Some(Stage::Ready)
+            }
+            Ok(Made::Done(done)) => {
+                Some(done.map_or_else(Stage::Failed, |done| Stage::Done(Box::new(done))))
+            }
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(ended()),
+        }
+    }
+
+    fn begin(&mut self) -> Result<u64, String> {
+        let begin = self.0.as_mut().and_then(|running| running.begin.take());
+        let begin = begin.ok_or("its load is not ready")?;
+        let clock_ns = clock_ns();
+        begin().map(|()| clock_ns)
+    }
+
+    fn progress(&self) -> Progress {
+        let progress = self.0.as_ref().map(|running| &running.progress);
+        progress.map_or_else(Progress::default, |progress| {
+            *progress.lock().unwrap_or_else(PoisonError::into_inner)
+        })
+    }
+
+    fn stop(&mut self) {
+        if let Some(running) = &self.0 {
+            running.interrupt.store(true, Relaxed);
+        }
+    }
+}
+
+/// Says that a load is ready, and returns it once it was begun.
+fn when_begun<L: Send + 'static>(
+    made: &Sender<Made>,
+    begin: impl FnOnce() -> Result<L, String> + Send + 'static,
+) -> Result<L, String> {
+    let gone = || "toll-rank has ended".to_owned();
+    let (begun, load) = mpsc::channel();
+    let begin = move || begin().map(|load| drop(begun.send(load)));
+    made.send(Made::Ready(Box::new(begin))).map_err(|_| gone())?;
+    load.recv().map_err(|_| gone())
+}
+
+fn clock_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+fn load(
+    share: Share,
+    made: &Sender<Made>,
+    interrupt: &AtomicBool,
+    progress: &Mutex<Progress>,
+) -> Result<Done, String> {
+    let (job, offer, _folder) = share.job().map_err(|error| error.to_string())?;
+    let trial = Trial::new(job, None, Neighbours::Apart);
+    let mut hooks = Hooks {
+        interrupt,
+        progress: &mut |moment| {
+            *progress.lock().unwrap_or_else(PoisonError::into_inner) = moment.progress;
+        },
+        check_target: &mut || Ok(()),
+    };
+    let outcome = Rc::new(RefCell::new(Outcome::default()));
+    let machine = &mut ThisMachine::without_server();
+    let measured = match Peer::of(trial.job.plan.client) {
+        None => trial.run(machine, &mut hooks, |job| {
+            let prepared = Engine::prepare(job).map_err(|error| error.to_string())?;
+            let load = when_begun(made, || Ok(prepared.begin()))?;
+            Ok(Kept { load, outcome: outcome.clone() })
+        }),
+        Some(peer) => {
+            let client = prepare(peer, &trial.job, offer)?;
+            trial.run(machine, &mut hooks, |_| {
+                let begin = move || client.start().map_err(|error| error.to_string());
+                Ok(Kept { load: when_begun(made, begin)?, outcome: outcome.clone() })
+            })
+        }
+    };
+    let measured: Result<_, String> = measured;
+    let client = ClientFigures::of(&measured?.line);
+    Ok(Done { outcome: outcome.take(), client })
+}
+
+fn prepare(peer: Peer, job: &Job, offer: Offer) -> Result<Client, String> {
+    Client::prepare(peer, job, offer).map_err(|error| error.to_string())
+}
+
+/// A load whose outcome is kept as it is, beside what a trial makes of it.
+struct Kept<L> {
+    load: L,
+    outcome: Rc<RefCell<Outcome>>,
+}
+
+impl<L: Load> Load for Kept<L> {
+    fn window(&self) -> (Instant, Instant) {
+        self.load.window()
+    }
+
+    fn thread_ids(&self) -> Vec<i32> {
+        self.load.thread_ids()
+    }
+
+    fn progress(&self) -> Progress {
+        self.load.progress()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.load.is_finished()
+    }
+
+    fn stop(&self) {
+        self.load.stop();
+    }
+
+    fn join(self) -> Outcome {
+        let outcome = self.load.join();
+        self.outcome.replace(outcome.clone());
+        outcome
+    }
+}

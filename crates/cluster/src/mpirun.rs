@@ -1,0 +1,155 @@
+//! The command line of `mpirun`: rank 0 beside toll, the others on their hosts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use load::Rank;
+
+/// How toll reaches the hosts of a study, and what it runs there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosts {
+    /// `toll-rank`, at the same place on each of them.
+    pub program: PathBuf,
+    /// The network of MPI's own messages, such as `10.0.0.0/24`; where it is not said, MPI takes any.
+    pub control: Option<String>,
+    /// The command that runs another on a host: `ssh`, or one that takes the same arguments.
+    pub shell: String,
+}
+
+/// The program of a rank, which is installed beside toll.
+const PROGRAM: &str = "toll-rank";
+
+/// How Open MPI's daemons notice that a host is cut off: after 3 s of silence they ask three times, a
+/// second apart. So a daemon that is cut off ends, and its ranks with it.
+const KEEPALIVE: [(&str, &str); 3] = [
+    ("oob_tcp_keepalive_time", "3"),
+    ("oob_tcp_keepalive_intvl", "1"),
+    ("oob_tcp_keepalive_probes", "3"),
+];
+
+/// `mpirun` of `PATH`.
+///
+/// # Errors
+/// It is not there, and what to do.
+pub(crate) fn find_mpirun() -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.find_map(|folder| executable(folder.join("mpirun"))).ok_or_else(|| {
+        "[[rank]] needs mpirun, which is not installed; apt-get install openmpi-bin".to_owned()
+    })
+}
+
+impl Hosts {
+    /// Where `toll-rank` is, or would be: beside this program.
+    #[must_use]
+    pub fn program() -> PathBuf {
+        std::env::current_exe().unwrap_or_default().with_file_name(PROGRAM)
+    }
+
+    /// Refuses where something lacks that is needed on this machine. Nothing is started.
+    ///
+    /// # Errors
+    /// What, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        find_mpirun()?;
+        executable(self.program.clone()).map(drop).ok_or_else(|| {
+            let folder = self.program.parent().unwrap_or(Path::new("/")).display();
+            format!("[[rank]] needs {PROGRAM}, which is not in {folder}; make hosts builds it")
+        })
+    }
+}
+
+fn executable(program: PathBuf) -> Option<PathBuf> {
+    let is_one = rustix::fs::access(&program, rustix::fs::Access::EXEC_OK).is_ok();
+    (is_one && program.is_file()).then_some(program)
+}
+
+/// What `mpirun` is told, to run rank 0 here and one more in each of these places.
+pub(crate) fn arguments(hosts: &Hosts, ranks: &[Rank], is_root: bool) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    if is_root {
+        words.push("--allow-run-as-root".to_owned());
+    }
+    // Load threads pin themselves; two ranks of a host have CPUs of their own.
+    words.extend(["--bind-to", "none", "--oversubscribe"].map(str::to_owned));
+    let mut set = |key: &str, value: &str| {
+        words.extend(["--mca".to_owned(), key.to_owned(), value.to_owned()]);
+    };
+    let shell = match hosts.shell.as_str() {
+        "ssh" => "ssh -o BatchMode=yes",
+        shell => shell,
+    };
+    set("plm_rsh_agent", shell);
+    // Each daemon hangs on toll's, so that a host that is cut off cuts no other off.
+    set("plm_rsh_no_tree_spawn", "1");
+    set("routed", "direct");
+    set("btl", "tcp,self");
+    set("pml", "ob1");
+    for (key, value) in KEEPALIVE {
+        set(key, value);
+    }
+    if let Some(network) = &hosts.control {
+        set("btl_tcp_if_include", network);
+        set("oob_tcp_if_include", network);
+    }
+    let mut on_host: BTreeMap<&str, usize> = BTreeMap::new();
+    for rank in ranks {
+        *on_host.entry(&rank.host).or_default() += 1;
+    }
+    let program = hosts.program.display().to_string();
+    let others = ranks.iter().map(|rank| format!("{}:{}", rank.host, on_host[&*rank.host]));
+    for (number, host) in std::iter::once("localhost".to_owned()).chain(others).enumerate() {
+        if number > 0 {
+            words.push(":".to_owned());
+        }
+        words.extend(["-np", "1", "--host", &host, &program, "--of", VERSION].map(str::to_owned));
+    }
+    words
+}
+
+/// toll's, which each rank has to be of.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_one_host_have_a_slot_each_and_mpi_keeps_to_its_network() {
+        let hosts = Hosts {
+            program: "/opt/toll-rank".into(),
+            control: Some("10.0.0.0/24".to_owned()),
+            shell: "ssh".to_owned(),
+        };
+        let rank = |host: &str, cpus: &str| Rank {
+            host: host.to_owned(),
+            cpus: cpus.parse().unwrap(),
+            source: None,
+            to: None,
+        };
+        let ranks = [rank("lg1", "0"), rank("lg2", "0"), rank("lg1", "1")];
+        let words = arguments(&hosts, &ranks, true).join(" ");
+        for part in [
+            "--allow-run-as-root ",
+            "--mca plm_rsh_agent ssh -o BatchMode=yes ",
+            "--mca btl_tcp_if_include 10.0.0.0/24 --mca oob_tcp_if_include 10.0.0.0/24 ",
+        ] {
+            assert!(words.contains(part), "{words}");
+        }
+        let of = |host: &str| format!("-np 1 --host {host} /opt/toll-rank --of {VERSION}");
+        let all = ["localhost", "lg1:2", "lg2:1", "lg1:2"].map(of).join(" : ");
+        assert!(words.ends_with(&all), "{words}");
+        assert!(!arguments(&hosts, &ranks, false).join(" ").contains("root"));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let hosts =
+            Hosts { program: "/nowhere/toll-rank".into(), control: None, shell: "ssh".into() };
+        let why = hosts.check().unwrap_err();
+        assert!(
+            why.contains("mpirun, which is not installed") || why.ends_with("make hosts builds it"),
+            "{why}"
+        );
+    }
+}

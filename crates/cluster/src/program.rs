@@ -1,0 +1,124 @@
+//! The program `toll-rank`.
+
+use std::io::{self, BufWriter};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::loader::TrialLoader;
+use crate::member::{Member, Step};
+use crate::mpi::Mpi;
+use crate::mpirun::VERSION;
+use crate::relay::Relay;
+
+/// How long MPI may take to end: another rank may be gone without it.
+const END_LIMIT: u32 = 2;
+
+/// Runs a rank: rank 0 passes on what toll says on its standard input, and what the others say on its
+/// standard output; they load.
+pub fn main() -> ExitCode {
+    let of = std::env::args().skip_while(|word| word != "--of").nth(1);
+    if of.as_deref() != Some(VERSION) {
+        let of = of.as_deref().unwrap_or("no toll");
+        eprintln!("toll-rank {VERSION} was started by toll {of}; install the same on each host");
+        return ExitCode::from(2);
+    }
+    let mut mpi = match Mpi::init() {
+        Ok(mpi) => mpi,
+        Err(why) => {
+            eprintln!("toll-rank: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let step = if mpi.rank() == 0 { relay(&mut mpi) } else { member(&mut mpi) };
+    match step {
+        Step::End => {
+            // SAFETY: it sets a timer, whose signal ends the process.
+            unsafe { libc::alarm(END_LIMIT) };
+            mpi.finalize();
+            ExitCode::SUCCESS
+        }
+        // The others are gone or stuck. MPI would wait for them.
+        // SAFETY: it ends the process, and runs nothing.
+        _ => unsafe { libc::_exit(1) },
+    }
+}
+
+/// Until it is told to end, or hears nothing any more.
+fn member(mpi: &mut Mpi) -> Step {
+    let mut member = Member::new(TrialLoader::default(), Instant::now());
+    loop {
+        match member.step(Instant::now(), mpi) {
+            Step::Sleep(time) => std::thread::sleep(time),
+            end => return end,
+        }
+    }
+}
+
+/// Until toll closes its end, which it does after it has told the others to end.
+fn relay(mpi: &mut Mpi) -> Step {
+    let mut relay = Relay::new(Instant::now());
+    let mut input = Input::default();
+    let mut output = BufWriter::new(io::stdout().lock());
+    loop {
+        let time = match relay.step(Instant::now(), mpi, &mut output) {
+            Ok(Step::Sleep(time)) => time,
+            Ok(end) => return end,
+            Err(_) => return Step::Alone,
+        };
+        let Ok(lines) = input.lines_within(time) else { return Step::Alone };
+        for line in lines {
+            if relay.pass_on(Instant::now(), &line, mpi).is_err() {
+                eprintln!("toll-rank: toll said `{line}`");
+                return Step::Alone;
+            }
+        }
+        if input.has_ended {
+            return match relay.is_over() {
+                true => end(&mut relay, mpi, &mut output),
+                false => Step::Alone,
+            };
+        }
+    }
+}
+
+/// Gives what was passed on last the time to leave.
+fn end(relay: &mut Relay, mpi: &mut Mpi, output: &mut impl io::Write) -> Step {
+    let deadline = Instant::now() + Duration::from_millis(100);
+    while Instant::now() < deadline && mpi.is_sending() {
+        let _ = relay.step(Instant::now(), mpi, output);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Step::End
+}
+
+/// Lines of the standard input, without waiting for them.
+#[derive(Default)]
+struct Input {
+    bytes: Vec<u8>,
+    has_ended: bool,
+}
+
+impl Input {
+    /// The lines that are there, or come within this time.
+    fn lines_within(&mut self, time: Duration) -> io::Result<Vec<String>> {
+        let stdin = io::stdin();
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+        let ready = poll(&mut [PollFd::new(&stdin.as_fd(), PollFlags::IN)], Some(&timeout));
+        if ready.is_ok_and(|count| count == 0) {
+            return Ok(Vec::new());
+        }
+        let mut bytes = [0; 64 << 10];
+        let length = rustix::io::read(stdin.as_fd(), &mut bytes)?;
+        self.has_ended = length == 0;
+        self.bytes.extend_from_slice(&bytes[..length]);
+        let Some(end) = self.bytes.iter().rposition(|byte| *byte == b'\n') else {
+            return Ok(Vec::new());
+        };
+        let rest = self.bytes.split_off(end + 1);
+        let whole = String::from_utf8_lossy(&std::mem::replace(&mut self.bytes, rest)).into_owned();
+        Ok(whole.lines().map(str::to_owned).collect())
+    }
+}

@@ -1,0 +1,106 @@
+//! Rank 0, which passes on what toll and the ranks say to each other, and enters the barrier for toll.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use crate::SILENCE;
+use crate::member::Step;
+use crate::messages::Messages;
+use crate::words::{Line, Order};
+
+/// How long it sleeps between looks, while a trial is about to begin and else.
+const SOON: Duration = Duration::from_micros(200);
+const IDLE: Duration = Duration::from_millis(30);
+/// How long after the barrier the words of the others that they have begun are passed on at once.
+const BEGINNING: Duration = Duration::from_millis(100);
+
+/// Rank 0.
+pub(crate) struct Relay {
+    /// When toll said something last.
+    heard: Instant,
+    state: State,
+    /// Whether toll has told the ranks to end.
+    is_over: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// A trial is being prepared.
+    Preparing,
+    /// In the barrier.
+    Waiting,
+    /// Past it, since then.
+    Begun(Instant),
+}
+
+impl Relay {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { heard: now, state: State::Idle, is_over: false }
+    }
+
+    /// Passes a line of toll's on.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(crate) fn pass_on(
+        &mut self,
+        now: Instant,
+        line: &str,
+        messages: &mut impl Messages,
+    ) -> io::Result<()> {
+        self.heard = now;
+        let to = match serde_json::from_str(line)? {
+            Line::Go => {
+                messages.enter_barrier();
+                self.state = State::Waiting;
+                return Ok(());
+            }
+            Line::To(rank, order) => (rank..rank + 1, order),
+            Line::All(order) => (1..messages.size(), order),
+        };
+        let (ranks, order) = to;
+        match order {
+            Order::Prepare(_) => self.state = State::Preparing,
+            Order::End => self.is_over = true,
+            _ => {}
+        }
+        for rank in ranks {
+            messages.send(rank, serde_json::to_vec(&order)?);
+        }
+        Ok(())
+    }
+
+    /// Whether toll has told the ranks to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Writes what the ranks have said to `toll`, a line `[RANK,REPORT]` each, and does what else is to
+    /// be done now.
+    ///
+    /// # Errors
+    /// toll does not read any more.
+    pub(crate) fn step(
+        &mut self,
+        now: Instant,
+        messages: &mut impl Messages,
+        toll: &mut impl Write,
+    ) -> io::Result<Step> {
+        while let Some((from, bytes)) = messages.receive() {
+            write!(toll, "[{from},")?;
+            toll.write_all(&bytes)?;
+            toll.write_all(b"]\n")?;
+        }
+        toll.flush()?;
+        if now.saturating_duration_since(self.heard) >= SILENCE {
+            return Ok(Step::Alone);
+        }
+        self.state = match self.state {
+            State::Waiting if messages.has_passed_barrier() => State::Begun(now),
+            State::Begun(since) if now.saturating_duration_since(since) >= BEGINNING => State::Idle,
+            state => state,
+        };
+        Ok(Step::Sleep(if self.state == State::Idle { IDLE } else { SOON }))
+    }
+}

@@ -1,0 +1,258 @@
+//! A running `mpirun`, with which toll speaks JSON lines: through its input to rank 0, and back.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use load::Rank;
+use rustix::process::{Signal, geteuid};
+use targets::{Launch, Process};
+use trial::rank_name;
+
+use crate::mpirun::{Hosts, arguments, find_mpirun};
+use crate::words::{Line, Order, Report};
+
+/// How long the ranks may take until all are there.
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// How often toll says that it is still there.
+const BEAT: Duration = Duration::from_secs(2);
+/// How long the ranks may take to end by themselves.
+const END_LIMIT: Duration = Duration::from_secs(2);
+/// How much of what `mpirun` complains of is read.
+const MOST_COMPLAINT: usize = 64 << 10;
+
+/// A running `mpirun`; dropping it ends it, and all ranks.
+pub(crate) struct Session {
+    process: Process,
+    /// `None` while it ends.
+    lines: Option<Sender<Line>>,
+    reports: Receiver<Said>,
+    stderr: File,
+}
+
+/// What came from rank 0, and when.
+enum Said {
+    Report(Instant, usize, Report),
+    Ended(String),
+}
+
+/// Why there will be no more reports.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The rank that has died, where `mpirun` names one.
+    pub(crate) rank: Option<usize>,
+    pub(crate) why: String,
+}
+
+impl Session {
+    /// Starts a rank in each of these places; returns when all have said that they can load from there.
+    ///
+    /// # Errors
+    /// Why one is not there, or cannot.
+    pub(crate) fn start(hosts: &Hosts, ranks: &[Rank]) -> Result<Self, String> {
+        let arguments = arguments(hosts, ranks, geteuid().is_root());
+        let session = Self::spawn(arguments).map_err(|error| format!("mpirun: {error}"))?;
+        for (rank, place) in (1..).zip(ranks) {
+            session.send(Line::To(rank, Order::Place(place.clone())));
+        }
+        let deadline = Instant::now() + START_LIMIT;
+        let mut are_here = vec![false; ranks.len()];
+        while are_here.contains(&false) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let lacking = || {
+                let rank = are_here.iter().position(|is_here| !is_here).unwrap_or_default();
+                format!("{} did not start", rank_name(rank + 1, &ranks[rank].host))
+            };
+            match session.receive(left) {
+                Ok(Some((_, rank, Report::Here))) => {
+                    rank.checked_sub(1)
+                        .and_then(|index| are_here.get_mut(index))
+                        .into_iter()
+                        .for_each(|is_here| *is_here = true);
+                }
+                Ok(Some((_, rank, Report::Refused(why)))) => {
+                    let host = rank.checked_sub(1).and_then(|index| ranks.get(index));
+                    let host = host.map_or("an unknown host", |place| &place.host);
+                    return Err(format!("{}: {why}", rank_name(rank, host)));
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    let complaint = session.complaint();
+                    let complaint =
+                        if complaint.is_empty() { "mpirun says nothing" } else { &*complaint };
+                    let limit = START_LIMIT.as_secs();
+                    return Err(format!("{} within {limit} s: {complaint}", lacking()));
+                }
+                Err(Ended { why, .. }) => return Err(format!("{}: {why}", lacking())),
+            }
+        }
+        Ok(session)
+    }
+
+    fn spawn(arguments: Vec<String>) -> io::Result<Self> {
+        let program = find_mpirun().map_err(io::Error::other)?;
+        let (its_stdin, stdin) = io::pipe()?;
+        let (stdout, its_stdout) = io::pipe()?;
+        let stderr = tempfile::tempfile()?;
+        let process = Process::start(Launch {
+            program,
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            without: &[],
+            cpus: &CpuList::allowed()?,
+            stdin: its_stdin.into(),
+            stdout: File::from(OwnedFd::from(its_stdout)),
+            stderr: stderr.try_clone()?,
+            death_signal: Signal::TERM,
+            secrets: Vec::new(),
+        })
+        .map_err(|(_, error)| error)?;
+        let (lines, to_write) = mpsc::channel();
+        let (to_reports, reports) = mpsc::channel();
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        thread("to-ranks").spawn(move || write(stdin, &to_write))?;
+        thread("from-ranks").spawn(move || read(stdout, &to_reports))?;
+        Ok(Self { process, lines: Some(lines), reports, stderr })
+    }
+
+    /// Whether nothing says that it has ended.
+    pub(crate) fn is_there(&self) -> bool {
+        loop {
+            match self.receive(Duration::ZERO) {
+                // Late words of the last trial.
+                Ok(Some(_)) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    pub(crate) fn send(&self, line: Line) {
+        // Fails only where rank 0 reads no more, which shows in what it says.
+        let _ = self.lines.as_ref().map(|lines| lines.send(line));
+    }
+
+    /// The next report, with its arrival and the number of its rank; `None` where none came within the
+    /// limit.
+    pub(crate) fn receive(
+        &self,
+        limit: Duration,
+    ) -> Result<Option<(Instant, usize, Report)>, Ended> {
+        match self.reports.recv_timeout(limit) {
+            Ok(Said::Report(at, rank, report)) => Ok(Some((at, rank, report))),
+            Ok(Said::Ended(why)) => Err(self.ended(&why)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(self.ended("")),
+        }
+    }
+
+    fn ended(&self, how: &str) -> Ended {
+        // It may print who has died after its output has ended.
+        let deadline = Instant::now() + Duration::from_millis(500);
+        while died(&self.complaint()).is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let complaint = self.complaint();
+        let rank = died(&complaint);
+        let line = first_line(&complaint);
+        let why = ["mpirun ended", how, &line].into_iter().filter(|part| !part.is_empty());
+        Ended { rank, why: why.collect::<Vec<_>>().join(": ") }
+    }
+
+    /// What it has complained of so far. The file's offset is the program's.
+    fn complaint(&self) -> String {
+        let mut bytes = vec![0; MOST_COMPLAINT];
+        let length = self.stderr.read_at(&mut bytes, 0).unwrap_or_default();
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    }
+
+    /// Ends it at once: it has lost a rank, and the others cannot end by themselves.
+    pub(crate) fn kill(mut self) {
+        self.lines = None;
+    }
+
+    /// Lets the ranks end by themselves.
+    fn end(&mut self) {
+        self.send(Line::All(Order::End));
+        self.lines = None;
+        let deadline = Instant::now() + END_LIMIT;
+        while self.process.exited().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.lines.is_some() {
+            self.end();
+        }
+        self.process.stop();
+    }
+}
+
+/// Writes lines, and now and then one more which says that toll is there, until there are no more.
+fn write(mut stdin: PipeWriter, lines: &Receiver<Line>) {
+    loop {
+        let line = match lines.recv_timeout(BEAT) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => Line::All(Order::Alive),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let Ok(mut text) = serde_json::to_string(&line) else { return };
+        text.push('\n');
+        if stdin.write_all(text.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn read(stdout: PipeReader, reports: &Sender<Said>) {
+    for line in BufReader::new(stdout).lines() {
+        let at = Instant::now();
+        let Ok(line) = line else { break };
+        let said = match serde_json::from_str(&line) {
+            Ok((rank, report)) => Said::Report(at, rank, report),
+            Err(_) => {
+                let begin: String = line.chars().take(80).collect();
+                Said::Ended(format!("it printed `{}`", begin.escape_debug()))
+            }
+        };
+        if reports.send(said).is_err() {
+            return;
+        }
+    }
+    let _ = reports.send(Said::Ended(String::new()));
+}
+
+/// The rank that has died, in the words of `mpirun`.
+fn died(complaint: &str) -> Option<usize> {
+    let (_, rest) = complaint.split_once("process rank ")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Its first line with words, cut where it is long.
+fn first_line(complaint: &str) -> String {
+    let has_words = |line: &&str| line.contains(|c: char| c.is_alphanumeric());
+    let line = complaint.lines().find(has_words).unwrap_or_default();
+    line.trim().chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rank_that_died_is_found_in_the_words_of_mpirun() {
+        let said = "-----\nPrimary job  terminated normally, but 1 process returned\n-----\n\
+                    mpirun noticed that process rank 2 with PID 0 on node lg2 exited on signal 9.";
+        assert_eq!(died(said), Some(2));
+        assert_eq!(first_line(said), "Primary job  terminated normally, but 1 process returned");
+        assert_eq!(died("ssh: connect to host lg1 port 22: No route to host"), None);
+        assert_eq!(first_line("---\n \n"), "");
+    }
+}

@@ -1,0 +1,61 @@
+//! What toll and its ranks say to each other, as JSON.
+
+use load::{Outcome, Progress, Rank};
+use serde::{Deserialize, Serialize};
+use trial::ClientFigures;
+
+use crate::share::Share;
+
+/// A line from toll to rank 0.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Line {
+    /// To one rank.
+    To(usize, Order),
+    /// To all but rank 0.
+    All(Order),
+    /// To rank 0 itself: to enter the barrier at which the others wait.
+    Go,
+}
+
+/// From toll to a rank.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Order {
+    /// Where it is to load from: can it?
+    Place(Rank),
+    /// What it loads in the next trial; nothing where it only takes part in the barrier.
+    Prepare(Option<Box<Share>>),
+    /// toll is still there.
+    Alive,
+    /// To end its load, and the window if that is still open.
+    Stop,
+    /// To end.
+    End,
+}
+
+/// From a rank to toll.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Report {
+    /// It can load from its place.
+    Here,
+    /// It cannot do what it was told; why.
+    Refused(String),
+    /// It waits at the barrier.
+    Ready,
+    /// Its load has begun, at this time of its monotonic clock. That says something only where toll's
+    /// clock is the same one, as it is in tests.
+    Begun { clock_ns: u64 },
+    /// It is there, and has done this much.
+    Progress(Progress),
+    /// Its load has ended.
+    Done(Box<Done>),
+}
+
+/// What a rank did.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Done {
+    pub(crate) outcome: Outcome,
+    pub(crate) client: ClientFigures,
+}

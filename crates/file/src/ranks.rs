@@ -1,0 +1,146 @@
+//! `[[rank]]`, which says where the load is made, and `load.ranks`, how many of them make it.
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+
+use load::{Plan, Rank, Source as From};
+use peers::Peer;
+use targets::Target;
+
+use super::check::refused_by_client;
+use super::draft::Draft;
+use super::error::Flaw;
+use super::fields::{Fields, Source};
+use super::merged::Merged;
+
+pub(super) const NAME: &str = "rank";
+
+const KEYS: [&str; 4] = ["host", "cpus", "source", "to"];
+
+/// A rank, and where the file says so.
+pub(super) struct Written {
+    pub(super) place: Rank,
+    line: usize,
+}
+
+/// The ranks of a study, in the order of the file.
+pub(super) fn read<'a>(source: Source<'a>, fields: &Fields<'a>) -> Result<Vec<Written>, Flaw> {
+    let mut ranks: Vec<Written> = Vec::new();
+    for (line, table) in super::tables(fields, NAME)? {
+        let fields = Fields::all(source, table, "rank.");
+        for (key, example) in [("host", "lg1"), ("cpus", "0-3")] {
+            if fields.get(key).is_none() {
+                let what = format!("a rank has no {key}; write {key} = \"{example}\"");
+                return Err(Flaw::at(line, what));
+            }
+        }
+        let written = Merged::table(&fields, "a rank", &KEYS)?;
+        let place: Rank = written.read()?;
+        if !is_host(&place.host) {
+            let what = format!(
+                "rank.host = {:?} is no name of a machine; write one such as lg1, and its user in \
+                 the configuration of ssh",
+                place.host
+            );
+            return Err(written.flaw("host", what));
+        }
+        let shares_a_cpu = |other: &&Written| {
+            let own = &other.place.cpus;
+            other.place.host == place.host && own.without(&place.cpus).as_ref() != Some(own)
+        };
+        if let Some(other) = ranks.iter().find(shares_a_cpu) {
+            let what = format!(
+                "rank.cpus = {} has a CPU of {} that the rank of line {} has too; give each its own",
+                place.cpus, place.host, other.line
+            );
+            return Err(written.flaw("cpus", what));
+        }
+        ranks.push(Written { place, line });
+    }
+    Ok(ranks)
+}
+
+/// Names and addresses; MPI takes a colon or a comma for the begin of something else.
+fn is_host(host: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !host.is_empty() && !host.starts_with('-') && host.chars().all(fits)
+}
+
+/// Writes into a plan how many of the ranks make its load, and refuses what they cannot.
+pub(super) fn settle(
+    draft: &Draft<'_>,
+    target: &Target,
+    load: &mut Plan,
+    ranks: &[Written],
+) -> Result<(), Flaw> {
+    let count = match (load.ranks, ranks.len()) {
+        (None, 0) => return Ok(()),
+        (None, all) => all,
+        (Some(asked), all) if asked.get() as usize > all => {
+            let what =
+                format!("load.ranks = {asked}, but the study has {all} [[{NAME}]]; write more");
+            return Err(draft.load.flaw("ranks", what));
+        }
+        (Some(asked), _) => asked.get() as usize,
+    };
+    load.ranks = u32::try_from(count).ok().and_then(NonZeroU32::new);
+    if let Some(cpus) = draft.load.field("cpus") {
+        return Err(cpus.flaw(
+            "has no use where ranks make the load, which have CPUs of their own; leave it out",
+        ));
+    }
+    let conflicts = load.conflicts();
+    if let Some(conflict) = conflicts.iter().find(|conflict| conflict.cause == "ranks") {
+        let what = format!("load.{}: ranks {}; leave it out", conflict.key, conflict.why);
+        return Err(draft.load.flaw(conflict.key, what));
+    }
+    let ranks = &ranks[..count];
+    let places: Vec<Rank> = ranks.iter().map(|rank| rank.place.clone()).collect();
+    let shares = load.shared(&places).map_err(|why| {
+        let key = why.split(' ').next().unwrap_or_default().to_owned();
+        draft.load.flaw(&key, format!("load.{why}"))
+    })?;
+    let known = addresses(target);
+    for (rank, share) in ranks.iter().zip(&shares) {
+        check_address(rank, known.as_deref())?;
+        check_client(target, share).map_err(|why| Flaw::at(rank.line, why))?;
+    }
+    Ok(())
+}
+
+/// The addresses at which a server listens; `None` where that takes a look at a name server.
+fn addresses(target: &Target) -> Option<Vec<IpAddr>> {
+    match &target.url {
+        Some(url) => Some(vec![url.host().parse().ok()?]),
+        // The address that ssh comes in by.
+        None if target.host.is_some() && target.listen.is_empty() => None,
+        None => Some(target.addresses()),
+    }
+}
+
+fn check_address(rank: &Written, known: Option<&[IpAddr]>) -> Result<(), Flaw> {
+    let (Some(to), Some(known)) = (rank.place.to, known) else { return Ok(()) };
+    if known.contains(&to) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let what = format!(
+        "rank.to = {to} is not among the addresses at which the server listens: {}",
+        known.join(", ")
+    );
+    Err(Flaw::at(rank.line, what))
+}
+
+/// Other programs have fewer ways, and only ab chooses an address.
+fn check_client(target: &Target, share: &Plan) -> Result<(), String> {
+    let Some(peer) = Peer::of(share.client) else { return Ok(()) };
+    let can_bind = share.client == load::Client::Ab;
+    if let Some(source) =
+        share.source.iter().find(|source| !can_bind || matches!(source, From::Interface(_)))
+    {
+        let what = if can_bind { "an address" } else { "no source" };
+        return Err(format!("rank.source = {source}, but {peer} takes {what}; change one"));
+    }
+    // Whether the source is there is known on the rank's machine.
+    refused_by_client(target, &Plan { source: Vec::new(), ..share.clone() })
+}

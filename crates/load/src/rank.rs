@@ -1,0 +1,158 @@
+//! A load that several processes make together: where each runs, and its share of the plan.
+
+use std::net::IpAddr;
+
+use cpus::CpuList;
+use serde::{Deserialize, Serialize};
+
+use crate::{Arrival, Pace, Plan, Rate, Source};
+
+/// One of the processes that make a load together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Rank {
+    /// The machine that it runs on, as the shell knows it.
+    pub host: String,
+    /// One load thread is pinned to each.
+    pub cpus: CpuList,
+    /// Where its connections come from [default: the kernel chooses].
+    #[serde(default)]
+    pub source: Option<Source>,
+    /// Which of the server's addresses it loads [default: the first].
+    #[serde(default)]
+    pub to: Option<IpAddr>,
+}
+
+impl Plan {
+    /// The share of each of these ranks: connections and rates are totals, which are shared by CPUs.
+    ///
+    /// # Errors
+    /// There is too little to share; what, and what to do.
+    pub fn shared(&self, ranks: &[Rank]) -> Result<Vec<Self>, String> {
+        let cpus: usize = ranks.iter().map(|rank| rank.cpus.len()).sum();
+        let mut before = 0;
+        let share = |rank: &Rank| {
+            let part = Part { before, own: rank.cpus.len(), all: cpus };
+            before += part.own;
+            self.share(rank, part)
+        };
+        ranks.iter().map(share).collect()
+    }
+
+    fn share(&self, rank: &Rank, part: Part) -> Result<Self, String> {
+        let connections = part.of(self.connections as u64) as usize;
+        if connections == 0 {
+            return Err(format!(
+                "connections = {} leaves none for the rank on {}; give one for each CPU of the \
+                 ranks, {}, or use fewer ranks",
+                self.connections, rank.host, part.all
+            ));
+        }
+        let arrival = match self.arrival {
+            Arrival::Open { rate, distribution } => {
+                let rate = Rate::from_thousandths(part.of(rate.thousandths()));
+                let rate = rate.ok_or_else(|| {
+                    format!(
+                        "arrival {} leaves nothing for the rank on {}; give a higher rate",
+                        self.arrival, rank.host
+                    )
+                })?;
+                Arrival::Open { rate, distribution }
+            }
+            // The rate of a connection is the same on each rank.
+            Arrival::Paced { pace: Pace::Rate(all) } => {
+                let own = u128::from(all) * connections as u128 / self.connections as u128;
+                Arrival::Paced { pace: Pace::Rate(own.max(1) as u64) }
+            }
+            arrival => arrival,
+        };
+        Ok(Self {
+            cpus: rank.cpus.first(connections),
+            source: rank.source.iter().cloned().collect(),
+            connections,
+            arrival,
+            ranks: None,
+            ..self.clone()
+        })
+    }
+}
+
+/// The CPUs of a rank among those of all.
+#[derive(Clone, Copy)]
+struct Part {
+    before: usize,
+    own: usize,
+    all: usize,
+}
+
+impl Part {
+    /// Its share of a total; those of all ranks add up to it.
+    fn of(self, total: u64) -> u64 {
+        let until = |cpus: usize| u128::from(total) * cpus as u128 / self.all as u128;
+        (until(self.before + self.own) - until(self.before)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ranks(cpus: &[usize]) -> Vec<Rank> {
+        let rank = |count: &usize| {
+            let cpus = format!("0-{}", count - 1).parse().unwrap();
+            Rank { host: format!("lg{count}"), cpus, source: None, to: None }
+        };
+        cpus.iter().map(rank).collect()
+    }
+
+    fn plan(connections: usize, arrival: &str) -> Plan {
+        Plan { connections, arrival: arrival.parse().unwrap(), ..Plan::default() }
+    }
+
+    #[test]
+    fn connections_and_rates_are_shared_by_cpus() {
+        let of = |plan: &Plan| {
+            let shares = plan.shared(&ranks(&[1, 3, 4])).unwrap();
+            let words = |share: &Plan| format!("{} {}", share.connections, share.arrival);
+            shares.iter().map(words).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&plan(80, "closed")), ["10 closed", "30 closed", "40 closed"]);
+        assert_eq!(
+            of(&plan(80, "poisson 2000/s")),
+            ["10 poisson 250/s", "30 poisson 750/s", "40 poisson 1000/s"]
+        );
+        // A connection keeps its pace, and asks as often as it would elsewhere.
+        assert_eq!(of(&plan(80, "paced 4s"))[1], "30 paced 4s");
+        assert_eq!(of(&plan(80, "paced 2Gb/s"))[2], "40 paced 1Gb/s");
+    }
+
+    #[test]
+    fn a_rank_has_the_source_and_the_cpus_of_its_place() {
+        let source = Some("eth1".parse().unwrap());
+        let rank = Rank { source: source.clone(), ..ranks(&[4]).remove(0) };
+        let share = plan(2, "closed").shared(&[rank]).unwrap().remove(0);
+        assert_eq!((share.source, share.cpus.to_string()), (Vec::from_iter(source), "0-1".into()));
+    }
+
+    #[test]
+    fn too_little_for_all_is_refused() {
+        let why = plan(2, "closed").shared(&ranks(&[1, 2, 2])).unwrap_err();
+        assert!(why.starts_with("connections = 2 leaves none for the rank on lg1;"), "{why}");
+        let why = plan(9, "uniform 0.002/s").shared(&ranks(&[1, 2])).unwrap_err();
+        assert!(why.starts_with("arrival uniform 0.002/s leaves nothing for"), "{why}");
+    }
+
+    proptest! {
+        #[test]
+        fn shares_add_up(cpus in proptest::collection::vec(1usize..64, 1..9), more in 0usize..5_000) {
+            let ranks = ranks(&cpus);
+            let total = cpus.iter().sum::<usize>() + more;
+            let shares = plan(total, "closed").shared(&ranks).unwrap();
+            prop_assert_eq!(shares.iter().map(|share| share.connections).sum::<usize>(), total);
+            for (share, own) in shares.iter().zip(&cpus) {
+                prop_assert!(share.connections >= *own, "{} of {own} CPUs", share.connections);
+            }
+        }
+    }
+}

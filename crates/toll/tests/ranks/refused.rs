@@ -1,0 +1,114 @@
+//! Ranks that cannot load: one line, exit 2, nothing started.
+
+use std::process::Command;
+
+use support::{Desk, text};
+
+use crate::bridge::{Bridge, Loaded};
+
+/// A run of the study with this changed says this, and leaves nothing.
+#[track_caller]
+fn refused(bridge: &Bridge, server: &Loaded, change: &dyn Fn(String) -> String, words: &str) {
+    let study = server.study(bridge, 2, "connections = 4\nduration = \"1s\"");
+    refused_by(bridge, &Desk::new(&change(study)), bridge.toll(), words);
+}
+
+#[track_caller]
+fn refused_by(bridge: &Bridge, desk: &Desk, mut toll: Command, words: &str) {
+    let output = toll.arg("run").arg(desk.study()).arg("--out").arg(desk.out()).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+    assert!(said.contains(words), "{said}");
+    assert_eq!(desk.results_if_any(), None);
+    assert_eq!(bridge.left(), []);
+}
+
+#[test]
+fn a_place_that_no_rank_can_load_from_is_named() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    let before = server.answered_all();
+    let change = |from: &'static str, to: &'static str| {
+        move |study: String| {
+            assert!(study.contains(from), "{study}");
+            study.replace(from, to)
+        }
+    };
+    let refused = |from, to, words: &str| refused(&bridge, &server, &change(from, to), words);
+    refused(
+        "source = \"10.84.0.12\"",
+        "source = \"eth9\"",
+        "rank 2 on lg2: this machine has no interface eth9;",
+    );
+    refused(
+        "source = \"10.84.0.12\"",
+        "source = \"10.84.0.99\"",
+        "rank 2 on lg2: this machine has no address 10.84.0.99;",
+    );
+    let cpus = format!("cpus = \"{}\"\nsource = \"10.84.0.12\"", support::last_cpu());
+    let many = "cpus = \"4000\"\nsource = \"10.84.0.12\"".to_owned();
+    let study = |study: String| study.replace(&cpus, &many);
+    self::refused(
+        &bridge,
+        &server,
+        &study,
+        "rank 2 on lg2: there is no CPU 4000 for it; it may use ",
+    );
+    refused("host = \"lg2\"", "host = \"lg1\"", "has a CPU of lg1 that the rank of line ");
+    refused("host = \"lg2\"", "host = \"me@lg2\"", "is no name of a machine;");
+    refused(
+        "to = \"10.84.0.1\"\n[target]",
+        "to = \"10.84.0.2\"\n[target]",
+        "rank.to = 10.84.0.2 is not among the addresses at which the server listens: 10.84.0.1",
+    );
+    refused(
+        "connections = 4",
+        "connections = 4\nranks = 3",
+        "load.ranks = 3, but the study has 2 [[rank]];",
+    );
+    refused(
+        "connections = 4",
+        "connections = 1",
+        "load.connections = 1 leaves none for the rank on lg1;",
+    );
+    refused("connections = 4", "connections = 4\ncount = 9", "load.count: ranks share a time");
+    refused("host = \"lg2\"", "host = \"lg7\"", "rank ");
+    assert_eq!(server.answered_all(), before, "something was sent");
+}
+
+#[test]
+fn a_machine_without_mpirun_or_toll_rank_says_what_to_do() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    let desk = Desk::new(&server.study(&bridge, 2, "connections = 4\nduration = \"1s\""));
+    let mut without_path = bridge.toll();
+    without_path.env("PATH", "/nowhere");
+    refused_by(
+        &bridge,
+        &desk,
+        without_path,
+        "needs mpirun, which is not installed; apt-get install openmpi-bin",
+    );
+    // Another toll, without its companion.
+    let alone = bridge.folder.path().join("alone");
+    std::fs::create_dir(&alone).unwrap();
+    std::fs::copy(support::toll_path(), alone.join("toll")).unwrap();
+    let toll = bridge.command(alone.join("toll").to_str().unwrap());
+    refused_by(&bridge, &desk, toll, "needs toll-rank, which is not in ");
+}
+
+#[test]
+fn a_dry_run_prints_how_ranks_are_started_and_starts_nothing() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    let desk = Desk::new(&server.study(&bridge, 2, "connections = 4\nduration = \"1s\""));
+    let output = bridge.run(&desk, &["--dry-run"]).output().unwrap();
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("requests from 2 ranks"), "{said}");
+    let line = said.lines().find(|line| line.trim().starts_with("mpirun ")).expect(&said);
+    for part in ["--host lg1:1 ", "--host lg2:1 ", "--mca btl_tcp_if_include 10.84.0.0/24 "] {
+        assert!(line.contains(part), "{line}");
+    }
+    assert_eq!((desk.results_if_any(), bridge.left()), (None, vec![]));
+}

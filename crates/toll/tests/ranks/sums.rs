@@ -1,0 +1,34 @@
+//! Three ranks count what the server counts.
+
+use support::{Desk, text, until};
+
+use crate::bridge::{Bridge, HERE, Loaded, trials};
+
+#[test]
+fn three_ranks_complete_what_the_server_answered() {
+    let Some(bridge) = Bridge::new(3) else { return };
+    let server = Loaded::start(&bridge);
+    let desk = Desk::new(&server.study(&bridge, 3, "connections = 12\nduration = \"2s\""));
+    let output = bridge.run(&desk, &["--json"]).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let trial = trials(&desk).remove(0);
+    let line = &trial.line;
+    assert!(line.valid, "{:?}", line.why_invalid());
+    assert_eq!(line.receipt.asked.ranks.map(|ranks| ranks.get()), Some(3));
+
+    assert_eq!(line.ranks.len(), 3);
+    for (number, rank) in (1..).zip(&line.ranks) {
+        assert_eq!((rank.rank, rank.host.as_str()), (number, &*format!("lg{number}")));
+        assert_eq!((rank.connections, rank.to.to_string()), (4, HERE.to_owned()));
+        assert!(rank.client.cpu_ns > Some(0) && rank.client.busy.is_some(), "{rank:?}");
+        // What was under way at the end was answered too, and not counted: one a connection.
+        let answered = server.answered(number);
+        assert!(rank.completed > 0 && rank.completed <= answered, "{rank:?} {answered}");
+        assert!(answered <= rank.completed + 4, "{rank:?} {answered}");
+    }
+    let sum = |of: fn(&trial::RankFigures) -> u64| line.ranks.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|rank| rank.completed), line.operations.completed);
+    assert_eq!(sum(|rank| rank.body), line.bytes.body);
+    assert_eq!(Some(sum(|rank| rank.client.cpu_ns.unwrap())), line.cpu_ns.client);
+    until("nothing is left", || bridge.left().is_empty());
+}
