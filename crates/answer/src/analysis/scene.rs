@@ -63,6 +63,7 @@ impl Scene {
             until: None,
             restart: None,
             profile: None,
+            hosts: Default::default(),
             cells,
             answers: Vec::new(),
             primitives: study::primitive::Primitives::default(),

@@ -33,6 +33,7 @@ fn study() -> Study {
         until: None,
         restart: None,
         profile: None,
+        hosts: Default::default(),
         cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
         cut: Vec::new(),

@@ -131,6 +131,7 @@ fn study() -> Study {
         until: None,
         restart: None,
         profile: None,
+        hosts: Default::default(),
         cells: cells.collect(),
         answers: Vec::new(),
         primitives: study::primitive::Primitives::default(),
