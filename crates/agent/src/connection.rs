@@ -354,7 +354,8 @@ mod tests {
         output.write_all(greeting.as_bytes()).unwrap();
         std::thread::spawn(move || {
             let requests = BufReader::new(there).lines().map_while(Result::ok);
-            for (_, answer) in requests.filter(|line| !line.is_empty()).zip(answers) {
+            let requests = requests.filter(|line| !line.is_empty());
+            for (answer, _) in answers.into_iter().zip(requests) {
                 output.write_all(answer.as_bytes()).unwrap();
             }
             output.shutdown(std::net::Shutdown::Both).unwrap();

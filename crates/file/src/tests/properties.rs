@@ -179,10 +179,11 @@ fn check_never_panics(text: &str) -> Result<(), TestCaseError> {
 
 #[test]
 fn every_key_has_values_to_try() {
-    // All but the first are of one server each, and tried beside this.
+    // All but the first are of one server each or of other machines, and tried beside this.
     let left_out = ["target.if-missing", "target.command", "target.url", "target.pid"];
     let of_servers = ["target.i-operate-this-host", "target.crypto", "target.aes"];
-    let left_out = [&left_out[..], &of_servers].concat();
+    let of_hosts = ["target.host", "target.listen"];
+    let left_out = [&left_out[..], &of_servers, &of_hosts].concat();
     for key in Key::all().map(|key| key.to_string()) {
         let is_tried = VALUES.iter().any(|(name, _)| *name == key);
         assert!(is_tried || left_out.contains(&&*key), "{key}");

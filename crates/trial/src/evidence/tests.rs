@@ -361,10 +361,11 @@ fn a_server_on_another_machine_is_judged_by_that() {
     let mut readings = Readings::begin(reading(0, 0, 0, 5));
     readings.advance(reading(600, 120, 480, 7));
     let cpu = CpuList::from(0);
-    let there = [shares(0.85, 0.05, 0.04), shares(0.6, 0.0, 0.0)].into_iter().enumerate().collect();
+    let there = [shares(0.85, 0.05, 0.04), shares(0.6, 0.0, 0.0)].into_iter().enumerate();
+    let there: &BTreeMap<_, _> = Box::leak(Box::new(there.collect()));
     let change = |facts: &mut Facts<'_>| {
         let interrupt_time = Some(InterruptTime::Apart);
-        facts.there = Some(OtherMachine { shares: &there, interrupt_time });
+        facts.there = Some(OtherMachine { shares: there, interrupt_time });
         facts.siblings = &[0, 1];
     };
     let here = [shares(0.3, 0.0, 0.02), shares(1.0, 0.0, 0.0)];

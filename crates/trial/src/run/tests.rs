@@ -1,5 +1,6 @@
 use super::*;
 use crate::line::Line;
+use crate::machine::SeriesThere;
 use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::testing::{job, outcome};
 use crate::verdict::Limit;
@@ -34,6 +35,7 @@ struct FakeMachine {
     stage: Stage,
     server_change: Option<ProcessesChanged>,
     has_series: bool,
+    is_elsewhere: bool,
     compiler_percent: Option<u64>,
 }
 
@@ -74,14 +76,20 @@ impl Machine for FakeMachine {
         let server_threads = self
             .compiler_percent
             .map(|percent| [(COMPILER, used(percent)), (COMPILER + 1, used(100 - percent))].into());
-        Reading {
+        let reading = Reading {
             server: task(99),
             threads: vec![task(10)],
             server_threads: server_threads.unwrap_or_default(),
             memory: Some((MemorySource::Resctrl, MemoryBytes { total: elapsed, ..NO_BYTES })),
             at: Some(self.now()),
             ..Reading::default()
+        };
+        if !self.is_elsewhere {
+            return reading;
         }
+        // The other machine's clock is an hour ahead.
+        let there = Reading { at: Some(self.now() + AHEAD), ..reading.clone() };
+        Reading { server: None, memory: None, there: Some(Box::new(there)), ..reading }
     }
 
     fn find_links(&mut self, _: std::net::IpAddr, _: &[load::Source]) {}
@@ -132,12 +140,24 @@ impl Machine for FakeMachine {
         if !self.has_series {
             return Err(ObserveError::Sampler("it panicked".to_owned()));
         }
-        let ticks = observe::CoreTicks { user: 99, idle: 1, ..Default::default() };
-        Ok(CpuSeries {
-            start: self.stage.base,
-            at_ns: vec![0, 10_000_000_000],
-            cores: [(0, vec![ticks]), (1, vec![ticks]), (2, vec![ticks])].into(),
-        })
+        Ok(series(self.stage.base, 99))
+    }
+
+    fn take_series_there(&mut self) -> Option<SeriesThere> {
+        let series = || Ok(series(self.stage.base + AHEAD, 40));
+        self.is_elsewhere.then(|| SeriesThere { series: series(), interrupt_time: None })
+    }
+}
+
+const AHEAD: Duration = Duration::from_secs(3600);
+
+/// Of ten seconds in which programs had this percentage of three CPUs.
+fn series(start: Instant, user: u64) -> CpuSeries {
+    let ticks = observe::CoreTicks { user, idle: 100 - user, ..Default::default() };
+    CpuSeries {
+        start,
+        at_ns: vec![0, 10_000_000_000],
+        cores: [(0, vec![ticks]), (1, vec![ticks]), (2, vec![ticks])].into(),
     }
 }
 
@@ -194,6 +214,7 @@ struct Trouble {
     lost: &'static [&'static str],
     ramp: Nanos,
     has_no_series: bool,
+    is_elsewhere: bool,
     not_steady: Option<NotSteady>,
     compiler_percent: Option<u64>,
 }
@@ -212,6 +233,7 @@ fn run(trouble: &Trouble) -> (Line, Stage) {
                 stage: stage.clone(),
                 server_change: trouble.server_change,
                 has_series: !trouble.has_no_series,
+                is_elsewhere: trouble.is_elsewhere,
                 compiler_percent: trouble.compiler_percent,
             },
             &mut Hooks {
@@ -266,6 +288,20 @@ fn everything_is_read_over_the_loads_window() {
     let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
     assert_eq!((cpus, steps), (vec![0, 1, 2], vec![6, 6, 1]));
     assert_eq!(line.receipt.asked.server_cpus.as_deref(), Some("0"));
+}
+
+#[test]
+fn a_server_elsewhere_is_read_by_the_clock_of_its_machine() {
+    let (line, _) = run(&Trouble { is_elsewhere: true, ..Trouble::default() });
+    assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
+    assert_eq!(line.memory.map(|memory| memory.bytes), Some(600_000_000));
+    // CPU 0 is the server's there, and another one here.
+    assert_eq!(line.verdict.evidence.server_cpus_idle, Some(0.6));
+    let cpus = |of: &[crate::CoreSeries]| -> Vec<(usize, f64, usize)> {
+        of.iter().map(|core| (core.cpu, core.user[0], core.user.len())).collect()
+    };
+    assert_eq!(cpus(&line.cpu_share), [(0, 0.99, 1), (1, 0.99, 6), (2, 0.99, 1)]);
+    assert_eq!(cpus(&line.server_cpu_share), [(0, 0.4, 6), (1, 0.4, 1), (2, 0.4, 1)]);
 }
 
 #[test]
