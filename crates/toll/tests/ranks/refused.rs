@@ -46,13 +46,13 @@ fn a_place_that_no_rank_can_load_from_is_named() {
         "rank 2 on lg2: this machine has no address 10.84.0.99;",
     );
     let cpus = format!("cpus = \"{}\"\nsource = \"10.84.0.12\"", support::last_cpu());
-    let many = "cpus = \"4000\"\nsource = \"10.84.0.12\"".to_owned();
+    let many = "cpus = \"900\"\nsource = \"10.84.0.12\"".to_owned();
     let study = |study: String| study.replace(&cpus, &many);
     self::refused(
         &bridge,
         &server,
         &study,
-        "rank 2 on lg2: there is no CPU 4000 for it; it may use ",
+        "rank 2 on lg2: there is no CPU 900 for it; it may use ",
     );
     refused("host = \"lg2\"", "host = \"lg1\"", "has a CPU of lg1 that the rank of line ");
     refused("host = \"lg2\"", "host = \"me@lg2\"", "is no name of a machine;");
@@ -81,8 +81,8 @@ fn a_machine_without_mpirun_or_toll_rank_says_what_to_do() {
     let Some(bridge) = Bridge::new(2) else { return };
     let server = Loaded::start(&bridge);
     let desk = Desk::new(&server.study(&bridge, 2, "connections = 4\nduration = \"1s\""));
-    let mut without_path = bridge.toll();
-    without_path.env("PATH", "/nowhere");
+    let mut without_path = bridge.command("env");
+    without_path.arg("PATH=/nowhere").arg(support::toll_path());
     refused_by(
         &bridge,
         &desk,
