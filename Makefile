@@ -32,8 +32,9 @@ hosts:
 	./scripts/needs hosts
 	cargo build --profile $(PROFILE) --locked --package cluster --features mpi --bin toll-rank
 
-# Installs the program, toll-rank where it was built, its OpenSSL provider, its completions (bash, zsh, fish) and its man pages under
-# PREFIX, within DESTDIR where that is given. What is built is taken as it is: make build && sudo make install
+# Installs the program, toll-rank where it was built, its OpenSSL provider, its completions (bash, zsh, fish)
+# and its man pages under PREFIX, within DESTDIR where that is given. What is built is taken as it is:
+# make build && sudo make install
 install:
 	test -x $(PROGRAM) -a -f $(PROVIDER) || $(MAKE) build
 	./scripts/install $(PROGRAM) $(PROVIDER) "$(DESTDIR)$(PREFIX)"
