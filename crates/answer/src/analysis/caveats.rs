@@ -42,7 +42,8 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     let entries = compared.entries.iter();
     // Of what was to serve the whole load, the others have no figure, and it is said why.
     let metric = compared.rule.metric;
-    for entry in entries.filter(|entry| !is_of_whole_load(metric, entry.trials.cell)) {
+    let has_figure = |entry: &&Entry<'_>| !is_of_whole_load(metric, entry.trials.cell);
+    for entry in entries.filter(has_figure).filter(|entry| entry.trials.is_limited_by_others()) {
         let valid = entry.trials.counts().valid;
         for (limit, count) in entry.trials.limits() {
             let first = entry.trials.valid().find(|line| line.verdict.limit == limit);

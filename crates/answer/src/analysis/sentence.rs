@@ -13,6 +13,7 @@ use units::Quantity;
 use super::compared::{Compared, Entry};
 use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
+use super::trials::is_more_than_a_tenth;
 use crate::figure::Figure;
 use crate::wording::{capitalized, grouped, list, percent, quantity};
 
@@ -198,14 +199,12 @@ fn not_measured(compared: &Compared<'_>) -> String {
 fn no_maximum(compared: &Compared<'_>) -> String {
     let mut cells = Vec::new();
     for (entry, _) in compared.measured() {
-        let others =
-            entry.trials.limits().into_iter().filter(|(limit, _)| *limit != Limit::ServerCpu);
-        let reasons: Vec<String> = others
-            .map(|(limit, count)| {
-                format!("{} {}", of_trials(count, entry.trials.counts().valid), in_words(limit))
-            })
-            .collect();
-        if !reasons.is_empty() {
+        let (valid, mut others) = (entry.trials.counts().valid, entry.trials.limits());
+        others.remove(&Limit::ServerCpu);
+        if is_more_than_a_tenth(others.values().sum(), valid) {
+            let reason =
+                |(limit, count)| format!("{} {}", of_trials(count, valid), in_words(limit));
+            let reasons: Vec<String> = others.into_iter().map(reason).collect();
             cells.push(format!("{} ({})", compared.with(entry), list(&reasons)));
         }
     }

@@ -94,6 +94,12 @@ pub(super) fn by_cell<'a>(
     trials
 }
 
+/// Whether some of the trials are enough to count for a median. A tenth of them moves it by a twentieth of
+/// the trials at most, which is well within its interval.
+pub(super) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
+    some * 10 > all
+}
+
 impl CellTrials<'_> {
     pub(super) fn valid(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().map(|trial| &trial.line).filter(|line| line.valid)
@@ -115,6 +121,13 @@ impl CellTrials<'_> {
         limits
     }
 
+    /// Whether something else than the server's maximum was the limit in trials that count.
+    pub(super) fn is_limited_by_others(&self) -> bool {
+        let limits = self.limits().into_iter();
+        let others = limits.filter(|(limit, _)| !IS_A_MAXIMUM.contains(limit));
+        is_more_than_a_tenth(others.map(|(_, count)| count).sum(), self.counts().valid)
+    }
+
     /// That no load keeps within the limit, in words.
     pub(super) fn infeasible(&self) -> Option<String> {
         self.search.as_ref()?.end.infeasible()
@@ -122,15 +135,13 @@ impl CellTrials<'_> {
 
     pub(super) fn mark(&self) -> Option<Mark> {
         let TrialCounts { planned, done, valid } = self.counts();
-        let limits = self.limits();
         if self.infeasible().is_some() {
             Some(Mark::Infeasible)
         } else if valid == 0 {
             Some(Mark::NotMeasured)
-        } else if limits.contains_key(&Limit::ClientCpu) {
-            Some(Mark::ClientBound)
-        } else if limits.keys().any(|limit| !IS_A_MAXIMUM.contains(limit)) {
-            Some(Mark::NotServerBound)
+        } else if self.is_limited_by_others() {
+            let is_the_client = self.limits().contains_key(&Limit::ClientCpu);
+            Some(if is_the_client { Mark::ClientBound } else { Mark::NotServerBound })
         } else if self.is_spread() {
             Some(Mark::Spread)
         } else if valid < done {

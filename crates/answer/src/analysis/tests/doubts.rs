@@ -37,6 +37,25 @@ fn one_client_bound_trial_marks_the_figure_and_says_what_to_do() {
 }
 
 #[test]
+fn what_limited_at_most_a_tenth_of_the_trials_is_no_doubt() {
+    let mut scene = Scene::handshakes();
+    scene.lines.clear();
+    for (cell, figure) in [(0, 1_640.0), (1, 4_200.0)] {
+        scene.measure(cell, figure, &[1.0; 10]);
+    }
+    limit(&mut scene, 1, 2, Limit::ClientCpu);
+    let analysis = scene.clone().analysis();
+    assert_eq!((analysis.cells[1].mark, analysis.cells[1].limits[&Limit::ClientCpu]), (None, 1));
+    assert!(!analysis.answers[0].sentence.contains("not the server's maximum"));
+    assert_eq!(analysis.answers[0].caveats, [""; 0]);
+    limit(&mut scene, 1, 3, Limit::Noise);
+    let analysis = scene.analysis();
+    assert_eq!(analysis.cells[1].mark, Some(Mark::ClientBound));
+    assert!(analysis.answers[0].sentence.contains("not the server's maximum"));
+    assert_eq!(analysis.answers[0].caveats.len(), 2);
+}
+
+#[test]
 fn what_limited_many_cells_is_reported_once() {
     let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
     limit(&mut scene, 0, 0, Limit::Noise);
