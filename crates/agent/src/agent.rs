@@ -13,7 +13,9 @@ use tempfile::TempDir;
 use trial::Machine;
 
 use crate::proof::Prover;
-use crate::request::{Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series, VERSION};
+use crate::request::{
+    Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series, VERSION,
+};
 use crate::{Here, Refusal, RunningServer};
 
 /// The folder of logs in that of results.
@@ -139,9 +141,8 @@ impl Agent {
 
     fn begun(&mut self, server: usize) -> Result<Value, Refusal> {
         let facts = self.server(server)?.facts().clone();
-        let certificate = std::fs::read_to_string(&facts.certificate).map_err(|source| {
-            TargetError::File { path: facts.certificate.clone(), source }
-        })?;
+        let certificate = std::fs::read_to_string(&facts.certificate)
+            .map_err(|source| TargetError::File { path: facts.certificate.clone(), source })?;
         value(Begun { server, facts, certificate })
     }
 }
@@ -152,7 +153,9 @@ fn logs(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut logs = Vec::new();
     for file in entries(folder).flat_map(|server| entries(&server.path())) {
         let path = file.path();
-        let (Ok(text), Ok(name)) = (std::fs::read(&path), path.strip_prefix(folder)) else { continue };
+        let (Ok(text), Ok(name)) = (std::fs::read(&path), path.strip_prefix(folder)) else {
+            continue;
+        };
         let end = &text[text.len().saturating_sub(LONGEST_LOG)..];
         logs.push((name.to_owned(), String::from_utf8_lossy(end).into_owned()));
     }

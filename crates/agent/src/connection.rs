@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use targets::{Host, Shell};
 
+use crate::Refusal;
 use crate::pipe::{Lines, shortened};
 use crate::request::{Answer, Greeting, Request, VERSION};
-use crate::Refusal;
 
 /// How long the shell has until the agent greets: a host that drops packets never answers.
 const GREETING: Duration = Duration::from_secs(30);
@@ -66,7 +66,8 @@ impl Connection {
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let words = shell.words(host);
-        let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", words[0]))?;
+        let mut child =
+            command.spawn().map_err(|error| format!("cannot run {}: {error}", words[0]))?;
         let (Some(input), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -269,7 +270,9 @@ fn wait(child: &mut Child, limit: Duration) -> Option<String> {
 fn send(output: &Mutex<Option<Box<dyn Write + Send>>>, line: &str) -> io::Result<()> {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
     match output.as_mut() {
-        Some(output) => output.write_all(format!("{line}\n").as_bytes()).and_then(|()| output.flush()),
+        Some(output) => {
+            output.write_all(format!("{line}\n").as_bytes()).and_then(|()| output.flush())
+        }
         None => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
@@ -377,7 +380,10 @@ mod tests {
         );
         assert_eq!(error, expected);
         let error = greeted("Welcome to server\n").unwrap_err();
-        assert!(error.starts_with("server prints `Welcome to server` where toll's agent"), "{error}");
+        assert!(
+            error.starts_with("server prints `Welcome to server` where toll's agent"),
+            "{error}"
+        );
         let error = greeted("Welc").unwrap_err();
         assert!(error.starts_with("server prints `Welc` where"), "{error}");
         let error = greeted("").unwrap_err();
@@ -386,8 +392,10 @@ mod tests {
 
     #[test]
     fn an_answer_is_what_was_asked_or_a_refusal() {
-        let (answer, mut connection) =
-            answered(&["{\"done\":[\"steal 9%\"]}\n", "{\"refused\":{\"is_missing\":true,\"why\":\"no\"}}\n"]);
+        let (answer, mut connection) = answered(&[
+            "{\"done\":[\"steal 9%\"]}\n",
+            "{\"refused\":{\"is_missing\":true,\"why\":\"no\"}}\n",
+        ]);
         assert_eq!(answer.unwrap(), ["steal 9%"]);
         let refusal = connection.ask::<Vec<String>>(&Request::Noise).unwrap_err();
         assert_eq!((refusal.is_missing, refusal.why.as_str()), (true, "no"));
@@ -397,7 +405,10 @@ mod tests {
     fn garbage_is_named_and_ends_the_connection() {
         for (answer, expected) in [
             ("hello\n", "the agent on server answers `hello`, which is no answer"),
-            ("{\"done\":7}\n", "the agent on server answers something else than asked (invalid type"),
+            (
+                "{\"done\":7}\n",
+                "the agent on server answers something else than asked (invalid type",
+            ),
             ("{\"done\":[]", "the agent on server answers `{\"done\":[]` without an end"),
             ("", "the agent on server ended (the pipe is closed)"),
         ] {

@@ -106,9 +106,7 @@ impl RemoteHost {
         wanted: Wanted,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         match before.number().filter(|_| !before.is_lost()) {
-            Some(number) => {
-                self.begin(wanted, |wanted| Request::Restart(number, Box::new(wanted)))
-            }
+            Some(number) => self.begin(wanted, |wanted| Request::Restart(number, Box::new(wanted))),
             None => self.start(wanted),
         }
     }

@@ -117,9 +117,9 @@ impl Machine for TwoMachines {
 
     fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
         let there: Vec<(String, Nanos)> = self.look(Look::OtherPrograms).unwrap_or_default();
-        let there = there.into_iter().map(|(name, cpu)| (format!("{name} on the server's host"), cpu));
-        let mut all: Vec<_> =
-            self.here.other_programs(threads).into_iter().chain(there).collect();
+        let there =
+            there.into_iter().map(|(name, cpu)| (format!("{name} on the server's host"), cpu));
+        let mut all: Vec<_> = self.here.other_programs(threads).into_iter().chain(there).collect();
         all.sort_by_key(|(_, cpu)| std::cmp::Reverse(*cpu));
         all
     }

@@ -80,8 +80,7 @@ impl<'a, L: Library> Worker<'a, L> {
         line: Option<counters::Line>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
-        let listener =
-            |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe };
+        let listener = |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe };
         let tls = tls.into_iter().map(listener(true));
         let listeners: Vec<_> = tls.chain(plain.into_iter().map(listener(false))).collect();
         for (token, listener) in (0..).zip(&listeners) {

@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_server_has_the_same_port_at_all_of_its_addresses() {
-        let ports = Ports::reserve(&["127.0.0.1", "127.0.0.2"].map(|ip| ip.parse().unwrap())).unwrap();
+        let ports =
+            Ports::reserve(&["127.0.0.1", "127.0.0.2"].map(|ip| ip.parse().unwrap())).unwrap();
         for (addresses, other) in [(ports.https(), ports.http()), (ports.http(), ports.https())] {
             let ips: Vec<String> = addresses.iter().map(|at| at.ip().to_string()).collect();
             assert_eq!(ips, ["127.0.0.1", "127.0.0.2"]);

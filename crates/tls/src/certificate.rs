@@ -283,7 +283,8 @@ mod tests {
         let certificate = X509::from_pem(&identity.certificate_pem).unwrap();
         let names = certificate.subject_alt_names().unwrap();
         let found: Vec<_> = names.iter().filter_map(|name| name.ipaddress()).collect();
-        let expected: [&[u8]; 3] = [&[127, 0, 0, 1], &std::net::Ipv6Addr::LOCALHOST.octets(), &[10, 1, 1, 1]];
+        let expected: [&[u8]; 3] =
+            [&[127, 0, 0, 1], &std::net::Ipv6Addr::LOCALHOST.octets(), &[10, 1, 1, 1]];
         assert_eq!(found, expected);
     }
 

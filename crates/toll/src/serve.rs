@@ -209,7 +209,8 @@ fn announce(server: &Server, json: bool) {
         })
         .to_string()
     } else {
-        let urls = |scheme, of: Vec<SocketAddr>| of.into_iter().map(move |at| format!("{scheme}://{at}"));
+        let urls =
+            |scheme, of: Vec<SocketAddr>| of.into_iter().map(move |at| format!("{scheme}://{at}"));
         let urls: Vec<String> = urls("https", tls).chain(urls("http", plain)).collect();
         format!(
             "Serving {} with {version}. Ctrl-C ends it. Try:\n  \

@@ -17,8 +17,8 @@ use crate::line::{
     ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
 };
 use crate::littles_law::LittlesLaw;
-use crate::nouns::Nouns;
 use crate::machine::SeriesThere;
+use crate::nouns::Nouns;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
@@ -322,9 +322,7 @@ impl Observed {
 
     /// Of the CPUs of the server's machine, where that is another one.
     fn shares_there(&self) -> BTreeMap<usize, CoreShares> {
-        self.series_there()
-            .map(|(series, (from, to))| series.shares(from, to))
-            .unwrap_or_default()
+        self.series_there().map(|(series, (from, to))| series.shares(from, to)).unwrap_or_default()
     }
 
     /// With the window by the clock of that machine.

@@ -351,9 +351,8 @@ impl Facts<'_> {
 
     /// Of the hyperthreads beside the server's that neither it nor the client runs on.
     fn sibling_busy(&self) -> Option<f64> {
-        let is_of_neither = |cpu: &&usize| {
-            self.there.is_some() || !self.client_cpus.as_slice().contains(cpu)
-        };
+        let is_of_neither =
+            |cpu: &&usize| self.there.is_some() || !self.client_cpus.as_slice().contains(cpu);
         let siblings = self.siblings.iter().filter(is_of_neither);
         let shares = siblings.filter_map(|cpu| self.shares(Of::Server).get(cpu));
         shares.map(CoreShares::busy).max_by(f64::total_cmp)

@@ -7,8 +7,8 @@ use cpus::CpuList;
 use load::Source;
 use observe::check::{Root, Snapshot};
 use observe::{
-    CpuSeries, InterruptTime, KernelTlsCounters, Link, MemoryTraffic, NamedThread, NetCounters, ObserveError,
-    OpenDescriptors, ProcessTree, Sampler, ThreadCpu,
+    CpuSeries, InterruptTime, KernelTlsCounters, Link, MemoryTraffic, NamedThread, NetCounters,
+    ObserveError, OpenDescriptors, ProcessTree, Sampler, ThreadCpu,
 };
 
 use units::Nanos;

@@ -156,10 +156,7 @@ fn tax(compared: &Compared<'_>) -> String {
     }
     let (mut clauses, core) = (Vec::new(), core(compared));
     if !taken.is_empty() {
-        clauses.push(format!(
-            "TLS takes {} of what a {core} could send in plain",
-            list(&taken)
-        ));
+        clauses.push(format!("TLS takes {} of what a {core} could send in plain", list(&taken)));
     }
     if !same.is_empty() {
         clauses.push(format!(

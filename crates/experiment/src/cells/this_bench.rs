@@ -234,7 +234,9 @@ impl Bench for ThisBench {
         agent::check_kernel(target).map_err(StartError::Missing)?;
         let settings = self.settings(target, only, connections);
         targets::start(server, &settings, objects, &self.folder)
-            .map(|running| ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone())))))
+            .map(|running| {
+                ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone()))))
+            })
             .map_err(not_started)
     }
 
@@ -257,7 +259,9 @@ impl Bench for ThisBench {
             return Err(StartError::Failed("it runs on another machine".to_owned()));
         };
         targets::restart(running, program, &settings)
-            .map(|running| ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone())))))
+            .map(|running| {
+                ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone()))))
+            })
             .map_err(not_started)
     }
 
@@ -356,9 +360,9 @@ impl Bench for ThisBench {
         let sampling = sampling.transpose()?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
         let measured = match Peer::of(cell.load.client) {
-            None => trial
-                .run(machine, &mut hooks, Engine::start)
-                .map_err(|error| error.to_string()),
+            None => {
+                trial.run(machine, &mut hooks, Engine::start).map_err(|error| error.to_string())
+            }
             Some(peer) => client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
                 trial
                     .run(machine, &mut hooks, |_| client.start())
@@ -599,7 +603,8 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
             })
             .unwrap_or_else(|| format!("{server}: not installed"))
     };
-    let agents = study.remote_cpus().into_keys().map(|host| study.hosts.shell.words(&host).join(" "));
+    let agents =
+        study.remote_cpus().into_keys().map(|host| study.hosts.shell.words(&host).join(" "));
     agents.chain(study.servers().into_iter().map(|(setup, _)| command(setup))).collect()
 }
 

@@ -224,7 +224,10 @@ mod tests {
         let refusal = |text: &str| text.parse::<CommandLine>().unwrap_err();
         assert!(refusal("serve").contains("no port; write {port}"), "{}", refusal("serve"));
         let message = refusal("serve {port} {crt}");
-        assert!(message.starts_with("{crt} stands for nothing; there are {address}, "), "{message}");
+        assert!(
+            message.starts_with("{crt} stands for nothing; there are {address}, "),
+            "{message}"
+        );
         assert_eq!(refusal("serve {port}\n"), "a command is one line");
         assert!("serve {plain-port} | { cat; } '{\"a\":1}'".parse::<CommandLine>().is_ok());
     }

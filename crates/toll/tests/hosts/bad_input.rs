@@ -17,7 +17,10 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
     assert!(said.contains("no agent on nowhere") && said.contains(resolves), "{said}");
     scene.write(&study);
     for (script, expected) in [
-        ("echo 'bash: line 1: toll: command not found' >&2; exit 127", "me@server has no toll (bash:"),
+        (
+            "echo 'bash: line 1: toll: command not found' >&2; exit 127",
+            "me@server has no toll (bash:",
+        ),
         (
             "echo '{\"toll\":\"0.0.9\"}'; cat",
             "me@server has toll 0.0.9, and this is toll 0.1.0; install the same version on both",
@@ -32,10 +35,7 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
             "ssh does not know the key of me@server; connect once by hand to check it: ssh me@server",
         ),
         ("exit 3", "no agent on me@server: exit status: 3; try `"),
-        (
-            "echo '{\"toll\":\"0.1.0\"}'; echo nonsense; cat >/dev/null",
-            "the agent on me@server",
-        ),
+        ("echo '{\"toll\":\"0.1.0\"}'; echo nonsense; cat >/dev/null", "the agent on me@server"),
     ] {
         scene.shell(script);
         let said = scene.refusal();
@@ -52,11 +52,27 @@ fn studies_that_contradict_a_host_name_their_line() {
     let Some(scene) = Scene::new(CASE) else { return };
     let study = scene.study();
     for (from, to, expected) in [
-        ("listen = [\"10.83.0.2\"]\n", "", "on me@server: it is not known at which address to load it"),
+        (
+            "listen = [\"10.83.0.2\"]\n",
+            "",
+            "on me@server: it is not known at which address to load it",
+        ),
         ("10.83.0.2", "10.83.0.9", "on me@server: this machine cannot listen at 10.83.0.9: "),
-        ("10.83.0.2", "0.0.0.0", "line 10: case bulk: target.listen = 0.0.0.0 is every address of the host"),
-        ("\"10.83.0.2\"", "\"10.83.0.2\", \"10.83.0.2\"", "line 10: case bulk: target.listen has 10.83.0.2 twice"),
-        ("10.83.0.2", "server", "line 10: target.listen: `server` is no address; write one such as"),
+        (
+            "10.83.0.2",
+            "0.0.0.0",
+            "line 10: case bulk: target.listen = 0.0.0.0 is every address of the host",
+        ),
+        (
+            "\"10.83.0.2\"",
+            "\"10.83.0.2\", \"10.83.0.2\"",
+            "line 10: case bulk: target.listen has 10.83.0.2 twice",
+        ),
+        (
+            "10.83.0.2",
+            "server",
+            "line 10: target.listen: `server` is no address; write one such as",
+        ),
         ("me@server", "-oProxyCommand=x", "line 9: target.host = \"-oProxyCommand=x\""),
         ("host = \"me@server\"\n", "", "line 9: target.listen"),
         ("object = \"4KiB\"", "cpus = \"1000\"", "on me@server: CPU 1000 is not available"),

@@ -129,7 +129,8 @@ fn the_agents_cpu_time_of_the_server_is_the_kernels() {
     write_program(&enter, &format!("shift; PATH={folder}:$PATH exec \"$@\""));
     let shell = enter.display().to_string().parse().unwrap();
     let host = "here".parse().unwrap();
-    let host = RemoteHost::open(&shell, &host, (vec![Bytes(65_536)], Vec::new()), desk.path()).unwrap();
+    let host =
+        RemoteHost::open(&shell, &host, (vec![Bytes(65_536)], Vec::new()), desk.path()).unwrap();
     let target = Target {
         server: targets::by_name("embedded").unwrap(),
         cpus: first_cpu(),

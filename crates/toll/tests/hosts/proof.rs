@@ -33,7 +33,10 @@ fn an_address_of_another_machine_is_not_loaded() {
     }
     scene.write(&scene.study().replace("10.83.0.2", address));
     let said = scene.refusal();
-    assert!(said.contains("10.99.0.1:") && said.contains("no connection (Connection ref"), "{said}");
+    assert!(
+        said.contains("10.99.0.1:") && said.contains("no connection (Connection ref"),
+        "{said}"
+    );
     assert_eq!(sent(&scene), (1, 0));
 }
 
