@@ -588,13 +588,23 @@ mod by_name {
     }
 }
 
+/// An address, whose error says what one looks like.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Address(IpAddr);
+
+impl TryFrom<String> for Address {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let no_address = |_| format!("`{text}` is no address; write one such as 10.1.1.1");
+        text.parse().map(Self).map_err(no_address)
+    }
+}
+
 fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpAddr>, D::Error> {
-    let parse = |text: String| {
-        let no_address =
-            |_| D::Error::custom(format!("`{text}` is no address; write one such as 10.1.1.1"));
-        text.parse().map_err(no_address)
-    };
-    Vec::<String>::deserialize(deserializer)?.into_iter().map(parse).collect()
+    let all = Vec::<Address>::deserialize(deserializer)?;
+    Ok(all.into_iter().map(|Address(address)| address).collect())
 }
 
 /// Objects that a server which toll starts has.

@@ -50,7 +50,8 @@ fn what_no_host_is_names_its_line() {
     let host = "host = \"server\"";
     assert!(refused(&["host = \"a b\""], "").starts_with("line 5: target.host"));
     let said = refused(&[host, "listen = \"server\""], "");
-    assert!(said.contains("`server` is no address; write one such as 10.1.1.1"), "{said}");
+    let expected = "line 6: target.listen: `server` is no address; write one such as 10.1.1.1";
+    assert_eq!(said, expected);
     let said = refused(&["listen = \"10.1.1.1\""], "");
     assert!(said.contains("line 5") && said.contains("target.listen"), "{said}");
     let said = refused(&[host, "cores = 2"], "");
