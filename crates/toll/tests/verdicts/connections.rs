@@ -92,6 +92,20 @@ fn a_server_without_descriptors_is_told_from_one_without_cpu() {
 }
 
 #[test]
+fn what_a_server_without_descriptors_lets_time_out_is_an_error_that_names_them() {
+    let mut limited = Command::new("prlimit");
+    limited.args(["--nofile=48:48", toll().get_program().to_str().unwrap()]);
+    let server = Serve::alone_by(limited, "127.0.0.1", &[]);
+    let mut command = load_plain(&server, "bytes/1KiB");
+    command.args(["-c", "64", "--arrival", "paced 100ms", "-d", "4s", "--warmup", "0s"]);
+    let line = line(command.args(["--timeout", "1s"]));
+    assert_eq!(line.verdict.limit, Limit::Errors, "{:?}", line.verdict);
+    let why = line.why_invalid().unwrap();
+    assert!(why.ends_with("; the server had all its file descriptors open"), "{why}");
+    assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
+}
+
+#[test]
 fn ports_are_the_limit_where_another_program_has_most_of_a_narrow_range() {
     let Some(namespace) = Namespace::new() else { return };
     let server = Serve::alone_by(namespace.toll(), "127.0.0.1", &[]);
