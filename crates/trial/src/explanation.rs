@@ -116,7 +116,8 @@ impl Verdict {
                  --connections"
             }
             Limit::Errors | Limit::Descriptors => {
-                "raise the limit (ulimit -n 1048576), or lower --connections"
+                "raise the limit that the error names (such as ulimit -n 1048576), or lower \
+                 --connections"
             }
             Limit::Ports => {
                 "keep connections (--operation requests; reconnect = \"never\" in a session file), \

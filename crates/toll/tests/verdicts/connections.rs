@@ -27,6 +27,8 @@ fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
     let line = interrupt(load);
     assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
     assert!(line.verdict.evidence.descriptors_lacking > 0, "{:?}", line.verdict);
+    let first = &line.operations.first_errors["descriptors"];
+    assert!(first.ends_with("(os error 24): ulimit -n"), "{first}");
     assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
 }
 
