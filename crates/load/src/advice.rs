@@ -15,7 +15,7 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
             "wait until connections of an earlier load have left TIME-WAIT, or give another source \
              address (--source)"
         }
-        ErrorKind::Descriptors => "raise the limit with ulimit -n",
+        ErrorKind::Descriptors => "raise that limit",
         ErrorKind::Alert | ErrorKind::Handshake => return on_handshake(&job.plan),
         ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
         ErrorKind::Authentication => match job.trust {

@@ -5,8 +5,12 @@
 //! several threads on each CPU, and each has its own table (unshare(2), `CLONE_FILES`). The limit
 //! counts per table, and this needs no privilege.
 
+use std::io;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::failure::{ErrorKind, Failure};
 
 /// Descriptors that a table needs in addition to those of connections.
 const SPARE: usize = 64;
@@ -72,7 +76,7 @@ impl Tables {
     }
 
     /// Gives the calling thread what it needs before it opens anything.
-    pub(crate) fn enter(self) -> std::io::Result<()> {
+    pub(crate) fn enter(self) -> io::Result<()> {
         if !self.is_own {
             return Ok(());
         }
@@ -80,6 +84,18 @@ impl Tables {
         // another thread; what was open before is in its table too, until the thread ends.
         unsafe { unshare_unsafe(UnshareFlags::FILES) }.map_err(Into::into)
     }
+}
+
+/// There is no descriptor for a socket, or none that can be watched: the system's words, and the limit
+/// that they mean.
+pub(crate) fn lacking(error: &io::Error) -> Failure {
+    let limit = match error.raw_os_error() {
+        Some(libc::EMFILE) => ": ulimit -n",
+        Some(libc::ENFILE) => ": fs.file-max",
+        Some(libc::ENOSPC) => ": fs.epoll.max_user_watches",
+        _ => "",
+    };
+    Failure::new(ErrorKind::Descriptors, format!("{error}{limit}"))
 }
 
 /// The most connections of a load on `cpus` CPUs, where a table may hold `limit` descriptors.
@@ -132,6 +148,20 @@ mod tests {
                 assert!(most == 0 || has_room(most), "{limit} {cpus}");
                 assert!(!has_room(most + 1), "{limit} {cpus}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_lacking_is_named_by_its_limit() {
+        for (code, limit) in [
+            (libc::EMFILE, "(os error 24): ulimit -n"),
+            (libc::ENFILE, "(os error 23): fs.file-max"),
+            (libc::ENOSPC, "(os error 28): fs.epoll.max_user_watches"),
+            (libc::ENOMEM, "(os error 12)"),
+        ] {
+            let Failure { kind, seen, .. } = lacking(&io::Error::from_raw_os_error(code));
+            assert_eq!(kind, ErrorKind::Descriptors);
+            assert!(seen.ends_with(limit), "{seen}");
         }
     }
 

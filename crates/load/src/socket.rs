@@ -8,6 +8,7 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, Type};
 
 use crate::Close;
+use crate::descriptors;
 use crate::failure::{ErrorKind, Failure};
 use crate::outcome::Traffic;
 use crate::source::Source;
@@ -282,9 +283,9 @@ fn broken(error: &io::Error) -> Failure {
 
 fn connect_failure(error: &io::Error) -> Failure {
     let kind = match error.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => return descriptors::lacking(error),
         Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => ErrorKind::Unreachable,
         Some(libc::EADDRNOTAVAIL) => ErrorKind::Ports,
-        Some(libc::EMFILE | libc::ENFILE) => ErrorKind::Descriptors,
         Some(libc::ETIMEDOUT) => ErrorKind::ConnectTimeout,
         Some(libc::ECONNRESET) => ErrorKind::Reset,
         _ => ErrorKind::Refused,

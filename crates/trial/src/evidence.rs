@@ -118,6 +118,16 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Whether something that was checked was wrong.
+    pub(crate) fn is_any_wrong(&self) -> bool {
+        self.wrong_bodies > 0 || self.unauthentic_handshakes > 0
+    }
+
+    /// Whether a process of the server had all its file descriptors open.
+    pub(crate) fn has_full_server(&self) -> bool {
+        self.server_descriptors >= Some(1.0)
+    }
+
     /// Whether the server's work was done by threads that each had a CPU and no more to use of it,
     /// while other CPUs of the server's were free.
     #[must_use]

@@ -7,6 +7,8 @@ use crate::evidence::{Evidence, NetworkEvidence};
 use crate::nouns::Nouns;
 use crate::verdict::{CLIENT_WAITING, Limit, NOISE, SIBLING_BUSY, Verdict};
 
+const NO_DESCRIPTORS: &str = "the server had all its file descriptors open";
+
 impl Verdict {
     /// What limited the trial and by which figures, in a sentence without its full stop.
     #[must_use]
@@ -31,14 +33,13 @@ impl Verdict {
                 thousands(e.checked_handshakes)
             ),
             Limit::Errors => format!(
-                "{} of the {noun}s failed ({} of {})",
+                "{} of the {noun}s failed ({} of {}){}",
                 percent(e.failed_share.unwrap_or_default()),
                 thousands(e.failed),
-                thousands(e.failed + e.completed)
+                thousands(e.failed + e.completed),
+                if e.has_full_server() { format!("; {NO_DESCRIPTORS}") } else { String::new() }
             ),
-            Limit::Descriptors if e.descriptors_lacking == 0 => {
-                "the server had all its file descriptors open".to_owned()
-            }
+            Limit::Descriptors if e.descriptors_lacking == 0 => NO_DESCRIPTORS.to_owned(),
             Limit::Descriptors => format!(
                 "the client had no file descriptor left for {} connections",
                 thousands(e.descriptors_lacking)
@@ -109,13 +110,19 @@ impl Verdict {
         let e = &self.evidence;
         match self.limit {
             Limit::Errors if e.completed + e.failed == 0 => "measure longer (--duration)",
-            Limit::Errors => "read the first error of each kind, and the server's log",
-            Limit::Descriptors if e.descriptors_lacking == 0 => {
-                "raise the server's limit (until it restarts: prlimit --pid PID \
+            Limit::Errors if e.is_any_wrong() || !e.has_full_server() => {
+                "read the first error of each kind, and the server's log"
+            }
+            // Connections that the server cannot accept time out.
+            Limit::Errors | Limit::Descriptors if e.descriptors_lacking == 0 => {
+                "raise the server's limit of descriptors (until it restarts: prlimit --pid PID \
                  --nofile=1048576:1048576; permanently: LimitNOFILE= in its unit), or lower \
                  --connections"
             }
-            Limit::Descriptors => "raise the limit (ulimit -n 1048576), or lower --connections",
+            Limit::Errors | Limit::Descriptors => {
+                "raise the limit that the error names (such as ulimit -n 1048576), or lower \
+                 --connections"
+            }
             Limit::Ports => {
                 "keep connections (--operation requests; reconnect = \"never\" in a session file), \
                  lower --connections, give more source addresses (--source), wait a minute until \

@@ -142,11 +142,11 @@ fn limit(e: &Evidence) -> Limit {
         return Limit::Errors;
     }
     // Checked on a sample: a wrong one means that many unchecked ones are wrong too.
-    if e.wrong_bodies > 0 || e.unauthentic_handshakes > 0 {
+    if e.is_any_wrong() {
         return Limit::Errors;
     }
     let at_least = |share: Option<f64>, threshold| share.is_some_and(|share| share >= threshold);
-    if e.descriptors_lacking > 0 || at_least(e.server_descriptors, 1.0) {
+    if e.descriptors_lacking > 0 || e.has_full_server() {
         return Limit::Descriptors;
     }
     if e.ports_lacking > 0 {

@@ -7,6 +7,7 @@ use super::{
     After, Connection, Counted, Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare,
 };
 use crate::context::{Context, INCOMING};
+use crate::descriptors;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::Established;
 use crate::receive::Reception;
@@ -75,9 +76,7 @@ fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (address, close) = (context.job.address, context.plan.close);
     let (socket, is_connected) = Socket::connect(address, source.as_deref(), usage, close)?;
     let interest = if is_connected { INCOMING } else { EventFlags::OUT };
-    context
-        .watch(&socket, slot, interest)
-        .map_err(|error| Failure::new(ErrorKind::Descriptors, error.to_string()))?;
+    context.watch(&socket, slot, interest).map_err(|error| descriptors::lacking(&error))?;
     Ok(Dialled { socket, interest, room: LEAST_ROOM, is_connected })
 }
 

@@ -27,6 +27,8 @@ fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
     let line = interrupt(load);
     assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
     assert!(line.verdict.evidence.descriptors_lacking > 0, "{:?}", line.verdict);
+    let first = &line.operations.first_errors["descriptors"];
+    assert!(first.ends_with("(os error 24): ulimit -n"), "{first}");
     assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
 }
 
@@ -88,6 +90,20 @@ fn a_server_without_descriptors_is_told_from_one_without_cpu() {
     assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
     assert!(line.verdict.evidence.server_descriptors >= Some(1.0), "{:?}", line.verdict);
     assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
+    assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
+}
+
+#[test]
+fn what_a_server_without_descriptors_lets_time_out_is_an_error_that_names_them() {
+    let mut limited = Command::new("prlimit");
+    limited.args(["--nofile=48:48", toll().get_program().to_str().unwrap()]);
+    let server = Serve::alone_by(limited, "127.0.0.1", &[]);
+    let mut command = load_plain(&server, "bytes/1KiB");
+    command.args(["-c", "64", "--arrival", "paced 100ms", "-d", "4s", "--warmup", "0s"]);
+    let line = line(command.args(["--timeout", "1s"]));
+    assert_eq!(line.verdict.limit, Limit::Errors, "{:?}", line.verdict);
+    let why = line.why_invalid().unwrap();
+    assert!(why.ends_with("; the server had all its file descriptors open"), "{why}");
     assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
 }
 

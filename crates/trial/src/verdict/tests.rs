@@ -198,6 +198,22 @@ fn what_this_machine_lacks_is_named_before_the_errors_that_it_causes() {
     assert_eq!(of_server.reason(Nouns::USUAL), "the server had all its file descriptors open");
     assert!(of_server.remedy().contains("prlimit"), "{}", of_server.remedy());
     assert_eq!(limit_of(|e| e.server_descriptors = Some(0.99)), Limit::ServerCpu);
+    // What it could not accept has timed out.
+    let timed_out = |e: &mut Evidence| {
+        (e.failed, e.failed_share) = (1_000, Some(0.0909));
+        e.server_descriptors = Some(1.0);
+    };
+    let failing = judged(timed_out);
+    assert_eq!(failing.limit, Limit::Errors);
+    assert!(
+        failing.reason(Nouns::USUAL).ends_with("; the server had all its file descriptors open")
+    );
+    assert_eq!(failing.remedy(), of_server.remedy());
+    let wrong = judged(|e| {
+        timed_out(e);
+        e.wrong_bodies = 1;
+    });
+    assert!(wrong.remedy().starts_with("read the first error"), "{}", wrong.remedy());
 }
 
 #[test]
