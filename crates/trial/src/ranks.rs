@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn the_client_may_have_used_the_cpus_of_all_ranks_and_no_more() {
         // 600 ms and a tick of each CPU; this machine has one.
-        let used = |ns| with(|ranks| ranks[0].client.cpu_ns = Some(ns - 200_000_000));
+        let used = |ns: u64| with(|ranks| ranks[0].client.cpu_ns = Some(ns - 200_000_000));
         assert_eq!(used(1_220_000_000).excess_cpu_time(1), None);
         let excess = used(1_220_000_001).excess_cpu_time(1).unwrap();
         assert_eq!(excess, "more CPU time of the client than 2 CPUs can give");
@@ -275,7 +275,7 @@ mod tests {
         let reason = line.reason();
         assert!(
             reason.starts_with(
-                "the client's CPU: the busiest load thread of rank 2 on lg2 was 93% busy"
+                "the client's CPU: the busiest load thread of rank 2 on lg2 was 93.0% busy"
             ),
             "{reason}"
         );
