@@ -36,7 +36,7 @@ type Begin = Box<dyn FnOnce() -> Result<(), String> + Send>;
 /// What a trial's thread has made.
 enum Made {
     Ready(Begin),
-    Done(Result<Done, String>),
+    Done(Result<Box<Done>, String>),
 }
 
 impl Loader for TrialLoader {
@@ -58,7 +58,7 @@ impl Loader for TrialLoader {
         let (its_interrupt, its_progress) = (interrupt.clone(), progress.clone());
         let spawned = std::thread::Builder::new().name("trial".to_owned()).spawn(move || {
             let done = load(share, &made, &its_interrupt, &its_progress);
-            let _ = made.send(Made::Done(done));
+            let _ = made.send(Made::Done(done.map(Box::new)));
         });
         self.0 = spawned.ok().map(|_| Running { stages, begin: None, interrupt, progress });
     }
@@ -71,9 +71,7 @@ impl Loader for TrialLoader {
                 running.begin = Some(begin);
                 Some(Stage::Ready)
             }
-            Ok(Made::Done(done)) => {
-                Some(done.map_or_else(Stage::Failed, |done| Stage::Done(Box::new(done))))
-            }
+            Ok(Made::Done(done)) => Some(done.map_or_else(Stage::Failed, Stage::Done)),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => Some(ended()),
         }

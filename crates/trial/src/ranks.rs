@@ -275,7 +275,7 @@ mod tests {
         let reason = line.reason();
         assert!(
             reason.starts_with(
-                "the client's CPU: the busiest load thread of rank 2 on lg2 was 93% busy"
+                "the client's CPU: the busiest load thread of rank 2 on lg2 was 93.0% busy"
             ),
             "{reason}"
         );

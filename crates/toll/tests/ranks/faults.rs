@@ -146,25 +146,20 @@ fn a_trial_whose_mpirun_is_killed_says_so_and_the_next_is_valid() {
     assert!(lines[1].valid, "{:?}", lines[1].why_invalid());
 }
 
-/// A rank that waits for its CPU is the client that is the limit, and is named.
+/// What a rank lacks of its CPU is seen on its host, and in the journal under its name.
 #[test]
-fn a_rank_beside_a_busy_loop_is_the_limit() {
+fn a_rank_beside_busy_loops_waits_for_its_cpu_and_is_named() {
     let Some(bridge) = Bridge::new(2) else { return };
     let server = Loaded::start(&bridge);
     let cpu = support::last_cpu().to_string();
     let busy = ["-c", &cpu, "sh", "-c", "while :; do :; done"];
-    let _busy = [(); 4].map(|()| Killed::start(Command::new("taskset").args(busy)));
-    let load = "connections = 64\nduration = \"4s\"";
-    let desk = Desk::new(&server.study(&bridge, 1, load));
+    let _busy = [(); 8].map(|()| Killed::start(Command::new("taskset").args(busy)));
+    let desk = Desk::new(&server.study(&bridge, 1, "connections = 32\nduration = \"2s\""));
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
     let line = trials(&desk).remove(0).line;
-    assert_eq!(
-        line.verdict.limit,
-        trial::Limit::ClientCpu,
-        "{:?}{}",
-        line.verdict,
-        text(&output.stderr)
-    );
-    let reason = line.reason();
-    assert!(reason.contains("the busiest load thread of rank 1 on lg1 ran"), "{reason}");
+    let said = text(&output.stderr);
+    let evidence = &line.verdict.evidence;
+    assert_eq!(evidence.client_rank.as_deref(), Some("rank 1 on lg1"), "{said}");
+    assert!(evidence.client_waiting >= Some(trial::CLIENT_WAITING), "{evidence:?}");
+    assert_eq!(line.ranks[0].client.waiting, evidence.client_waiting);
 }

@@ -59,11 +59,11 @@ fn each_rank_has_its_share_of_the_valid_trials() {
     scene.lines[0].line.ranks[0].completed = 1_000_000;
     let table = &sections(&scene)[0].tables[0];
     assert_eq!(column(table, "rank"), ["rank 1 on lg1", "rank 2 on lg2"]);
-    assert_eq!(column(table, "share of completed"), ["25%", "75%"]);
+    assert_eq!(column(table, "share of completed"), ["25.0%", "75.0%"]);
     assert_eq!(column(table, "completed"), ["1,000", "3,000"]);
     assert_eq!(column(table, "errors"), [&*(2 * (trials - 1)).to_string(); 2]);
     assert_eq!(column(table, "goodput"), ["8.0", "24.0"]);
-    assert_eq!(column(table, "busy"), ["25%", "50%"]);
+    assert_eq!(column(table, "busy"), ["25.0%", "50.0%"]);
     assert_eq!(column(table, "begun within"), [format!("{trials}ms"), "400µs".to_owned()]);
     assert_eq!(column(table, "source"), ["eth1"; 2]);
 }
