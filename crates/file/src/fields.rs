@@ -322,7 +322,9 @@ impl<'de> Deserializer<'de> for Field<'de> {
         let values = self.elements().unwrap_or_else(|| vec![self]);
         match values.is_empty() {
             true => Err(self.flaw("is an empty list; write a value, or leave it out")),
-            false => visitor.visit_seq(SeqDeserializer::new(values.into_iter())),
+            false => visitor
+                .visit_seq(SeqDeserializer::new(values.into_iter()))
+                .map_err(|flaw| self.place(flaw)),
         }
     }
 

@@ -93,6 +93,6 @@ fn ranks_that_wait_use_next_to_no_cpu_time() {
     assert!(before > Duration::ZERO, "the ranks are not found");
     std::thread::sleep(Duration::from_secs(5));
     let (used, passed) = (cpu_time_of_ranks() - before, begin.elapsed());
-    // Rank 0 and two that load, together.
-    assert!(used < passed / 100, "{used:?} in {passed:?}");
+    // Rank 0 and two that load, each of which would use a whole CPU in a blocking call.
+    assert!(used < passed / 100 * 3, "{used:?} in {passed:?}");
 }

@@ -182,7 +182,7 @@ fn every_key_has_values_to_try() {
     // All but the first are of one server each or of other machines, and tried beside this.
     let left_out = ["target.if-missing", "target.command", "target.url", "target.pid"];
     let of_servers = ["target.i-operate-this-host", "target.crypto", "target.aes"];
-    let of_hosts = ["target.host", "target.listen"];
+    let of_hosts = ["target.host", "target.listen", "load.ranks"];
     let left_out = [&left_out[..], &of_servers, &of_hosts].concat();
     for key in Key::all().map(|key| key.to_string()) {
         let is_tried = VALUES.iter().any(|(name, _)| *name == key);

@@ -73,8 +73,12 @@ fn studies_that_contradict_a_host_name_their_line() {
             "server",
             "line 10: target.listen: `server` is no address; write one such as",
         ),
-        ("me@server", "-oProxyCommand=x", "line 9: target.host = \"-oProxyCommand=x\""),
-        ("host = \"me@server\"\n", "", "line 9: target.listen"),
+        ("me@server", "-oProxyCommand=x", "line 9: target.host: `-oProxyCommand=x` is no host"),
+        (
+            "host = \"me@server\"\n",
+            "",
+            "line 9: case bulk: target.host = (left open) is this machine",
+        ),
         ("object = \"4KiB\"", "cpus = \"1000\"", "on me@server: CPU 1000 is not available"),
         ("object = \"4KiB\"", "cores = 1", "target.cores counts the cores of this machine"),
         ("\"embedded\"", "\"tomcat\"", "tomcat listens on loopback only"),
@@ -85,7 +89,7 @@ fn studies_that_contradict_a_host_name_their_line() {
             "write {address} where the address belongs",
         ),
     ] {
-        assert!(study.contains(from));
+        assert!(study.contains(from), "{from}");
         scene.write(&study.replace(from, to));
         let output = scene.run(&[]).output().unwrap();
         let said = text(&output.stderr);

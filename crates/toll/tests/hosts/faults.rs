@@ -29,11 +29,9 @@ fn start(scene: &Scene) -> Killed {
     child
 }
 
-/// Waits until the connections of a load have come.
+/// Waits until a load's connections are open.
 fn loaded(scene: &Scene) {
-    let answered = || counter(&scene.server, "PassiveOpens");
-    let before = answered();
-    until("a load is under way", || answered() >= before + 4);
+    until("a load is under way", || counter(&scene.server, "CurrEstab") >= 4);
 }
 
 fn kill(pid: u32) {

@@ -46,12 +46,10 @@ fn what_limited_at_most_a_tenth_of_the_trials_is_no_doubt() {
     limit(&mut scene, 1, 2, Limit::ClientCpu);
     let analysis = scene.clone().analysis();
     assert_eq!((analysis.cells[1].mark, analysis.cells[1].limits[&Limit::ClientCpu]), (None, 1));
-    assert!(!analysis.answers[0].sentence.contains("not the server's maximum"));
     assert_eq!(analysis.answers[0].caveats, [""; 0]);
     limit(&mut scene, 1, 3, Limit::Noise);
     let analysis = scene.analysis();
     assert_eq!(analysis.cells[1].mark, Some(Mark::ClientBound));
-    assert!(analysis.answers[0].sentence.contains("not the server's maximum"));
     assert_eq!(analysis.answers[0].caveats.len(), 2);
 }
 
