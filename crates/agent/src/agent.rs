@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use observe::ObserveError;
+use proof::Prover;
 use serde::Serialize;
 use serde_json::Value;
 use targets::{Objects, Ports, TargetError};
 use tempfile::TempDir;
 use trial::Machine;
 
-use crate::proof::Prover;
 use crate::request::{
     Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series, VERSION,
 };

@@ -6,7 +6,7 @@
 //! - [`serve`] is the agent. Requests and answers are lines of JSON over its pipe; when its input ends, it
 //!   ends, and its servers with it.
 //!
-//! No load is sent to an address that has not proved to be the agent's machine: see [`proof`].
+//! No load is sent to an address that has not proved to be the agent's machine: see the crate `proof`.
 
 mod agent;
 mod connection;
@@ -14,7 +14,6 @@ mod failure;
 mod here;
 mod input;
 mod pipe;
-pub mod proof;
 mod remote;
 mod request;
 mod running;
@@ -25,6 +24,6 @@ pub use agent::serve;
 pub use failure::Refusal;
 pub use here::{Here, check_kernel};
 pub use input::Input;
-pub use remote::RemoteHost;
+pub use remote::{Others, RemoteHost};
 pub use request::Wanted;
 pub use running::RunningServer;

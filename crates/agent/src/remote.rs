@@ -13,7 +13,10 @@ use units::Bytes;
 use crate::connection::Connection;
 use crate::request::{Begun, Greeting, Request};
 use crate::there::There;
-use crate::{Refusal, RunningServer, Wanted, proof};
+use crate::{Refusal, RunningServer, Wanted};
+
+/// Looks from other machines whether these addresses answer a number; which does not.
+pub type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<(), String> + 'a;
 
 /// Another machine, on which servers can be started. It ends its agent when it and its servers are
 /// dropped.
@@ -88,12 +91,17 @@ impl RemoteHost {
         self.ask(&Request::Noise)
     }
 
-    /// Starts a server there, once its addresses have proved to be that machine's.
+    /// Starts a server there, once its addresses have proved to be that machine's, here and where
+    /// `others` look.
     ///
     /// # Errors
     /// In one line.
-    pub fn start(&self, wanted: Wanted) -> Result<Box<dyn RunningServer>, Refusal> {
-        self.begin(wanted, |wanted| Request::Start(Box::new(wanted)))
+    pub fn start(
+        &self,
+        wanted: Wanted,
+        others: &Others<'_>,
+    ) -> Result<Box<dyn RunningServer>, Refusal> {
+        self.begin(wanted, others, |wanted| Request::Start(Box::new(wanted)))
     }
 
     /// Ends a server and starts another process of it. One that was lost with its agent is started anew.
@@ -104,16 +112,20 @@ impl RemoteHost {
         &self,
         before: Box<dyn RunningServer>,
         wanted: Wanted,
+        others: &Others<'_>,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         match before.number().filter(|_| !before.is_lost()) {
-            Some(number) => self.begin(wanted, |wanted| Request::Restart(number, Box::new(wanted))),
-            None => self.start(wanted),
+            Some(number) => {
+                self.begin(wanted, others, |wanted| Request::Restart(number, Box::new(wanted)))
+            }
+            None => self.start(wanted, others),
         }
     }
 
     fn begin(
         &self,
         mut wanted: Wanted,
+        others: &Others<'_>,
         request: impl FnOnce(Wanted) -> Request,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         let Self { host, address, .. } = self;
@@ -125,7 +137,7 @@ impl RemoteHost {
             };
             wanted.target.listen = vec![address.ok_or_else(lacks)?];
         }
-        let (proven, client) = self.prove(&wanted.target.listen)?;
+        let (proven, client) = self.prove(&wanted.target.listen, others)?;
         let begun = self.ask(&request(wanted)).map_err(|refusal| self.with_logs(refusal));
         let Begun { server, facts, certificate } = begun?;
         for address in [facts.https, facts.http] {
@@ -146,7 +158,11 @@ impl RemoteHost {
     }
 
     /// The addresses of a server that is to be started, and the client's own on the way to the first.
-    fn prove(&self, listen: &[IpAddr]) -> Result<(Vec<SocketAddr>, IpAddr), Refusal> {
+    fn prove(
+        &self,
+        listen: &[IpAddr],
+        others: &Others<'_>,
+    ) -> Result<(Vec<SocketAddr>, IpAddr), Refusal> {
         let nonce = proof::nonce().map_err(Refusal::of)?;
         let request = Request::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
         let addresses: Vec<SocketAddr> = self.ask(&request)?;
@@ -154,6 +170,7 @@ impl RemoteHost {
         for address in &addresses {
             clients.push(proof::check(*address, &nonce).map_err(Refusal::of)?);
         }
+        others(&addresses, &nonce).map_err(Refusal::of)?;
         let client = clients.first().copied();
         Ok((addresses, client.ok_or_else(|| Refusal::of("the agent reserves nothing"))?))
     }

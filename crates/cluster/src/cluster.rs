@@ -1,6 +1,7 @@
 //! The ranks of a study as toll has them: started once, and again where one was lost.
 
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,34 @@ impl Cluster {
         Ok(Self { hosts, ranks, shared })
     }
 
+    /// Has each rank look whether the addresses that it is to load answer this number: its `to`, or
+    /// else the first.
+    ///
+    /// # Errors
+    /// Which rank found another machine there, or nobody; or the ranks do not come back.
+    pub fn prove(&self, addresses: &[SocketAddr], nonce: &str) -> Result<(), String> {
+        let session = self.session()?;
+        let of_rank = |rank: &Rank| {
+            let first = addresses.first().map(SocketAddr::ip);
+            let loaded = addresses.iter().filter(|address| Some(address.ip()) == rank.to.or(first));
+            Order::Prove { addresses: loaded.copied().collect(), nonce: nonce.to_owned() }
+        };
+        let proven = session.ask(&self.ranks, of_rank, "did not answer");
+        self.shared.borrow_mut().session = Some(session);
+        proven
+    }
+
+    /// The ranks, started anew where one was lost.
+    fn session(&self) -> Result<Session, String> {
+        let mut shared = self.shared.borrow_mut();
+        if let Some(session) = shared.session.take().filter(Session::is_there) {
+            return Ok(session);
+        }
+        let left = shared.all_ended.take().map(|at| at.saturating_duration_since(Instant::now()));
+        std::thread::sleep(left.unwrap_or_default());
+        Session::start(&self.hosts, &self.ranks)
+    }
+
     /// Begins a load, which the plan's first ranks share; returns when all have begun, or one was lost.
     ///
     /// # Errors
@@ -69,16 +98,7 @@ impl Cluster {
         let count = job.plan.ranks.map_or(self.ranks.len(), |ranks| ranks.get() as usize);
         let ranks = &self.ranks[..count.min(self.ranks.len())];
         let shares = Share::of(job, ranks, offer)?;
-        let known = self.shared.borrow_mut().session.take().filter(Session::is_there);
-        let session = match known {
-            Some(session) => session,
-            None => {
-                let all_ended = self.shared.borrow_mut().all_ended.take();
-                let left = all_ended.map(|at| at.saturating_duration_since(Instant::now()));
-                std::thread::sleep(left.unwrap_or_default());
-                Session::start(&self.hosts, &self.ranks)?
-            }
-        };
+        let session = self.session()?;
         let plan = &job.plan;
         let length = Duration::from(plan.ramp) * 2 + plan.warmup().into() + plan.duration.into();
         let load = ClusterLoad {

@@ -1,6 +1,7 @@
 //! A rank's load: a trial on its machine, whose server is elsewhere, in a thread of its own.
 
 use std::cell::RefCell;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -49,6 +50,10 @@ impl Loader for TrialLoader {
         let source = place.source.iter().cloned().collect();
         let plan = Plan { cpus: place.cpus.clone(), source, ..Plan::default() };
         plan.check().map_err(|wrong| wrong.why)
+    }
+
+    fn prove(&mut self, addresses: &[SocketAddr], nonce: &str) -> Result<(), String> {
+        addresses.iter().try_for_each(|address| proof::check(*address, nonce).map(drop))
     }
 
     fn prepare(&mut self, share: Share) {

@@ -1,5 +1,6 @@
 //! A rank that loads, as a state machine: time is a value, and what loads is a trait.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use load::{Progress, Rank};
@@ -23,6 +24,11 @@ pub(crate) trait Loader {
     /// # Errors
     /// Why not, in one line.
     fn check(&mut self, place: &Rank) -> Result<(), String>;
+    /// Whether each of these addresses answers the number.
+    ///
+    /// # Errors
+    /// Which does not, in one line.
+    fn prove(&mut self, addresses: &[SocketAddr], nonce: &str) -> Result<(), String>;
     /// Begins to prepare a load; [`poll`](Self::poll) tells when that is done.
     fn prepare(&mut self, share: Share);
     /// What has become of the load since the last call.
@@ -120,6 +126,10 @@ impl<L: Loader> Member<L> {
         match order {
             Order::Place(place) => {
                 let answer = self.loader.check(&place);
+                report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here));
+            }
+            Order::Prove { addresses, nonce } => {
+                let answer = self.loader.prove(&addresses, &nonce);
                 report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here));
             }
             Order::Prepare(Some(share)) => {

@@ -56,8 +56,22 @@ impl Session {
     pub(crate) fn start(hosts: &Hosts, ranks: &[Rank]) -> Result<Self, String> {
         let arguments = arguments(hosts, ranks, geteuid().is_root());
         let session = Self::spawn(arguments).map_err(|error| format!("mpirun: {error}"))?;
+        session.ask(ranks, |place| Order::Place(place.clone()), "did not start")?;
+        Ok(session)
+    }
+
+    /// Gives each rank an order; returns when all have said that they can follow it.
+    ///
+    /// # Errors
+    /// Which rank cannot and why, or that it `fails` within [`START_LIMIT`].
+    pub(crate) fn ask(
+        &self,
+        ranks: &[Rank],
+        order: impl Fn(&Rank) -> Order,
+        fails: &str,
+    ) -> Result<(), String> {
         for (rank, place) in (1..).zip(ranks) {
-            session.send(Line::To(rank, Order::Place(place.clone())));
+            self.send(Line::To(rank, order(place)));
         }
         let deadline = Instant::now() + START_LIMIT;
         let mut are_here = vec![false; ranks.len()];
@@ -65,9 +79,9 @@ impl Session {
             let left = deadline.saturating_duration_since(Instant::now());
             let lacking = || {
                 let rank = are_here.iter().position(|is_here| !is_here).unwrap_or_default();
-                format!("{} did not start", rank_name(rank + 1, &ranks[rank].host))
+                format!("{} {fails}", rank_name(rank + 1, &ranks[rank].host))
             };
-            match session.receive(left) {
+            match self.receive(left) {
                 Ok(Some((_, rank, Report::Here))) => {
                     rank.checked_sub(1)
                         .and_then(|index| are_here.get_mut(index))
@@ -81,7 +95,7 @@ impl Session {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => {
-                    let complaint = session.complaint();
+                    let complaint = self.complaint();
                     let complaint =
                         if complaint.is_empty() { "mpirun says nothing" } else { &*complaint };
                     let limit = START_LIMIT.as_secs();
@@ -90,7 +104,7 @@ impl Session {
                 Err(Ended { why, .. }) => return Err(format!("{}: {why}", lacking())),
             }
         }
-        Ok(session)
+        Ok(())
     }
 
     fn spawn(arguments: Vec<String>) -> io::Result<Self> {

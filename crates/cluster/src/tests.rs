@@ -4,6 +4,7 @@ mod starts;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -100,6 +101,10 @@ impl Loader for Fake {
             "lg1" | "lg2" => Ok(()),
             host => Err(format!("{host} is not here")),
         }
+    }
+
+    fn prove(&mut self, _: &[SocketAddr], _: &str) -> Result<(), String> {
+        Ok(())
     }
 
     fn prepare(&mut self, _: Share) {

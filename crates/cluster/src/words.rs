@@ -1,5 +1,7 @@
 //! What toll and its ranks say to each other, as JSON.
 
+use std::net::SocketAddr;
+
 use load::{Outcome, Progress, Rank};
 use serde::{Deserialize, Serialize};
 use trial::ClientFigures;
@@ -24,6 +26,8 @@ pub(crate) enum Line {
 pub(crate) enum Order {
     /// Where it is to load from: can it?
     Place(Rank),
+    /// Whether these addresses answer the number: they are to be loaded.
+    Prove { addresses: Vec<SocketAddr>, nonce: String },
     /// What it loads in the next trial; nothing where it only takes part in the barrier.
     Prepare(Option<Box<Share>>),
     /// toll is still there.
@@ -38,7 +42,7 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Report {
-    /// It can load from its place.
+    /// It can load from its place; what it was to look at has proved to be the server's.
     Here,
     /// It cannot do what it was told; why.
     Refused(String),

@@ -31,6 +31,7 @@ mod ports;
 mod power_policy;
 mod prefetchers;
 mod programs;
+pub mod settings_file;
 mod siblings;
 mod snapshot;
 mod steal;

@@ -2,12 +2,13 @@
 
 mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
 use observe::Fact;
+use observe::check::settings_file::{self, Setting};
 use observe::check::{AesGcm, Change, Item, Judgement, Measured, NAMES, Root, Stage, judge};
 use observe::tuning::{self, Made, Record};
 use primitives::bench::Request;
@@ -43,6 +44,10 @@ pub(crate) struct Arguments {
     )]
     only: Vec<String>,
 
+    /// Compare settings with those of a file instead: one of sysctl.d, or what `sysctl -a` printed elsewhere
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["apply", "restore", "only"])]
+    like: Option<PathBuf>,
+
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
@@ -56,6 +61,8 @@ Examples:
   sudo toll check --restore
       restores every former value
   sudo toll check --apply --only ports,backlog
+  toll check --like /etc/sysctl.d/90-server.conf
+      shows which of its settings differ here, and which have no effect on TCP
   toll check --json | jq -r '.items[] | select(.state != \"ok\") | .item'
 
 Settings last until --restore or until the machine restarts. The former values are saved before the
@@ -81,8 +88,17 @@ struct Changed<'a> {
     settings: &'a [Made],
 }
 
+/// What is printed with --json and --like.
+#[derive(Serialize)]
+struct Compared<'a> {
+    settings: &'a [Setting],
+}
+
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let root = Root::machine();
+    if let Some(file) = &arguments.like {
+        return compare(&root, file, arguments.json);
+    }
     let folder = state_folder()?;
     if arguments.restore {
         let made = tuning::restore(&root, &folder, &mut |_| {}).map_err(Failure::request)?;
@@ -102,6 +118,18 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         crate::print_json(&Found { spoiling, settable, former_values, items: &items })?;
     } else {
         crate::print(&words::of(&items, former_values.is_some()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn compare(root: &Root, file: &Path, json: bool) -> Result<ExitCode, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::request(format!("{}: {error}", file.display())))?;
+    let settings = settings_file::beside(root, &text)
+        .map_err(|why| Failure::request(format!("{}, {why}", file.display())))?;
+    match json {
+        true => crate::print_json(&Compared { settings: &settings })?,
+        false => crate::print(&words::compared(&settings, file)),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -70,8 +70,33 @@ fn programs_get_one_object() {
 }
 
 #[test]
+fn settings_of_a_file_are_compared_with_those_here() {
+    let script = "echo 'net.ipv4.tcp_tw_reuse = 1' > /var/lib/tuned.conf
+         echo 'net.core.somaxconn = 128' >> /var/lib/tuned.conf
+         echo 'net.core.rmem_default = 7' >> /var/lib/tuned.conf
+         toll --like /var/lib/tuned.conf; toll --like /var/lib/tuned.conf --json";
+    let said = in_a_namespace(script);
+    let (words, json) = said.split_once('{').unwrap();
+    let mut lines = words.lines();
+    assert_eq!(lines.next(), Some("1 of the 3 settings of /var/lib/tuned.conf are the same here."));
+    assert_eq!(lines.next(), Some("net.ipv4.tcp_tw_reuse  0 here, 1 there"));
+    let ignored = lines.next().unwrap();
+    assert!(ignored.starts_with("net.core.rmem_default") && ignored.contains("no effect on TCP"));
+    let found: Value = serde_json::from_str(&format!("{{{json}")).unwrap();
+    assert_eq!(
+        (&found["settings"][1]["here"], &found["settings"][1]["there"]),
+        (&"128".into(), &"128".into())
+    );
+}
+
+#[test]
 fn what_was_not_asked_rightly_is_refused_in_a_line() {
-    for arguments in [&["--apply", "--restore"][..], &["--only", "prots"]] {
+    for arguments in [
+        &["--apply", "--restore"][..],
+        &["--only", "prots"],
+        &["--like", "/nothing"],
+        &["--like", "/proc/version"],
+    ] {
         let output = toll(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert_eq!(text(&output.stderr).lines().count(), 1, "{arguments:?}");

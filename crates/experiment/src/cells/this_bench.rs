@@ -1,5 +1,6 @@
 //! The world of a run as it is: servers on this machine and others, loaded by the engine.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -169,10 +170,16 @@ impl ThisBench {
         wanted: Wanted,
         before: Option<Box<dyn RunningServer>>,
     ) -> Result<ThisTarget, StartError> {
+        let cluster = self.cluster.take();
+        // Those that load it look for themselves, by their own ways there.
+        let others = |addresses: &[SocketAddr], nonce: &str| {
+            cluster.as_ref().map_or(Ok(()), |ranks| ranks.prove(addresses, nonce))
+        };
         let started = self.host(host).and_then(|host| match before {
-            Some(before) => host.restart(before, wanted),
-            None => host.start(wanted),
+            Some(before) => host.restart(before, wanted, &others),
+            None => host.start(wanted, &others),
         });
+        self.cluster = cluster;
         let started = started.map_err(|Refusal { is_missing, why }| match is_missing {
             true => StartError::Missing(why),
             false => StartError::Failed(why),

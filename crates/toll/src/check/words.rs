@@ -1,7 +1,9 @@
 //! What was found, for a person: the sentence first, then the evidence.
 
 use std::fmt::Write;
+use std::path::Path;
 
+use observe::check::settings_file::Setting;
 use observe::check::{Fix, Item, Judgement, Stage};
 use observe::tuning::Made;
 use report::wrapped;
@@ -72,6 +74,27 @@ fn one(item: &Item) -> String {
         Fix::Setting { command, .. } | Fix::Command(command) => format!("{label}{command}\n"),
         Fix::Advice(advice) => paragraph(&label, advice),
     };
+    text
+}
+
+/// The settings of a file that differ here, and what those do that do less than they promise.
+pub(super) fn compared(settings: &[Setting], file: &Path) -> String {
+    let (same, other): (Vec<_>, Vec<_>) = settings.iter().partition(|it| it.is_the_same());
+    let mut text = format!(
+        "{} of the {} settings of {} are the same here.\n",
+        same.len(),
+        settings.len(),
+        file.display()
+    );
+    let noted = same.into_iter().filter(|setting| setting.note.is_some());
+    let shown: Vec<&Setting> = other.into_iter().chain(noted).collect();
+    let width = shown.iter().map(|setting| setting.name.len() + 2).max().unwrap_or_default();
+    for Setting { name, here, there, note } in shown {
+        let here = here.known().map_or("not", String::as_str);
+        let note = note.map(|note| format!("; {note}")).unwrap_or_default();
+        text +=
+            &paragraph(&format!("{name:<width$}"), &format!("{here} here, {there} there{note}"));
+    }
     text
 }
 

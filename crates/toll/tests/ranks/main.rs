@@ -3,6 +3,7 @@
 //! Skipped with a line without root, Open MPI or `toll-rank` (`make hosts`).
 
 mod bridge;
+mod elsewhere;
 mod faults;
 mod refused;
 mod sshd;

@@ -61,14 +61,17 @@ fn read(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
 
 /// Threads that answer the number, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Prover {
+pub struct Prover {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Prover {
     /// Answers at ports that this process has reserved.
-    pub(crate) fn start(addresses: &[SocketAddr], nonce: &str) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The system refuses to listen there.
+    pub fn start(addresses: &[SocketAddr], nonce: &str) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let mut this = Self { is_over: Arc::clone(&is_over), threads: Vec::new() };
         for address in addresses {
