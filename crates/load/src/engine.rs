@@ -267,8 +267,10 @@ impl Load for Engine {
 pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     job.check().map_err(EngineError::from)?;
     // The probe itself has one connection. The check for descriptors uses the whole plan, so that
-    // an error names the plan's number.
-    make_room(&job.plan)?;
+    // an error names the plan's number. Ranks look for themselves.
+    if job.plan.ranks.is_none() {
+        make_room(&job.plan)?;
+    }
     let mut negotiated = None;
     for path in job.paths() {
         let url = job.url.with_path(path);

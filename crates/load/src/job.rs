@@ -91,7 +91,7 @@ impl Job {
                  IP; give a source of the server's"
             ));
         }
-        ports::check(plan, server).map_err(PlanError)?;
+        ports::check(plan, self.address.ip()).map_err(PlanError)?;
         if url.is_tls() && plan.is_plain() {
             return error(format!(
                 "{url} is TLS, but plain HTTP was asked for; give an http:// URL"

@@ -69,7 +69,7 @@ pub struct Plan {
     /// Where connections come from, an address or an interface of this machine
     ///
     /// May be given again, or as a list with commas: connections are spread over them
-    /// [default: the kernel chooses; on loopback many addresses, where one has too few ports].
+    /// [default: the kernel chooses; on loopback many addresses, where one would run short of ports].
     #[arg(long, value_name = "ADDRESS|INTERFACE", value_delimiter = ',', hide_short_help = true, help_heading = LOAD)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<Source>,

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use crate::{Operation, Plan};
+use crate::{Client, Operation, Plan};
 
 /// What Linux gives out unless it is told otherwise: 32768 to 60999.
 const USUAL: usize = 28_232;
@@ -22,14 +22,17 @@ pub(crate) fn has_many_sources(plan: &Plan, server: IpAddr) -> bool {
     let is_loopback = matches!(server, IpAddr::V4(address) if address.is_loopback());
     let is_many =
         || plan.operation != Operation::Requests || plan.connections > of_an_address() / 4;
-    is_loopback && plan.source.is_empty() && is_many()
+    let is_toll = plan.client == Client::Toll;
+    is_loopback && is_toll && plan.source.is_empty() && is_many()
 }
 
+/// Ranks have sources of their own, and each checks its share.
+///
 /// # Errors
 /// The load's source addresses have fewer ports than the load has connections; in the words of `toll
 /// load`.
 pub(crate) fn check(plan: &Plan, server: IpAddr) -> Result<(), String> {
-    match has_many_sources(plan, server) {
+    match plan.ranks.is_some() || has_many_sources(plan, server) {
         true => Ok(()),
         false => within(of_an_address(), plan.connections, plan.source.len().max(1)),
     }
@@ -69,6 +72,8 @@ fn count(range: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     #[test]
@@ -104,6 +109,12 @@ mod tests {
         assert!(has_many_sources(&many, loopback) && !has_many_sources(&many, other));
         assert_eq!(check(&many, loopback), Ok(()));
         assert!(check(&many, other).is_err());
+        let of_ranks = Plan { ranks: NonZeroU32::new(3), ..many.clone() };
+        assert_eq!(check(&of_ranks, other), Ok(()));
+        let of_wrk = Plan { client: Client::Wrk, ..many.clone() };
+        assert!(check(&of_wrk, loopback).is_err());
+        // Written as an address of IPv6, loopback has one address.
+        assert!(check(&many, "::ffff:127.0.0.1".parse().unwrap()).is_err());
         let asked = Plan { source: vec!["127.0.0.2".parse().unwrap()], ..many };
         assert!(!has_many_sources(&asked, loopback) && check(&asked, loopback).is_err());
         let few = Plan { connections: of_an_address() / 4, ..Plan::default() };

@@ -33,6 +33,8 @@ const ACCEPTS: usize = 64;
 
 /// The part of a connection's token that says that its paused job can continue.
 const JOB: u64 = 1 << 63;
+/// The part of a token that says that it is a listener's.
+const LISTENER: u64 = 1 << 62;
 
 /// What a thread needs to begin.
 pub(crate) struct Worker<'a, L: Library> {
@@ -83,8 +85,8 @@ impl<'a, L: Library> Worker<'a, L> {
         let listener = |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe };
         let tls = tls.into_iter().map(listener(true));
         let listeners: Vec<_> = tls.chain(plain.into_iter().map(listener(false))).collect();
-        for (token, listener) in (0..).zip(&listeners) {
-            epoll.add_listener(&listener.socket, token)?;
+        for (index, listener) in (0..).zip(&listeners) {
+            epoll.add_listener(&listener.socket, LISTENER | index)?;
         }
         Ok(Self {
             listeners,
@@ -164,13 +166,13 @@ impl<'a, L: Library> Worker<'a, L> {
         let mut is_quiet = true;
         for event in self.epoll.wait(timeout)? {
             is_quiet = false;
-            let Some(key) = (event.token & !JOB).checked_sub(self.listeners.len() as u64) else {
-                if let Some(listener) = self.listeners.get_mut(event.token as usize) {
+            let key = (event.token & !(JOB | LISTENER)) as usize;
+            if event.token & LISTENER != 0 {
+                if let Some(listener) = self.listeners.get_mut(key) {
                     listener.pending = Pending::Maybe;
                 }
                 continue;
-            };
-            let key = key as usize;
+            }
             if event.token & JOB != 0 {
                 self.woken.push(key);
                 continue;
@@ -216,7 +218,7 @@ impl<'a, L: Library> Worker<'a, L> {
 
     fn add(&mut self, socket: OwnedFd, tls: bool) -> io::Result<()> {
         let entry = self.connections.vacant_entry();
-        self.epoll.add_connection(&socket, (entry.key() + self.listeners.len()) as u64)?;
+        self.epoll.add_connection(&socket, entry.key() as u64)?;
         let wire = Wire::new(socket, Gather::clone(&self.gather), Rc::clone(&self.shared.counters));
         let deadline = self.shared.now + self.shared.timeout;
         entry.insert(if tls {
@@ -271,7 +273,7 @@ impl<'a, L: Library> Worker<'a, L> {
                 for descriptor in descriptors {
                     // SAFETY: it stays open while the connection is there, which is paused.
                     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
-                    let token = JOB | (key + self.listeners.len()) as u64;
+                    let token = JOB | key as u64;
                     // It fails only where the kernel has no memory left.
                     let _: io::Result<()> = self.epoll.add_job(descriptor, token);
                 }

@@ -44,7 +44,12 @@ const NOTES: [(&str, &str); 8] = [
 /// The first line that is no setting, with its number.
 pub fn beside(root: &Root, text: &str) -> Result<Vec<Setting>, String> {
     let lines = (1..).zip(text.lines().map(str::trim));
-    let is_setting = |line: &str| !line.is_empty() && !line.starts_with(['#', ';']);
+    // A minus and a name alone leaves settings out of a pattern (sysctl.d(5)).
+    let is_setting = |line: &str| {
+        !line.is_empty()
+            && !line.starts_with(['#', ';'])
+            && (line.contains('=') || !line.starts_with('-'))
+    };
     lines
         .filter(|(_, line)| is_setting(line))
         .map(|(number, line)| {
@@ -73,7 +78,8 @@ fn setting(root: &Root, line: &str) -> Option<Setting> {
     if !slashes.split('/').all(is_word) {
         return None;
     }
-    let note = NOTES.iter().find(|(known, _)| *known == name).map(|(_, note)| *note);
+    let dots = slashes.replace('/', ".");
+    let note = NOTES.iter().find(|(known, _)| *known == dots).map(|(_, note)| *note);
     let here = root.line(&format!("/proc/sys/{slashes}")).map(|value| words(&value));
     Some(Setting { name: name.to_owned(), here, there: words(there), note })
 }
@@ -106,7 +112,7 @@ mod tests {
     fn values_are_compared_and_what_has_no_effect_is_noted() {
         let (_folder, root) = root();
         let text = "# a tuned machine\n; and a remark\n\nnet.core.rmem_default = 16777216\n\
-                    net.ipv4.tcp_rmem=4096 131072  6291456\n-net.ipv4.tcp_tw_recycle = 1\n\
+                    net.ipv4.tcp_rmem=4096 131072  6291456\n-net/ipv4/tcp_tw_recycle = 1\n-net.ipv4.conf.*\n\
                     net/ipv4/conf/eth0.1/forwarding = 0\nnet.ipv4.conf.eth0/1.forwarding = 1\n";
         let settings = beside(&root, text).unwrap();
         let seen: Vec<_> = settings
@@ -118,7 +124,7 @@ mod tests {
             [
                 ("net.core.rmem_default", false, true),
                 ("net.ipv4.tcp_rmem", true, false),
-                ("net.ipv4.tcp_tw_recycle", false, true),
+                ("net/ipv4/tcp_tw_recycle", false, true),
                 ("net/ipv4/conf/eth0.1/forwarding", true, false),
                 ("net.ipv4.conf.eth0/1.forwarding", false, false),
             ]
