@@ -27,10 +27,12 @@ build:
 	./scripts/needs build
 	cargo build --profile $(PROFILE) --locked --package toll --package offload-provider
 
-# Builds toll-rank, for loads that many hosts make together. It alone needs Open MPI.
+# Builds toll-rank, for loads that many hosts make together. It alone needs Open MPI. With the packages of
+# build, cargo builds what both depend on once.
 hosts:
 	./scripts/needs hosts
-	cargo build --profile $(PROFILE) --locked --package cluster --features mpi --bin toll-rank
+	cargo build --profile $(PROFILE) --locked --package toll --package offload-provider --package cluster \
+		--features cluster/mpi --bin toll-rank
 
 # Installs the program, toll-rank where it was built, its OpenSSL provider, its completions (bash, zsh, fish)
 # and its man pages under PREFIX, within DESTDIR where that is given. What is built is taken as it is:
