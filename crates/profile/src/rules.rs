@@ -175,6 +175,8 @@ mod tests {
         for (functions, expected) in [
             (&["libcrypto.so.3:aesni_gcm_encrypt"][..], Class::SymmetricCrypto),
             (&["libcrypto.so.3:rsaz_1024_mul_avx2"], Class::AsymmetricCrypto),
+            (&["libcrypto.so.3:mulx4x_internal"], Class::AsymmetricCrypto),
+            (&["libcrypto.so.3:cmov"], Class::AsymmetricCrypto),
             (&["libcrypto.so.3:sha256_block_data_order_avx2"], Class::Hashing),
             (&["libcrypto.so.3:"], Class::CryptoWithoutSymbols),
             (&["libssl.so.3:SSL_write"], Class::TlsLibrary),

@@ -199,7 +199,7 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
             .then(|| format!("{} fit no rule: add your own with --profile-rules", percent(other)))
     };
     let stripped = |cycles: &Cycles| {
-        (share(cycles, Class::CryptoWithoutSymbols) > 0.0).then(|| {
+        (share(cycles, Class::CryptoWithoutSymbols) >= WORTH_SAYING).then(|| {
             "the crypto library has no symbols, so its classes cannot be separated: make openssl, and \
              target.library = \"openssl-built\""
                 .to_owned()

@@ -237,6 +237,10 @@ fn what_limits_the_rules_is_said_with_its_remedy() {
         };
         assert_eq!(all.iter().filter(is_it).count(), 1, "{words}: {all:?}");
     }
+    // Local labels of assembly have no names either; they are few.
+    profile(&mut scene, 1).server =
+        [(Class::CryptoWithoutSymbols, 10), (Class::SymmetricCrypto, 9_990)].into();
+    assert!(remarks(&scene).iter().all(|(_, text)| !text.contains("make openssl")));
 }
 
 #[test]
