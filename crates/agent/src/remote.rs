@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use cpus::CpuList;
+use load::Source;
 use objects::Files;
 use targets::{Facts, Host, Shell};
 use units::Bytes;
@@ -17,7 +18,14 @@ use crate::there::There;
 use crate::{Refusal, RunningServer, Wanted};
 
 /// Looks from other machines whether these addresses answer a number; which does not.
-pub type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<(), String> + 'a;
+type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<(), String> + 'a;
+
+/// Who is to load a server, and looks first whether its addresses prove to be its machine's.
+pub struct Clients<'a> {
+    /// Where connections of this machine come from; `None` where the kernel chooses.
+    pub sources: &'a [Option<Source>],
+    pub others: &'a Others<'a>,
+}
 
 /// Another machine, on which servers can be started. It ends its agent when it and its servers are
 /// dropped.
@@ -92,17 +100,16 @@ impl RemoteHost {
         self.ask(&Request::Noise)
     }
 
-    /// Starts a server there, once its addresses have proved to be that machine's, here and where
-    /// `others` look.
+    /// Starts a server there, once its addresses have proved to be that machine's to all clients.
     ///
     /// # Errors
     /// In one line.
     pub fn start(
         &self,
         wanted: Wanted,
-        others: &Others<'_>,
+        clients: &Clients<'_>,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
-        self.begin(wanted, others, |wanted| Request::Start(Box::new(wanted)))
+        self.begin(wanted, clients, |wanted| Request::Start(Box::new(wanted)))
     }
 
     /// Ends a server and starts another process of it. One that was lost with its agent is started anew.
@@ -113,20 +120,20 @@ impl RemoteHost {
         &self,
         before: Box<dyn RunningServer>,
         wanted: Wanted,
-        others: &Others<'_>,
+        clients: &Clients<'_>,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         match before.number().filter(|_| !before.is_lost()) {
             Some(number) => {
-                self.begin(wanted, others, |wanted| Request::Restart(number, Box::new(wanted)))
+                self.begin(wanted, clients, |wanted| Request::Restart(number, Box::new(wanted)))
             }
-            None => self.start(wanted, others),
+            None => self.start(wanted, clients),
         }
     }
 
     fn begin(
         &self,
         mut wanted: Wanted,
-        others: &Others<'_>,
+        clients: &Clients<'_>,
         request: impl FnOnce(Wanted) -> Request,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         let Self { host, address, .. } = self;
@@ -138,7 +145,7 @@ impl RemoteHost {
             };
             wanted.target.listen = vec![address.ok_or_else(lacks)?];
         }
-        let (proven, client) = self.prove(&wanted.target.listen, others)?;
+        let (proven, client) = self.prove(&wanted.target.listen, clients)?;
         let begun = self.ask(&request(wanted)).map_err(|refusal| self.with_logs(refusal));
         let Begun { server, facts, certificate } = begun?;
         for address in [facts.https, facts.http] {
@@ -166,18 +173,23 @@ impl RemoteHost {
     fn prove(
         &self,
         listen: &[IpAddr],
-        others: &Others<'_>,
+        clients: &Clients<'_>,
     ) -> Result<(Vec<SocketAddr>, IpAddr), Refusal> {
         let nonce = proof::nonce().map_err(Refusal::of)?;
         let request = Request::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
         let addresses: Vec<SocketAddr> = self.ask(&request)?;
-        let mut clients = Vec::new();
-        for address in &addresses {
-            clients.push(proof::check(*address, &nonce).map_err(Refusal::of)?);
+        let mut own = None;
+        for source in clients.sources {
+            let reaches = |ip| source.as_ref().is_none_or(|source| source.reaches(ip));
+            let bind = |socket: &_| source.as_ref().map_or(Ok(()), |source| source.bind(socket));
+            for address in addresses.iter().filter(|address| reaches(address.ip())) {
+                let from = proof::check(*address, &nonce, bind).map_err(Refusal::of)?;
+                own = own.or(Some(from));
+            }
         }
-        others(&addresses, &nonce).map_err(Refusal::of)?;
-        let client = clients.first().copied();
-        Ok((addresses, client.ok_or_else(|| Refusal::of("the agent reserves nothing"))?))
+        (clients.others)(&addresses, &nonce).map_err(Refusal::of)?;
+        let lacks = "load.source and target.listen are of different versions of IP; change one";
+        Ok((addresses, own.ok_or_else(|| Refusal::of(lacks))?))
     }
 
     /// Copies what servers have logged into the result folder, as far as it can be had.
@@ -299,7 +311,8 @@ mod tests {
         let target = Target { listen: vec![[127, 0, 0, 1].into()], ..Target::default() };
         let (suites, groups) = (Vec::new(), Vec::new());
         let wanted = Wanted { target, versions: Vec::new(), suites, groups, connections: 1 };
-        host.start(wanted, &|_, _| Ok(())).map(drop).map_err(|refusal| refusal.why)
+        let clients = Clients { sources: &[None], others: &|_, _| Ok(()) };
+        host.start(wanted, &clients).map(drop).map_err(|refusal| refusal.why)
     }
 
     /// The files below a folder, by their paths in it.

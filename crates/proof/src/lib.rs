@@ -30,12 +30,17 @@ pub fn nonce() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Reads the number at an address; the client's own address there.
+/// Reads the number at an address; the client's own address there. `bind` makes the socket one of the
+/// load's, which may take another way than others do.
 ///
 /// # Errors
 /// Nobody answers within 5 s, or with another number; in one line.
-pub fn check(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
-    read(address, nonce, LIMIT).map_err(|why| {
+pub fn check(
+    address: SocketAddr,
+    nonce: &str,
+    bind: impl FnOnce(&Socket) -> io::Result<()>,
+) -> Result<IpAddr, String> {
+    read(address, nonce, bind, LIMIT).map_err(|why| {
         format!(
             "{address} is not proven to be the host's: {why}; nothing was loaded. Write addresses of \
              the host that are reached from here in target.listen"
@@ -43,10 +48,20 @@ pub fn check(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
     })
 }
 
-fn read(address: SocketAddr, nonce: &str, limit: Duration) -> Result<IpAddr, String> {
+fn read(
+    address: SocketAddr,
+    nonce: &str,
+    bind: impl FnOnce(&Socket) -> io::Result<()>,
+    limit: Duration,
+) -> Result<IpAddr, String> {
     let deadline = Instant::now() + limit;
-    let mut stream = TcpStream::connect_timeout(&address, limit)
-        .map_err(|error| format!("no connection ({error})"))?;
+    let connect = || {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        bind(&socket)?;
+        socket.connect_timeout(&address.into(), limit)?;
+        io::Result::Ok(socket.into())
+    };
+    let mut stream: TcpStream = connect().map_err(|error| format!("no connection ({error})"))?;
     let expected = format!("{nonce}\n");
     let mut read = vec![0; expected.len()];
     let mut length = 0;
@@ -142,6 +157,10 @@ mod tests {
     use super::*;
     use targets::Ports;
 
+    fn check(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
+        super::check(address, nonce, |_| Ok(()))
+    }
+
     fn loopback() -> Ports {
         Ports::reserve(&["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]).unwrap()
     }
@@ -157,6 +176,18 @@ mod tests {
         drop(prover);
         let error = check(addresses[0], &nonce).unwrap_err();
         assert!(error.contains("no connection"), "{error}");
+    }
+
+    #[test]
+    fn the_number_is_read_by_a_connection_like_those_of_the_load() {
+        let (ports, nonce) = (loopback(), nonce().unwrap());
+        let address = ports.https()[0];
+        let _prover = Prover::start(&[address], &nonce).unwrap();
+        let from = |text: &str| SocketAddr::new(text.parse().unwrap(), 0);
+        let checked = |source| super::check(address, &nonce, |socket| socket.bind(&source));
+        assert_eq!(checked(from("127.0.0.9").into()).unwrap().to_string(), "127.0.0.9");
+        let why = checked(from("192.0.2.1").into()).unwrap_err();
+        assert!(why.contains("no connection (Cannot assign requested address"), "{why}");
     }
 
     #[test]
@@ -203,7 +234,7 @@ mod tests {
                 stream.write_all(&[byte]).is_ok()
             })
         });
-        let why = read(address, &nonce, Duration::from_millis(300)).unwrap_err();
+        let why = read(address, &nonce, |_| Ok(()), Duration::from_millis(300)).unwrap_err();
         assert!(why.starts_with("it does not answer ("), "{why}");
         drips.join().unwrap();
     }
