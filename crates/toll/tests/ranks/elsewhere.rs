@@ -70,9 +70,14 @@ fn a_rank_looks_from_the_source_that_it_loads_from() {
     // From its source the second rank's machine reaches itself at the server's address; other
     // connections reach the server.
     let ip = |words: &str| drop(run(bridge.on(2, "ip").args(words.split(' '))));
+    ip("address add 10.85.0.12/32 dev lo");
     ip(&format!("route add local {SERVER}/32 dev lo table 100"));
-    ip("rule add pref 5 from 10.84.0.12 lookup 100");
+    ip("rule add pref 5 from 10.85.0.12 lookup 100");
     let desk = study(&bridge);
+    let before = std::fs::read_to_string(desk.study()).unwrap();
+    let study = before.replace("source = \"10.84.0.12\"", "source = \"10.85.0.12\"");
+    assert_ne!(study, before);
+    std::fs::write(desk.study(), study).unwrap();
     let output = measure(&bridge, &desk);
     let said = text(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
