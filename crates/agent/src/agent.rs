@@ -1,6 +1,7 @@
 //! The agent: it starts servers on its machine, and answers what toll asks of them and of the machine.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::{Here, Refusal, RunningServer};
 const LOGS: &str = "logs";
 
 /// How much of a log toll is sent.
-const LONGEST_LOG: usize = 1 << 20;
+const LONGEST_LOG: u64 = 1 << 20;
 
 /// Greets, and answers each line of `input` with a line, until that ends. Servers are stopped then.
 ///
@@ -153,13 +154,22 @@ fn logs(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut logs = Vec::new();
     for file in entries(folder).flat_map(|server| entries(&server.path())) {
         let path = file.path();
-        let (Ok(text), Ok(name)) = (std::fs::read(&path), path.strip_prefix(folder)) else {
+        let (Ok(end), Ok(name)) = (end(&path), path.strip_prefix(folder)) else {
             continue;
         };
-        let end = &text[text.len().saturating_sub(LONGEST_LOG)..];
-        logs.push((name.to_owned(), String::from_utf8_lossy(end).into_owned()));
+        logs.push((name.to_owned(), String::from_utf8_lossy(&end).into_owned()));
     }
     logs
+}
+
+/// What is at the end of a file, of which there may be gigabytes.
+fn end(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LOG)))?;
+    let mut end = Vec::new();
+    file.take(LONGEST_LOG).read_to_end(&mut end)?;
+    Ok(end)
 }
 
 /// Of a request that comes too early.
@@ -223,5 +233,29 @@ fn look(machine: &mut dyn Machine, look: Look) -> Result<Value, Refusal> {
             series: machine.take_series().map_err(|error| error.to_string()),
             interrupt_time: observe::interrupt_time().known().copied(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_log_its_end_is_read_however_long_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = folder.path().join("nginx");
+        std::fs::create_dir(&server).unwrap();
+        std::fs::write(server.join("short.log"), "one\n").unwrap();
+        // More than any memory has; on the disk it is a few bytes.
+        let mut long = File::create(server.join("long.log")).unwrap();
+        long.seek(SeekFrom::Start(4 << 40)).unwrap();
+        long.write_all(b"the end\n").unwrap();
+        let mut logs = logs(folder.path());
+        logs.sort();
+        let names: Vec<String> = logs.iter().map(|(name, _)| name.display().to_string()).collect();
+        assert_eq!(names, ["nginx/long.log", "nginx/short.log"]);
+        assert_eq!(logs[0].1.len() as u64, LONGEST_LOG);
+        assert!(logs[0].1.ends_with("\0the end\n"));
+        assert_eq!(logs[1].1, "one\n");
     }
 }

@@ -444,6 +444,20 @@ mod tests {
     }
 
     #[test]
+    fn toll_shows_that_it_is_there_while_it_waits_for_an_answer() {
+        let (here, there) = UnixStream::pair().unwrap();
+        there.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut connection =
+            Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here);
+        let asks = std::thread::spawn(move || connection.ask::<Vec<String>>(&Request::Noise));
+        let mut lines = BufReader::new(there.try_clone().unwrap()).lines().map(Result::unwrap);
+        assert_eq!(lines.find(|line| !line.is_empty()).as_deref(), Some("\"noise\""));
+        assert_eq!([lines.next(), lines.next()], [Some(String::new()), Some(String::new())]);
+        (&there).write_all(b"{\"done\":[]}\n").unwrap();
+        assert_eq!(asks.join().unwrap().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
     fn silence_has_a_limit() {
         let (here, _there) = UnixStream::pair().unwrap();
         let mut connection =

@@ -1,43 +1,56 @@
 //! The agent's input, whose end is the end of the agent.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
 
 use crate::pipe::Lines;
 
 /// How long toll may be silent before it counts as gone: it says something every two seconds. A network
 /// that is cut ends no connection.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(10);
 
-/// How long a request that is under way may take after that, until the process is ended and with it the
-/// servers.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long a request that is under way and the end of the servers, which takes up to 7 s, may take after
+/// that, until the process is ended.
+const GRACE: Duration = Duration::from_secs(8);
 
-/// Lines of an input until it ends, or nothing comes for 30 s.
+/// Lines of an input until it ends, nothing comes for 10 s, or a signal asks the process to end.
 pub struct Input(Receiver<String>);
 
 impl Input {
-    /// Of the process that is the agent, which ends 10 s after this input at the latest.
-    #[must_use]
-    pub fn of_process() -> Self {
+    /// Of the process that is the agent, which ends 8 s after this input at the latest.
+    ///
+    /// # Errors
+    /// The system has no pipe, or lets no signals be caught.
+    pub fn of_process() -> io::Result<Self> {
+        let (asked, asks) = UnixStream::pair()?;
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            pipe::register(signal, asks.try_clone()?)?;
+        }
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
-            read(std::io::stdin(), &sender, SILENCE);
+            read(io::stdin(), &asked, &sender, SILENCE);
             drop(sender);
             std::thread::sleep(GRACE);
             std::process::exit(1);
         });
-        Self(lines)
+        Ok(Self(lines))
     }
 
     #[cfg(test)]
-    pub(crate) fn of(input: impl Read + AsFd + Send + 'static, silence: Duration) -> Self {
+    pub(crate) fn of(
+        input: impl Read + AsFd + Send + 'static,
+        asked: UnixStream,
+        silence: Duration,
+    ) -> Self {
         let (sender, lines) = mpsc::channel();
-        std::thread::spawn(move || read(input, &sender, silence));
+        std::thread::spawn(move || read(input, &asked, &sender, silence));
         Self(lines)
     }
 }
@@ -50,16 +63,26 @@ impl Iterator for Input {
     }
 }
 
-fn read(mut input: impl Read + AsFd, sender: &Sender<String>, silence: Duration) {
+/// Passes lines on, until the input ends, is silent, or something comes through `asked`.
+fn read(
+    mut input: impl Read + AsFd,
+    asked: &UnixStream,
+    sender: &Sender<String>,
+    silence: Duration,
+) {
     let mut lines = Lines::default();
     let mut bytes = vec![0; 1 << 16];
     let Ok(silence) = Timespec::try_from(silence) else { return };
     loop {
-        let mut descriptors = [PollFd::new(&input, PollFlags::IN)];
+        let mut descriptors =
+            [PollFd::new(&input, PollFlags::IN), PollFd::new(asked, PollFlags::IN)];
         match poll(&mut descriptors, Some(&silence)) {
             Ok(0) => return,
             Err(rustix::io::Errno::INTR) => continue,
             Ok(_) | Err(_) => {}
+        }
+        if !descriptors[1].revents().is_empty() {
+            return;
         }
         let Ok(count @ 1..) = input.read(&mut bytes) else { return };
         let Ok(ended) = lines.add(&bytes[..count]) else { return };
@@ -73,20 +96,32 @@ fn read(mut input: impl Read + AsFd, sender: &Sender<String>, silence: Duration)
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::os::unix::net::UnixStream;
 
     #[test]
     fn an_input_ends_where_it_is_closed_or_silent() {
-        let (mut toll, agent) = UnixStream::pair().unwrap();
-        let mut input = Input::of(agent, Duration::from_millis(200));
+        let pair = || UnixStream::pair().unwrap();
+        let (_asks, asked) = pair();
+        let ((mut toll, agent), never) = (pair(), asked.try_clone().unwrap());
+        let mut input = Input::of(agent, never, Duration::from_millis(200));
         toll.write_all(b"\n\none\n").unwrap();
         assert_eq!(input.next().as_deref(), Some("one"));
         // It is open, and says nothing.
         assert_eq!(input.next(), None);
 
-        let (toll, agent) = UnixStream::pair().unwrap();
-        let mut input = Input::of(agent, SILENCE);
+        let (toll, agent) = pair();
+        let mut input = Input::of(agent, asked, SILENCE);
         drop(toll);
+        assert_eq!(input.next(), None);
+    }
+
+    #[test]
+    fn an_input_ends_where_its_process_is_asked_to() {
+        let (mut toll, agent) = UnixStream::pair().unwrap();
+        let (mut asks, asked) = UnixStream::pair().unwrap();
+        let mut input = Input::of(agent, asked, Duration::from_secs(600));
+        toll.write_all(b"one\n").unwrap();
+        assert_eq!(input.next().as_deref(), Some("one"));
+        asks.write_all(b"X").unwrap();
         assert_eq!(input.next(), None);
     }
 }

@@ -24,6 +24,6 @@ pub use agent::serve;
 pub use failure::Refusal;
 pub use here::{Here, check_kernel};
 pub use input::Input;
-pub use remote::{Others, RemoteHost};
+pub use remote::{Clients, RemoteHost};
 pub use request::Wanted;
 pub use running::RunningServer;

@@ -2,21 +2,30 @@
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use cpus::CpuList;
+use load::Source;
 use objects::Files;
 use targets::{Facts, Host, Shell};
 use units::Bytes;
 
 use crate::connection::Connection;
+use crate::pipe::shortened;
 use crate::request::{Begun, Greeting, Request};
 use crate::there::There;
 use crate::{Refusal, RunningServer, Wanted};
 
 /// Looks from other machines whether these addresses answer a number; which does not.
-pub type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<(), String> + 'a;
+type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<(), String> + 'a;
+
+/// Who is to load a server, and looks first whether its addresses prove to be its machine's.
+pub struct Clients<'a> {
+    /// Where connections of this machine come from; `None` where the kernel chooses.
+    pub sources: &'a [Option<Source>],
+    pub others: &'a Others<'a>,
+}
 
 /// Another machine, on which servers can be started. It ends its agent when it and its servers are
 /// dropped.
@@ -91,17 +100,16 @@ impl RemoteHost {
         self.ask(&Request::Noise)
     }
 
-    /// Starts a server there, once its addresses have proved to be that machine's, here and where
-    /// `others` look.
+    /// Starts a server there, once its addresses have proved to be that machine's to all clients.
     ///
     /// # Errors
     /// In one line.
     pub fn start(
         &self,
         wanted: Wanted,
-        others: &Others<'_>,
+        clients: &Clients<'_>,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
-        self.begin(wanted, others, |wanted| Request::Start(Box::new(wanted)))
+        self.begin(wanted, clients, |wanted| Request::Start(Box::new(wanted)))
     }
 
     /// Ends a server and starts another process of it. One that was lost with its agent is started anew.
@@ -112,20 +120,20 @@ impl RemoteHost {
         &self,
         before: Box<dyn RunningServer>,
         wanted: Wanted,
-        others: &Others<'_>,
+        clients: &Clients<'_>,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         match before.number().filter(|_| !before.is_lost()) {
             Some(number) => {
-                self.begin(wanted, others, |wanted| Request::Restart(number, Box::new(wanted)))
+                self.begin(wanted, clients, |wanted| Request::Restart(number, Box::new(wanted)))
             }
-            None => self.start(wanted, others),
+            None => self.start(wanted, clients),
         }
     }
 
     fn begin(
         &self,
         mut wanted: Wanted,
-        others: &Others<'_>,
+        clients: &Clients<'_>,
         request: impl FnOnce(Wanted) -> Request,
     ) -> Result<Box<dyn RunningServer>, Refusal> {
         let Self { host, address, .. } = self;
@@ -137,7 +145,7 @@ impl RemoteHost {
             };
             wanted.target.listen = vec![address.ok_or_else(lacks)?];
         }
-        let (proven, client) = self.prove(&wanted.target.listen, others)?;
+        let (proven, client) = self.prove(&wanted.target.listen, clients)?;
         let begun = self.ask(&request(wanted)).map_err(|refusal| self.with_logs(refusal));
         let Begun { server, facts, certificate } = begun?;
         for address in [facts.https, facts.http] {
@@ -145,6 +153,10 @@ impl RemoteHost {
                 let why = format!("{} listens at {address}, which was not proven", facts.name);
                 return Err(Refusal::of(why).on(host));
             }
+        }
+        if !stays_within(Path::new(&facts.name)) {
+            let why = format!("`{}` is no name of a server", shortened(&facts.name));
+            return Err(Refusal::of(why).on(host));
         }
         let name = format!("{}-{host}", facts.name);
         let folder = self.folder.join("targets").join(&name);
@@ -161,18 +173,23 @@ impl RemoteHost {
     fn prove(
         &self,
         listen: &[IpAddr],
-        others: &Others<'_>,
+        clients: &Clients<'_>,
     ) -> Result<(Vec<SocketAddr>, IpAddr), Refusal> {
         let nonce = proof::nonce().map_err(Refusal::of)?;
         let request = Request::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
         let addresses: Vec<SocketAddr> = self.ask(&request)?;
-        let mut clients = Vec::new();
-        for address in &addresses {
-            clients.push(proof::check(*address, &nonce).map_err(Refusal::of)?);
+        let mut own = None;
+        for source in clients.sources {
+            let reaches = |ip| source.as_ref().is_none_or(|source| source.reaches(ip));
+            let bind = |socket: &_| source.as_ref().map_or(Ok(()), |source| source.bind(socket));
+            for address in addresses.iter().filter(|address| reaches(address.ip())) {
+                let from = proof::check(*address, &nonce, bind).map_err(Refusal::of)?;
+                own = own.or(Some(from));
+            }
         }
-        others(&addresses, &nonce).map_err(Refusal::of)?;
-        let client = clients.first().copied();
-        Ok((addresses, client.ok_or_else(|| Refusal::of("the agent reserves nothing"))?))
+        (clients.others)(&addresses, &nonce).map_err(Refusal::of)?;
+        let lacks = "load.source and target.listen are of different versions of IP; change one";
+        Ok((addresses, own.ok_or_else(|| Refusal::of(lacks))?))
     }
 
     /// Copies what servers have logged into the result folder, as far as it can be had.
@@ -180,6 +197,9 @@ impl RemoteHost {
         let logs: Result<Vec<(PathBuf, String)>, Refusal> = self.ask(&Request::Logs);
         let folder = self.local_logs();
         for (name, text) in logs.unwrap_or_default() {
+            if !stays_within(&name) {
+                continue;
+            }
             let path = folder.join(name);
             let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
             // A disk that is full says so when the journal is written.
@@ -210,10 +230,123 @@ impl RemoteHost {
     }
 }
 
+/// Whether what an agent names is in the folder that it is joined to: the other machine is not to choose
+/// which files of this one are written.
+fn stays_within(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
 impl Drop for RemoteHost {
     fn drop(&mut self) {
         if !self.is_lost() {
             self.copy_logs();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixStream;
+
+    use proof::Prover;
+    use serde_json::{Value, json};
+    use targets::{Ports, Target};
+    use tempfile::TempDir;
+
+    /// A host whose agent calls its server by this name and has logs of these; `ALL`
+    /// stands for the folder that is returned, in which `run` is the result folder.
+    fn host(server: &'static str, logs: &[&str]) -> (RemoteHost, TempDir) {
+        let all = tempfile::tempdir().unwrap();
+        let absolute = all.path().display().to_string();
+        let logs = logs.iter().map(|name| (name.replace("ALL", &absolute), "log"));
+        let logs: Vec<(String, &str)> = logs.collect();
+        let (here, there) = UnixStream::pair().unwrap();
+        let mut output = there.try_clone().unwrap();
+        std::thread::spawn(move || {
+            let mut reserved = None;
+            let mut addresses = Vec::new();
+            let requests = BufReader::new(there).lines().map_while(Result::ok);
+            for request in requests.filter(|line| !line.is_empty()) {
+                let done = match serde_json::from_str(&request).unwrap() {
+                    Request::Reserve { listen, nonce } => {
+                        let ports = Ports::reserve(&listen).unwrap();
+                        addresses = [ports.https(), ports.http()].concat();
+                        reserved = Some((Prover::start(&addresses, &nonce).unwrap(), ports));
+                        json!(addresses)
+                    }
+                    Request::Start(_) => {
+                        drop(reserved.take());
+                        begun(server, &addresses)
+                    }
+                    Request::Logs => json!(logs),
+                    other => panic!("{other:?}"),
+                };
+                writeln!(output, "{}", json!({ "done": done })).unwrap();
+            }
+        });
+        let host: Host = "server".parse().unwrap();
+        let connection = Connection::over(&host, here.try_clone().unwrap(), here);
+        let host = RemoteHost {
+            host,
+            connection: Rc::new(RefCell::new(connection)),
+            address: None,
+            folder: all.path().join("run"),
+            logs: "/there".into(),
+            note: None,
+        };
+        (host, all)
+    }
+
+    fn begun(name: &str, addresses: &[SocketAddr]) -> Value {
+        json!({ "server": 0, "certificate": "PEM", "facts": {
+            "name": name, "version": "1", "https": addresses[0], "http": addresses[1],
+            "certificate": "/there/server.crt", "stack": null, "libraries": [], "cpus": "0",
+            "backend_cpus": null,
+        } })
+    }
+
+    fn start(host: &RemoteHost) -> Result<(), String> {
+        let target = Target { listen: vec![[127, 0, 0, 1].into()], ..Target::default() };
+        let (suites, groups) = (Vec::new(), Vec::new());
+        let wanted = Wanted { target, versions: Vec::new(), suites, groups, connections: 1 };
+        let clients = Clients { sources: &[None], others: &|_, _| Ok(()) };
+        host.start(wanted, &clients).map(drop).map_err(|refusal| refusal.why)
+    }
+
+    /// The files below a folder, by their paths in it.
+    fn files(folder: &Path) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            match entry.path().is_dir() {
+                true => found.extend(files(&entry.path()).iter().map(|f| format!("{name}/{f}"))),
+                false => found.push(name),
+            }
+        }
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_server_whose_name_leads_out_of_the_result_folder_is_refused() {
+        for name in ["../../evil", "/tmp/toll-evil", "a/../../../evil", "."] {
+            let (host, all) = host(name, &[]);
+            let why = start(&host).unwrap_err();
+            assert_eq!(why, format!("on server: `{name}` is no name of a server"));
+            assert_eq!(files(all.path()), [] as [&str; 0]);
+        }
+        let (host, all) = host("nginx", &[]);
+        start(&host).unwrap();
+        assert_eq!(files(all.path()), ["run/targets/nginx-server/server.crt"]);
+    }
+
+    #[test]
+    fn logs_are_written_into_the_result_folder_only() {
+        let logs = ["../../../evil", "ALL/evil", "x/../../../../evil", "nginx/error.log"];
+        let (host, all) = host("nginx", &logs);
+        drop(host);
+        assert_eq!(files(all.path()), ["run/logs/server/nginx/error.log"]);
     }
 }

@@ -4,7 +4,8 @@ use targets::{AcceleratorCounts, CryptoFacts, Facts, Running, SendCounters};
 use trial::Machine;
 use units::Nanos;
 
-/// What a run asks of a server that toll started, on whichever machine. Dropping it stops it.
+/// What a run asks of a server that toll started, on whichever machine. Dropping one of this machine stops
+/// it; one of another machine runs until it is restarted or its agent ends.
 ///
 /// Each error is one line.
 pub trait RunningServer: fmt::Debug {

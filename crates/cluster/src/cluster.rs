@@ -1,14 +1,14 @@
 //! The ranks of a study as toll has them: started once, and again where one was lost.
 
 use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use load::{Job, Load, Outcome, Progress, Rank};
 use peers::Offer;
 use rustix::process::geteuid;
-use trial::{Line, Operations, RankFigures};
+use trial::{Line, Operations, RankFigures, rank_name};
 
 use crate::SILENCE;
 use crate::mpirun::{Hosts, arguments};
@@ -62,19 +62,41 @@ impl Cluster {
         Ok(Self { hosts, ranks, shared })
     }
 
-    /// Has each rank look whether the addresses that it is to load answer this number: its `to`, or
-    /// else the first.
+    /// Which of a server's addresses, of which there is at least one, each of the first ranks loads.
+    ///
+    /// # Errors
+    /// Which rank can load none of them, and what to write.
+    pub fn loads(&self, count: usize, server: &[IpAddr]) -> Result<Vec<IpAddr>, String> {
+        let of_rank = |(number, rank): (usize, &Rank)| {
+            rank.loads(server).map_err(|why| format!("{}: {why}", rank_name(number, &rank.host)))
+        };
+        (1..).zip(self.ranks.iter().take(count)).map(of_rank).collect()
+    }
+
+    /// Has each of the first ranks look, from its source, whether the address that it is to load answers
+    /// this number, at all ports.
     ///
     /// # Errors
     /// Which rank found another machine there, or nobody; or the ranks do not come back.
-    pub fn prove(&self, addresses: &[SocketAddr], nonce: &str) -> Result<(), String> {
+    pub fn prove(&self, count: usize, addresses: &[SocketAddr], nonce: &str) -> Result<(), String> {
+        let mut server: Vec<IpAddr> = Vec::new();
+        for address in addresses.iter().map(SocketAddr::ip) {
+            if !server.contains(&address) {
+                server.push(address);
+            }
+        }
+        self.loads(count, &server)?;
         let session = self.session()?;
         let of_rank = |rank: &Rank| {
-            let first = addresses.first().map(SocketAddr::ip);
-            let loaded = addresses.iter().filter(|address| Some(address.ip()) == rank.to.or(first));
-            Order::Prove { addresses: loaded.copied().collect(), nonce: nonce.to_owned() }
+            let of_rank = rank.loads(&server);
+            let loaded = addresses.iter().filter(|address| of_rank == Ok(address.ip()));
+            Order::Prove {
+                addresses: loaded.copied().collect(),
+                source: rank.source.clone(),
+                nonce: nonce.to_owned(),
+            }
         };
-        let proven = session.ask(&self.ranks, of_rank, "did not answer");
+        let proven = session.ask(&self.ranks[..count], of_rank, "did not answer");
         self.shared.borrow_mut().session = Some(session);
         proven
     }
@@ -270,4 +292,30 @@ fn of_rank(seen: &Seen, share: &Share) -> Option<RankFigures> {
         begun_within_ns: seen.begun_within().0,
         client: done.client.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_that_would_load_what_is_not_proven_is_named_before_it_is_asked() {
+        let rank = |host: &str, to: &str| Rank {
+            host: host.to_owned(),
+            cpus: "0".parse().unwrap(),
+            source: None,
+            to: to.parse().ok(),
+        };
+        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: "ssh".to_owned() };
+        let ranks = vec![rank("lg1", ""), rank("lg2", "10.1.1.9")];
+        let cluster = Cluster { hosts, ranks, shared: Rc::default() };
+        let addresses = ["10.1.1.1:443", "10.1.1.1:80"].map(|address| address.parse().unwrap());
+        assert_eq!(
+            cluster.prove(2, &addresses, "1").unwrap_err(),
+            "rank 2 on lg2: rank.to = 10.1.1.9 is not among the addresses at which the server listens: \
+             10.1.1.1; write one of them"
+        );
+        // One that does not load it may load another server.
+        assert_eq!(cluster.loads(1, &[addresses[0].ip()]), Ok(vec![addresses[0].ip()]));
+    }
 }

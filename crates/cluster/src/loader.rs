@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use cpus::CpuList;
-use load::{Engine, Job, Load, Outcome, Plan, Progress, Rank};
+use load::{Engine, Job, Load, Outcome, Plan, Progress, Rank, Source};
 use peers::{Client, Offer, Peer};
 use rustix::time::{ClockId, clock_gettime};
 use trial::{ClientFigures, Hooks, Neighbours, ThisMachine, Trial};
@@ -52,8 +52,16 @@ impl Loader for TrialLoader {
         plan.check().map_err(|wrong| wrong.why)
     }
 
-    fn prove(&mut self, addresses: &[SocketAddr], nonce: &str) -> Result<(), String> {
-        addresses.iter().try_for_each(|address| proof::check(*address, nonce).map(drop))
+    fn prove(
+        &mut self,
+        addresses: &[SocketAddr],
+        source: Option<&Source>,
+        nonce: &str,
+    ) -> Result<(), String> {
+        addresses.iter().try_for_each(|address| {
+            let bind = |socket: &_| source.map_or(Ok(()), |source| source.bind(socket));
+            proof::check(*address, nonce, bind).map(drop)
+        })
     }
 
     fn prepare(&mut self, share: Share) {

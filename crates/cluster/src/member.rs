@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use load::{Progress, Rank};
+use load::{Progress, Rank, Source};
 
 use crate::SILENCE;
 use crate::messages::Messages;
@@ -24,11 +24,16 @@ pub(crate) trait Loader {
     /// # Errors
     /// Why not, in one line.
     fn check(&mut self, place: &Rank) -> Result<(), String>;
-    /// Whether each of these addresses answers the number.
+    /// Whether each of these addresses answers the number to a connection from this source.
     ///
     /// # Errors
     /// Which does not, in one line.
-    fn prove(&mut self, addresses: &[SocketAddr], nonce: &str) -> Result<(), String>;
+    fn prove(
+        &mut self,
+        addresses: &[SocketAddr],
+        source: Option<&Source>,
+        nonce: &str,
+    ) -> Result<(), String>;
     /// Begins to prepare a load; [`poll`](Self::poll) tells when that is done.
     fn prepare(&mut self, share: Share);
     /// What has become of the load since the last call.
@@ -128,8 +133,8 @@ impl<L: Loader> Member<L> {
                 let answer = self.loader.check(&place);
                 report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here));
             }
-            Order::Prove { addresses, nonce } => {
-                let answer = self.loader.prove(&addresses, &nonce);
+            Order::Prove { addresses, source, nonce } => {
+                let answer = self.loader.prove(&addresses, source.as_ref(), &nonce);
                 report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here));
             }
             Order::Prepare(Some(share)) => {

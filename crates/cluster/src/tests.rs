@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use load::{Job, Outcome, Plan, Progress, Rank};
+use load::{Job, Outcome, Plan, Progress, Rank, Source};
 use peers::Offer;
 use proptest::prelude::*;
 use trial::ClientFigures;
@@ -103,7 +103,7 @@ impl Loader for Fake {
         }
     }
 
-    fn prove(&mut self, _: &[SocketAddr], _: &str) -> Result<(), String> {
+    fn prove(&mut self, _: &[SocketAddr], _: Option<&Source>, _: &str) -> Result<(), String> {
         Ok(())
     }
 

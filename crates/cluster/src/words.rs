@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use load::{Outcome, Progress, Rank};
+use load::{Outcome, Progress, Rank, Source};
 use serde::{Deserialize, Serialize};
 use trial::ClientFigures;
 
@@ -26,8 +26,8 @@ pub(crate) enum Line {
 pub(crate) enum Order {
     /// Where it is to load from: can it?
     Place(Rank),
-    /// Whether these addresses answer the number: they are to be loaded.
-    Prove { addresses: Vec<SocketAddr>, nonce: String },
+    /// Whether these addresses, which are to be loaded from there, answer the number.
+    Prove { addresses: Vec<SocketAddr>, source: Option<Source>, nonce: String },
     /// What it loads in the next trial; nothing where it only takes part in the barrier.
     Prepare(Option<Box<Share>>),
     /// toll is still there.

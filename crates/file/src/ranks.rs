@@ -102,7 +102,9 @@ pub(super) fn settle(
     })?;
     let known = addresses(target);
     for (rank, share) in ranks.iter().zip(&shares) {
-        check_address(rank, known.as_deref())?;
+        if let Some(known) = &known {
+            rank.place.loads(known).map_err(|why| Flaw::at(rank.line, why))?;
+        }
         check_client(target, share).map_err(|why| Flaw::at(rank.line, why))?;
     }
     Ok(())
@@ -116,19 +118,6 @@ fn addresses(target: &Target) -> Option<Vec<IpAddr>> {
         None if target.host.is_some() && target.listen.is_empty() => None,
         None => Some(target.addresses()),
     }
-}
-
-fn check_address(rank: &Written, known: Option<&[IpAddr]>) -> Result<(), Flaw> {
-    let (Some(to), Some(known)) = (rank.place.to, known) else { return Ok(()) };
-    if known.contains(&to) {
-        return Ok(());
-    }
-    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-    let what = format!(
-        "rank.to = {to} is not among the addresses at which the server listens: {}",
-        known.join(", ")
-    );
-    Err(Flaw::at(rank.line, what))
 }
 
 /// Other programs have fewer ways, and only ab chooses an address.

@@ -23,6 +23,41 @@ pub struct Rank {
     pub to: Option<IpAddr>,
 }
 
+impl Rank {
+    /// Which of a server's addresses, of which there is at least one, it loads.
+    ///
+    /// # Errors
+    /// Its `to` is none of them, or it is on another machine than a server that listens on loopback; what
+    /// to write.
+    pub fn loads(&self, server: &[IpAddr]) -> Result<IpAddr, String> {
+        let known = || server.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let address = self.to.or(server.first().copied());
+        let Some(address) = address.filter(|address| server.contains(address)) else {
+            let to = self.to.map_or_else(|| "(left open)".to_owned(), |to| to.to_string());
+            return Err(format!(
+                "rank.to = {to} is not among the addresses at which the server listens: {}; write one \
+                 of them",
+                known()
+            ));
+        };
+        if address.to_canonical().is_loopback() && !self.is_here() {
+            return Err(format!(
+                "rank.host = {}, but the server listens at {address}, which only its own machine \
+                 reaches; give target.host, or the address in target.url that {} reaches, or write \
+                 rank.host = \"localhost\"",
+                self.host, self.host
+            ));
+        }
+        Ok(address)
+    }
+
+    /// Whether it runs beside toll.
+    fn is_here(&self) -> bool {
+        let is_loopback = |host: &str| host.parse().is_ok_and(|host: IpAddr| host.is_loopback());
+        self.host == "localhost" || is_loopback(&self.host)
+    }
+}
+
 impl Plan {
     /// The share of each of these ranks: connections and rates are totals, which are shared by CPUs.
     ///
@@ -133,6 +168,30 @@ mod tests {
         let rank = Rank { source: source.clone(), ..ranks(&[4]).remove(0) };
         let share = plan(2, "closed").shared(&[rank]).unwrap().remove(0);
         assert_eq!((share.source, share.cpus.to_string()), (Vec::from_iter(source), "0-1".into()));
+    }
+
+    #[test]
+    fn a_rank_loads_an_address_of_the_server_that_it_reaches() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let rank = |host: &str, to: Option<&str>| Rank {
+            host: host.to_owned(),
+            to: to.map(ip),
+            ..ranks(&[1]).remove(0)
+        };
+        let server = [ip("10.1.1.1"), ip("10.1.2.1")];
+        assert_eq!(rank("lg1", None).loads(&server), Ok(server[0]));
+        assert_eq!(rank("lg1", Some("10.1.2.1")).loads(&server), Ok(server[1]));
+        assert_eq!(
+            rank("lg1", Some("10.1.3.1")).loads(&server).unwrap_err(),
+            "rank.to = 10.1.3.1 is not among the addresses at which the server listens: 10.1.1.1, \
+             10.1.2.1; write one of them"
+        );
+        let here = [ip("127.0.0.1")];
+        for host in ["localhost", "127.0.0.1"] {
+            assert_eq!(rank(host, None).loads(&here), Ok(here[0]));
+        }
+        let why = rank("lg1", None).loads(&here).unwrap_err();
+        assert!(why.starts_with("rank.host = lg1, but the server listens at 127.0.0.1,"), "{why}");
     }
 
     #[test]

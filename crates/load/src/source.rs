@@ -23,7 +23,10 @@ const LONGEST_NAME: usize = 15;
 
 impl Source {
     /// Binds a socket that is not connected yet.
-    pub(crate) fn bind(&self, socket: &Socket) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// This machine lacks it, or does not let this process use it.
+    pub fn bind(&self, socket: &Socket) -> io::Result<()> {
         match self {
             Self::Address(address) => socket.bind(&SocketAddr::new(*address, 0).into()),
             Self::Interface(name) => socket.bind_device(Some(name.as_bytes())),
@@ -50,7 +53,8 @@ impl Source {
     }
 
     /// Whether connections to that address can come from it.
-    pub(crate) fn reaches(&self, server: IpAddr) -> bool {
+    #[must_use]
+    pub fn reaches(&self, server: IpAddr) -> bool {
         match self {
             Self::Address(address) => address.is_ipv4() == server.is_ipv4(),
             Self::Interface(_) => true,

@@ -63,8 +63,20 @@ impl Url {
     /// # Errors
     /// The resolver's error, or an address other than loopback, unless the user operates that host.
     pub fn address(&self, i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
-        let addresses: Vec<_> = (self.host.as_str(), self.port).to_socket_addrs()?.collect();
-        choose(&addresses, i_operate_this_host)
+        choose(&self.resolve()?, i_operate_this_host)
+    }
+
+    /// All addresses that the host's name resolves to, at least one.
+    ///
+    /// # Errors
+    /// Those of [`address`](Self::address).
+    pub fn addresses(&self, i_operate_this_host: bool) -> Result<Vec<SocketAddr>, AddressError> {
+        let addresses = self.resolve()?;
+        choose(&addresses, i_operate_this_host).map(|_| addresses)
+    }
+
+    fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok((self.host.as_str(), self.port).to_socket_addrs()?.collect())
     }
 }
 

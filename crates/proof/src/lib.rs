@@ -5,16 +5,16 @@
 //! has the address, or nobody, the client finds out with one connection that it sends nothing over, and
 //! makes no other.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
-/// How long an answer may take.
+/// How long the connection and the whole answer may take.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// How often a thread that answers looks whether it is to end.
@@ -30,12 +30,17 @@ pub fn nonce() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Reads the number at an address; the client's own address there.
+/// Reads the number at an address; the client's own address there. `bind` makes the socket one of the
+/// load's, which may take another way than others do.
 ///
 /// # Errors
 /// Nobody answers within 5 s, or with another number; in one line.
-pub fn check(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
-    read(address, nonce).map_err(|why| {
+pub fn check(
+    address: SocketAddr,
+    nonce: &str,
+    bind: impl FnOnce(&Socket) -> io::Result<()>,
+) -> Result<IpAddr, String> {
+    read(address, nonce, bind, LIMIT).map_err(|why| {
         format!(
             "{address} is not proven to be the host's: {why}; nothing was loaded. Write addresses of \
              the host that are reached from here in target.listen"
@@ -43,20 +48,44 @@ pub fn check(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
     })
 }
 
-fn read(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
-    let stream = TcpStream::connect_timeout(&address, LIMIT)
-        .and_then(|stream| stream.set_read_timeout(Some(LIMIT)).map(|()| stream));
-    let stream = stream.map_err(|error| format!("no connection ({error})"))?;
-    let mut read = Vec::new();
-    let longest = nonce.len() as u64 + 1;
-    let ended = BufReader::new(&stream).take(longest).read_until(b'\n', &mut read);
-    match ended {
-        Ok(_) if read.strip_suffix(b"\n") == Some(nonce.as_bytes()) => {
-            stream.local_addr().map(|own| own.ip()).map_err(|error| error.to_string())
+fn read(
+    address: SocketAddr,
+    nonce: &str,
+    bind: impl FnOnce(&Socket) -> io::Result<()>,
+    limit: Duration,
+) -> Result<IpAddr, String> {
+    let deadline = Instant::now() + limit;
+    let connect = || {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        bind(&socket)?;
+        socket.connect_timeout(&address.into(), limit)?;
+        io::Result::Ok(socket.into())
+    };
+    let mut stream: TcpStream = connect().map_err(|error| format!("no connection ({error})"))?;
+    let expected = format!("{nonce}\n");
+    let mut read = vec![0; expected.len()];
+    let mut length = 0;
+    while length < read.len() {
+        match read_some(&mut stream, &mut read[length..], deadline) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) => return Err(format!("it does not answer ({error})")),
         }
-        Err(error) if read.is_empty() => Err(format!("it does not answer ({error})")),
-        _ => Err("another machine or program answers there".to_owned()),
     }
+    match read[..length] == *expected.as_bytes() {
+        true => stream.local_addr().map(|own| own.ip()).map_err(|error| error.to_string()),
+        false => Err("another machine or program answers there".to_owned()),
+    }
+}
+
+/// Reads what comes next until the deadline.
+fn read_some(stream: &mut TcpStream, bytes: &mut [u8], deadline: Instant) -> io::Result<usize> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    stream.set_read_timeout(Some(left))?;
+    stream.read(bytes)
 }
 
 /// Threads that answer the number, until this is dropped.
@@ -128,6 +157,10 @@ mod tests {
     use super::*;
     use targets::Ports;
 
+    fn check(address: SocketAddr, nonce: &str) -> Result<IpAddr, String> {
+        super::check(address, nonce, |_| Ok(()))
+    }
+
     fn loopback() -> Ports {
         Ports::reserve(&["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]).unwrap()
     }
@@ -143,6 +176,18 @@ mod tests {
         drop(prover);
         let error = check(addresses[0], &nonce).unwrap_err();
         assert!(error.contains("no connection"), "{error}");
+    }
+
+    #[test]
+    fn the_number_is_read_by_a_connection_like_those_of_the_load() {
+        let (ports, nonce) = (loopback(), nonce().unwrap());
+        let address = ports.https()[0];
+        let _prover = Prover::start(&[address], &nonce).unwrap();
+        let from = |text: &str| SocketAddr::new(text.parse().unwrap(), 0);
+        let checked = |source| super::check(address, &nonce, |socket| socket.bind(&source));
+        assert_eq!(checked(from("127.0.0.9").into()).unwrap().to_string(), "127.0.0.9");
+        let why = checked(from("192.0.2.1").into()).unwrap_err();
+        assert!(why.contains("no connection (Cannot assign requested address"), "{why}");
     }
 
     #[test]
@@ -173,5 +218,24 @@ mod tests {
         let error = check(closing, &one).unwrap_err();
         closes.join().unwrap();
         assert!(error.contains("is not proven to be the host's"), "{error}");
+    }
+
+    #[test]
+    fn a_number_that_drips_is_not_waited_for() {
+        let nonce = nonce().unwrap();
+        let slow = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = slow.local_addr().unwrap();
+        let text = format!("{nonce}\n");
+        let drips = std::thread::spawn(move || {
+            let (mut stream, _) = slow.accept().unwrap();
+            // Each byte comes well within the limit, all of them do not. A write fails once nobody reads.
+            text.bytes().all(|byte| {
+                std::thread::sleep(Duration::from_millis(50));
+                stream.write_all(&[byte]).is_ok()
+            })
+        });
+        let why = read(address, &nonce, |_| Ok(()), Duration::from_millis(300)).unwrap_err();
+        assert!(why.starts_with("it does not answer ("), "{why}");
+        drips.join().unwrap();
     }
 }

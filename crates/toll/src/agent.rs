@@ -7,12 +7,13 @@ use crate::Failure;
 /// Run on a host of a study, for the toll that measures (toll run starts it over ssh).
 ///
 /// It starts the study's servers on this machine and reads the machine, as lines of JSON on stdin ask,
-/// and answers with lines on stdout. It ends with its input, or when that is silent for 30 s, and its
-/// servers end with it.
+/// and answers with lines on stdout. It ends with its input, when that is silent for 10 s, or on
+/// SIGTERM, SIGHUP and SIGINT; its servers and its folder go with it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments;
 
 pub(crate) fn main() -> Result<ExitCode, Failure> {
-    ::agent::serve(Input::of_process(), std::io::stdout()).map_err(Failure::measurement)?;
+    let input = Input::of_process().map_err(Failure::measurement)?;
+    ::agent::serve(input, std::io::stdout()).map_err(Failure::measurement)?;
     Ok(ExitCode::SUCCESS)
 }

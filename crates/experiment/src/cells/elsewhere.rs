@@ -15,7 +15,8 @@ pub(crate) struct Elsewhere {
     /// Counted from 1 in a run.
     number: usize,
     pub(crate) url: Url,
-    pub(crate) address: SocketAddr,
+    /// Those that the URL's host resolves to, at least one.
+    pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) pid: Option<u32>,
     /// Where it runs, if its process is known.
     pub(crate) cpus: Option<CpuList>,
@@ -30,7 +31,7 @@ impl Elsewhere {
         let Target { url: Some(url), pid, i_operate_this_host, .. } = target else {
             return Err("target.url is not given; write it".to_owned());
         };
-        let resolved = url.address(*i_operate_this_host).map_err(|error| match error {
+        let addresses = url.addresses(*i_operate_this_host).map_err(|error| match error {
             AddressError::Resolve(_) => format!("target.url = {url}: {}: {error}", url.host()),
             AddressError::Foreign(_) => format!(
                 "target.url = {url}: {error}; if it is yours to load, write \
@@ -42,7 +43,7 @@ impl Elsewhere {
                 "target.pid: {error}; write the number of the server's process, or leave it out"
             )
         })?;
-        Ok(Self { number, url: url.clone(), address: resolved, pid: *pid, cpus })
+        Ok(Self { number, url: url.clone(), addresses, pid: *pid, cpus })
     }
 
     pub(crate) fn name(&self) -> String {
@@ -50,6 +51,11 @@ impl Elsewhere {
             1 => "address".to_owned(),
             number => format!("address-{number}"),
         }
+    }
+
+    /// The one that toll's own connections go to.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.addresses[0]
     }
 
     /// Why its process is no longer there, where it is known.
@@ -83,7 +89,7 @@ mod tests {
     fn another_host_is_loaded_only_by_its_operator() {
         let message = find("https://192.0.2.1/", None, false).unwrap_err();
         assert!(message.ends_with("write target.i-operate-this-host = true"), "{message}");
-        assert_eq!(find("https://192.0.2.1/", None, true).unwrap().address.port(), 443);
+        assert_eq!(find("https://192.0.2.1/", None, true).unwrap().address().port(), 443);
         let here = find("http://127.0.0.1:8080/x", None, false).unwrap();
         assert_eq!((here.name().as_str(), here.cpus), ("address", None));
     }

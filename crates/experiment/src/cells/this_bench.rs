@@ -1,15 +1,15 @@
 //! The world of a run as it is: servers on this machine and others, loaded by the engine.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use agent::{Here, Refusal, RemoteHost, RunningServer, Wanted};
+use agent::{Clients, Here, Refusal, RemoteHost, RunningServer, Wanted};
 use cluster::Cluster;
 use cpus::CpuList;
-use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
+use load::{Engine, Files, Job, Operation, Plan, Progress, Source, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
 use profile::Rules;
 use targets::{
@@ -168,16 +168,18 @@ impl ThisBench {
         &mut self,
         host: &Host,
         wanted: Wanted,
+        (sources, ranks): (Vec<Option<Source>>, usize),
         before: Option<Box<dyn RunningServer>>,
     ) -> Result<ThisTarget, StartError> {
         let cluster = self.cluster.take();
         // Those that load it look for themselves, by their own ways there.
         let others = |addresses: &[SocketAddr], nonce: &str| {
-            cluster.as_ref().map_or(Ok(()), |ranks| ranks.prove(addresses, nonce))
+            cluster.as_ref().map_or(Ok(()), |cluster| cluster.prove(ranks, addresses, nonce))
         };
+        let clients = Clients { sources: &sources, others: &others };
         let started = self.host(host).and_then(|host| match before {
-            Some(before) => host.restart(before, wanted, &others),
-            None => host.start(wanted, &others),
+            Some(before) => host.restart(before, wanted, &clients),
+            None => host.start(wanted, &clients),
         });
         self.cluster = cluster;
         let started = started.map_err(|Refusal { is_missing, why }| match is_missing {
@@ -187,11 +189,36 @@ impl ThisBench {
         started.map(|server| ThisTarget::new(Life::Started(server)))
     }
 
-    fn find(&mut self, target: &Target) -> Result<ThisTarget, StartError> {
+    fn find(&mut self, target: &Target, only: Only) -> Result<ThisTarget, StartError> {
         self.elsewhere += 1;
-        Elsewhere::find(target, self.elsewhere)
-            .map(|found| ThisTarget::new(Life::Elsewhere(found)))
-            .map_err(StartError::Failed)
+        let found = Elsewhere::find(target, self.elsewhere).map_err(StartError::Failed)?;
+        let addresses: Vec<IpAddr> = found.addresses.iter().map(SocketAddr::ip).collect();
+        if let Some(cluster) = &self.cluster {
+            let (_, ranks) = self.clients(target, only);
+            cluster.loads(ranks, &addresses).map_err(StartError::Failed)?;
+        }
+        Ok(ThisTarget::new(Life::Elsewhere(found)))
+    }
+
+    /// Where connections of this machine to a server come from, and how many ranks load it.
+    fn clients(&self, target: &Target, only: Only) -> (Vec<Option<Source>>, usize) {
+        let setup = (target.clone(), only);
+        let loads = self.cells.iter().filter(|cell| cell.setup() == setup).map(|cell| &cell.load);
+        let mut sources = Vec::new();
+        let mut ranks = 0;
+        for Plan { source, ranks: own, .. } in loads {
+            ranks = own.map_or(0, |own| own.get() as usize).max(ranks);
+            let of_load = match source.is_empty() {
+                true => vec![None],
+                false => source.iter().cloned().map(Some).collect(),
+            };
+            for source in of_load {
+                if !sources.contains(&source) {
+                    sources.push(source);
+                }
+            }
+        }
+        (sources, ranks)
     }
 }
 
@@ -238,11 +265,11 @@ impl Bench for ThisBench {
     ) -> Result<ThisTarget, StartError> {
         let server = target.server;
         if server.program().is_none() {
-            return self.find(target);
+            return self.find(target, only);
         }
         if let Some(host) = &target.host {
             let wanted = wanted(self.settings(target, only, connections));
-            return self.start_there(host, wanted, None);
+            return self.start_there(host, wanted, self.clients(target, only), None);
         }
         let failed = |what| StartError::Failed(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
@@ -268,7 +295,8 @@ impl Bench for ThisBench {
         };
         let settings = self.settings(target, only, connections);
         if let Some(host) = &target.host {
-            return self.start_there(host, wanted(settings), Some(running));
+            let clients = self.clients(target, only);
+            return self.start_there(host, wanted(settings), clients, Some(running));
         }
         let Some(running) = running.into_running() else {
             return Err(StartError::Failed("it runs on another machine".to_owned()));
@@ -658,7 +686,7 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
             let trust = Trust::File(facts.certificate.clone());
             (address, url, mixed_objects(&cell.target, &plan), trust)
         }
-        Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),
+        Life::Elsewhere(found) => (found.address(), found.url.clone(), None, Trust::System),
     };
     let trust = plan.trust().unwrap_or(known);
     let files = files(&cell.target, &plan);

@@ -63,7 +63,7 @@ fn ranks_that_cannot_be_are_refused_with_their_line() {
     assert_eq!(
         refused(&["host = \"lg1\"\ncpus = \"0\"\nto = \"10.1.1.9\""], ""),
         "line 11: case all: rank.to = 10.1.1.9 is not among the addresses at which the server listens: \
-         10.1.1.1"
+         10.1.1.1; write one of them"
     );
     assert!(
         refused(&[TWO], "client = \"wrk\"")
@@ -72,6 +72,31 @@ fn ranks_that_cannot_be_are_refused_with_their_line() {
     assert!(
         refused(&[TWO], "client = \"ab\"").contains("rank.source = eth1, but ab takes an address;")
     );
+}
+
+#[test]
+fn a_rank_on_another_machine_is_not_let_load_its_own_loopback() {
+    let study = |from: &str, to: &str| {
+        let text = with_ranks(&[TWO], "", "");
+        assert!(text.contains(from), "{text}");
+        text.replace(from, to)
+    };
+    let started = "server = \"embedded\"\n\n";
+    let elsewhere = "server = \"address\"\nurl = \"https://10.1.1.1/\"\n\
+                     i-operate-this-host = true\n";
+    let refused = refusal(&study(elsewhere, started));
+    assert_eq!(
+        refused,
+        "line 10: case all: rank.host = lg2, but the server listens at 127.0.0.1, which only its own \
+         machine reaches; give target.host, or the address in target.url that lg2 reaches, or write \
+         rank.host = \"localhost\""
+    );
+    let refused = refusal(&study("https://10.1.1.1/", "https://127.0.0.1/"));
+    assert!(refused.starts_with("line 11: case all: rank.host = lg2, but the server"), "{refused}");
+    // A rank beside the server is as good as a load from here.
+    parse(&study(elsewhere, started).replace("lg2", "localhost"));
+    let there = "server = \"embedded\"\nhost = \"me@server\"\nlisten = [\"10.1.1.1\"]\n";
+    parse(&study(elsewhere, there));
 }
 
 #[test]

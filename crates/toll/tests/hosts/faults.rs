@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use support::{Killed, is_running, machine, processes_with, run, text, until};
 
@@ -81,15 +82,17 @@ fn an_agent_that_is_lost_twice_in_a_cell_ends_the_run() {
     assert!(scene.lines().iter().all(|trial| !trial.line.valid));
 }
 
+/// The folders of agents.
+fn folders() -> BTreeSet<String> {
+    let all = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    let all = all.map(|entry| entry.file_name().into_string().unwrap_or_default());
+    all.filter(|name| name.starts_with("toll-agent-")).collect()
+}
+
 #[test]
 fn an_agent_and_its_servers_end_with_toll_or_its_shell() {
     let Some(scene) = Scene::new(CASE) else { return };
     let _machine = machine();
-    let folders = || {
-        let all = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-        let all = all.map(|entry| entry.file_name().into_string().unwrap_or_default());
-        all.filter(|name| name.starts_with("toll-agent-")).collect::<BTreeSet<String>>()
-    };
     let before = folders();
     let child = start(&scene);
     assert_eq!(folders().len(), before.len() + 1);
@@ -99,4 +102,36 @@ fn an_agent_and_its_servers_end_with_toll_or_its_shell() {
     assert!(!is_running(agent));
     drop(child);
     assert_eq!(folders(), before, "its folder goes with it");
+}
+
+#[test]
+fn a_host_that_hears_nothing_is_left_clean_within_20_s() {
+    let Some(scene) = Scene::new(CASE) else { return };
+    let _machine = machine();
+    let child = start(&scene);
+    // Its pipe stays open, as where a network is cut.
+    run(Command::new("kill").args(["-STOP", &child.pid().to_string()]));
+    let since = Instant::now();
+    until("nothing is left on the server's machine", || scene.processes().is_empty());
+    assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
+}
+
+#[test]
+fn an_agent_that_is_asked_to_end_takes_its_servers_and_its_folder_with_it() {
+    let Some(scene) = Scene::new(CASE) else { return };
+    let _machine = machine();
+    for signal in ["-TERM", "-HUP"] {
+        let before = folders();
+        let child = start(&scene);
+        let own: Vec<String> = folders().difference(&before).cloned().collect();
+        assert_eq!(own.len(), 1, "{own:?}");
+        let agent = agent(&scene);
+        run(Command::new("kill").args([signal, &agent.to_string()]));
+        until("it ends", || !is_running(agent));
+        assert!(!folders().contains(&own[0]));
+        // toll starts another one for the next trial.
+        drop(child.finish());
+        until("its servers end with it", || scene.processes().is_empty());
+        std::fs::remove_dir_all(scene.desk.out()).unwrap();
+    }
 }

@@ -144,7 +144,8 @@ fn the_agents_cpu_time_of_the_server_is_the_kernels() {
         groups: Vec::new(),
         connections: 4,
     };
-    let server = host.start(wanted, &|_, _| Ok(())).unwrap();
+    let clients = agent::Clients { sources: &[None], others: &|_, _| Ok(()) };
+    let server = host.start(wanted, &clients).unwrap();
     let facts = server.facts().clone();
     let pids: Vec<u32> =
         processes_with(&facts.https.to_string()).into_iter().map(|(pid, _)| pid).collect();

@@ -53,3 +53,26 @@ fn each_address_of_a_server_is_proven() {
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(scene.lines().iter().all(|trial| trial.line.valid));
 }
+
+#[test]
+fn the_proof_takes_the_way_of_the_load() {
+    let Some(scene) = Scene::new(CASE) else { return };
+    let from_source = "connections = 4\nsource = \"10.99.0.9\"";
+    scene.write(&scene.study().replace("connections = 4", from_source));
+    // From that source the client reaches itself at the server's address, else the server.
+    let ip = |words: &str| drop(run(scene.client.command("ip").args(words.split(' '))));
+    ip("address add 10.99.0.9/32 dev lo");
+    ip("route add local 10.83.0.2/32 dev lo table 100");
+    ip("rule add pref 5 from 10.99.0.9 lookup 100");
+    let said = scene.refusal();
+    assert!(
+        said.contains("10.83.0.2:") && said.contains("is not proven to be the host's: no conn"),
+        "{said}"
+    );
+    assert_eq!(sent(&scene), (1, 0));
+    ip("rule del pref 5");
+    run(scene.server.command("ip").args(["route", "add", "10.99.0.9/32", "via", "10.83.0.1"]));
+    let output = scene.run(&[]).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(scene.lines().iter().all(|trial| trial.line.valid));
+}

@@ -4,7 +4,7 @@ use std::process::Output;
 
 use support::{Desk, run, text, until};
 
-use crate::bridge::{Bridge, HERE, trials};
+use crate::bridge::{Bridge, HERE, Loaded, trials};
 
 /// Of the server's machine, `lg3`.
 const SERVER: &str = "10.84.0.13";
@@ -61,5 +61,49 @@ fn a_rank_that_reaches_another_machine_at_the_address_loads_nothing() {
     let opened = names.split(' ').zip(values.split(' ')).find(|(name, _)| *name == "PassiveOpens");
     // One more is the agent's own, which tries whether its kernel has TLS.
     assert_eq!(opened, Some(("PassiveOpens", "5")));
+    until("nothing is left", || bridge.left().is_empty());
+}
+
+#[test]
+fn a_rank_looks_from_the_source_that_it_loads_from() {
+    let Some(bridge) = Bridge::new(3) else { return };
+    // From its source the second rank's machine reaches itself at the server's address; other
+    // connections reach the server.
+    let ip = |words: &str| drop(run(bridge.on(2, "ip").args(words.split(' '))));
+    ip("address add 10.85.0.12/32 dev lo");
+    ip(&format!("route add local {SERVER}/32 dev lo table 100"));
+    ip("rule add pref 5 from 10.85.0.12 lookup 100");
+    let desk = study(&bridge);
+    let before = std::fs::read_to_string(desk.study()).unwrap();
+    let study = before.replace("source = \"10.84.0.12\"", "source = \"10.85.0.12\"");
+    assert_ne!(study, before);
+    std::fs::write(desk.study(), study).unwrap();
+    let output = measure(&bridge, &desk);
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+    let why = format!("rank 2 on lg2: {SERVER}:");
+    assert!(said.contains(&why) && said.contains("is not proven to be the host's"), "{said}");
+    until("nothing is left", || bridge.left().is_empty());
+}
+
+#[test]
+fn a_rank_loads_none_but_the_addresses_that_a_name_has() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    // A short form of the address, which is known only once it is resolved (inet_aton(3)).
+    let study = server.study(&bridge, 2, "connections = 4\nduration = \"1s\"");
+    let study = study.replace(&format!("http://{HERE}:"), "http://10.84.1:");
+    let desk = Desk::new(&study);
+    let output = bridge.run(&desk, &[]).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let before = server.answered_all();
+    let desk = Desk::new(&study.replacen(&format!("to = \"{HERE}\""), "to = \"10.84.0.12\"", 1));
+    let output = bridge.run(&desk, &[]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+    let why = "rank 1 on lg1: rank.to = 10.84.0.12 is not among the addresses at which the server \
+               listens: 10.84.0.1; write one of them";
+    assert!(said.contains(why), "{said}");
+    assert_eq!(server.answered_all(), before, "something was sent");
     until("nothing is left", || bridge.left().is_empty());
 }
