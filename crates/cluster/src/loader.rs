@@ -126,7 +126,7 @@ fn load(
     interrupt: &AtomicBool,
     progress: &Mutex<Progress>,
 ) -> Result<Done, String> {
-    let (job, offer, _folder) = share.job().map_err(|error| error.to_string())?;
+    let (job, offer, _files) = share.job().map_err(|error| error.to_string())?;
     let trial = Trial::new(job, None, Neighbours::Apart);
     let mut hooks = Hooks {
         interrupt,
