@@ -271,3 +271,4 @@ fn of_rank(seen: &Seen, share: &Share) -> Option<RankFigures> {
         client: done.client.clone(),
     })
 }
+        silence_ns: seen.silence().0,

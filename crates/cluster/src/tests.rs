@@ -323,6 +323,20 @@ fn a_rank_that_is_stopped_is_named_within_some_seconds() {
 }
 
 #[test]
+fn a_rank_that_is_stopped_for_a_while_was_silent_for_as_long() {
+    let mut world = World::new([Duration::ZERO; 2]);
+    world.pass(500 * MS);
+    world.is_stopped[1] = true;
+    world.pass(1_200 * MS);
+    world.is_stopped[1] = false;
+    world.pass(LENGTH);
+    assert!(world.watch.are_all_done() && world.lost().is_empty());
+    let silence: Vec<_> = world.watch.into_ranks().map(|seen| seen.silence).collect();
+    assert!(silence[0] > Duration::ZERO && silence[0] <= 260 * MS, "{silence:?}");
+    assert!(silence[1] >= 1_200 * MS && silence[1] <= 1_460 * MS, "{silence:?}");
+}
+
+#[test]
 fn a_rank_that_is_cut_off_stops_loading_and_ends() {
     let mut world = World::new([Duration::ZERO; 2]);
     world.pass(1_000 * MS);
@@ -395,6 +409,16 @@ fn who_was_silent_is_to_blame_where_mpirun_names_nobody() {
     assert_eq!(ended(Some(2), false), ["rank 2 on lg2: no result"]);
     assert_eq!(ended(None, true), ["rank 1 on lg1: no result"]);
     assert_eq!(ended(None, false), ["mpirun ended: signal 9"; 2]);
+}
+
+#[test]
+fn all_others_are_lost_where_mpirun_names_one_that_is_done() {
+    let mut world = World::new([Duration::ZERO; 2]);
+    world.pass(1_000 * MS);
+    let done = Done { outcome: Outcome::default(), client: ClientFigures::default() };
+    world.watch.hear(world.now(), 1, Report::Done(Box::new(done)));
+    world.watch.end(world.now(), Some(1), "mpirun ended: signal 9");
+    assert_eq!(world.watch.lost(), [(2, "mpirun ended: signal 9".to_owned())]);
 }
 
 #[test]

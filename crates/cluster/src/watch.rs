@@ -42,6 +42,8 @@ pub(crate) struct Seen {
     pub(crate) begun_within: Option<Duration>,
     /// When it began by the clock of its machine.
     pub(crate) clock_ns: u64,
+    /// The longest that it said nothing while it loaded.
+    pub(crate) silence: Duration,
     heard: Instant,
 }
 
@@ -66,6 +68,7 @@ impl Watch {
             progress: Progress::default(),
             begun_within: None,
             clock_ns: 0,
+            silence: Duration::ZERO,
             heard: now,
         };
         let seen = ranks.iter().enumerate().map(seen).collect();
@@ -78,6 +81,9 @@ impl Watch {
         let Some(seen) = rank.checked_sub(1).and_then(|index| self.seen.get_mut(index)) else {
             return;
         };
+        if let State::Begun = seen.state {
+            seen.silence = seen.silence.max(now.saturating_duration_since(seen.heard));
+        }
         seen.heard = now;
         if seen.is_over() {
             return;
@@ -149,6 +155,12 @@ impl Watch {
                 seen.state = State::Lost(why.to_owned());
             } else if is_to_blame {
                 seen.state = State::Lost(format!("{}: no result", seen.name()));
+            }
+        }
+        // The one to blame had given its result.
+        if self.lost().is_empty() {
+            for seen in self.seen.iter_mut().filter(|seen| seen.loads && !seen.is_over()) {
+                seen.state = State::Lost(why.to_owned());
             }
         }
     }
@@ -225,7 +237,14 @@ impl Seen {
     }
 
     pub(crate) fn begun_within(&self) -> Nanos {
-        let within = self.begun_within.unwrap_or_default().as_nanos();
-        Nanos(u64::try_from(within).unwrap_or(u64::MAX))
+        nanos(self.begun_within.unwrap_or_default())
     }
+
+    pub(crate) fn silence(&self) -> Nanos {
+        nanos(self.silence)
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }

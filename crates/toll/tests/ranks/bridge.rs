@@ -63,6 +63,7 @@ impl Bridge {
         ip(&here, &format!("address add {HERE}/24 dev br0"));
         ip(&here, "link set br0 up");
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("temporary")).unwrap();
         let mut hosts = Vec::new();
         for number in 1..=count {
             let host = Host::new();
@@ -80,6 +81,11 @@ impl Bridge {
         );
         write_program(&folder.path().join("shell"), &enter);
         Some(Self { here, hosts, folder, _machine: lock })
+    }
+
+    /// A folder for the temporary files of all hosts.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.folder.path().join("temporary")
     }
 
     pub(crate) fn shell(&self) -> PathBuf {
