@@ -152,7 +152,7 @@ impl Cells<'_> {
 /// How the study's ranks are reached.
 fn hosts(study: &Study) -> Hosts {
     let study::Hosts { control, shell } = study.hosts.clone();
-    Hosts { program: Hosts::program(), control, shell: shell.to_string() }
+    Hosts { program: Hosts::program(), control, shell }
 }
 
 /// The study with the copies of its session files that the result folder keeps, so that a run which

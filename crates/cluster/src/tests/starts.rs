@@ -19,7 +19,7 @@ fn clock_ns() -> u64 {
 fn cluster() -> Option<Cluster> {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("toll-rank");
-    let hosts = Hosts { program, control: None, shell: "false".to_owned() };
+    let hosts = Hosts { program, control: None, shell: "false".parse().unwrap() };
     if let Err(why) = hosts.check() {
         eprintln!("skipped: {why}");
         return None;
