@@ -1,6 +1,7 @@
 //! Ranks of a real `mpirun` on this machine, where all have one clock. Skipped without `mpirun` and
 //! `toll-rank` (`make hosts`).
 
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use load::{Job, Load, Operation, Plan, Rank};
@@ -15,8 +16,10 @@ fn clock_ns() -> u64 {
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
+static CALM: AtomicBool = AtomicBool::new(false);
+
 /// Two ranks on this machine.
-fn cluster() -> Option<Cluster> {
+fn cluster() -> Option<Cluster<'static>> {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("toll-rank");
     let hosts = Hosts { program, control: None, shell: "false".parse().unwrap() };
@@ -31,7 +34,7 @@ fn cluster() -> Option<Cluster> {
     };
     let rank = |cpus| Rank { host: "localhost".to_owned(), cpus, source: None, to: None };
     let ranks = [allowed.first(1), second.first(1)].map(rank);
-    Some(Cluster::start(hosts, ranks.into()).unwrap())
+    Some(Cluster::start(hosts, ranks.into(), &CALM).unwrap())
 }
 
 #[test]
