@@ -89,7 +89,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// The ranks, started anew where one was lost.
-    fn session(&self) -> Result<Session<'a>, String> {
+    pub(crate) fn session(&self) -> Result<Session<'a>, String> {
         let mut shared = self.shared.borrow_mut();
         if let Some(session) = shared.session.take().filter(Session::is_there) {
             return Ok(session);
@@ -168,6 +168,10 @@ impl ClusterLoad<'_> {
         self.hear_unless_interrupted(Watch::are_all_ready)?;
         if let Some(why) = self.watch.borrow().refused() {
             return Err(why.to_owned());
+        }
+        if !self.is_lost() {
+            self.session.send(ToRank::All(Order::Wake));
+            self.hear_unless_interrupted(Watch::are_all_awake)?;
         }
         if !self.is_lost() {
             self.watch.borrow_mut().go(Instant::now());

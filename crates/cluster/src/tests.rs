@@ -150,8 +150,12 @@ struct World {
     members: Vec<(Member<Fake>, End)>,
     /// Those that do nothing any more.
     is_stopped: [bool; 2],
+    /// What each was to do after its last step.
+    steps: [Step; 2],
     watch: Watch,
     start: Instant,
+    /// Whether toll has told the ranks that all are ready.
+    has_woken: bool,
     went: Option<Instant>,
 }
 
@@ -206,8 +210,10 @@ impl World {
             relay: Relay::new(start),
             members,
             is_stopped: [false; 2],
+            steps: [Step::End; 2],
             watch: Watch::new(&ranks(), loading, start, LENGTH),
             start,
+            has_woken: false,
             went: None,
             net,
         };
@@ -246,7 +252,11 @@ impl World {
                 self.watch.hear(now, rank, report);
             }
             self.watch.look(now);
-            if self.watch.are_all_ready() && self.went.is_none() {
+            if self.watch.are_all_ready() && !self.has_woken {
+                self.has_woken = true;
+                self.say(&Line::All(Order::Wake));
+            }
+            if self.watch.are_all_awake() && self.went.is_none() {
                 self.went = Some(now);
                 self.watch.go(now);
                 self.net.borrow_mut().log.push("go".to_owned());
@@ -256,9 +266,12 @@ impl World {
                 self.say(&Line::All(Order::Alive));
             }
             for (index, (member, end)) in self.members.iter_mut().enumerate() {
-                if !self.is_stopped[index] && member.step(now, end) == Step::Alone {
-                    self.is_stopped[index] = true;
+                if self.is_stopped[index] {
+                    continue;
                 }
+                let step = member.step(now, end);
+                self.is_stopped[index] = step == Step::Alone;
+                self.steps[index] = step;
             }
         }
     }
@@ -287,6 +300,26 @@ fn nobody_begins_before_all_are_ready() {
         sum.merge(done.outcome);
     }
     assert_eq!(sum.completed, 2);
+}
+
+#[test]
+fn ranks_look_often_only_once_all_are_ready() {
+    let mut world = World::with([Duration::ZERO; 2], |fake| {
+        fake.prepared_in = Duration::from_secs(fake.rank as u64);
+    });
+    world.pass(1_900 * MS);
+    // One waits at the barrier for the other, for a time that nobody knows.
+    assert_eq!((world.log().last().unwrap().as_str(), world.went), ("1 is ready", None));
+    let [waits, prepares] = world.steps;
+    assert_eq!(waits, prepares);
+    assert!(waits >= Step::Sleep(10 * MS), "{waits:?}");
+    // From toll's word on each looks often, until it is to begin.
+    let mut before_go = world.steps;
+    while world.went.is_none() {
+        before_go = world.steps;
+        world.pass(MS);
+    }
+    assert!(before_go.iter().all(|step| *step < Step::Sleep(MS)), "{before_go:?}");
 }
 
 #[test]

@@ -51,6 +51,7 @@ pub(crate) struct Seen {
 pub(crate) enum State {
     Preparing,
     Ready,
+    Awake,
     Begun,
     Done(Box<Done>),
     /// Why there is no result of it.
@@ -90,6 +91,7 @@ impl Watch {
         }
         match report {
             Report::Ready => seen.state = State::Ready,
+            Report::Awake => seen.state = State::Awake,
             Report::Begun { clock_ns } => {
                 seen.state = State::Begun;
                 seen.clock_ns = clock_ns;
@@ -127,7 +129,7 @@ impl Watch {
             let is_lost = match seen.state {
                 State::Preparing => is_late_to_begin,
                 // Where others are not ready, these are not to blame.
-                State::Ready => self.went.is_some() && is_late_to_begin,
+                State::Ready | State::Awake => self.went.is_some() && is_late_to_begin,
                 _ => is_late,
             };
             if is_lost || since(seen.heard) >= LOST {
@@ -172,6 +174,11 @@ impl Watch {
 
     pub(crate) fn are_all_ready(&self) -> bool {
         self.seen.iter().all(|seen| matches!(seen.state, State::Ready))
+    }
+
+    /// Whether all look often, so that they begin soon after they are told to.
+    pub(crate) fn are_all_awake(&self) -> bool {
+        self.seen.iter().all(|seen| matches!(seen.state, State::Awake))
     }
 
     /// Whether all have begun, and may have ended since.

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use support::{Desk, Killed, run, text, until};
-use trial::Line;
+use trial::{Limit, Line};
 
 use crate::bridge::{Bridge, Loaded, journal_length, trials};
 
@@ -182,4 +182,5 @@ fn a_rank_beside_busy_loops_waits_for_its_cpu_and_is_named() {
     assert_eq!(evidence.client_rank.as_deref(), Some("rank 1 on lg1"), "{said}");
     assert!(evidence.client_waiting >= Some(trial::CLIENT_WAITING), "{evidence:?}");
     assert_eq!(line.ranks[0].client.waiting, evidence.client_waiting);
+    assert_eq!((line.verdict.limit, output.status.code()), (Limit::ClientCpu, Some(0)), "{said}");
 }
