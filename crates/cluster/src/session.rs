@@ -1,7 +1,8 @@
 //! A running `mpirun`, with which toll speaks JSON lines: through its input to rank 0, and back.
 
 use std::cell::Cell;
-use std::fs::File;
+use std::env;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
@@ -244,6 +245,21 @@ impl Drop for Session<'_> {
             self.end();
         }
         self.process.stop();
+        remove_files_of(self.process.pid());
+    }
+}
+
+/// Removes what an `mpirun` has left that was killed: its folder in `ompi.HOST.USER`, and that one where
+/// no other has a folder there.
+fn remove_files_of(mpirun: u32) {
+    let of_user = format!(".{}", geteuid().as_raw());
+    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("ompi.") && name.ends_with(&of_user) {
+            // Most have gone with the process.
+            let _ = fs::remove_dir_all(entry.path().join(format!("pid.{mpirun}")));
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 
@@ -312,8 +328,7 @@ mod tests {
 
     /// Two ranks, and an `mpirun` that says this.
     fn asked(says: &str, interrupt: &AtomicBool) -> (Result<(), String>, bool) {
-        let place =
-            |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
+        let place = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
         let script = format!("printf '{says}'; cat > /dev/null");
         let words = vec!["-c".to_owned(), script];
         let session = Session::spawn("/bin/sh".into(), words, interrupt).unwrap();

@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn the_files_of_a_share_have_no_name() {
         let folder = tempfile::tempdir().unwrap();
-        let [session, certificates] = ["session.toml", "ca.pem"].map(|name| folder.path().join(name));
+        let [session, certificates] =
+            ["session.toml", "ca.pem"].map(|name| folder.path().join(name));
         let page = "schema = 1\n[[page]]\nname = \"all\"\nget = \"/\"\ncontains = \"hello\"\n";
         fs::write(&session, page).unwrap();
         fs::write(&certificates, "not looked at").unwrap();

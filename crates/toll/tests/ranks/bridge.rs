@@ -228,8 +228,12 @@ impl Loaded {
 
     /// How many requests of a host it has answered, counted from 1.
     pub(crate) fn answered(&self, host: usize) -> u64 {
-        let address = format!("10.84.0.1{host}");
-        self.addresses().lines().filter(|line| **line == address).count() as u64
+        self.answered_at(&format!("10.84.0.1{host}"))
+    }
+
+    /// How many of an address.
+    pub(crate) fn answered_at(&self, address: &str) -> u64 {
+        self.addresses().lines().filter(|line| *line == address).count() as u64
     }
 
     /// How many of anybody, but for toll's own probes.
