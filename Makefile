@@ -66,9 +66,12 @@ target/openssl/lib/libssl.so.3: scripts/openssl
 	./scripts/needs build
 	./scripts/openssl "$(CURDIR)/target/openssl"
 
+# Where Open MPI is not installed, toll-rank is left out.
 lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	! command -v mpicc >/dev/null || \
+		cargo clippy --package cluster --features mpi --all-targets --locked -- -D warnings
 
 # Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about a
 # third of an hour, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client

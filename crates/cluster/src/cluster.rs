@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use load::{Job, Load, Outcome, Progress, Rank};
@@ -12,34 +13,38 @@ use trial::{Line, Operations, RankFigures, rank_name};
 
 use crate::SILENCE;
 use crate::mpirun::{Hosts, arguments};
-use crate::session::{Ended, Session};
+use crate::session::{Ended, INTERRUPTED, Session};
 use crate::share::Share;
 use crate::watch::{Seen, State, Watch};
 use crate::words::{Line as ToRank, Order};
 
-/// Between two looks at who is late.
+/// Between two looks at who is late, and at whether toll was interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The ranks of a study.
-pub struct Cluster {
+pub struct Cluster<'a> {
     hosts: Hosts,
     ranks: Vec<Rank>,
-    shared: Rc<RefCell<Shared>>,
+    shared: Rc<RefCell<Shared<'a>>>,
+    /// Ends waiting early.
+    interrupt: &'a AtomicBool,
 }
 
 /// What a cluster and its load have in turns.
 #[derive(Default)]
-struct Shared {
-    session: Option<Session>,
+struct Shared<'a> {
+    session: Option<Session<'a>>,
     /// Of the last load.
     figures: Vec<RankFigures>,
     lost: Vec<(usize, String)>,
     /// When all ranks of a session that lost one have ended: those that are cut off load on until they
     /// find out.
     all_ended: Option<Instant>,
+    /// Whether they did not come back for the last load.
+    is_lost: bool,
 }
 
-impl Cluster {
+impl<'a> Cluster<'a> {
     /// The command that starts the ranks, for a person to read.
     #[must_use]
     pub fn command(hosts: &Hosts, ranks: &[Rank]) -> String {
@@ -55,11 +60,15 @@ impl Cluster {
     /// Starts the ranks; returns when each can load from its place.
     ///
     /// # Errors
-    /// Why one is not there, or cannot, in one line.
-    pub fn start(hosts: Hosts, ranks: Vec<Rank>) -> Result<Self, String> {
-        let session = Some(Session::start(&hosts, &ranks)?);
+    /// Why one is not there, or cannot, in one line; or it was interrupted.
+    pub fn start(
+        hosts: Hosts,
+        ranks: Vec<Rank>,
+        interrupt: &'a AtomicBool,
+    ) -> Result<Self, String> {
+        let session = Some(Session::start(&hosts, &ranks, interrupt)?);
         let shared = Rc::new(RefCell::new(Shared { session, ..Shared::default() }));
-        Ok(Self { hosts, ranks, shared })
+        Ok(Self { hosts, ranks, shared, interrupt })
     }
 
     /// Which of a server's addresses, of which there is at least one, each of the first ranks loads.
@@ -102,25 +111,33 @@ impl Cluster {
     }
 
     /// The ranks, started anew where one was lost.
-    fn session(&self) -> Result<Session, String> {
+    pub(crate) fn session(&self) -> Result<Session<'a>, String> {
         let mut shared = self.shared.borrow_mut();
         if let Some(session) = shared.session.take().filter(Session::is_there) {
             return Ok(session);
         }
-        let left = shared.all_ended.take().map(|at| at.saturating_duration_since(Instant::now()));
-        std::thread::sleep(left.unwrap_or_default());
-        Session::start(&self.hosts, &self.ranks)
+        while shared.all_ended.is_some_and(|at| Instant::now() < at) {
+            if self.interrupt.load(Relaxed) {
+                return Err(INTERRUPTED.to_owned());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Session::start(&self.hosts, &self.ranks, self.interrupt)
     }
 
     /// Begins a load, which the plan's first ranks share; returns when all have begun, or one was lost.
     ///
     /// # Errors
-    /// It cannot be shared, a rank cannot make its share, or the ranks do not come back.
-    pub fn load(&self, job: &Job, offer: Offer) -> Result<ClusterLoad, String> {
+    /// It cannot be shared, a rank cannot make its share, or the ranks do not come back; or it was
+    /// interrupted.
+    pub fn load(&self, job: &Job, offer: Offer) -> Result<ClusterLoad<'a>, String> {
+        self.shared.borrow_mut().is_lost = false;
         let count = job.plan.ranks.map_or(self.ranks.len(), |ranks| ranks.get() as usize);
         let ranks = &self.ranks[..count.min(self.ranks.len())];
         let shares = Share::of(job, ranks, offer)?;
-        let session = self.session()?;
+        let session = self.session();
+        self.shared.borrow_mut().is_lost = session.is_err();
+        let session = session?;
         let plan = &job.plan;
         let length = Duration::from(plan.ramp) * 2 + plan.warmup().into() + plan.duration.into();
         let load = ClusterLoad {
@@ -130,9 +147,17 @@ impl Cluster {
             is_interrupted: Cell::new(false),
             shares,
             shared: self.shared.clone(),
+            interrupt: self.interrupt,
         };
         load.begin(job, self.ranks.len())?;
         Ok(load)
+    }
+
+    /// Whether the last load could not begin because the ranks did not come back: that says nothing of
+    /// the load.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.shared.borrow().is_lost
     }
 
     /// The line of the last load with what each rank did.
@@ -145,30 +170,35 @@ impl Cluster {
 }
 
 /// A load that ranks make.
-pub struct ClusterLoad {
+pub struct ClusterLoad<'a> {
     watch: RefCell<Watch>,
-    session: Session,
+    session: Session<'a>,
     window: Cell<(Instant, Instant)>,
     is_interrupted: Cell<bool>,
     shares: Vec<Share>,
-    shared: Rc<RefCell<Shared>>,
+    shared: Rc<RefCell<Shared<'a>>>,
+    interrupt: &'a AtomicBool,
 }
 
-impl ClusterLoad {
+impl ClusterLoad<'_> {
     fn begin(&self, job: &Job, all: usize) -> Result<(), String> {
         let shares = self.shares.iter().cloned().map(|share| Some(Box::new(share)));
         // The others take part in the barrier.
         for (rank, share) in (1..=all).zip(shares.chain(std::iter::repeat(None))) {
             self.session.send(ToRank::To(rank, Order::Prepare(share)));
         }
-        self.hear_until(Watch::are_all_ready);
+        self.hear_unless_interrupted(Watch::are_all_ready)?;
         if let Some(why) = self.watch.borrow().refused() {
             return Err(why.to_owned());
         }
         if !self.is_lost() {
+            self.session.send(ToRank::All(Order::Wake));
+            self.hear_unless_interrupted(Watch::are_all_awake)?;
+        }
+        if !self.is_lost() {
             self.watch.borrow_mut().go(Instant::now());
             self.session.send(ToRank::Go);
-            self.hear_until(Watch::have_all_begun);
+            self.hear_unless_interrupted(Watch::have_all_begun)?;
         }
         if let Some(began) = self.watch.borrow().began() {
             let start = began + job.plan.ramp.into() + job.plan.warmup().into();
@@ -178,7 +208,17 @@ impl ClusterLoad {
     }
 
     /// Listens until that is so, or a rank is lost.
-    fn hear_until(&self, is_so: fn(&Watch) -> bool) {
+    ///
+    /// # Errors
+    /// It was interrupted.
+    fn hear_unless_interrupted(&self, is_so: fn(&Watch) -> bool) -> Result<(), String> {
+        let is_interrupted = || self.interrupt.load(Relaxed);
+        self.hear_until(|watch| is_so(watch) || is_interrupted());
+        if is_interrupted() { Err(INTERRUPTED.to_owned()) } else { Ok(()) }
+    }
+
+    /// Listens until that is so, or a rank is lost.
+    fn hear_until(&self, is_so: impl Fn(&Watch) -> bool) {
         while !is_so(&self.watch.borrow()) && !self.is_lost() {
             self.hear(LOOK);
         }
@@ -215,7 +255,7 @@ impl ClusterLoad {
     }
 }
 
-impl Load for ClusterLoad {
+impl Load for ClusterLoad<'_> {
     fn window(&self) -> (Instant, Instant) {
         self.window.get()
     }
@@ -290,13 +330,43 @@ fn of_rank(seen: &Seen, share: &Share) -> Option<RankFigures> {
         body: outcome.bytes.body,
         window_ns: outcome.window.0,
         begun_within_ns: seen.begun_within().0,
+        silence_ns: seen.silence().0,
         client: done.client.clone(),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use load::Plan;
+
     use super::*;
+
+    /// Ranks of which nothing is heard, where toll was interrupted.
+    fn silent(interrupt: &AtomicBool, shared: impl FnOnce(&mut Shared<'_>)) -> Cluster<'_> {
+        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: Default::default() };
+        let ranks = vec![Rank { host: "lg1".into(), cpus: 0.into(), source: None, to: None }];
+        let mut of_all = Shared::default();
+        shared(&mut of_all);
+        Cluster { hosts, ranks, shared: Rc::new(RefCell::new(of_all)), interrupt }
+    }
+
+    #[test]
+    fn an_interrupt_ends_each_wait_of_a_load_that_has_not_begun() {
+        let interrupt = &AtomicBool::new(true);
+        let url = "https://127.0.0.1/".parse().unwrap();
+        let job = Job::new(Plan::default(), url, ([127, 0, 0, 1], 443).into());
+        let why = |cluster: &Cluster<'_>| cluster.load(&job, Offer::Anything).err().unwrap();
+        // The ranks that are cut off have not ended yet.
+        let hour = Duration::from_secs(3600);
+        let cluster = silent(interrupt, |shared| shared.all_ended = Some(Instant::now() + hour));
+        assert_eq!((why(&cluster).as_str(), cluster.is_lost()), (INTERRUPTED, true));
+        // A rank does not say that it is ready.
+        let words = ["-c", "cat > /dev/null"].map(str::to_owned).into();
+        let session = Session::spawn("/bin/sh".into(), words, interrupt).unwrap();
+        let cluster = silent(interrupt, |_| {});
+        cluster.shared.borrow_mut().session = Some(session);
+        assert_eq!((why(&cluster).as_str(), cluster.is_lost()), (INTERRUPTED, false));
+    }
 
     #[test]
     fn a_rank_that_would_load_what_is_not_proven_is_named_before_it_is_asked() {
@@ -306,9 +376,10 @@ mod tests {
             source: None,
             to: to.parse().ok(),
         };
-        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: "ssh".to_owned() };
+        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: Default::default() };
         let ranks = vec![rank("lg1", ""), rank("lg2", "10.1.1.9")];
-        let cluster = Cluster { hosts, ranks, shared: Rc::default() };
+        let interrupt = &AtomicBool::new(false);
+        let cluster = Cluster { hosts, ranks, shared: Rc::default(), interrupt };
         let addresses = ["10.1.1.1:443", "10.1.1.1:80"].map(|address| address.parse().unwrap());
         assert_eq!(
             cluster.prove(2, &addresses, "1").unwrap_err(),

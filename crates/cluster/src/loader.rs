@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{Engine, Job, Load, Outcome, Plan, Progress, Rank, Source};
@@ -32,7 +32,7 @@ struct Running {
 
 /// Begins a load, in the thread that says so to toll: another one would have to be waited for, beside
 /// load threads that want its CPU.
-type Begin = Box<dyn FnOnce() -> Result<(), String> + Send>;
+type Begin = Box<dyn FnOnce() -> Result<Instant, String> + Send>;
 
 /// What a trial's thread has made.
 enum Made {
@@ -93,8 +93,8 @@ impl Loader for TrialLoader {
     fn begin(&mut self) -> Result<u64, String> {
         let begin = self.0.as_mut().and_then(|running| running.begin.take());
         let begin = begin.ok_or("its load is not ready")?;
-        let clock_ns = clock_ns();
-        begin().map(|()| clock_ns)
+        let begun = begin()?;
+        Ok(clock_ns().saturating_sub(begun.elapsed().as_nanos().try_into().unwrap_or(u64::MAX)))
     }
 
     fn progress(&self) -> Progress {
@@ -111,14 +111,20 @@ impl Loader for TrialLoader {
     }
 }
 
-/// Says that a load is ready, and returns it once it was begun.
-fn when_begun<L: Send + 'static>(
+/// Says that a load is ready, and returns it once it was begun; its window begins so long after it.
+fn when_begun<L: Load + Send + 'static>(
     made: &Sender<Made>,
+    before_window: Duration,
     begin: impl FnOnce() -> Result<L, String> + Send + 'static,
 ) -> Result<L, String> {
     let gone = || "toll-rank has ended".to_owned();
     let (begun, load) = mpsc::channel();
-    let begin = move || begin().map(|load| drop(begun.send(load)));
+    let begin = move || {
+        let load = begin()?;
+        let base = load.window().0 - before_window;
+        drop(begun.send(load));
+        Ok(base)
+    };
     made.send(Made::Ready(Box::new(begin))).map_err(|_| gone())?;
     load.recv().map_err(|_| gone())
 }
@@ -134,7 +140,7 @@ fn load(
     interrupt: &AtomicBool,
     progress: &Mutex<Progress>,
 ) -> Result<Done, String> {
-    let (job, offer, _folder) = share.job().map_err(|error| error.to_string())?;
+    let (job, offer, _files) = share.job().map_err(|error| error.to_string())?;
     let trial = Trial::new(job, None, Neighbours::Apart);
     let mut hooks = Hooks {
         interrupt,
@@ -143,19 +149,21 @@ fn load(
         },
         check_target: &mut || Ok(()),
     };
+    let plan = &trial.job.plan;
+    let before_window = Duration::from(plan.ramp) + plan.warmup().into();
     let outcome = Rc::new(RefCell::new(Outcome::default()));
     let machine = &mut ThisMachine::without_server();
     let measured = match Peer::of(trial.job.plan.client) {
         None => trial.run(machine, &mut hooks, |job| {
             let prepared = Engine::prepare(job).map_err(|error| error.to_string())?;
-            let load = when_begun(made, || Ok(prepared.begin()))?;
+            let load = when_begun(made, before_window, || Ok(prepared.begin()))?;
             Ok(Kept { load, outcome: outcome.clone() })
         }),
         Some(peer) => {
             let client = prepare(peer, &trial.job, offer)?;
             trial.run(machine, &mut hooks, |_| {
                 let begin = move || client.start().map_err(|error| error.to_string());
-                Ok(Kept { load: when_begun(made, begin)?, outcome: outcome.clone() })
+                Ok(Kept { load: when_begun(made, before_window, begin)?, outcome: outcome.clone() })
             })
         }
     };

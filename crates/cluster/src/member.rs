@@ -10,9 +10,9 @@ use crate::messages::Messages;
 use crate::share::Share;
 use crate::words::{Done, Order, Report};
 
-/// How long it sleeps while it only waits for toll, which costs next to no CPU time.
+/// How long it sleeps while it only waits, which costs next to no CPU time.
 const IDLE: Duration = Duration::from_millis(30);
-/// How long while it is to begin, which is to be soon after the others.
+/// How long once all are ready, since it is to begin soon after the others.
 const SOON: Duration = Duration::from_micros(200);
 /// How often it says that it is there while a trial is under way.
 const BEAT: Duration = Duration::from_millis(250);
@@ -60,7 +60,7 @@ pub(crate) enum Stage {
 }
 
 /// What a rank is to do next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(crate) enum Step {
     Sleep(Duration),
     /// It was told to end.
@@ -84,6 +84,7 @@ enum State {
     /// Before the barrier, with a load to begin after it or with none.
     Waiting {
         loads: bool,
+        is_awake: bool,
     },
     Loading,
 }
@@ -122,8 +123,8 @@ impl<L: Loader> Member<L> {
             report(messages, &Report::Progress(self.loader.progress()));
         }
         Step::Sleep(match self.state {
-            State::Idle | State::Loading => IDLE,
-            State::Preparing | State::Waiting { .. } => SOON,
+            State::Waiting { is_awake: true, .. } => SOON,
+            _ => IDLE,
         })
     }
 
@@ -142,6 +143,12 @@ impl<L: Loader> Member<L> {
                 self.state = State::Preparing;
             }
             Order::Prepare(None) => self.wait(false, messages),
+            Order::Wake => {
+                if let State::Waiting { is_awake, .. } = &mut self.state {
+                    *is_awake = true;
+                    report(messages, &Report::Awake);
+                }
+            }
             Order::Stop => self.loader.stop(),
             Order::Alive | Order::End => {}
         }
@@ -150,13 +157,13 @@ impl<L: Loader> Member<L> {
     fn wait(&mut self, loads: bool, messages: &mut impl Messages) {
         report(messages, &Report::Ready);
         messages.enter_barrier();
-        self.state = State::Waiting { loads };
+        self.state = State::Waiting { loads, is_awake: false };
     }
 
     fn advance(&mut self, messages: &mut impl Messages) {
         match self.state {
             State::Idle => {}
-            State::Waiting { loads } => {
+            State::Waiting { loads, .. } => {
                 if messages.has_passed_barrier() {
                     self.state = State::Idle;
                     if loads {

@@ -1,9 +1,11 @@
 //! The command line of `mpirun`: rank 0 beside toll, the others on their hosts.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use load::Rank;
+use targets::Shell;
 
 /// How toll reaches the hosts of a study, and what it runs there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +14,7 @@ pub struct Hosts {
     pub program: PathBuf,
     /// The network of MPI's own messages, such as `10.0.0.0/24`; where it is not said, MPI takes any.
     pub control: Option<String>,
-    /// The command that runs another on a host: `ssh`, or one that takes the same arguments.
-    pub shell: String,
+    pub shell: Shell,
 }
 
 /// The program of a rank, which is installed beside toll.
@@ -32,7 +33,11 @@ const KEEPALIVE: [(&str, &str); 3] = [
 /// # Errors
 /// It is not there, and what to do.
 pub(crate) fn find_mpirun() -> Result<PathBuf, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    find_mpirun_in(std::env::var_os("PATH"))
+}
+
+fn find_mpirun_in(path: Option<OsString>) -> Result<PathBuf, String> {
+    let path = path.unwrap_or_default();
     let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     folders.find_map(|folder| executable(folder.join("mpirun"))).ok_or_else(|| {
         "[[rank]] needs mpirun, which is not installed; apt-get install openmpi-bin".to_owned()
@@ -51,7 +56,11 @@ impl Hosts {
     /// # Errors
     /// What, and what to do.
     pub fn check(&self) -> Result<(), String> {
-        find_mpirun()?;
+        self.check_with(std::env::var_os("PATH"))
+    }
+
+    fn check_with(&self, path: Option<OsString>) -> Result<(), String> {
+        find_mpirun_in(path)?;
         executable(self.program.clone()).map(drop).ok_or_else(|| {
             let folder = self.program.parent().unwrap_or(Path::new("/")).display();
             format!("[[rank]] needs {PROGRAM}, which is not in {folder}; make hosts builds it")
@@ -75,11 +84,7 @@ pub(crate) fn arguments(hosts: &Hosts, ranks: &[Rank], is_root: bool) -> Vec<Str
     let mut set = |key: &str, value: &str| {
         words.extend(["--mca".to_owned(), key.to_owned(), value.to_owned()]);
     };
-    let shell = match hosts.shell.as_str() {
-        "ssh" => "ssh -o BatchMode=yes",
-        shell => shell,
-    };
-    set("plm_rsh_agent", shell);
+    set("plm_rsh_agent", &hosts.shell.before_host().join(" "));
     // Each daemon hangs on toll's, so that a host that is cut off cuts no other off.
     set("plm_rsh_no_tree_spawn", "1");
     set("routed", "direct");
@@ -112,6 +117,9 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -119,7 +127,7 @@ mod tests {
         let hosts = Hosts {
             program: "/opt/toll-rank".into(),
             control: Some("10.0.0.0/24".to_owned()),
-            shell: "ssh".to_owned(),
+            shell: Shell::default(),
         };
         let rank = |host: &str, cpus: &str| Rank {
             host: host.to_owned(),
@@ -140,16 +148,29 @@ mod tests {
         let all = ["localhost", "lg1:2", "lg2:1", "lg1:2"].map(of).join(" : ");
         assert!(words.ends_with(&all), "{words}");
         assert!(!arguments(&hosts, &ranks, false).join(" ").contains("root"));
+        let own = Hosts { shell: "/usr/bin/ssh -F config".parse().unwrap(), ..hosts };
+        let words = arguments(&own, &ranks, true).join(" ");
+        let agent = "--mca plm_rsh_agent /usr/bin/ssh -F config -o BatchMode=yes --mca ";
+        assert!(words.contains(agent), "{words}");
     }
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
-        let hosts =
-            Hosts { program: "/nowhere/toll-rank".into(), control: None, shell: "ssh".into() };
-        let why = hosts.check().unwrap_err();
-        assert!(
-            why.contains("mpirun, which is not installed") || why.ends_with("make hosts builds it"),
-            "{why}"
-        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = Some(folder.path().as_os_str().to_owned());
+        let program = folder.path().join("toll-rank");
+        let hosts = Hosts { program: program.clone(), control: None, shell: Shell::default() };
+        let make = |program: &Path| {
+            std::fs::write(program, "").unwrap();
+            std::fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
+        };
+        let why = hosts.check_with(path.clone()).unwrap_err();
+        assert!(why.starts_with("[[rank]] needs mpirun, which is not installed; "), "{why}");
+        make(&folder.path().join("mpirun"));
+        let why = hosts.check_with(path.clone()).unwrap_err();
+        let words = format!("needs toll-rank, which is not in {};", folder.path().display());
+        assert!(why.contains(&words) && why.ends_with("make hosts builds it"), "{why}");
+        make(&program);
+        assert_eq!(hosts.check_with(path), Ok(()));
     }
 }

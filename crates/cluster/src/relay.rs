@@ -26,8 +26,8 @@ pub(crate) struct Relay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A trial is being prepared.
-    Preparing,
+    /// A trial is about to begin.
+    Awake,
     /// In the barrier.
     Waiting,
     /// Past it, since then.
@@ -61,7 +61,7 @@ impl Relay {
         };
         let (ranks, order) = to;
         match order {
-            Order::Prepare(_) => self.state = State::Preparing,
+            Order::Wake => self.state = State::Awake,
             Order::End => self.is_over = true,
             _ => {}
         }

@@ -1,9 +1,13 @@
 //! A running `mpirun`, with which toll speaks JSON lines: through its input to rank 0, and back.
 
-use std::fs::File;
+use std::cell::Cell;
+use std::env;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -20,19 +24,28 @@ use crate::words::{Line, Order, Report};
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How often toll says that it is still there.
 const BEAT: Duration = Duration::from_secs(2);
+/// Between two looks at whether toll was interrupted.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long the ranks may take to end by themselves.
 const END_LIMIT: Duration = Duration::from_secs(2);
 /// How much of what `mpirun` complains of is read.
 const MOST_COMPLAINT: usize = 64 << 10;
 
 /// A running `mpirun`; dropping it ends it, and all ranks.
-pub(crate) struct Session {
+pub(crate) struct Session<'a> {
     process: Process,
     /// `None` while it ends.
     lines: Option<Sender<Line>>,
     reports: Receiver<Said>,
     stderr: File,
+    /// Ends waiting early.
+    interrupt: &'a AtomicBool,
+    /// Whether a question was not answered by all: a late answer must not count for the next one.
+    has_open_question: Cell<bool>,
 }
+
+/// Why something that was interrupted did not happen.
+pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// What came from rank 0, and when.
 enum Said {
@@ -48,28 +61,42 @@ pub(crate) struct Ended {
     pub(crate) why: String,
 }
 
-impl Session {
+impl<'a> Session<'a> {
     /// Starts a rank in each of these places; returns when all have said that they can load from there.
     ///
     /// # Errors
-    /// Why one is not there, or cannot.
-    pub(crate) fn start(hosts: &Hosts, ranks: &[Rank]) -> Result<Self, String> {
+    /// Why one is not there, or cannot; or it was interrupted.
+    pub(crate) fn start(
+        hosts: &Hosts,
+        ranks: &[Rank],
+        interrupt: &'a AtomicBool,
+    ) -> Result<Self, String> {
         let arguments = arguments(hosts, ranks, geteuid().is_root());
-        let session = Self::spawn(arguments).map_err(|error| format!("mpirun: {error}"))?;
-        session.ask(ranks, |place| Order::Place(place.clone()), "did not start")?;
-        Ok(session)
+        let session = Self::spawn(find_mpirun()?, arguments, interrupt)
+            .map_err(|error| format!("mpirun: {error}"))?;
+        let asked = session.ask(ranks, |place| Order::Place(place.clone()), "did not start");
+        match asked {
+            Ok(()) => Ok(session),
+            Err(why) => {
+                if interrupt.load(Relaxed) {
+                    session.kill();
+                }
+                Err(why)
+            }
+        }
     }
 
     /// Gives each rank an order; returns when all have said that they can follow it.
     ///
     /// # Errors
-    /// Which rank cannot and why, or that it `fails` within [`START_LIMIT`].
+    /// Which rank cannot and why, or that it `fails` within [`START_LIMIT`]; or it was interrupted.
     pub(crate) fn ask(
         &self,
         ranks: &[Rank],
         order: impl Fn(&Rank) -> Order,
         fails: &str,
     ) -> Result<(), String> {
+        self.has_open_question.set(true);
         for (rank, place) in (1..).zip(ranks) {
             self.send(Line::To(rank, order(place)));
         }
@@ -81,7 +108,10 @@ impl Session {
                 let rank = are_here.iter().position(|is_here| !is_here).unwrap_or_default();
                 format!("{} {fails}", rank_name(rank + 1, &ranks[rank].host))
             };
-            match self.receive(left) {
+            if self.interrupt.load(Relaxed) {
+                return Err(INTERRUPTED.to_owned());
+            }
+            match self.receive(left.min(LOOK)) {
                 Ok(Some((_, rank, Report::Here))) => {
                     rank.checked_sub(1)
                         .and_then(|index| are_here.get_mut(index))
@@ -94,6 +124,7 @@ impl Session {
                     return Err(format!("{}: {why}", rank_name(rank, host)));
                 }
                 Ok(Some(_)) => {}
+                Ok(None) if !left.is_zero() => {}
                 Ok(None) => {
                     let complaint = self.complaint();
                     let complaint =
@@ -104,11 +135,15 @@ impl Session {
                 Err(Ended { why, .. }) => return Err(format!("{}: {why}", lacking())),
             }
         }
+        self.has_open_question.set(false);
         Ok(())
     }
 
-    fn spawn(arguments: Vec<String>) -> io::Result<Self> {
-        let program = find_mpirun().map_err(io::Error::other)?;
+    pub(crate) fn spawn(
+        program: PathBuf,
+        arguments: Vec<String>,
+        interrupt: &'a AtomicBool,
+    ) -> io::Result<Self> {
         let (its_stdin, stdin) = io::pipe()?;
         let (stdout, its_stdout) = io::pipe()?;
         let stderr = tempfile::tempfile()?;
@@ -130,11 +165,15 @@ impl Session {
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         thread("to-ranks").spawn(move || write(stdin, &to_write))?;
         thread("from-ranks").spawn(move || read(stdout, &to_reports))?;
-        Ok(Self { process, lines: Some(lines), reports, stderr })
+        let has_open_question = Cell::new(false);
+        Ok(Self { process, lines: Some(lines), reports, stderr, interrupt, has_open_question })
     }
 
-    /// Whether nothing says that it has ended.
+    /// Whether it can go on: nothing says that it has ended, and all questions were answered.
     pub(crate) fn is_there(&self) -> bool {
+        if self.has_open_question.get() {
+            return false;
+        }
         loop {
             match self.receive(Duration::ZERO) {
                 // Late words of the last trial.
@@ -200,12 +239,27 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for Session<'_> {
     fn drop(&mut self) {
         if self.lines.is_some() {
             self.end();
         }
         self.process.stop();
+        remove_files_of(self.process.pid());
+    }
+}
+
+/// Removes what an `mpirun` has left that was killed: its folder in `ompi.HOST.USER`, and that one where
+/// no other has a folder there.
+fn remove_files_of(mpirun: u32) {
+    let of_user = format!(".{}", geteuid().as_raw());
+    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("ompi.") && name.ends_with(&of_user) {
+            // Most have gone with the process.
+            let _ = fs::remove_dir_all(entry.path().join(format!("pid.{mpirun}")));
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 
@@ -229,14 +283,13 @@ fn read(stdout: PipeReader, reports: &Sender<Said>) {
     for line in BufReader::new(stdout).lines() {
         let at = Instant::now();
         let Ok(line) = line else { break };
-        let said = match serde_json::from_str(&line) {
-            Ok((rank, report)) => Said::Report(at, rank, report),
-            Err(_) => {
-                let begin: String = line.chars().take(80).collect();
-                Said::Ended(format!("it printed `{}`", begin.escape_debug()))
-            }
+        let Ok((rank, report)) = serde_json::from_str(&line) else {
+            let begin: String = line.chars().take(80).collect();
+            let why = format!("it printed `{}`", begin.escape_debug());
+            let _ = reports.send(Said::Ended(why));
+            return;
         };
-        if reports.send(said).is_err() {
+        if reports.send(Said::Report(at, rank, report)).is_err() {
             return;
         }
     }
@@ -259,6 +312,45 @@ fn first_line(complaint: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_counts_that_comes_after_words_that_make_no_sense() {
+        let (stdout, mut its_stdout) = io::pipe().unwrap();
+        its_stdout.write_all(b"[1,\"here\"]\nno JSON\n[2,\"here\"]\n").unwrap();
+        drop(its_stdout);
+        let (to_reports, reports) = mpsc::channel();
+        read(stdout, &to_reports);
+        assert!(matches!(reports.recv(), Ok(Said::Report(_, 1, Report::Here))));
+        assert!(matches!(reports.recv(), Ok(Said::Ended(why)) if why == "it printed `no JSON`"));
+        drop(to_reports);
+        assert!(reports.recv().is_err());
+    }
+
+    /// Two ranks, and an `mpirun` that says this.
+    fn asked(says: &str, interrupt: &AtomicBool) -> (Result<(), String>, bool) {
+        let place = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
+        let script = format!("printf '{says}'; cat > /dev/null");
+        let words = vec!["-c".to_owned(), script];
+        let session = Session::spawn("/bin/sh".into(), words, interrupt).unwrap();
+        let ranks = ["lg1", "lg2"].map(place);
+        let asked = session.ask(&ranks, |place| Order::Place(place.clone()), "did not start");
+        (asked, session.is_there())
+    }
+
+    #[test]
+    fn a_late_answer_cannot_count_for_another_question() {
+        let calm = AtomicBool::new(false);
+        assert_eq!(asked(r#"[1,"here"]\n[2,"here"]\n"#, &calm), (Ok(()), true));
+        let why = "rank 1 on lg1: no such interface".to_owned();
+        let refuses = r#"[1,{"refused":"no such interface"}]\n"#;
+        assert_eq!(asked(refuses, &calm), (Err(why), false));
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_wait_for_ranks_that_do_not_start() {
+        let why = Err(INTERRUPTED.to_owned());
+        assert_eq!(asked("", &AtomicBool::new(true)), (why, false));
+    }
 
     #[test]
     fn the_rank_that_died_is_found_in_the_words_of_mpirun() {

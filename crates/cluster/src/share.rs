@@ -1,7 +1,15 @@
 //! One rank's share of a job, with the files that it needs in it.
 
 use std::fs;
+#[cfg(any(test, feature = "mpi"))]
+use std::fs::File;
+#[cfg(any(test, feature = "mpi"))]
+use std::io::{self, Write};
 use std::net::SocketAddr;
+#[cfg(any(test, feature = "mpi"))]
+use std::os::fd::AsRawFd;
+#[cfg(any(test, feature = "mpi"))]
+use std::path::PathBuf;
 
 use load::{Files, Job, Mix, Plan, Rank, Trust, Url};
 use peers::{Offer, Peer};
@@ -71,25 +79,26 @@ impl Share {
         Ok((0..).zip(plans.into_iter().zip(ranks)).map(share).collect())
     }
 
-    /// The job, with the folder of its files, which goes when that is dropped.
+    /// The job, with its files, which it can read as long as these are open.
     ///
     /// # Errors
     /// The files cannot be written.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn job(self) -> std::io::Result<(Job, Offer, tempfile::TempDir)> {
-        let folder = tempfile::tempdir()?;
-        let write = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            fs::write(&path, text).map(|()| path)
+    #[cfg(any(test, feature = "mpi"))]
+    pub(crate) fn job(self) -> io::Result<(Job, Offer, Vec<File>)> {
+        let mut files = Vec::new();
+        let mut write = |text: &str| {
+            let (path, file) = unnamed(text)?;
+            files.push(file);
+            io::Result::Ok(path)
         };
         let mut plan = self.plan;
         if let Some(text) = &self.session {
-            plan.session = Some(write("session.toml", text)?);
+            plan.session = Some(write(text)?);
         }
         let trust = match &self.trust {
             Trusted::Anyone => Trust::Anyone,
             Trusted::System => Trust::System,
-            Trusted::Certificates(text) => Trust::File(write("certificates.pem", text)?),
+            Trusted::Certificates(text) => Trust::File(write(text)?),
         };
         let job = Job {
             objects: self.objects,
@@ -99,7 +108,7 @@ impl Share {
             ..Job::new(plan, self.url, self.address)
         };
         let offer = if self.is_offered_alone { Offer::AsPlanned } else { Offer::Anything };
-        Ok((job, offer, folder))
+        Ok((job, offer, files))
     }
 
     /// What the rank does.
@@ -113,5 +122,49 @@ impl Share {
     }
 }
 
+/// A file without a name, and a path that leads to it while it is open. None is left, however the rank
+/// ends.
+#[cfg(any(test, feature = "mpi"))]
+fn unnamed(text: &str) -> io::Result<(PathBuf, File)> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok((path.into(), file))
+}
+
 /// Between the seeds of two ranks: odd, so that none comes twice.
 const SEEDS: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_share_have_no_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let [session, certificates] =
+            ["session.toml", "ca.pem"].map(|name| folder.path().join(name));
+        let page = "schema = 1\n[[page]]\nname = \"all\"\nget = \"/\"\ncontains = \"hello\"\n";
+        fs::write(&session, page).unwrap();
+        fs::write(&certificates, "not looked at").unwrap();
+        let plan = Plan { session: Some(session.clone()), ..Plan::default() };
+        let url = "https://127.0.0.1/".parse().unwrap();
+        let job = Job {
+            trust: Trust::File(certificates.clone()),
+            ..Job::new(plan, url, ([127, 0, 0, 1], 443).into())
+        };
+        let place = Rank { host: "lg1".into(), cpus: 0.into(), source: None, to: None };
+        let share = Share::of(&job, &[place], Offer::Anything).unwrap().remove(0);
+
+        let (its, _, files) = share.job().unwrap();
+        let Trust::File(trusted) = its.trust else { panic!("{:?}", its.trust) };
+        for (path, of) in [(its.plan.session.unwrap(), session), (trusted, certificates)] {
+            assert_eq!(fs::read(&path).unwrap(), fs::read(of).unwrap());
+            // What the path leads to was removed, or never had a name.
+            assert_eq!(fs::metadata(&path).unwrap().nlink(), 0, "{}", path.display());
+        }
+        assert_eq!(files.len(), 2);
+    }
+}

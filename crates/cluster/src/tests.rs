@@ -150,8 +150,12 @@ struct World {
     members: Vec<(Member<Fake>, End)>,
     /// Those that do nothing any more.
     is_stopped: [bool; 2],
+    /// What each was to do after its last step.
+    steps: [Step; 2],
     watch: Watch,
     start: Instant,
+    /// Whether toll has told the ranks that all are ready.
+    has_woken: bool,
     went: Option<Instant>,
 }
 
@@ -206,8 +210,10 @@ impl World {
             relay: Relay::new(start),
             members,
             is_stopped: [false; 2],
+            steps: [Step::End; 2],
             watch: Watch::new(&ranks(), loading, start, LENGTH),
             start,
+            has_woken: false,
             went: None,
             net,
         };
@@ -246,7 +252,11 @@ impl World {
                 self.watch.hear(now, rank, report);
             }
             self.watch.look(now);
-            if self.watch.are_all_ready() && self.went.is_none() {
+            if self.watch.are_all_ready() && !self.has_woken {
+                self.has_woken = true;
+                self.say(&Line::All(Order::Wake));
+            }
+            if self.watch.are_all_awake() && self.went.is_none() {
                 self.went = Some(now);
                 self.watch.go(now);
                 self.net.borrow_mut().log.push("go".to_owned());
@@ -256,9 +266,12 @@ impl World {
                 self.say(&Line::All(Order::Alive));
             }
             for (index, (member, end)) in self.members.iter_mut().enumerate() {
-                if !self.is_stopped[index] && member.step(now, end) == Step::Alone {
-                    self.is_stopped[index] = true;
+                if self.is_stopped[index] {
+                    continue;
                 }
+                let step = member.step(now, end);
+                self.is_stopped[index] = step == Step::Alone;
+                self.steps[index] = step;
             }
         }
     }
@@ -287,6 +300,26 @@ fn nobody_begins_before_all_are_ready() {
         sum.merge(done.outcome);
     }
     assert_eq!(sum.completed, 2);
+}
+
+#[test]
+fn ranks_look_often_only_once_all_are_ready() {
+    let mut world = World::with([Duration::ZERO; 2], |fake| {
+        fake.prepared_in = Duration::from_secs(fake.rank as u64);
+    });
+    world.pass(1_900 * MS);
+    // One waits at the barrier for the other, for a time that nobody knows.
+    assert_eq!((world.log().last().unwrap().as_str(), world.went), ("1 is ready", None));
+    let [waits, prepares] = world.steps;
+    assert_eq!(waits, prepares);
+    assert!(waits >= Step::Sleep(10 * MS), "{waits:?}");
+    // From toll's word on each looks often, until it is to begin.
+    let mut before_go = world.steps;
+    while world.went.is_none() {
+        before_go = world.steps;
+        world.pass(MS);
+    }
+    assert!(before_go.iter().all(|step| *step < Step::Sleep(MS)), "{before_go:?}");
 }
 
 #[test]
@@ -320,6 +353,20 @@ fn a_rank_that_is_stopped_is_named_within_some_seconds() {
     assert!(world.lost().is_empty(), "it may come back");
     world.pass(2_000 * MS);
     assert_eq!(world.lost(), ["rank 2 on lg2: no result"]);
+}
+
+#[test]
+fn a_rank_that_is_stopped_for_a_while_was_silent_for_as_long() {
+    let mut world = World::new([Duration::ZERO; 2]);
+    world.pass(500 * MS);
+    world.is_stopped[1] = true;
+    world.pass(1_200 * MS);
+    world.is_stopped[1] = false;
+    world.pass(LENGTH);
+    assert!(world.watch.are_all_done() && world.lost().is_empty());
+    let silence: Vec<_> = world.watch.into_ranks().map(|seen| seen.silence).collect();
+    assert!(silence[0] > Duration::ZERO && silence[0] <= 260 * MS, "{silence:?}");
+    assert!(silence[1] >= 1_200 * MS && silence[1] <= 1_460 * MS, "{silence:?}");
 }
 
 #[test]
@@ -395,6 +442,16 @@ fn who_was_silent_is_to_blame_where_mpirun_names_nobody() {
     assert_eq!(ended(Some(2), false), ["rank 2 on lg2: no result"]);
     assert_eq!(ended(None, true), ["rank 1 on lg1: no result"]);
     assert_eq!(ended(None, false), ["mpirun ended: signal 9"; 2]);
+}
+
+#[test]
+fn all_others_are_lost_where_mpirun_names_one_that_is_done() {
+    let mut world = World::new([Duration::ZERO; 2]);
+    world.pass(1_000 * MS);
+    let done = Done { outcome: Outcome::default(), client: ClientFigures::default() };
+    world.watch.hear(world.now(), 1, Report::Done(Box::new(done)));
+    world.watch.end(world.now(), Some(1), "mpirun ended: signal 9");
+    assert_eq!(world.watch.lost(), [(2, "mpirun ended: signal 9".to_owned())]);
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub(crate) struct Seen {
     pub(crate) begun_within: Option<Duration>,
     /// When it began by the clock of its machine.
     pub(crate) clock_ns: u64,
+    /// The longest that it said nothing while it loaded.
+    pub(crate) silence: Duration,
     heard: Instant,
 }
 
@@ -49,6 +51,7 @@ pub(crate) struct Seen {
 pub(crate) enum State {
     Preparing,
     Ready,
+    Awake,
     Begun,
     Done(Box<Done>),
     /// Why there is no result of it.
@@ -66,6 +69,7 @@ impl Watch {
             progress: Progress::default(),
             begun_within: None,
             clock_ns: 0,
+            silence: Duration::ZERO,
             heard: now,
         };
         let seen = ranks.iter().enumerate().map(seen).collect();
@@ -78,12 +82,16 @@ impl Watch {
         let Some(seen) = rank.checked_sub(1).and_then(|index| self.seen.get_mut(index)) else {
             return;
         };
+        if let State::Begun = seen.state {
+            seen.silence = seen.silence.max(now.saturating_duration_since(seen.heard));
+        }
         seen.heard = now;
         if seen.is_over() {
             return;
         }
         match report {
             Report::Ready => seen.state = State::Ready,
+            Report::Awake => seen.state = State::Awake,
             Report::Begun { clock_ns } => {
                 seen.state = State::Begun;
                 seen.clock_ns = clock_ns;
@@ -121,7 +129,7 @@ impl Watch {
             let is_lost = match seen.state {
                 State::Preparing => is_late_to_begin,
                 // Where others are not ready, these are not to blame.
-                State::Ready => self.went.is_some() && is_late_to_begin,
+                State::Ready | State::Awake => self.went.is_some() && is_late_to_begin,
                 _ => is_late,
             };
             if is_lost || since(seen.heard) >= LOST {
@@ -151,6 +159,12 @@ impl Watch {
                 seen.state = State::Lost(format!("{}: no result", seen.name()));
             }
         }
+        // The one to blame had given its result.
+        if self.lost().is_empty() {
+            for seen in self.seen.iter_mut().filter(|seen| seen.loads && !seen.is_over()) {
+                seen.state = State::Lost(why.to_owned());
+            }
+        }
     }
 
     /// Why a rank cannot make its share, where that was known before anything was sent.
@@ -160,6 +174,11 @@ impl Watch {
 
     pub(crate) fn are_all_ready(&self) -> bool {
         self.seen.iter().all(|seen| matches!(seen.state, State::Ready))
+    }
+
+    /// Whether all look often, so that they begin soon after they are told to.
+    pub(crate) fn are_all_awake(&self) -> bool {
+        self.seen.iter().all(|seen| matches!(seen.state, State::Awake))
     }
 
     /// Whether all have begun, and may have ended since.
@@ -225,7 +244,14 @@ impl Seen {
     }
 
     pub(crate) fn begun_within(&self) -> Nanos {
-        let within = self.begun_within.unwrap_or_default().as_nanos();
-        Nanos(u64::try_from(within).unwrap_or(u64::MAX))
+        nanos(self.begun_within.unwrap_or_default())
     }
+
+    pub(crate) fn silence(&self) -> Nanos {
+        nanos(self.silence)
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -30,6 +30,8 @@ pub(crate) enum Order {
     Prove { addresses: Vec<SocketAddr>, source: Option<Source>, nonce: String },
     /// What it loads in the next trial; nothing where it only takes part in the barrier.
     Prepare(Option<Box<Share>>),
+    /// All are ready: to look often from now on, so as to begin soon after toll's go.
+    Wake,
     /// toll is still there.
     Alive,
     /// To end its load, and the window if that is still open.
@@ -48,6 +50,8 @@ pub(crate) enum Report {
     Refused(String),
     /// It waits at the barrier.
     Ready,
+    /// It waits there, and looks often.
+    Awake,
     /// Its load has begun, at this time of its monotonic clock. That says something only where toll's
     /// clock is the same one, as it is in tests.
     Begun { clock_ns: u64 },

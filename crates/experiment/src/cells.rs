@@ -13,7 +13,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use answer::findings::Findings;
@@ -87,9 +87,12 @@ impl Experiment for Cells<'_> {
         let study = &with_kept_sessions(self.0, results)?;
         // First of all: what a host lacks is to be known before a server is started.
         let cluster = (!study.ranks.is_empty())
-            .then(|| Cluster::start(hosts(study), study.ranks.clone()))
-            .transpose()
-            .map_err(RunError::Start)?;
+            .then(|| Cluster::start(hosts(study), study.ranks.clone(), interrupt))
+            .transpose();
+        if cluster.is_err() && interrupt.load(Relaxed) {
+            return Ok(Ended::Interrupted);
+        }
+        let cluster = cluster.map_err(RunError::Start)?;
         let mut bench = ThisBench::new(study, results.folder().to_owned(), cluster)
             .map_err(|error| RunError::Start(error.to_string()))?;
         if let Some(note) = bench.note() {
@@ -109,7 +112,7 @@ impl Experiment for Cells<'_> {
 fn reach_hosts(
     study: &Study,
     results: &Results,
-    bench: &mut ThisBench,
+    bench: &mut ThisBench<'_>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), RunError> {
     let failed = |refusal: agent::Refusal| RunError::Start(refusal.why);
@@ -152,7 +155,7 @@ impl Cells<'_> {
 /// How the study's ranks are reached.
 fn hosts(study: &Study) -> Hosts {
     let study::Hosts { control, shell } = study.hosts.clone();
-    Hosts { program: Hosts::program(), control, shell: shell.to_string() }
+    Hosts { program: Hosts::program(), control, shell }
 }
 
 /// The study with the copies of its session files that the result folder keeps, so that a run which

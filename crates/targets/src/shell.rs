@@ -21,13 +21,19 @@ const BATCH: [&str; 2] = ["-o", "BatchMode=yes"];
 const AGENT: [&str; 2] = ["toll", "agent"];
 
 impl Shell {
+    /// Its words, which a host and a command follow.
+    #[must_use]
+    pub fn before_host(&self) -> Vec<String> {
+        let is_ssh = Path::new(&self.0[0]).file_name().is_some_and(|name| name == "ssh");
+        let batch = BATCH.into_iter().filter(|_| is_ssh).map(str::to_owned);
+        self.0.iter().cloned().chain(batch).collect()
+    }
+
     /// The words of the command that starts the agent there.
     #[must_use]
     pub fn words(&self, host: &Host) -> Vec<String> {
-        let is_ssh = Path::new(&self.0[0]).file_name().is_some_and(|name| name == "ssh");
-        let batch = BATCH.into_iter().filter(|_| is_ssh);
-        let rest = batch.chain([host.as_str()]).chain(AGENT).map(str::to_owned);
-        self.0.iter().cloned().chain(rest).collect()
+        let rest = [host.as_str()].into_iter().chain(AGENT).map(str::to_owned);
+        self.before_host().into_iter().chain(rest).collect()
     }
 
     /// The command that starts the agent there.

@@ -21,8 +21,16 @@ use crate::verdict::Verdict;
 const LATE_SHARE: f64 = 0.01;
 const LATE: Nanos = Nanos(5_000_000);
 
-/// How far the length of a rank's window may be from what was asked for.
+/// How far the length of a rank's window may be from what was asked for, as a share of it.
 const WINDOW_OFF: f64 = 0.001;
+
+/// How far it may be where another program loads, which ends by its own clock: wrk looks at that every
+/// 100 ms, and a program that does not report its window takes some time to start and to end.
+const OTHERS_OFF: Nanos = Nanos(150_000_000);
+
+/// How long a rank may say nothing while it loads. It speaks four times a second, so one that was silent
+/// for longer had stood still.
+const SILENT: Nanos = Nanos(1_000_000_000);
 
 /// What one rank did in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +58,9 @@ pub struct RankFigures {
     pub window_ns: u64,
     /// It began at most this long after toll's go.
     pub begun_within_ns: u64,
+    /// The longest that toll heard nothing of it while it loaded.
+    #[serde(default)]
+    pub silence_ns: u64,
     #[serde(flatten)]
     pub client: ClientFigures,
 }
@@ -93,10 +104,12 @@ impl RankFigures {
         name(self.rank, &self.host)
     }
 
-    fn mismatches(&self, asked: Nanos) -> impl Iterator<Item = Mismatch> {
+    /// Where its window is not the one that was asked for, or not all of it was loaded.
+    fn mismatches(&self, asked: Nanos, is_toll: bool) -> impl Iterator<Item = Mismatch> {
         let latest = LATE.0.max((asked.0 as f64 * LATE_SHARE) as u64);
         let is_late = self.begun_within_ns > latest;
-        let off = self.window_ns.abs_diff(asked.0) as f64 / asked.0 as f64;
+        let share = (asked.0 as f64 * WINDOW_OFF) as u64;
+        let most_off = if is_toll { share } else { share.max(OTHERS_OFF.0) };
         let differs = |what: &str, asked: String, obtained: String| Mismatch {
             what: what.to_owned(),
             asked,
@@ -106,9 +119,12 @@ impl RankFigures {
             let within = |nanos| format!("within {}", Nanos(nanos));
             differs("begin", within(latest), within(self.begun_within_ns))
         });
-        let window = (off > WINDOW_OFF)
+        let window = (self.window_ns.abs_diff(asked.0) > most_off)
             .then(|| differs("window", asked.to_string(), Nanos(self.window_ns).to_string()));
-        [begun, window].into_iter().flatten()
+        let silence = (self.silence_ns > SILENT.0).then(|| {
+            differs("silence", format!("at most {SILENT}"), Nanos(self.silence_ns).to_string())
+        });
+        [begun, window, silence].into_iter().flatten()
     }
 }
 
@@ -139,7 +155,8 @@ impl Line {
             why.dedup();
             self.load_error = Some(why.join("; "));
         } else if !self.interrupted {
-            let mismatch = ranks.iter().flat_map(|rank| rank.mismatches(asked));
+            let is_toll = self.receipt.obtained.client.is_none();
+            let mismatch = ranks.iter().flat_map(|rank| rank.mismatches(asked, is_toll));
             self.receipt.mismatch.extend(mismatch);
             self.valid &= self.receipt.mismatch.is_empty();
         }
@@ -189,6 +206,7 @@ mod tests {
             body: 20 << 20,
             window_ns: WINDOW.0,
             begun_within_ns: 400_000,
+            silence_ns: 250_000_000,
             client: ClientFigures {
                 cpu_ns: Some(200_000_000),
                 busy: Some(0.4),
@@ -266,6 +284,27 @@ mod tests {
         interrupted.interrupted = true;
         let short = RankFigures { window_ns: 1, ..rank(1) };
         assert!(interrupted.with_ranks(vec![short], WINDOW, &[]).receipt.mismatch.is_empty());
+    }
+
+    #[test]
+    fn another_program_may_end_its_window_a_little_later() {
+        let of_wrk = |window_ns| {
+            let mut line = line();
+            line.receipt.obtained.client = Some("wrk 4.1.0".to_owned());
+            let rank = RankFigures { window_ns, ..rank(1) };
+            line.with_ranks(vec![rank], WINDOW, &[]).valid
+        };
+        assert!(of_wrk(750_000_000) && of_wrk(450_000_000));
+        assert!(!of_wrk(750_000_001) && !of_wrk(449_999_999));
+    }
+
+    #[test]
+    fn a_rank_that_stood_still_is_named() {
+        let line = with(|ranks| ranks[1].silence_ns = 1_000_000_001);
+        let why = line.why_invalid().unwrap();
+        let words = ("silence: asked at most 1s, got 1", "s on rank 2 on lg2");
+        assert!(why.starts_with(words.0) && why.ends_with(words.1), "{why}");
+        assert!(with(|ranks| ranks[1].silence_ns = 1_000_000_000).valid);
     }
 
     #[test]

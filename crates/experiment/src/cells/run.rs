@@ -61,6 +61,12 @@ pub trait Bench {
         false
     }
 
+    /// Whether the ranks that make the load did not come back for the last trial; the next one starts
+    /// them again.
+    fn lacks_ranks(&self) -> bool {
+        false
+    }
+
     /// Its name in this run, unique.
     fn name(&self, target: &Self::Target) -> String;
 
@@ -151,7 +157,8 @@ pub fn run<B: Bench>(
     let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { study, results, journal, interrupt, report, not_sampled: Vec::new() };
     let mut measured = trials;
-    // The cells whose last trial lost its server's machine, and those whose last one lost a rank.
+    // The cells whose last trial lost its server's machine, and those whose last one lost a rank or
+    // could not begin without it.
     let mut lost = BTreeSet::new();
     let mut has_lost = BTreeSet::new();
     loop {
@@ -207,6 +214,13 @@ pub fn run<B: Bench>(
                 let part = study.cells[task.cell].name.clone();
                 return Err(RunError::Part { part, why });
             }
+            Became::WithoutRanks(why) if has_lost.insert(task.cell) => {
+                (run.report)(Event::Says(format!("Note: {why}; the ranks are started again.")));
+            }
+            Became::WithoutRanks(why) => {
+                let cell = study.cells[task.cell].name.clone();
+                return Err(RunError::RankLost { cell, why });
+            }
             Became::Interrupted => return Ok(Ended::Interrupted),
         }
     }
@@ -222,6 +236,8 @@ enum Became {
     NotSampled,
     /// It could not begin, since the server's machine was lost.
     Lost(String),
+    /// It could not begin, since the ranks did not come back.
+    WithoutRanks(String),
     Interrupted,
 }
 
@@ -269,7 +285,9 @@ impl Run<'_, '_> {
         };
         let measured = match bench.trial(target, ask, self.interrupt, &mut progress) {
             Ok(measured) => measured,
+            Err(_) if self.interrupt.load(Relaxed) => return Ok(Became::Interrupted),
             Err(why) if bench.is_lost(target) => return Ok(Became::Lost(why)),
+            Err(why) if bench.lacks_ranks() => return Ok(Became::WithoutRanks(why)),
             Err(why) => return self.not_begun(cell, task, why),
         };
         if measured.line.interrupted {

@@ -31,7 +31,7 @@ use trial::{Sending, ThisMachine, Trial, neighbours};
 const USERS_PER_CPU: usize = 2;
 
 /// Servers on this machine and others, and the load engine.
-pub struct ThisBench {
+pub struct ThisBench<'a> {
     /// Those of the study.
     cells: Vec<Cell>,
     /// The result folder.
@@ -49,7 +49,7 @@ pub struct ThisBench {
     /// How many servers were found that toll did not start.
     elsewhere: usize,
     /// What makes the load, where that is not this machine.
-    cluster: Option<Cluster>,
+    cluster: Option<Cluster<'a>>,
     /// What was found of pairs of server and client CPUs.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
 }
@@ -72,7 +72,7 @@ enum Life {
     Elsewhere(Elsewhere),
 }
 
-impl ThisBench {
+impl<'a> ThisBench<'a> {
     /// Makes the objects of the study, in memory where there is room, else in `folder`, the result
     /// folder.
     ///
@@ -81,7 +81,7 @@ impl ThisBench {
     pub fn new(
         study: &Study,
         folder: PathBuf,
-        cluster: Option<Cluster>,
+        cluster: Option<Cluster<'a>>,
     ) -> Result<Self, TargetError> {
         let (sizes, sets) = content(&study.cells, None);
         let objects = match sizes.is_empty() {
@@ -129,7 +129,7 @@ impl ThisBench {
 
     /// The cell with the most connections among those for which the same process is warmed up as for
     /// this one.
-    fn heaviest<'a>(&'a self, cell: &'a Cell) -> &'a Cell {
+    fn heaviest<'c>(&'c self, cell: &'c Cell) -> &'c Cell {
         let alike = self.cells.iter().filter(|other| other.is_warmed_up_with(cell));
         alike.max_by_key(|cell| cell.most_connections()).unwrap_or(cell)
     }
@@ -254,7 +254,7 @@ fn backend_cpus(study: &Study, allowed: &CpuList) -> CpuList {
     beside_all.or(beside_servers).unwrap_or_else(|| allowed.clone())
 }
 
-impl Bench for ThisBench {
+impl Bench for ThisBench<'_> {
     type Target = ThisTarget;
 
     fn start(
@@ -313,6 +313,10 @@ impl Bench for ThisBench {
             Life::Started(running) => running.is_lost(),
             Life::Elsewhere(_) => false,
         }
+    }
+
+    fn lacks_ranks(&self) -> bool {
+        self.cluster.as_ref().is_some_and(Cluster::is_lost)
     }
 
     fn name(&self, target: &ThisTarget) -> String {

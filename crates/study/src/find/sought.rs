@@ -33,6 +33,9 @@ impl Find {
     pub fn seen(&self, trial: &TrialLine) -> Option<Seen> {
         let TrialLine { place, line } = trial;
         let sought = place.find.as_ref()?;
+        if !line.lost_ranks.is_empty() {
+            return None;
+        }
         let is_held = place.role == Role::Measure;
         if is_held && !line.valid && line.verdict.limit != Limit::Errors {
             return None;

@@ -63,6 +63,7 @@ impl Bridge {
         ip(&here, &format!("address add {HERE}/24 dev br0"));
         ip(&here, "link set br0 up");
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("temporary")).unwrap();
         let mut hosts = Vec::new();
         for number in 1..=count {
             let host = Host::new();
@@ -80,6 +81,11 @@ impl Bridge {
         );
         write_program(&folder.path().join("shell"), &enter);
         Some(Self { here, hosts, folder, _machine: lock })
+    }
+
+    /// A folder for the temporary files of all hosts.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.folder.path().join("temporary")
     }
 
     pub(crate) fn shell(&self) -> PathBuf {
@@ -222,8 +228,12 @@ impl Loaded {
 
     /// How many requests of a host it has answered, counted from 1.
     pub(crate) fn answered(&self, host: usize) -> u64 {
-        let address = format!("10.84.0.1{host}");
-        self.addresses().lines().filter(|line| **line == address).count() as u64
+        self.answered_at(&format!("10.84.0.1{host}"))
+    }
+
+    /// How many of an address.
+    pub(crate) fn answered_at(&self, address: &str) -> u64 {
+        self.addresses().lines().filter(|line| *line == address).count() as u64
     }
 
     /// How many of anybody, but for toll's own probes.

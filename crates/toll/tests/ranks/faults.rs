@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use support::{Desk, Killed, run, text, until};
-use trial::Line;
+use trial::{Limit, Line};
 
 use crate::bridge::{Bridge, Loaded, journal_length, trials};
 
@@ -26,7 +26,8 @@ impl<'a> Run<'a> {
         let study =
             server.study(bridge, 2, load).replace("trials = 1", &format!("trials = {trials}"));
         let desk = Desk::new(&study);
-        let toll = Killed::piped(&mut bridge.run(&desk, &["--json"]));
+        let mut command = bridge.run(&desk, &["--json"]);
+        let toll = Killed::piped(command.env("TMPDIR", bridge.temporary()));
         Self { bridge, server, desk, toll }
     }
 
@@ -56,7 +57,9 @@ impl<'a> Run<'a> {
 
 fn nothing_is_left(bridge: &Bridge) {
     let since = Instant::now();
-    until("nothing is left", || bridge.left().is_empty());
+    let files = || std::fs::read_dir(bridge.temporary()).unwrap().flatten().collect::<Vec<_>>();
+    until("nothing runs any more", || bridge.left().is_empty());
+    until("no file is left", || files().is_empty());
     assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
 }
 
@@ -89,6 +92,23 @@ fn a_rank_that_is_killed_is_named_and_the_next_trial_is_valid() {
 #[test]
 fn a_rank_that_is_stopped_is_named_and_the_next_trial_is_valid() {
     loses_rank_2(|bridge| signal("-STOP", bridge.rank(2)), |_| {});
+}
+
+#[test]
+fn a_rank_that_stands_still_for_a_part_of_the_window_is_named() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    let run = Run::start(&bridge, &server, 1);
+    run.until_loading(0);
+    signal("-STOP", bridge.rank(2));
+    // Not long enough to be lost.
+    std::thread::sleep(Duration::from_millis(1_600));
+    signal("-CONT", bridge.rank(2));
+    let (code, lines) = run.end();
+    let why = lines[0].why_invalid().unwrap();
+    assert!(why.contains("silence: asked at most 1s, got 1."), "{why}");
+    assert!(why.contains("s on rank 2 on lg2") && !why.contains("rank 1"), "{why}");
+    assert_eq!((lines[0].lost_ranks.as_slice(), code), (&[][..], Some(3)));
 }
 
 #[test]
@@ -162,4 +182,5 @@ fn a_rank_beside_busy_loops_waits_for_its_cpu_and_is_named() {
     assert_eq!(evidence.client_rank.as_deref(), Some("rank 1 on lg1"), "{said}");
     assert!(evidence.client_waiting >= Some(trial::CLIENT_WAITING), "{evidence:?}");
     assert_eq!(line.ranks[0].client.waiting, evidence.client_waiting);
+    assert_eq!((line.verdict.limit, output.status.code()), (Limit::Noise, Some(0)), "{said}");
 }

@@ -1,6 +1,6 @@
 //! Three ranks count what the server counts.
 
-use support::{Desk, text, until};
+use support::{Desk, run, text, until};
 
 use crate::bridge::{Bridge, HERE, Loaded, trials};
 
@@ -31,4 +31,28 @@ fn three_ranks_complete_what_the_server_answered() {
     assert_eq!(sum(|rank| rank.body), line.bytes.body);
     assert_eq!(Some(sum(|rank| rank.client.cpu_ns.unwrap())), line.cpu_ns.client);
     until("nothing is left", || bridge.left().is_empty());
+}
+
+#[test]
+fn ab_loads_from_a_ranks_source_and_only_the_first_ranks_load() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    // The rank's machine has two addresses, and the one is asked for that it would not take.
+    const SOURCE: &str = "10.85.0.18";
+    run(bridge.on(1, "ip").args(["address", "add", SOURCE, "dev", "lo"]));
+    run(bridge.command("ip").args(["route", "add", SOURCE, "via", "10.84.0.11"]));
+    let load = "client = \"ab\"\nranks = 1\nconnections = 4\nduration = \"1s\"";
+    let study = server.study(&bridge, 2, load);
+    let desk =
+        Desk::new(&study.replace("source = \"10.84.0.11\"", &format!("source = \"{SOURCE}\"")));
+    let output = bridge.run(&desk, &["--json"]).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let line = trials(&desk).remove(0).line;
+    assert!(line.valid, "{:?}", line.why_invalid());
+    let client = line.receipt.obtained.client.unwrap();
+    assert!(client.starts_with("ab "), "{client}");
+    assert_eq!((line.ranks.len(), line.ranks[0].host.as_str()), (1, "lg1"));
+    let (completed, answered) = (line.operations.completed, server.answered_at(SOURCE));
+    assert!(completed > 0 && completed <= answered, "{completed}");
+    assert_eq!(server.answered_all() as u64, answered, "others loaded too");
 }

@@ -19,6 +19,7 @@ fn rank(number: usize, completed: u64, begun_within_ns: u64) -> RankFigures {
         body: completed * 1_000,
         window_ns: 1_000_000_000,
         begun_within_ns,
+        silence_ns: 250_000_000,
         client: ClientFigures {
             cpu_ns: Some(500_000_000),
             busy: Some(0.25 * number as f64),

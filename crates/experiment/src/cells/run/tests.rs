@@ -52,12 +52,17 @@ struct Stage {
     dies_in: Option<usize>,
     /// An interrupt comes in this trial.
     interrupted_in: Option<usize>,
+    /// An interrupt comes before this trial has begun.
+    interrupted_before: Option<usize>,
     /// This trial is not valid.
     invalid_in: Option<usize>,
     /// All load threads end early in this trial.
     load_lost_in: Option<usize>,
     /// A rank is lost in these trials.
     rank_lost_in: Vec<usize>,
+    /// The ranks do not come back for these trials.
+    without_ranks_in: Vec<usize>,
+    lacks_ranks: bool,
     /// Rates of trials go up and down by a fifth.
     wobbles: bool,
     /// But not from this trial on.
@@ -137,6 +142,10 @@ impl Bench for Stage {
         self.is_lost
     }
 
+    fn lacks_ranks(&self) -> bool {
+        self.lacks_ranks
+    }
+
     fn name(&self, target: &Running) -> String {
         target.0.to_string()
     }
@@ -168,6 +177,14 @@ impl Bench for Stage {
         }
         let number = self.trials;
         self.trials += 1;
+        if self.interrupted_before == Some(number) {
+            interrupt.store(true, Relaxed);
+            return Err("interrupted".to_owned());
+        }
+        self.lacks_ranks = self.without_ranks_in.contains(&number);
+        if self.lacks_ranks {
+            return Err("rank 2 on lg1 did not start".to_owned());
+        }
         if self.loses_before.contains(&number) {
             self.is_lost = true;
             return Err("the agent on server ended".to_owned());
@@ -408,6 +425,14 @@ fn an_interrupted_run_goes_on_where_it_was() {
         assert_eq!(desk.run(&mut Stage::default()).unwrap(), Ended::Complete);
         assert_eq!(desk.places(), whole.places());
     }
+}
+
+#[test]
+fn an_interrupt_before_a_trial_has_begun_is_no_failure() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { interrupted_before: Some(1), ..Stage::default() };
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Interrupted);
+    assert_eq!(desk.places().len(), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Servers whose machine is lost.
+//! Servers whose machine is lost, and ranks that do not come back.
 
 use super::*;
 
@@ -46,4 +46,20 @@ fn a_cell_that_loses_it_twice_running_ends_the_run() {
         assert_eq!(ended(loses, loses_before), Err(format!("bulk-0001: {why}")));
     }
     assert_eq!(ended(&[1], &[0]), Err(why));
+}
+
+#[test]
+fn a_cell_without_its_ranks_twice_running_ends_the_run() {
+    let ended = |rank_lost_in: &[usize], without_ranks_in: &[usize]| {
+        let study = Study { cells: study().cells[..1].to_vec(), ..study() };
+        let (rank_lost_in, without_ranks_in) = (rank_lost_in.to_vec(), without_ranks_in.to_vec());
+        let mut stage = Stage { rank_lost_in, without_ranks_in, ..Stage::default() };
+        let mut desk = Desk::new();
+        let ended = desk.run_of(&study, &mut stage).map_err(|error| error.to_string());
+        (ended, desk.places().len())
+    };
+    assert_eq!(ended(&[], &[0, 2]), (Ok(Ended::Complete), 3));
+    let words = "bulk-0001 lost a rank in two trials running: rank 2 on lg1 did not start";
+    assert_eq!(ended(&[], &[0, 1]), (Err(words.to_owned()), 0));
+    assert_eq!(ended(&[0], &[1]), (Err(words.to_owned()), 1));
 }

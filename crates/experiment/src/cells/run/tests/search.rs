@@ -25,6 +25,11 @@ struct Hill {
     held_breaks_from: usize,
     /// More connections cannot be made.
     most: usize,
+    /// A rank is lost in these trials, counted from 0.
+    rank_lost_in: Vec<usize>,
+    /// The ranks do not come back for these.
+    without_ranks_in: Vec<usize>,
+    lacks_ranks: bool,
     /// An interrupt comes in this trial, counted from 0.
     interrupted_in: Option<usize>,
     trials: usize,
@@ -36,6 +41,9 @@ impl Default for Hill {
             least_ms: BTreeMap::new(),
             held_breaks_from: usize::MAX,
             most: usize::MAX,
+            rank_lost_in: Vec::new(),
+            without_ranks_in: Vec::new(),
+            lacks_ranks: false,
             interrupted_in: None,
             trials: 0,
         }
@@ -52,6 +60,10 @@ impl Bench for Hill {
 
     fn restart(&mut self, (): (), _: &Target, _: Only, _: usize) -> Result<(), StartError> {
         unreachable!("a search and its trials share one process");
+    }
+
+    fn lacks_ranks(&self) -> bool {
+        self.lacks_ranks
     }
 
     fn name(&self, (): &()) -> String {
@@ -79,6 +91,10 @@ impl Bench for Hill {
         }
         let number = self.trials;
         self.trials += 1;
+        self.lacks_ranks = self.without_ranks_in.contains(&number);
+        if self.lacks_ranks {
+            return Err("rank 2 on lg1 did not start".to_owned());
+        }
         let mut line = example();
         // 1 Mb/s each, in a window of 600 ms.
         line.bytes.body = connections as u64 * 75_000;
@@ -92,6 +108,10 @@ impl Bench for Hill {
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);
             line.interrupted = true;
+        }
+        if self.rank_lost_in.contains(&number) {
+            let lost = [(2, "rank 2 on lg1: no result".to_owned())];
+            line = line.with_ranks(Vec::new(), Nanos(1), &lost);
         }
         let mut ms = (connections as u64).max(self.least_ms.get(&cell.name).copied().unwrap_or(0));
         if cell.load.duration == HOLD && connections >= self.held_breaks_from {
@@ -294,6 +314,26 @@ fn a_load_that_this_machine_cannot_make_ends_the_search_and_not_the_run() {
     let held: Vec<_> = desk.places().into_iter().filter(|p| p.0 == Role::Measure).collect();
     assert_eq!(held.len(), 4);
     assert!(held.iter().all(|place| place.2.as_deref() == Some("20")), "{held:?}");
+}
+
+#[test]
+fn a_lost_rank_says_nothing_to_a_search() {
+    let search = |hill: &mut Hill| {
+        let desk = Desk::new();
+        assert_eq!(desk.run(hill), Ended::Complete);
+        let analysis = desk.analysis();
+        let places = desk.places().into_iter().filter(|place| place.0 == Role::Search);
+        (found(&analysis, 0), found(&analysis, 1), places.count())
+    };
+    let (first, second, steps) = search(&mut Hill::default());
+    // Every third trial loses one, or cannot begin: each load is tried until there was one without.
+    let third: Vec<usize> = (0..7).map(|number| 3 * number).collect();
+    let mut loses = Hill { rank_lost_in: third.clone(), ..Hill::default() };
+    let (one, two, more) = search(&mut loses);
+    assert_eq!((one, two), (first, second));
+    assert!(more > steps, "{more} {steps}");
+    let mut lacks = Hill { without_ranks_in: third, ..Hill::default() };
+    assert_eq!(search(&mut lacks), (first, second, steps));
 }
 
 #[test]
