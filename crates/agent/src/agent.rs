@@ -208,8 +208,8 @@ fn look(machine: &mut dyn Machine, look: Look) -> Result<Value, Refusal> {
         }
         Look::ServerChange => value(machine.server_change()),
         Look::ServerThreads => value(machine.server_threads()),
-        Look::FindLinks(client) => {
-            machine.find_links(client, &[]);
+        Look::FindLinks(clients) => {
+            machine.find_links(&clients, &[]);
             value(machine.interfaces())
         }
         Look::ServerDescriptors => value(machine.server_descriptors()),

@@ -17,8 +17,9 @@ use crate::request::{Begun, Greeting, Request};
 use crate::there::There;
 use crate::{Refusal, RunningServer, Wanted};
 
-/// Looks from other machines whether these addresses answer a number; which does not.
-type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<(), String> + 'a;
+/// Looks from other machines whether these addresses answer a number; which does not. The addresses from
+/// which they looked.
+type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<Vec<IpAddr>, String> + 'a;
 
 /// Who is to load a server, and looks first whether its addresses prove to be its machine's.
 pub struct Clients<'a> {
@@ -145,7 +146,7 @@ impl RemoteHost {
             };
             wanted.target.listen = vec![address.ok_or_else(lacks)?];
         }
-        let (proven, client) = self.prove(&wanted.target.listen, clients)?;
+        let (proven, clients) = self.prove(&wanted.target.listen, clients)?;
         let begun = self.ask(&request(wanted)).map_err(|refusal| self.with_logs(refusal));
         let Begun { server, facts, certificate } = begun?;
         for address in [facts.https, facts.http] {
@@ -166,15 +167,15 @@ impl RemoteHost {
             .map_err(|error| Refusal::of(format!("{}: {error}", path.display())))?;
         let facts = Facts { name, certificate: path, ..facts };
         let connection = Rc::clone(&self.connection);
-        Ok(Box::new(There { connection, server, facts, client }))
+        Ok(Box::new(There { connection, server, facts, clients }))
     }
 
-    /// The addresses of a server that is to be started, and the client's own on the way to the first.
+    /// The addresses of a server that is to be started, and those of who is to load it.
     fn prove(
         &self,
         listen: &[IpAddr],
         clients: &Clients<'_>,
-    ) -> Result<(Vec<SocketAddr>, IpAddr), Refusal> {
+    ) -> Result<(Vec<SocketAddr>, Vec<IpAddr>), Refusal> {
         let nonce = proof::nonce().map_err(Refusal::of)?;
         let request = Request::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
         let addresses: Vec<SocketAddr> = self.ask(&request)?;
@@ -187,9 +188,12 @@ impl RemoteHost {
                 own = own.or(Some(from));
             }
         }
-        (clients.others)(&addresses, &nonce).map_err(Refusal::of)?;
+        let others = (clients.others)(&addresses, &nonce).map_err(Refusal::of)?;
         let lacks = "load.source and target.listen are of different versions of IP; change one";
-        Ok((addresses, own.ok_or_else(|| Refusal::of(lacks))?))
+        let own = own.ok_or_else(|| Refusal::of(lacks))?;
+        // Where others load it, toll does not.
+        let clients = if others.is_empty() { vec![own] } else { others };
+        Ok((addresses, clients))
     }
 
     /// Copies what servers have logged into the result folder, as far as it can be had.
@@ -311,7 +315,7 @@ mod tests {
         let target = Target { listen: vec![[127, 0, 0, 1].into()], ..Target::default() };
         let (suites, groups) = (Vec::new(), Vec::new());
         let wanted = Wanted { target, versions: Vec::new(), suites, groups, connections: 1 };
-        let clients = Clients { sources: &[None], others: &|_, _| Ok(()) };
+        let clients = Clients { sources: &[None], others: &|_, _| Ok(Vec::new()) };
         host.start(wanted, &clients).map(drop).map_err(|refusal| refusal.why)
     }
 

@@ -114,8 +114,8 @@ pub(crate) enum Look {
     FindServer,
     ServerChange,
     ServerThreads,
-    /// The interfaces on the way to the client at this address.
-    FindLinks(IpAddr),
+    /// The interfaces on the way to the clients at these addresses.
+    FindLinks(Vec<IpAddr>),
     ServerDescriptors,
     KernelTls,
     SiblingCpus(CpuList),

@@ -21,8 +21,8 @@ pub(crate) struct There {
     /// Its number in requests.
     pub(crate) server: usize,
     pub(crate) facts: Facts,
-    /// The client's address on the way to it.
-    pub(crate) client: IpAddr,
+    /// The addresses of those that load it, on their ways to it.
+    pub(crate) clients: Vec<IpAddr>,
 }
 
 impl There {
@@ -90,6 +90,6 @@ impl RunningServer for There {
         let watched = self.connection.borrow_mut().ask(&Request::Watch(self.server));
         let () = watched.map_err(|refusal| refusal.why)?;
         let here = ThisMachine::without_server();
-        Ok(Box::new(TwoMachines::new(here, Rc::clone(&self.connection), self.client)))
+        Ok(Box::new(TwoMachines::new(here, Rc::clone(&self.connection), self.clients.clone())))
     }
 }

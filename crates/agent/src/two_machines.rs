@@ -21,15 +21,19 @@ use crate::request::{KernelTls, Look, Request, Series};
 pub(crate) struct TwoMachines {
     here: ThisMachine,
     there: Rc<RefCell<Connection>>,
-    /// The client's address on the way to the server.
-    client: IpAddr,
+    /// The clients' addresses on the way to the server.
+    clients: Vec<IpAddr>,
     /// Those of the server's machine.
     interfaces: Vec<Interface>,
 }
 
 impl TwoMachines {
-    pub(crate) fn new(here: ThisMachine, there: Rc<RefCell<Connection>>, client: IpAddr) -> Self {
-        Self { here, there, client, interfaces: Vec::new() }
+    pub(crate) fn new(
+        here: ThisMachine,
+        there: Rc<RefCell<Connection>>,
+        clients: Vec<IpAddr>,
+    ) -> Self {
+        Self { here, there, clients, interfaces: Vec::new() }
     }
 
     fn look<T: DeserializeOwned>(&self, look: Look) -> Result<T, ObserveError> {
@@ -68,14 +72,14 @@ impl Machine for TwoMachines {
         self.look(Look::ServerThreads).unwrap_or_default()
     }
 
-    fn find_links(&mut self, server: IpAddr, sources: &[Source]) {
-        self.here.find_links(server, sources);
+    fn find_links(&mut self, peers: &[IpAddr], sources: &[Source]) {
+        self.here.find_links(peers, sources);
         let chosen = sources.iter().find_map(|source| match source {
             Source::Address(address) => Some(*address),
             Source::Interface(_) => None,
         });
-        let found: Vec<Interface> =
-            self.look(Look::FindLinks(chosen.unwrap_or(self.client))).unwrap_or_default();
+        let clients = chosen.map_or_else(|| self.clients.clone(), |address| vec![address]);
+        let found: Vec<Interface> = self.look(Look::FindLinks(clients)).unwrap_or_default();
         let named = |link: Interface| Interface { name: format!("server:{}", link.name), ..link };
         self.interfaces = found.into_iter().map(named).collect();
     }

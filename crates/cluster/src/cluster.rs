@@ -83,11 +83,16 @@ impl<'a> Cluster<'a> {
     }
 
     /// Has each of the first ranks look, from its source, whether the address that it is to load answers
-    /// this number, at all ports.
+    /// this number, at all ports. The addresses from which they looked.
     ///
     /// # Errors
     /// Which rank found another machine there, or nobody; or the ranks do not come back.
-    pub fn prove(&self, count: usize, addresses: &[SocketAddr], nonce: &str) -> Result<(), String> {
+    pub fn prove(
+        &self,
+        count: usize,
+        addresses: &[SocketAddr],
+        nonce: &str,
+    ) -> Result<Vec<IpAddr>, String> {
         let mut server: Vec<IpAddr> = Vec::new();
         for address in addresses.iter().map(SocketAddr::ip) {
             if !server.contains(&address) {

@@ -1,7 +1,7 @@
 //! A rank's load: a trial on its machine, whose server is elsewhere, in a thread of its own.
 
 use std::cell::RefCell;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
@@ -57,10 +57,10 @@ impl Loader for TrialLoader {
         addresses: &[SocketAddr],
         source: Option<&Source>,
         nonce: &str,
-    ) -> Result<(), String> {
-        addresses.iter().try_for_each(|address| {
+    ) -> Result<Option<IpAddr>, String> {
+        addresses.iter().try_fold(None, |_, address| {
             let bind = |socket: &_| source.map_or(Ok(()), |source| source.bind(socket));
-            proof::check(*address, nonce, bind).map(drop)
+            proof::check(*address, nonce, bind).map(Some)
         })
     }
 

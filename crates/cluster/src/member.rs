@@ -1,6 +1,6 @@
 //! A rank that loads, as a state machine: time is a value, and what loads is a trait.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use load::{Progress, Rank, Source};
@@ -33,7 +33,7 @@ pub(crate) trait Loader {
         addresses: &[SocketAddr],
         source: Option<&Source>,
         nonce: &str,
-    ) -> Result<(), String>;
+    ) -> Result<Option<IpAddr>, String>;
     /// Begins to prepare a load; [`poll`](Self::poll) tells when that is done.
     fn prepare(&mut self, share: Share);
     /// What has become of the load since the last call.
@@ -132,11 +132,11 @@ impl<L: Loader> Member<L> {
         match order {
             Order::Place(place) => {
                 let answer = self.loader.check(&place);
-                report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here));
+                report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here(None)));
             }
             Order::Prove { addresses, source, nonce } => {
                 let answer = self.loader.prove(&addresses, source.as_ref(), &nonce);
-                report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here));
+                report(messages, &answer.map_or_else(Report::Refused, Report::Here));
             }
             Order::Prepare(Some(share)) => {
                 self.loader.prepare(*share);

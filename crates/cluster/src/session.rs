@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -76,7 +77,7 @@ impl<'a> Session<'a> {
             .map_err(|error| format!("mpirun: {error}"))?;
         let asked = session.ask(ranks, |place| Order::Place(place.clone()), "did not start");
         match asked {
-            Ok(()) => Ok(session),
+            Ok(_) => Ok(session),
             Err(why) => {
                 if interrupt.load(Relaxed) {
                     session.kill();
@@ -86,7 +87,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Gives each rank an order; returns when all have said that they can follow it.
+    /// Gives each rank an order; returns when all have said that they can follow it, with the addresses
+    /// that they name.
     ///
     /// # Errors
     /// Which rank cannot and why, or that it `fails` within [`START_LIMIT`]; or it was interrupted.
@@ -95,28 +97,26 @@ impl<'a> Session<'a> {
         ranks: &[Rank],
         order: impl Fn(&Rank) -> Order,
         fails: &str,
-    ) -> Result<(), String> {
+    ) -> Result<Vec<IpAddr>, String> {
         self.has_open_question.set(true);
         for (rank, place) in (1..).zip(ranks) {
             self.send(Line::To(rank, order(place)));
         }
         let deadline = Instant::now() + START_LIMIT;
-        let mut are_here = vec![false; ranks.len()];
-        while are_here.contains(&false) {
+        let mut answers: Vec<Option<Option<IpAddr>>> = vec![None; ranks.len()];
+        while answers.contains(&None) {
             let left = deadline.saturating_duration_since(Instant::now());
             let lacking = || {
-                let rank = are_here.iter().position(|is_here| !is_here).unwrap_or_default();
+                let rank = answers.iter().position(Option::is_none).unwrap_or_default();
                 format!("{} {fails}", rank_name(rank + 1, &ranks[rank].host))
             };
             if self.interrupt.load(Relaxed) {
                 return Err(INTERRUPTED.to_owned());
             }
             match self.receive(left.min(LOOK)) {
-                Ok(Some((_, rank, Report::Here))) => {
-                    rank.checked_sub(1)
-                        .and_then(|index| are_here.get_mut(index))
-                        .into_iter()
-                        .for_each(|is_here| *is_here = true);
+                Ok(Some((_, rank, Report::Here(from)))) => {
+                    let answer = rank.checked_sub(1).and_then(|index| answers.get_mut(index));
+                    answer.into_iter().for_each(|answer| *answer = Some(from));
                 }
                 Ok(Some((_, rank, Report::Refused(why)))) => {
                     let host = rank.checked_sub(1).and_then(|index| ranks.get(index));
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
             }
         }
         self.has_open_question.set(false);
-        Ok(())
+        Ok(answers.into_iter().flatten().flatten().collect())
     }
 
     pub(crate) fn spawn(
@@ -316,18 +316,18 @@ mod tests {
     #[test]
     fn nothing_counts_that_comes_after_words_that_make_no_sense() {
         let (stdout, mut its_stdout) = io::pipe().unwrap();
-        its_stdout.write_all(b"[1,\"here\"]\nno JSON\n[2,\"here\"]\n").unwrap();
+        its_stdout.write_all(b"[1,{\"here\":null}]\nno JSON\n[2,{\"here\":null}]\n").unwrap();
         drop(its_stdout);
         let (to_reports, reports) = mpsc::channel();
         read(stdout, &to_reports);
-        assert!(matches!(reports.recv(), Ok(Said::Report(_, 1, Report::Here))));
+        assert!(matches!(reports.recv(), Ok(Said::Report(_, 1, Report::Here(None)))));
         assert!(matches!(reports.recv(), Ok(Said::Ended(why)) if why == "it printed `no JSON`"));
         drop(to_reports);
         assert!(reports.recv().is_err());
     }
 
     /// Two ranks, and an `mpirun` that says this.
-    fn asked(says: &str, interrupt: &AtomicBool) -> (Result<(), String>, bool) {
+    fn asked(says: &str, interrupt: &AtomicBool) -> (Result<Vec<IpAddr>, String>, bool) {
         let place = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
         let script = format!("printf '{says}'; cat > /dev/null");
         let words = vec!["-c".to_owned(), script];
@@ -340,7 +340,8 @@ mod tests {
     #[test]
     fn a_late_answer_cannot_count_for_another_question() {
         let calm = AtomicBool::new(false);
-        assert_eq!(asked(r#"[1,"here"]\n[2,"here"]\n"#, &calm), (Ok(()), true));
+        let here = r#"[1,{"here":"10.1.1.2"}]\n[2,{"here":null}]\n"#;
+        assert_eq!(asked(here, &calm), (Ok(vec!["10.1.1.2".parse().unwrap()]), true));
         let why = "rank 1 on lg1: no such interface".to_owned();
         let refuses = r#"[1,{"refused":"no such interface"}]\n"#;
         assert_eq!(asked(refuses, &calm), (Err(why), false));

@@ -4,7 +4,7 @@ mod starts;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -103,8 +103,13 @@ impl Loader for Fake {
         }
     }
 
-    fn prove(&mut self, _: &[SocketAddr], _: Option<&Source>, _: &str) -> Result<(), String> {
-        Ok(())
+    fn prove(
+        &mut self,
+        _: &[SocketAddr],
+        _: Option<&Source>,
+        _: &str,
+    ) -> Result<Option<IpAddr>, String> {
+        Ok(None)
     }
 
     fn prepare(&mut self, _: Share) {

@@ -1,6 +1,6 @@
 //! What toll and its ranks say to each other, as JSON.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use load::{Outcome, Progress, Rank, Source};
 use serde::{Deserialize, Serialize};
@@ -44,8 +44,9 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Report {
-    /// It can load from its place; what it was to look at has proved to be the server's.
-    Here,
+    /// It can load from its place; what it was to look at has proved to be the server's, and it looked
+    /// from this address.
+    Here(Option<IpAddr>),
     /// It cannot do what it was told; why.
     Refused(String),
     /// It waits at the barrier.

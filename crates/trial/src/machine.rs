@@ -34,9 +34,9 @@ pub trait Machine {
     fn server_change(&self) -> Option<ProcessesChanged>;
     /// The server's threads that may serve, without those of a master process.
     fn server_threads(&self) -> Vec<NamedThread>;
-    /// Finds the interfaces on the way to a server at that address, from these sources where some
-    /// were chosen; readings are of these until the next look.
-    fn find_links(&mut self, server: IpAddr, sources: &[Source]);
+    /// Finds the interfaces on the way to these addresses, from these sources where some were
+    /// chosen; readings are of these until the next look.
+    fn find_links(&mut self, peers: &[IpAddr], sources: &[Source]);
     /// The interfaces that were found, in the order of the readings; none on loopback.
     fn interfaces(&self) -> Vec<Interface>;
     /// The descriptors of that process of the server that is nearest to its limit.
@@ -215,28 +215,31 @@ impl Machine for ThisMachine {
         }
     }
 
-    fn find_links(&mut self, server: IpAddr, sources: &[Source]) {
+    fn find_links(&mut self, peers: &[IpAddr], sources: &[Source]) {
         let interface = |side: &str, link: Link| {
             let name = format!("{side}{}", link.name());
             (Interface { name, speed: link.speed().map(|speed| speed.0) }, link)
         };
         // What cannot be found is not known, and never the limit.
-        let from = |source: &Source| match source {
-            Source::Address(address) => Link::to(server, Some(*address)),
-            Source::Interface(name) => Link::named(name),
-        };
-        let found = match sources {
-            [] => vec![Link::to(server, None)],
-            _ => sources.iter().map(from).collect(),
+        let to = |peer: IpAddr| {
+            let from = move |source: &Source| match source {
+                Source::Address(address) => Link::to(peer, Some(*address)),
+                Source::Interface(name) => Link::named(name),
+            };
+            match sources {
+                [] => vec![Link::to(peer, None)],
+                _ => sources.iter().map(from).collect(),
+            }
         };
         let mut ours: Vec<Link> = Vec::new();
-        for link in found.into_iter().filter_map(|link| link.ok().flatten()) {
+        let found = peers.iter().flat_map(|peer| to(*peer));
+        for link in found.filter_map(|link| link.ok().flatten()) {
             if ours.iter().all(|known| known.name() != link.name()) {
                 ours.push(link);
             }
         }
-        let theirs = self.server.as_ref().and_then(|process| {
-            Some(interface("server:", Link::back_from(process.pid, server).ok().flatten()?))
+        let theirs = self.server.as_ref().zip(peers.first()).and_then(|(process, peer)| {
+            Some(interface("server:", Link::back_from(process.pid, *peer).ok().flatten()?))
         });
         let ours = ours.into_iter().map(|link| interface("", link));
         self.links = ours.chain(theirs).collect();

@@ -33,7 +33,7 @@ impl Trial {
     ) -> Result<Measured, E> {
         let core = self.server_cpus.as_ref().unwrap_or(&self.job.plan.cpus).as_slice()[0];
         let before = machine.core_hz(core);
-        machine.find_links(self.job.address.ip(), &self.job.plan.source);
+        machine.find_links(&[self.job.address.ip()], &self.job.plan.source);
         let kernel_tls = machine.kernel_tls();
         let load = start(self.job.clone())?;
         let window = load.window();

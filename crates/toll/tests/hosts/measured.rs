@@ -144,7 +144,7 @@ fn the_agents_cpu_time_of_the_server_is_the_kernels() {
         groups: Vec::new(),
         connections: 4,
     };
-    let clients = agent::Clients { sources: &[None], others: &|_, _| Ok(()) };
+    let clients = agent::Clients { sources: &[None], others: &|_, _| Ok(Vec::new()) };
     let server = host.start(wanted, &clients).unwrap();
     let facts = server.facts().clone();
     let pids: Vec<u32> =

@@ -36,6 +36,17 @@ impl Host {
     }
 }
 
+fn ip(host: &Host, words: &str) {
+    drop(run(host.command("ip").args(words.split(' '))));
+}
+
+/// Joins a host to the bridge.
+fn link(here: &Host, port: &str, host: &Host, interface: &str) {
+    ip(here, &format!("link add {port} type veth peer name {interface} netns {}", host.pid()));
+    ip(here, &format!("link set {port} master br0 up"));
+    ip(host, &format!("link set {interface} up"));
+}
+
 /// toll's host and some that load, `lg1` to `lg9`, with the addresses 10.84.0.11 to 10.84.0.19.
 pub(crate) struct Bridge {
     here: Host,
@@ -58,7 +69,6 @@ impl Bridge {
         }
         let lock = machine();
         let here = Host::new();
-        let ip = |host: &Host, words: &str| drop(run(host.command("ip").args(words.split(' '))));
         ip(&here, "link add br0 type bridge");
         ip(&here, &format!("address add {HERE}/24 dev br0"));
         ip(&here, "link set br0 up");
@@ -67,12 +77,9 @@ impl Bridge {
         let mut hosts = Vec::new();
         for number in 1..=count {
             let host = Host::new();
-            let pid = host.pid();
-            ip(&here, &format!("link add lg{number} type veth peer name eth0 netns {pid}"));
-            ip(&here, &format!("link set lg{number} master br0 up"));
+            link(&here, &format!("lg{number}"), &host, "eth0");
             ip(&host, &format!("address add 10.84.0.1{number}/24 dev eth0"));
-            ip(&host, "link set eth0 up");
-            std::fs::write(folder.path().join(format!("lg{number}")), pid).unwrap();
+            std::fs::write(folder.path().join(format!("lg{number}")), host.pid()).unwrap();
             hosts.push(host);
         }
         let enter = format!(
@@ -81,6 +88,11 @@ impl Bridge {
         );
         write_program(&folder.path().join("shell"), &enter);
         Some(Self { here, hosts, folder, _machine: lock })
+    }
+
+    /// One more link of a host to the bridge, counted from 1.
+    pub(crate) fn link(&self, host: usize, port: &str, interface: &str) {
+        link(&self.here, port, &self.hosts[host - 1], interface);
     }
 
     /// A folder for the temporary files of all hosts.

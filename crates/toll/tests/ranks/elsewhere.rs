@@ -3,6 +3,7 @@
 use std::process::Output;
 
 use support::{Desk, run, text, until};
+use trial::Limit;
 
 use crate::bridge::{Bridge, HERE, Loaded, trials};
 
@@ -40,6 +41,33 @@ fn ranks_load_a_server_on_another_machine() {
     for rank in &line.ranks {
         assert_eq!((rank.to.to_string().as_str(), rank.completed > 0), (SERVER, true));
     }
+    until("nothing is left", || bridge.left().is_empty());
+}
+
+#[test]
+fn a_full_link_from_the_server_to_the_ranks_is_the_limit() {
+    let Some(bridge) = Bridge::new(3) else { return };
+    // The server answers toll over a link of its own; the one to the ranks carries little.
+    bridge.link(3, "lg3b", "eth1");
+    let ip = |words: &str| drop(run(bridge.on(3, "ip").args(words.split(' '))));
+    ip(&format!("route add {HERE}/32 dev eth1 src {SERVER}"));
+    run(bridge
+        .on(3, "tc")
+        .args("qdisc add dev eth0 root tbf rate 20mbit burst 16kb latency 1s".split(' ')));
+    let desk = study(&bridge);
+    let before = std::fs::read_to_string(desk.study()).unwrap();
+    let study = before
+        .replace("object = \"4KiB\"", "object = \"512KiB\"")
+        .replace("duration = \"3s\"", "duration = \"5s\"\ntimeout = \"60s\"")
+        .replace("connections = 4", "connections = 16");
+    std::fs::write(desk.study(), study).unwrap();
+    let output = measure(&bridge, &desk);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let verdict = trials(&desk).remove(0).line.verdict;
+    assert_eq!(verdict.limit, Limit::Network, "{verdict:?}");
+    let network = verdict.evidence.network.unwrap();
+    assert_eq!(network.interface, "server:eth0");
+    assert!(network.is_full(), "{network:?}");
     until("nothing is left", || bridge.left().is_empty());
 }
 

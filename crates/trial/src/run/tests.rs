@@ -92,7 +92,7 @@ impl Machine for FakeMachine {
         Reading { server: None, memory: None, there: Some(Box::new(there)), ..reading }
     }
 
-    fn find_links(&mut self, _: std::net::IpAddr, _: &[load::Source]) {}
+    fn find_links(&mut self, _: &[std::net::IpAddr], _: &[load::Source]) {}
 
     fn interfaces(&self) -> Vec<crate::evidence::Interface> {
         Vec::new()
