@@ -144,7 +144,11 @@ pub fn run<B: Bench>(
         agenda.grow();
     }
     let wants = |cell| agenda.wants(cell);
-    let mut servers = Servers::start(study, &trials, wants, results, bench, report)?;
+    let mut servers = match Servers::start(study, &trials, wants, results, bench, report) {
+        // It may have failed because it was interrupted.
+        Err(_) if interrupt.load(Relaxed) => return Ok(Ended::Interrupted),
+        started => started?,
+    };
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
         agenda.leave_out(index);
     }
@@ -173,13 +177,14 @@ pub fn run<B: Bench>(
                 None => return Ok(Ended::Complete),
             }
         };
-        let Some((server, process)) = servers.serving(&task, bench)? else {
-            agenda.leave_out(task.cell);
-            continue;
-        };
+        let serving = servers.serving(&task, bench);
         if interrupt.load(Relaxed) {
             return Ok(Ended::Interrupted);
         }
+        let Some((server, process)) = serving? else {
+            agenda.leave_out(task.cell);
+            continue;
+        };
         let became = run.trial(bench, (&mut *server, process), &agenda, &task, order)?;
         let is_lost = bench.is_lost(server);
         if !is_lost {

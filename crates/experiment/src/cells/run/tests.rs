@@ -126,11 +126,11 @@ impl Bench for Stage {
         self.restarts += 1;
         self.is_lost = false;
         self.log.push(format!("restart {}", spec.server));
-        if self.gone_in == Some(self.restarts) {
-            return Err(StartError::Failed("no free port".into()));
-        }
         if self.interrupted_at_restart == Some(self.restarts) {
             self.interrupt.store(true, Relaxed);
+        }
+        if self.gone_in == Some(self.restarts) {
+            return Err(StartError::Failed("no free port".into()));
         }
         if let Some(version) = self.becomes {
             self.version = version;
@@ -425,6 +425,15 @@ fn an_interrupted_run_goes_on_where_it_was() {
         assert_eq!(desk.run(&mut Stage::default()).unwrap(), Ended::Complete);
         assert_eq!(desk.places(), whole.places());
     }
+}
+
+#[test]
+fn an_interrupt_before_a_server_serves_is_no_failure() {
+    let desk = Desk::new();
+    desk.interrupt.store(true, Relaxed);
+    let mut stage = Stage { refuses: Some(server("nginx")), ..Stage::default() };
+    let ended = run(&study(), &desk.results, &mut stage, &desk.interrupt, &mut |_| {});
+    assert!(matches!(ended, Ok(Ended::Interrupted)), "{ended:?}");
 }
 
 #[test]
