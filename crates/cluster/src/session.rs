@@ -302,10 +302,10 @@ fn died(complaint: &str) -> Option<usize> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Its first line with words, cut where it is long.
+/// Its first line with words that is no mere warning, cut where it is long.
 fn first_line(complaint: &str) -> String {
-    let has_words = |line: &&str| line.contains(|c: char| c.is_alphanumeric());
-    let line = complaint.lines().find(has_words).unwrap_or_default();
+    let says = |line: &&str| line.contains(char::is_alphanumeric) && !line.contains("Warning: ");
+    let line = complaint.lines().find(says).unwrap_or_default();
     line.trim().chars().take(200).collect()
 }
 
@@ -361,5 +361,7 @@ mod tests {
         assert_eq!(first_line(said), "Primary job  terminated normally, but 1 process returned");
         assert_eq!(died("ssh: connect to host lg1 port 22: No route to host"), None);
         assert_eq!(first_line("---\n \n"), "");
+        let warned = "[lg1:1] plm:rsh: Warning: setpgid(2,2) failed in parent\nNo route to host";
+        assert_eq!(first_line(warned), "No route to host");
     }
 }

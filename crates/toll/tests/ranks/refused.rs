@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use support::{Desk, text};
+use support::{Desk, run, text};
 
 use crate::bridge::{Bridge, Loaded};
 
@@ -75,6 +75,20 @@ fn a_place_that_no_rank_can_load_from_is_named() {
     // The shell's own words.
     refused("host = \"lg2\"", "host = \"lg7\"", "/lg7: No such file or directory");
     assert_eq!(server.answered_all(), before, "something was sent");
+}
+
+#[test]
+fn a_host_with_two_addresses_in_the_control_network_is_named() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    run(bridge.on(1, "ip").args("address add 10.84.0.21/24 dev eth0".split(' ')));
+    let words = "rank 1 on lg1: eth0 has the addresses 10.84.0.11 and 10.84.0.21 in one network";
+    refused(&bridge, &server, &|study| study, words);
+    // A network that has one of them.
+    let study = server.study(&bridge, 2, "connections = 4\nduration = \"1s\"");
+    let desk = Desk::new(&study.replace("\"10.84.0.0/24\"", "\"10.84.0.0/28\""));
+    let output = bridge.run(&desk, &[]).output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
 #[test]
