@@ -9,7 +9,6 @@
 //! MPI's blocking calls keep a CPU busy. Only its calls that return at once are used, and sleep.
 
 mod cluster;
-#[cfg(any(test, feature = "mpi"))]
 mod control;
 #[cfg(feature = "mpi")]
 mod loader;

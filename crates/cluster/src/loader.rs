@@ -14,7 +14,6 @@ use peers::{Client, Offer, Peer};
 use rustix::time::{ClockId, clock_gettime};
 use trial::{ClientFigures, Hooks, Neighbours, ThisMachine, Trial};
 
-use crate::control;
 use crate::member::{Loader, Stage};
 use crate::share::Share;
 use crate::words::Done;
@@ -43,7 +42,6 @@ enum Made {
 
 impl Loader for TrialLoader {
     fn check(&mut self, place: &Rank) -> Result<(), String> {
-        control::check()?;
         let allowed = CpuList::allowed().map_err(|error| error.to_string())?;
         if let Some(missing) = place.cpus.without(&allowed) {
             let cpu = missing.first(1);

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use load::Rank;
 use targets::Shell;
 
+use crate::control;
+
 /// How toll reaches the hosts of a study, and what it runs there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts {
@@ -56,7 +58,9 @@ impl Hosts {
     /// # Errors
     /// What, and what to do.
     pub fn check(&self) -> Result<(), String> {
-        self.check_with(std::env::var_os("PATH"))
+        self.check_with(std::env::var_os("PATH"))?;
+        control::check(self.control.as_deref())
+            .map_err(|why| format!("[[rank]] needs Open MPI: on this machine {why}"))
     }
 
     fn check_with(&self, path: Option<OsString>) -> Result<(), String> {

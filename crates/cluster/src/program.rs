@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::control;
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
 use crate::mpi::Mpi;
@@ -23,6 +24,13 @@ pub fn main() -> ExitCode {
     if of.as_deref() != Some(VERSION) {
         let of = of.as_deref().unwrap_or("no toll");
         eprintln!("toll-rank {VERSION} was started by toll {of}; install the same on each host");
+        return ExitCode::from(2);
+    }
+    // Set by mpirun: what toll has told it, and the number of this process.
+    let [control, rank] =
+        ["OMPI_MCA_btl_tcp_if_include", "OMPI_COMM_WORLD_RANK"].map(std::env::var);
+    if let Err(why) = control::check(control.ok().as_deref()) {
+        eprintln!("toll-rank: on the machine of rank {}, {why}", rank.unwrap_or_default());
         return ExitCode::from(2);
     }
     let mut mpi = match Mpi::init() {

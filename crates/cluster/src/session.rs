@@ -156,7 +156,8 @@ impl<'a> Session<'a> {
             stdin: its_stdin.into(),
             stdout: File::from(OwnedFd::from(its_stdout)),
             stderr: stderr.try_clone()?,
-            death_signal: Signal::TERM,
+            // The guard's SIGTERM is enough: at one after another it would leave its files behind.
+            death_signal: Signal::CONT,
             secrets: Vec::new(),
         })
         .map_err(|(_, error)| error)?;

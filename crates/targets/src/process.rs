@@ -35,9 +35,9 @@ const REAPING: Duration = Duration::from_secs(2);
 const GLANCE: Duration = Duration::from_millis(2);
 
 /// Removes the files that it is given and ends its process group when its standard input ends: asks
-/// first, kills three seconds later.
+/// first, kills five seconds later: `mpirun` takes three.
 const GUARD: &str =
-    "trap '' TERM INT HUP; read -r _; rm -f -- \"$@\"; kill -TERM 0; sleep 3; kill -KILL 0";
+    "trap '' TERM INT HUP; read -r _; rm -f -- \"$@\"; kill -TERM 0; sleep 5; kill -KILL 0";
 
 /// How a server ended that was told to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -327,7 +327,10 @@ fn quick_is_a_study_that_toll_brings_along() {
         toll().args(["run", "quick", "--dry-run"]).current_dir(folder.path()).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(said.contains("14 cells, at least 14 trials each, at least 196 trials in all"), "{said}");
+    assert!(
+        said.contains("14 cells, at least 14 trials each, at least 196 trials in all"),
+        "{said}"
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
