@@ -43,7 +43,7 @@ pub struct Prepared {
 }
 
 struct Thread {
-    handle: JoinHandle<std::io::Result<Recorder>>,
+    handle: JoinHandle<std::io::Result<Outcome>>,
     id: i32,
     counters: Arc<Counters>,
 }
@@ -181,7 +181,7 @@ impl Engine {
                     let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
                     // No thread sends before all are pinned. Where pinning fails, none ever does.
                     let started = is_started.recv().ok().filter(|_| is_pinned);
-                    let Some(base) = started else { return Ok(recorder) };
+                    let Some(base) = started else { return Ok(recorder.into_outcome()) };
                     let counters = &counters;
                     let site = site.as_deref();
                     let share = Share { job: &job, site, window: &window, base, part, counters };
@@ -248,15 +248,19 @@ impl Load for Engine {
     /// The load ends at most about a second after its window and, unless it is stopped, its
     /// [`Plan::ramp`].
     fn join(self) -> Outcome {
-        let mut all = Recorder::default();
+        let mut all = Outcome {
+            window: self.window.length(),
+            interrupted: self.window.is_interrupted(),
+            ..Outcome::default()
+        };
         for thread in self.threads {
             match thread.handle.join() {
-                Ok(Ok(recorder)) => all.merge(recorder),
-                Ok(Err(error)) => all.lost_thread(&error.to_string()),
-                Err(_) => all.lost_thread("a load thread panicked; please report this"),
+                Ok(Ok(outcome)) => all.merge(outcome),
+                Ok(Err(error)) => all.lost.push(error.to_string()),
+                Err(_) => all.lost.push("a load thread panicked; please report this".to_owned()),
             }
         }
-        all.into_outcome(&self.window)
+        all
     }
 }
 

@@ -204,8 +204,8 @@ pub struct WalkCounts {
 }
 
 impl Outcome {
-    /// Adds what another process's part of the same load did. Both have the same window; it is the
-    /// longer of the two.
+    /// Adds what another thread's or process's part of the same load did. Both have the same window;
+    /// it is the longer of the two.
     pub fn merge(&mut self, other: Self) {
         self.window = self.window.max(other.window);
         self.interrupted |= other.interrupted;
@@ -248,7 +248,7 @@ impl Outcome {
 }
 
 impl ArrivalCounts {
-    pub(crate) fn add(&mut self, other: Self) {
+    fn add(&mut self, other: Self) {
         self.intended += other.intended;
         self.waiting += other.waiting;
         self.deadlines += other.deadlines;
@@ -257,7 +257,7 @@ impl ArrivalCounts {
 }
 
 impl Verified {
-    pub(crate) fn add(&mut self, other: Self) {
+    fn add(&mut self, other: Self) {
         self.signatures += other.signatures;
         self.walked += other.walked;
         self.opened += other.opened;
@@ -298,7 +298,7 @@ impl PageOutcome {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: Self) {
+    fn merge(&mut self, other: Self) {
         self.completed += other.completed;
         self.completed_ever += other.completed_ever;
         self.failures.merge(other.failures);
@@ -330,7 +330,7 @@ impl Latencies {
         full
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) {
         self.coalescing = self.coalescing.max(other.coalescing);
         for (mine, theirs) in [
             (&mut self.connect, &other.connect),

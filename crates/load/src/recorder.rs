@@ -2,16 +2,12 @@
 
 use units::Nanos;
 
+use crate::Arrival;
 use crate::failure::{ErrorKind, Failure};
-use crate::handshake::{Established, Negotiated};
-use crate::outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Traffic, Verified, WalkCounts,
-    add_negotiated, add_object,
-};
+use crate::handshake::Established;
+use crate::outcome::{Outcome, PageOutcome, Traffic, add_negotiated, add_object};
 use crate::receive::Completed;
-use crate::user_time::UserTime;
 use crate::window::Window;
-use crate::{Arrival, Failures};
 
 /// One connection in this many is asked what it sent and received, which takes a system call.
 const TRAFFIC_SAMPLE: u64 = 64;
@@ -34,33 +30,16 @@ impl Times {
     }
 }
 
-/// What one thread counted.
+/// What one thread counts.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     arrival: Arrival,
     /// How long after its intended start an operation is to be over, where there is such a limit.
     deadline: Option<Nanos>,
-    arrivals: ArrivalCounts,
-    completed: u64,
-    in_flight: u64,
-    failures: Failures,
-    bytes: ByteCounts,
-    latencies: Latencies,
-    user_time: UserTime,
-    objects: Vec<u64>,
-    under_way: Latencies,
-    negotiated: Vec<(Negotiated, u64)>,
-    verified: Verified,
+    outcome: Outcome,
     /// Connections that ended after their handshake.
     ended: u64,
-    traffic: Traffic,
-    /// Of a session.
-    pages: Vec<PageOutcome>,
-    walks: WalkCounts,
     open: usize,
-    most_open: usize,
-    kept_open: u64,
-    lost: Vec<String>,
 }
 
 impl Recorder {
@@ -70,7 +49,7 @@ impl Recorder {
 
     /// The same for a session with these pages.
     pub(crate) fn with_pages(self, pages: Vec<PageOutcome>) -> Self {
-        Self { pages, ..self }
+        Self { outcome: Outcome { pages, ..self.outcome }, ..self }
     }
 
     /// The same where an operation is to be over this long after its intended start.
@@ -80,25 +59,25 @@ impl Recorder {
 
     /// Counts an operation that begins.
     pub(crate) fn begins(&mut self, window: &Window, times: Times) {
-        self.arrivals.intended += u64::from(window.contains(times.intended));
+        self.outcome.arrivals.intended += u64::from(window.contains(times.intended));
         // While the load shrinks, operations whose intended start was earlier still begin.
         let is_late = window.has_seen(times.intended) && !window.has_seen(times.start);
-        self.arrivals.waiting += u64::from(is_late);
+        self.outcome.arrivals.waiting += u64::from(is_late);
     }
 
     /// Counts the pause between two operations of a closed loop's user: the first ended at `ended`,
     /// the second begins at `now`, which is `late` ns after it was due.
     pub(crate) fn resumes(&mut self, window: &Window, ended: u64, now: u64, late: u64) {
         if window.contains(now) {
-            self.user_time.add_pause(ended, now, late);
+            self.outcome.user_time.add_pause(ended, now, late);
         }
     }
 
     /// Counts an operation that had not begun by the window's end; `intended` is when it was meant
     /// to start.
     pub(crate) fn waits(&mut self, window: &Window, intended: u64) {
-        self.arrivals.intended += u64::from(window.contains(intended));
-        self.arrivals.waiting += 1;
+        self.outcome.arrivals.intended += u64::from(window.contains(intended));
+        self.outcome.arrivals.waiting += 1;
         self.judge_deadline(window, intended, None);
         self.age(window.end(), Times::new(intended, intended));
     }
@@ -106,7 +85,7 @@ impl Recorder {
     /// Counts a connection that is opened.
     pub(crate) fn opens(&mut self) {
         self.open += 1;
-        self.most_open = self.most_open.max(self.open);
+        self.outcome.most_open = self.outcome.most_open.max(self.open);
     }
 
     /// Counts the end of a connection.
@@ -116,7 +95,7 @@ impl Recorder {
 
     /// Counts a connection that the server did not close after its only response, by `now`.
     pub(crate) fn kept_open(&mut self, window: &Window, now: u64) {
-        self.kept_open += u64::from(window.contains(now));
+        self.outcome.kept_open += u64::from(window.contains(now));
     }
 
     /// Counts an established connection; over TLS with what was negotiated.
@@ -128,14 +107,14 @@ impl Recorder {
         established: Option<&Established>,
     ) {
         if window.contains(now) {
-            record(&mut self.latencies.connect, now, start);
+            record(&mut self.outcome.latencies.connect, now, start);
             if established.is_some_and(|established| established.negotiated.resumed) {
-                record(&mut self.latencies.connect_resumed, now, start);
+                record(&mut self.outcome.latencies.connect_resumed, now, start);
             }
         }
         let Some(established) = established else { return };
-        self.verified.signatures += u64::from(established.is_signature_verified);
-        add_negotiated(&mut self.negotiated, established.negotiated, 1);
+        self.outcome.verified.signatures += u64::from(established.is_signature_verified);
+        add_negotiated(&mut self.outcome.negotiated, established.negotiated, 1);
     }
 
     /// Counts a connection that ends after its handshake. Of one in [`TRAFFIC_SAMPLE`], `traffic` says
@@ -144,7 +123,7 @@ impl Recorder {
         if self.ended.is_multiple_of(TRAFFIC_SAMPLE)
             && let Some(traffic) = traffic()
         {
-            self.traffic.add(traffic);
+            self.outcome.traffic.add(traffic);
         }
         self.ended += 1;
     }
@@ -158,35 +137,35 @@ impl Recorder {
         received: Option<Completed>,
     ) {
         self.judge_deadline(window, times.intended, Some(now));
-        if let Some(page) = self.pages.get_mut(times.object) {
+        if let Some(page) = self.outcome.pages.get_mut(times.object) {
             page.completed_ever += 1;
         }
         if !window.admits_operation(now) {
             if window.is_past(now) && window.has_seen(times.start) {
-                self.in_flight += 1;
+                self.outcome.in_flight += 1;
                 self.age(now, times);
             }
             return;
         }
-        self.completed += 1;
-        self.user_time.responses += u128::from(now.saturating_sub(times.intended));
-        record(&mut self.latencies.whole, now, times.intended);
+        self.outcome.completed += 1;
+        self.outcome.user_time.responses += u128::from(now.saturating_sub(times.intended));
+        record(&mut self.outcome.latencies.whole, now, times.intended);
         if let Some(first_byte) = times.first_byte {
-            record(&mut self.latencies.first_byte, first_byte, times.intended);
+            record(&mut self.outcome.latencies.first_byte, first_byte, times.intended);
         }
         if self.arrival.is_scheduled() {
-            record(&mut self.latencies.service, now, times.start);
+            record(&mut self.outcome.latencies.service, now, times.start);
         }
-        if let Some(page) = self.pages.get_mut(times.object) {
+        if let Some(page) = self.outcome.pages.get_mut(times.object) {
             page.completed += 1;
             record(&mut page.latency, now, times.intended);
         }
         if let Some(received) = received {
-            add_object(&mut self.objects, times.object, 1);
+            add_object(&mut self.outcome.objects, times.object, 1);
             let is_whole = received.opened == received.body;
-            self.verified.walked += u64::from(!is_whole);
-            self.verified.opened += u64::from(is_whole);
-            self.verified.compared += u64::from(received.compared);
+            self.outcome.verified.walked += u64::from(!is_whole);
+            self.outcome.verified.opened += u64::from(is_whole);
+            self.outcome.verified.compared += u64::from(received.compared);
         }
     }
 
@@ -201,20 +180,20 @@ impl Recorder {
         if let Some(times) = times {
             self.judge_deadline(window, times.intended, Some(now));
         }
-        self.verified.unauthentic += u64::from(failure.kind == ErrorKind::Authentication);
+        self.outcome.verified.unauthentic += u64::from(failure.kind == ErrorKind::Authentication);
         if window.admits_operation(now) {
-            self.verified.wrong += u64::from(failure.is_in_whole);
-            if let Some(page) = times.and_then(|times| self.pages.get_mut(times.object)) {
+            self.outcome.verified.wrong += u64::from(failure.is_in_whole);
+            if let Some(page) = times.and_then(|times| self.outcome.pages.get_mut(times.object)) {
                 page.failures.add(failure.clone());
             }
-            self.failures.add(failure);
+            self.outcome.failures.add(failure);
             let taken = times.map_or(0, |times| now.saturating_sub(times.intended));
-            self.user_time.failures += u128::from(taken);
+            self.outcome.user_time.failures += u128::from(taken);
         } else if let Some(times) = times
             && window.is_past(now)
             && window.has_seen(times.start)
         {
-            self.in_flight += 1;
+            self.outcome.in_flight += 1;
             self.age(now, times);
         }
     }
@@ -222,44 +201,44 @@ impl Recorder {
     /// Counts a walk that ended now, with its last page or with one that failed.
     pub(crate) fn walked(&mut self, window: &Window, now: u64, is_complete: bool) {
         if window.contains(now) {
-            self.walks.completed += u64::from(is_complete);
-            self.walks.failed += u64::from(!is_complete);
+            self.outcome.walks.completed += u64::from(is_complete);
+            self.outcome.walks.failed += u64::from(!is_complete);
         }
     }
 
     /// Counts proven body bytes of the window.
     pub(crate) fn proven(&mut self, body: u64, opened: u64) {
-        self.bytes.body += body;
-        self.bytes.opened += opened;
+        self.outcome.bytes.body += body;
+        self.outcome.bytes.opened += opened;
     }
 
     /// Counts body bytes of the window that can no longer be proven.
     pub(crate) fn unproven(&mut self, body: u64) {
-        self.bytes.unproven += body;
+        self.outcome.bytes.unproven += body;
     }
 
     /// Counts an operation under way when the window ended.
     pub(crate) fn in_flight(&mut self, window: &Window, times: Times) {
         self.judge_deadline(window, times.intended, None);
         if window.has_seen(times.start) {
-            self.in_flight += 1;
+            self.outcome.in_flight += 1;
             self.age(window.end(), times);
         }
     }
 
     /// Counts a connection that was not established when the window ended.
     pub(crate) fn connecting(&mut self, window: &Window, start: u64) {
-        record(&mut self.under_way.connect, window.end(), start);
+        record(&mut self.outcome.under_way.connect, window.end(), start);
     }
 
     /// Records how long an operation under way had taken by `now`.
     fn age(&mut self, now: u64, times: Times) {
-        record(&mut self.under_way.whole, now, times.intended);
+        record(&mut self.outcome.under_way.whole, now, times.intended);
         match times.first_byte {
             Some(first_byte) => {
-                record(&mut self.latencies.first_byte, first_byte, times.intended);
+                record(&mut self.outcome.latencies.first_byte, first_byte, times.intended);
             }
-            None => record(&mut self.under_way.first_byte, now, times.intended),
+            None => record(&mut self.outcome.under_way.first_byte, now, times.intended),
         }
     }
 
@@ -269,81 +248,27 @@ impl Recorder {
         let Some(limit) = self.deadline else { return };
         let deadline = intended.saturating_add(limit.0);
         if window.contains(deadline) {
-            self.arrivals.deadlines += 1;
-            self.arrivals.deadline_misses += u64::from(over.is_none_or(|over| over > deadline));
+            self.outcome.arrivals.deadlines += 1;
+            self.outcome.arrivals.deadline_misses +=
+                u64::from(over.is_none_or(|over| over > deadline));
         }
     }
 
     /// Notes that the thread pauses for this long, or less.
     pub(crate) fn paused(&mut self, window: &Window, now: u64, pause: Nanos) {
         if window.contains(now) {
-            self.latencies.coalescing = self.latencies.coalescing.max(pause);
+            self.outcome.latencies.coalescing = self.outcome.latencies.coalescing.max(pause);
         }
     }
 
     /// Completed and failed operations so far, and proven body bytes.
     pub(crate) fn totals(&self) -> (u64, u64, u64) {
-        (self.completed, self.failures.total(), self.bytes.body)
+        (self.outcome.completed, self.outcome.failures.total(), self.outcome.bytes.body)
     }
 
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.arrivals.add(other.arrivals);
-        self.completed += other.completed;
-        self.in_flight += other.in_flight;
-        self.failures.merge(other.failures);
-        self.bytes.body += other.bytes.body;
-        self.bytes.unproven += other.bytes.unproven;
-        self.bytes.opened += other.bytes.opened;
-        self.latencies.merge(&other.latencies);
-        self.user_time.merge(other.user_time);
-        for (object, count) in other.objects.into_iter().enumerate() {
-            add_object(&mut self.objects, object, count);
-        }
-        self.under_way.merge(&other.under_way);
-        for (negotiated, count) in other.negotiated {
-            add_negotiated(&mut self.negotiated, negotiated, count);
-        }
-        match self.pages.is_empty() {
-            true => self.pages = other.pages,
-            false => self.pages.iter_mut().zip(other.pages).for_each(|(page, of)| page.merge(of)),
-        }
-        self.walks.completed += other.walks.completed;
-        self.walks.failed += other.walks.failed;
-        self.most_open += other.most_open;
-        self.kept_open += other.kept_open;
-        self.lost.extend(other.lost);
-        self.traffic.add(other.traffic);
-        self.verified.add(other.verified);
-    }
-
-    /// Notes that a thread was lost with all that it recorded.
-    pub(crate) fn lost_thread(&mut self, why: &str) {
-        self.lost.push(why.to_owned());
-    }
-
-    pub(crate) fn into_outcome(self, window: &Window) -> Outcome {
-        Outcome {
-            window: window.length(),
-            interrupted: window.is_interrupted(),
-            arrivals: self.arrivals,
-            completed: self.completed,
-            in_flight: self.in_flight,
-            failures: self.failures,
-            bytes: self.bytes,
-            latencies: self.latencies,
-            user_time: self.user_time,
-            objects: self.objects,
-            under_way: self.under_way,
-            negotiated: self.negotiated,
-            verified: self.verified,
-            traffic: self.traffic,
-            pages: self.pages,
-            walks: self.walks,
-            most_open: self.most_open,
-            kept_open: self.kept_open,
-            lost: self.lost,
-            peer: None,
-        }
+    /// All that was counted. The window is the load's, not a thread's: it is left out.
+    pub(crate) fn into_outcome(self) -> Outcome {
+        self.outcome
     }
 }
 
@@ -354,7 +279,9 @@ fn record(histogram: &mut hdrhistogram::Histogram<u64>, now: u64, start: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ArrivalCounts;
     use crate::job::Stop;
+    use crate::user_time::UserTime;
     use proptest::prelude::*;
     use units::Nanos;
 
@@ -381,13 +308,11 @@ mod tests {
             recorder.failed(&window, now, Some(started(now - 20)), failure());
             recorder.failed(&window, now, None, failure());
         }
-        let outcome = recorder.into_outcome(&window);
+        let outcome = recorder.into_outcome();
         assert_eq!((outcome.completed, outcome.failures.total()), (2, 4));
         // Those that end at 300 and at 310 were under way at the window's end.
         assert_eq!(outcome.in_flight, 4);
         assert_eq!(outcome.latencies.whole.len(), 2);
-        assert_eq!(outcome.window, Nanos(200));
-        assert!(!outcome.interrupted);
     }
 
     #[test]
@@ -398,7 +323,7 @@ mod tests {
         assert!(!window.is_over(6));
         recorder.completed(&window, 7, Times::default(), None);
         assert!(window.is_over(8) && !window.is_interrupted());
-        let outcome = recorder.into_outcome(&window);
+        let outcome = recorder.into_outcome();
         assert_eq!((outcome.completed, outcome.failures.total()), (1, 1));
     }
 
@@ -413,10 +338,9 @@ mod tests {
                 recorder.failed(&window, now, None, Failure::new(ErrorKind::Reset, ""));
             }
         }
-        let [mut one, two] = recorders;
+        let [mut one, two] = recorders.map(Recorder::into_outcome);
         one.merge(two);
-        let outcome = one.into_outcome(&window);
-        assert_eq!((outcome.completed, outcome.failures.total()), (2, 1));
+        assert_eq!((one.completed, one.failures.total()), (2, 1));
     }
 
     #[test]
@@ -431,11 +355,11 @@ mod tests {
         let near = |histogram: &hdrhistogram::Histogram<u64>, expected: u64| {
             histogram.len() == 1 && histogram.equivalent(histogram.max(), expected)
         };
-        let outcome = open.into_outcome(&window);
+        let outcome = open.into_outcome();
         assert!(near(&outcome.latencies.whole, 8_000_000));
         assert!(near(&outcome.latencies.first_byte, 5_000_000));
         assert!(near(&outcome.latencies.service, 5_000_000));
-        let outcome = closed.into_outcome(&window);
+        let outcome = closed.into_outcome();
         assert_eq!((outcome.latencies.whole.len(), outcome.latencies.service.len()), (1, 0));
     }
 
@@ -450,7 +374,7 @@ mod tests {
         for intended in [50, 120, 250] {
             recorder.waits(&window, intended);
         }
-        let arrivals = recorder.into_outcome(&window).arrivals;
+        let arrivals = recorder.into_outcome().arrivals;
         // The third was not begun in time either.
         assert_eq!(arrivals, ArrivalCounts { intended: 4, waiting: 4, ..Default::default() });
     }
@@ -472,7 +396,7 @@ mod tests {
         recorder.begins(&window, times);
         recorder.failed(&window, 360, Some(times), failure());
         recorder.in_flight(&window, Times::new(370, 370));
-        let outcome = recorder.into_outcome(&window);
+        let outcome = recorder.into_outcome();
         assert_eq!((outcome.completed, outcome.in_flight, outcome.failures.total()), (1, 1, 0));
         assert_eq!(
             outcome.arrivals,
@@ -487,8 +411,7 @@ mod tests {
         let counts = |record: &dyn Fn(&mut Recorder)| {
             let mut recorder = Recorder::default().with_deadlines(Some(Nanos(every)));
             record(&mut recorder);
-            let ArrivalCounts { deadlines, deadline_misses, .. } =
-                recorder.into_outcome(&window).arrivals;
+            let ArrivalCounts { deadlines, deadline_misses, .. } = recorder.into_outcome().arrivals;
             (deadlines, deadline_misses)
         };
         let times = |intended| Times::new(intended, intended);
@@ -532,7 +455,8 @@ mod tests {
         let mut other = Recorder::default();
         other.completed(&window, 130, started(10), None);
         other.resumes(&window, 130, 310, 0);
-        recorder.merge(other);
+        let mut both = recorder.into_outcome();
+        both.merge(other.into_outcome());
         let expected = UserTime {
             responses: 30 + 120,
             failures: 20,
@@ -540,7 +464,7 @@ mod tests {
             pause_count: 3,
             late: 5,
         };
-        assert_eq!(recorder.into_outcome(&window).user_time, expected);
+        assert_eq!(both.user_time, expected);
     }
 
     #[test]
@@ -557,8 +481,9 @@ mod tests {
         let mut other = Recorder::default();
         other.failed(&window, 102_000_000, Some(Times::new(2_000_000, 2_000_000)), failure());
         other.failed(&window, 102_000_000, None, failure());
-        recorder.merge(other);
-        let Outcome { under_way, latencies, in_flight, .. } = recorder.into_outcome(&window);
+        let mut both = recorder.into_outcome();
+        both.merge(other.into_outcome());
+        let Outcome { under_way, latencies, in_flight, .. } = both;
         let ms = |histogram: &hdrhistogram::Histogram<u64>| -> Vec<u64> {
             let values = histogram.iter_recorded();
             values.map(|value| (value.value_iterated_to() as f64 / 1e6).round() as u64).collect()
@@ -579,8 +504,8 @@ mod tests {
                 let recorder = if i % 2 == 0 { &mut one } else { &mut two };
                 recorder.completed(&window, 2_000_000, started(2_000_000 - latency), None);
             }
-            one.merge(two);
-            let outcome = one.into_outcome(&window);
+            let mut outcome = one.into_outcome();
+            outcome.merge(two.into_outcome());
             prop_assert_eq!(outcome.completed, latencies.len() as u64);
             prop_assert_eq!(outcome.latencies.whole.len(), latencies.len() as u64);
             let most = *latencies.iter().max().unwrap_or(&0) as f64;

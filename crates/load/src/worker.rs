@@ -14,7 +14,7 @@ use crate::recorder::{Recorder, Times};
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
 use crate::window::{Edge, Window};
-use crate::{Arrival, Job, Operation};
+use crate::{Arrival, Job, Operation, Outcome};
 
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
@@ -61,7 +61,7 @@ pub(crate) fn run(
     share: &Share<'_>,
     client: Option<&dyn Client>,
     recorder: Recorder,
-) -> io::Result<Recorder> {
+) -> io::Result<Outcome> {
     let Share { job, site, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
     let mut context = Context::new(job, window, client, recorder, part.thread, base, &mut scratch)?;
@@ -76,7 +76,7 @@ pub(crate) fn run(
     worker.load(counters)?;
     worker.wind_up()?;
     publish(counters, &worker.context.recorder);
-    Ok(worker.context.recorder)
+    Ok(worker.context.recorder.into_outcome())
 }
 
 struct Worker<'a> {
