@@ -73,17 +73,22 @@ impl Bridge {
         ip(&here, &format!("address add {HERE}/24 dev br0"));
         ip(&here, "link set br0 up");
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("temporary")).unwrap();
+        // Open MPI's daemons wait for each other in a temporary folder that they share.
+        let make_temporary =
+            |host: &str| std::fs::create_dir_all(folder.path().join("temporary").join(host));
+        make_temporary("here").unwrap();
         let mut hosts = Vec::new();
         for number in 1..=count {
             let host = Host::new();
             link(&here, &format!("lg{number}"), &host, "eth0");
             ip(&host, &format!("address add 10.84.0.1{number}/24 dev eth0"));
             std::fs::write(folder.path().join(format!("lg{number}")), host.pid()).unwrap();
+            make_temporary(&format!("lg{number}")).unwrap();
             hosts.push(host);
         }
         let enter = format!(
-            "host=$1; shift; exec nsenter --target \"$(cat {}/$host)\" --net sh -c \"$*\"",
+            "host=$1; shift; cd {} || exit
+TMPDIR=$PWD/temporary/$host exec nsenter --target \"$(cat $host)\" --net sh -c \"$*\"",
             folder.path().display()
         );
         write_program(&folder.path().join("shell"), &enter);
@@ -95,9 +100,10 @@ impl Bridge {
         link(&self.here, port, &self.hosts[host - 1], interface);
     }
 
-    /// A folder for the temporary files of all hosts.
-    pub(crate) fn temporary(&self) -> PathBuf {
-        self.folder.path().join("temporary")
+    /// How many temporary files and folders the hosts have.
+    pub(crate) fn temporary_files(&self) -> usize {
+        let hosts = std::fs::read_dir(self.folder.path().join("temporary")).unwrap().flatten();
+        hosts.map(|host| std::fs::read_dir(host.path()).unwrap().count()).sum()
     }
 
     pub(crate) fn shell(&self) -> PathBuf {
@@ -111,7 +117,9 @@ impl Bridge {
 
     /// toll on its host.
     pub(crate) fn toll(&self) -> Command {
-        self.command(toll_path().to_str().unwrap())
+        let mut toll = self.command(toll_path().to_str().unwrap());
+        toll.env("TMPDIR", self.folder.path().join("temporary/here"));
+        toll
     }
 
     /// A command on a host that loads, counted from 1.

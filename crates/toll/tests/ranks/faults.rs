@@ -26,8 +26,7 @@ impl<'a> Run<'a> {
         let study =
             server.study(bridge, 2, load).replace("trials = 1", &format!("trials = {trials}"));
         let desk = Desk::new(&study);
-        let mut command = bridge.run(&desk, &["--json"]);
-        let toll = Killed::piped(command.env("TMPDIR", bridge.temporary()));
+        let toll = Killed::piped(&mut bridge.run(&desk, &["--json"]));
         Self { bridge, server, desk, toll }
     }
 
@@ -57,9 +56,8 @@ impl<'a> Run<'a> {
 
 fn nothing_is_left(bridge: &Bridge) {
     let since = Instant::now();
-    let files = || std::fs::read_dir(bridge.temporary()).unwrap().count();
     until("nothing runs any more", || bridge.left().is_empty());
-    until("no file is left", || files() == 0);
+    until("no file is left", || bridge.temporary_files() == 0);
     assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
 }
 

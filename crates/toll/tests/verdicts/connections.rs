@@ -123,6 +123,14 @@ fn ports_are_the_limit_where_another_program_has_most_of_a_narrow_range() {
     let twelve = ["-c", "12", "--source", "127.0.0.1", "-d"];
     let _other = Killed::piped(load(&twelve).arg("5min"));
     until("twelve are open", || open_files(server.process.pid()) >= open_before + 12);
+    // toll's probe, and what ended before, may have ports in TIME-WAIT.
+    until("a port is free", || {
+        let mut one = namespace.command("curl");
+        one.args(["-sfo", "/dev/null", "--interface", "127.0.0.1", &url])
+            .status()
+            .unwrap()
+            .success()
+    });
     let narrow = line(load(&twelve).arg("1s"));
     assert_eq!(narrow.verdict.limit, Limit::Ports, "{:?}", narrow.verdict);
     assert!(narrow.verdict.evidence.ports_lacking > 0, "{:?}", narrow.verdict);
