@@ -22,15 +22,17 @@ impl<S: State> MacKey<S> {
     }
 
     pub(super) fn all<const N: usize>(keys: [Hashed; N]) -> [Self; N] {
-        let padded = |key: &Hashed, padding: u8| {
-            let mut block = S::ZEROS;
-            block.as_mut().fill(padding);
-            for (byte, key) in block.as_mut().iter_mut().zip(key.as_ref()) {
-                *byte ^= key;
+        // Written in place: blocks that closures return would be copied several times.
+        let mut blocks = [[S::ZEROS; 2]; N];
+        for (padded, key) in blocks.iter_mut().zip(&keys) {
+            for (block, padding) in padded.iter_mut().zip([0x36, 0x5c]) {
+                let block = block.as_mut();
+                block.fill(padding);
+                for (byte, key) in block.iter_mut().zip(key.as_ref()) {
+                    *byte ^= key;
+                }
             }
-            block
-        };
-        let blocks = keys.each_ref().map(|key| [padded(key, 0x36), padded(key, 0x5c)]);
+        }
         let blocks = blocks.each_ref().map(|[inner, outer]| [inner, outer]);
         let mut states = [[S::INITIAL; 2]; N];
         S::compress_all(states.as_flattened_mut(), blocks.as_flattened());
@@ -56,7 +58,10 @@ impl<S: State> MacKey<S> {
     pub(super) fn sign_all<const N: usize>(signed: [(&Self, &S::Block); N]) -> [Hashed; N] {
         let mut states = signed.map(|(key, _)| key.inner);
         S::compress_all(&mut states, &signed.map(|(_, message)| message));
-        let blocks = states.map(|state| message::<S>(&[state.output().as_ref()]));
+        let mut blocks = [S::ZEROS; N];
+        for (block, state) in blocks.iter_mut().zip(&states) {
+            put_last::<S>(block, &[state.output().as_ref()], S::OUTPUT);
+        }
         let mut states = signed.map(|(key, _)| key.outer);
         S::compress_all(&mut states, &blocks.each_ref());
         states.map(|state| state.output())
@@ -72,6 +77,12 @@ pub(super) fn message<S: State>(parts: &[&[u8]]) -> S::Block {
 /// The last block of a message of so many bytes in all, without the key's block.
 fn last_block<S: State>(parts: &[&[u8]], length: usize) -> S::Block {
     let mut block = S::ZEROS;
+    put_last::<S>(&mut block, parts, length);
+    block
+}
+
+/// Puts it into a block of zeros.
+fn put_last<S: State>(block: &mut S::Block, parts: &[&[u8]], length: usize) {
     let bytes = block.as_mut();
     let mut end = 0;
     for part in parts {
@@ -82,7 +93,6 @@ fn last_block<S: State>(parts: &[&[u8]], length: usize) -> S::Block {
     bytes[end] = 0x80;
     let bits = 8 * (S::BLOCK + length) as u64;
     bytes[S::BLOCK - 8..].copy_from_slice(&bits.to_be_bytes());
-    block
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openssl::pkey::{PKey, Public};
 use openssl::x509::X509;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -15,7 +14,7 @@ use super::flight;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::rustls_output::failure;
-use crate::handshake::signature::is_signed;
+use crate::handshake::signature::PublicKey;
 use crate::handshake::verifier::SamplingVerifier;
 
 /// One per thread.
@@ -30,7 +29,7 @@ pub(super) struct Server {
 /// A Certificate message that was accepted.
 pub(super) struct Accepted {
     message: Vec<u8>,
-    public: PKey<Public>,
+    public: PublicKey,
     /// Where toll has a name for it.
     pub(super) key: Option<CertificateKey>,
 }
@@ -69,7 +68,7 @@ impl Server {
             .verify_server_cert(&end_entity, &others, &self.name, &[], UnixTime::now())
             .map_err(|error| Refusal::certificate(failure(&error)))?;
         let public = X509::from_der(own)
-            .and_then(|certificate| certificate.public_key())
+            .and_then(|certificate| PublicKey::new(certificate.public_key()?))
             .map_err(|_| Refusal::certificate(unread()))?;
         let key = CertificateKey::of_certificate(own);
         let accepted = Arc::new(Accepted { message: message.to_owned(), public, key });
@@ -88,6 +87,6 @@ impl Accepted {
     pub(super) fn has_signed(&self, scheme: u16, signature: &[u8], transcript: &[u8]) -> bool {
         const CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
         let message = [&[b' '; 64], CONTEXT, transcript].concat();
-        is_signed(&self.public, scheme, &message, signature)
+        self.public.has_signed(scheme, &message, signature)
     }
 }
