@@ -57,20 +57,8 @@ pub enum Kind {
 macro_rules! metrics {
     ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
         /// A figure of a trial.
-        #[derive(
-            Debug,
-            Clone,
-            Copy,
-            PartialEq,
-            Eq,
-            PartialOrd,
-            Ord,
-            Serialize,
-            Deserialize,
-            strum::Display,
-            strum::IntoStaticStr,
-            strum::VariantArray,
-        )]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Serialize, Deserialize, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
         #[serde(rename_all = "kebab-case")]
         #[strum(serialize_all = "kebab-case")]
         pub enum Metric {

@@ -11,9 +11,8 @@ use keys::did_you_mean;
 use trial::Measured;
 
 /// What must hold: `first-byte-max <= 2s`, `errors <= 0.1%`.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(serde_with::DeserializeFromStr, serde_with::SerializeDisplay)]
 pub struct Ceiling {
     pub watched: Watched,
     /// The most that it may be: nanoseconds, or millionths where a share is watched.
