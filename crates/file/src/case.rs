@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use cpus::Topology;
 use load::Client;
 use targets::{Target, ThreadsPerCore};
-use toml::de::DeTable;
 
 use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::{Field, Fields};
 use super::find;
 use super::keys::{Key, Table};
 use super::merged::Level;
@@ -49,41 +48,34 @@ const OWN_KEYS: [&str; 3] = ["name", "sweep", find::NAME];
 
 impl<'a> Case<'a> {
     /// Reads a case; `shared` is what holds for all cases.
-    pub(super) fn read(
-        source: Source<'a>,
-        line: usize,
-        table: &'a DeTable<'a>,
-        shared: &Draft<'a>,
-    ) -> Result<Self, Flaw> {
-        let fields = Fields::all(source, table, "");
-        check_keys(&fields)?;
+    pub(super) fn read(line: usize, fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
+        check_keys(fields)?;
         let name = match fields.get("name") {
             Some(field) => name(field, "a case")?,
             None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
         };
-        check_size(&fields, &name, line)?;
+        check_size(fields, &name, line)?;
         let part = format!("case {name}");
-        Self::settings(source, &fields, shared)
+        Self::settings(fields, shared)
             .map(|(draft, sweeps)| Self { name, line, draft, sweeps })
             .map_err(|flaw| flaw.within(&part, line))
     }
 
     fn settings(
-        source: Source<'a>,
         fields: &Fields<'a>,
         shared: &Draft<'a>,
     ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
         let mut draft = shared.clone();
         for table in Table::ALL {
             if let Some(field) = fields.get(table.name()) {
-                draft.apply(source, field, table, Level::Case)?;
+                draft.apply(field, table, Level::Case)?;
             }
         }
         if let Some(field) = fields.get(find::NAME) {
-            draft.apply_find(source, field, Level::Case)?;
+            draft.apply_find(field, Level::Case)?;
         }
         let sweeps = match fields.get("sweep") {
-            Some(field) => sweeps(source, field, &draft)?,
+            Some(field) => sweeps(field, &draft)?,
             None => Vec::new(),
         };
         check_cores(&draft, &sweeps)?;
@@ -233,7 +225,7 @@ impl TooFew {
 /// Refuses a case with too many cells before their values are read.
 fn check_size(fields: &Fields<'_>, name: &str, line: usize) -> Result<(), Flaw> {
     let Some(field) = fields.get("sweep") else { return Ok(()) };
-    let sweeps = fields.within(field)?;
+    let sweeps = field.fields("")?;
     let lengths = sweeps.iter().map(|sweep| sweep.len().unwrap_or(1));
     let size = lengths.fold(1usize, usize::saturating_mul);
     if size > MOST_CELLS { Err(too_many(name, line)) } else { Ok(()) }
@@ -294,11 +286,7 @@ pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     }
 }
 
-fn sweeps<'a>(
-    source: Source<'a>,
-    field: Field<'a>,
-    draft: &Draft<'a>,
-) -> Result<Vec<Sweep<'a>>, Flaw> {
+fn sweeps<'a>(field: Field<'a>, draft: &Draft<'a>) -> Result<Vec<Sweep<'a>>, Flaw> {
     let sweep = |field: Field<'a>| {
         let sweep = sweep(field)?;
         let said = match sweep.key.table {
@@ -310,7 +298,7 @@ fn sweeps<'a>(
             _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
         }
     };
-    Fields::all(source, field.table()?, "").iter().map(sweep).collect()
+    field.fields("")?.iter().map(sweep).collect()
 }
 
 /// A key of `sweep` with its values.
