@@ -43,9 +43,7 @@ pub(crate) mod warnings;
 mod width;
 
 #[cfg(test)]
-pub(crate) mod scene;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use journal::{Entries, TargetRecord, TrialLine};
 use observe::Machine;

@@ -17,6 +17,11 @@ pub struct Figure {
 }
 
 impl Figure {
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        self.estimate.median
+    }
+
     /// How far the interval reaches from the median at most, as a share of the median.
     pub(crate) fn reach(&self) -> f64 {
         let Estimate { median, interval, .. } = self.estimate;
@@ -135,7 +140,7 @@ mod tests {
         let tax = ratio.map(|ratio| 1.0 - ratio).unwrap();
         assert_eq!(tax.samples, [0.8, 0.75, 0.5]);
         let interval = tax.estimate.interval;
-        assert_eq!((tax.estimate.median, interval.low, interval.high), (0.75, 0.5, 0.8));
+        assert_eq!((tax.median(), interval.low, interval.high), (0.75, 0.5, 0.8));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
 use crate::findings::Headline;
+use crate::label::{label, spoken};
 use crate::primitive::Row;
 use crate::wording::joined;
 
@@ -64,6 +65,17 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What the compared cells have in common, in words.
+    pub(super) fn common_in_words(&self) -> impl Iterator<Item = String> {
+        self.common.iter().map(|(key, value)| label(spoken(self.operation, key), value))
+    }
+
+    /// Its case with what the compared cells have in common, under the title of a chart.
+    pub(super) fn subtitle(&self) -> String {
+        let words = std::iter::once(self.case.clone()).chain(self.common_in_words());
+        words.collect::<Vec<_>>().join(", ")
+    }
+
     pub(super) fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
         let rule = compared.rule;
         let bill = Bill::of(compared, costs);

@@ -76,14 +76,14 @@ impl Bounds {
 
 fn demand(entry: &Entry<'_>) -> Option<f64> {
     let figure = entry.trials.figure(Metric::ServerCpuPerOperation)?;
-    Some(figure.estimate.median)
+    Some(figure.median())
 }
 
 /// The median of the trials; `None` of loads that are no closed loop of toll's own client.
 fn think(entry: &Entry<'_>) -> Option<f64> {
     let laws = entry.trials.valid().filter_map(|line| line.littles_law);
     let thinks = laws.map(|law| law.think_ns.unwrap_or_default() as f64);
-    Some(Figure::of(thinks.collect())?.estimate.median)
+    Some(Figure::of(thinks.collect())?.median())
 }
 
 #[cfg(test)]

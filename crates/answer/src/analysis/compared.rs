@@ -94,6 +94,16 @@ impl<'a> Compared<'a> {
         self.entries.iter().find(|entry| entry.is_baseline)
     }
 
+    /// All but the baseline.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Entry<'a>> {
+        self.entries.iter().filter(|entry| !entry.is_baseline)
+    }
+
+    /// The cell with this value.
+    pub(super) fn entry(&self, value: &str) -> Option<&Entry<'a>> {
+        self.entries.iter().find(|entry| entry.value == value)
+    }
+
     /// The cells that have a bar: all, but a tax has none for what it is taken against.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Entry<'a>> {
         let is_tax = self.kind() == Kind::Tax;
@@ -244,8 +254,7 @@ impl<'a> Compared<'a> {
         let samples = baseline.trials.samples(self.rule.metric);
         let (with, other) = (self.with(entry), self.with(baseline));
         if self.rule.compare != CLIENT && !entry.trials.is_received_as(baseline.trials) {
-            let received =
-                |entry: &Entry<'_>| list(&entry.trials.received().into_iter().collect::<Vec<_>>());
+            let received = |entry: &Entry<'_>| list(entry.trials.received());
             return format!(
                 "they were not received in the same way ({} {with}, {} {other}), so the client's \
                  work differs too",

@@ -102,7 +102,7 @@ impl Change {
         ratio: &Figure,
         [less, more, all]: [&'static str; 3],
     ) -> Option<Self> {
-        Some(match ratio.estimate.median {
+        Some(match ratio.median() {
             FACTOR.. => Self { verb, amount: times(ratio), of_what: all },
             1.0.. => {
                 Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: more }

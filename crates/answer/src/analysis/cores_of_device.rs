@@ -5,7 +5,7 @@ use units::{decimal, places};
 
 use super::compared::{Compared, Entry};
 use crate::figure::Figure;
-use crate::wording::{list, quantity};
+use crate::wording::{listed, quantity};
 
 const GIGA: f64 = 1e9;
 
@@ -32,12 +32,11 @@ pub(super) fn in_words(compared: &Compared<'_>) -> Option<String> {
     let item = |(entry, cores): &(&Entry<'_>, Figure)| {
         format!("{} such cores send {}", quantity(cores, 1.0), compared.with(entry))
     };
-    let items: Vec<String> = cores.iter().map(item).collect();
-    (!items.is_empty()).then(|| format!("That is what {}.", list(&items)))
+    listed(cores.iter().map(item)).map(|items| format!("That is what {items}."))
 }
 
 /// `12`, `5.1`.
 pub(super) fn brief(cores: &Figure) -> String {
-    let cores = cores.estimate.median;
+    let cores = cores.median();
     decimal(cores, places(cores, 2).max(0))
 }

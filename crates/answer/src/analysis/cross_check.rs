@@ -183,11 +183,10 @@ fn is_servers(limits: &BTreeMap<Limit, usize>) -> bool {
 /// `the client's CPU was the limit in 5 of 7 trials, no limit was found in 2 of 7 trials`.
 fn limits_in_words(limits: &BTreeMap<Limit, usize>) -> String {
     let all = limits.values().sum();
-    let each: Vec<String> = limits
-        .iter()
-        .map(|(limit, count)| format!("{} {}", in_words(*limit), of_trials(*count, all)))
-        .collect();
-    each.join(", ")
+    let each = limits.iter();
+    let each =
+        each.map(|(limit, count)| format!("{} {}", in_words(*limit), of_trials(*count, all)));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// Why there is no figure of a cell, where there is none.

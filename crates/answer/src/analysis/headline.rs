@@ -112,20 +112,20 @@ fn elsewhere(glance: &Glance<'_>, first: &Compared<'_>, others: &[&Compared<'_>]
 impl Of<'_> {
     /// The same of another answer, in a few words.
     fn said_of(&self, compared: &Compared<'_>) -> String {
-        let entry = |value: &str| compared.entries.iter().find(|entry| entry.value == value);
         match self {
             Self::Tax(value) => {
-                let tax = entry(value).and_then(|entry| entry.figure.as_ref());
+                let tax = compared.entry(value).and_then(|entry| entry.figure.as_ref());
                 tax.map_or_else(|| "not measured".to_owned(), shares::in_short)
             }
             Self::Ratio(more, less) => {
-                let ratio = entry(more).zip(entry(less)).and_then(|(more, less)| {
+                let both = compared.entry(more).zip(compared.entry(less));
+                let ratio = both.and_then(|(more, less)| {
                     // One of them is what the other is compared with.
                     let inverse = || less.ratio.as_ref()?.map(|ratio| 1.0 / ratio);
                     more.ratio.clone().or_else(inverse)
                 });
                 match ratio {
-                    Some(ratio) if is_shown(&ratio) => factor(ratio.estimate.median),
+                    Some(ratio) if is_shown(&ratio) => factor(ratio.median()),
                     Some(ratio) => undecided(ratio.is_sure()).1,
                     None => "not compared".to_owned(),
                 }

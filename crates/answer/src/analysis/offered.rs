@@ -53,9 +53,9 @@ pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> 
         return None;
     }
     let others = limits.iter().filter(|(limit, _)| **limit != Limit::OfferedLoad);
-    let reasons: Vec<String> = others.map(|(limit, _)| in_words(*limit).to_owned()).collect();
-    let others = trials.valid().filter(|line| line.verdict.limit != Limit::OfferedLoad);
-    let others: Vec<&Line> = others.collect();
+    let reasons = list(others.map(|(limit, _)| in_words(*limit)));
+    let others: Vec<&Line> =
+        trials.valid().filter(|line| line.verdict.limit != Limit::OfferedLoad).collect();
     let is_served = |line: &&Line| line.verdict.evidence.offered_served >= Some(OFFERED_SERVED);
     // What is not known to be served was not.
     let what = match others.iter().all(is_served) {
@@ -63,5 +63,5 @@ pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> 
         false => "the server fell behind what it was asked for",
     };
     let of_trials = of_trials(others.len(), trials.counts().valid);
-    Some(format!("{what} {of_trials} ({})", list(&reasons)))
+    Some(format!("{what} {of_trials} ({reasons})"))
 }

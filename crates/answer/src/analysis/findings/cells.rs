@@ -50,7 +50,7 @@ fn limits(cell: &CellSummary) -> String {
 
 fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> Cell {
     let Some(figure) = cell.figures.get(metric) else { return Cell::default() };
-    let median = figure.estimate.median;
+    let median = figure.median();
     // With all intervals the table would be too wide; `cells.csv` has the others.
     let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);
     let more = if shows_interval { interval(figure, unit) } else { String::new() };

@@ -18,7 +18,7 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
     let tax = entry.figure.as_ref()?;
     let sent = |entry: &Entry<'_>| {
         let figure = entry.trials.figure(compared.rule.metric)?;
-        Some(figure.estimate.median)
+        Some(figure.median())
     };
     let (plain, encrypted) = (sent(compared.baseline()?)?, sent(entry)?);
     let with = compared.with(entry);
@@ -28,7 +28,7 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
     let (unit, sentence) = match in_words(tax) {
         Some(words) => {
             let costs = format!("costs {words} of a core's throughput");
-            let sentence = match agree(encrypted, plain, 1.0 - tax.estimate.median) {
+            let sentence = match agree(encrypted, plain, 1.0 - tax.median()) {
                 true => format!("Encrypting {costs}: {figures}"),
                 false => format!("Encrypting {costs} {with}"),
             };
@@ -61,7 +61,7 @@ pub(super) fn in_short(tax: &Figure) -> String {
 
 /// A share that is taken, in words where there are some that the interval bears.
 fn in_words(tax: &Figure) -> Option<String> {
-    let median = tax.estimate.median;
+    let median = tax.median();
     let is_half = (0.5..0.65).contains(&median) && tax.is_above(0.5);
     is_taken(tax).then(|| if is_half { "more than half".to_owned() } else { percent(tax) })
 }
@@ -75,5 +75,5 @@ fn is_won(tax: &Figure) -> bool {
 }
 
 fn percent(tax: &Figure) -> String {
-    brief(Quantity::Share, tax.estimate.median.abs())
+    brief(Quantity::Share, tax.median().abs())
 }

@@ -1,8 +1,8 @@
 //! What is not valid, not there, or not the server's doing.
 
+use super::scene::{CBC, GCM, SPREAD, Scene};
 use crate::Mark;
 use crate::analysis::TrialCounts;
-use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use journal::{Role, TrialLine};
 use study::Metric;
 use study::testing::server;

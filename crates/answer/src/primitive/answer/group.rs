@@ -85,31 +85,49 @@ impl<'a> Group<'a> {
     /// Names of values of other lists than the compared one, where the table has several of them.
     pub(super) fn qualifiers(&self) -> Vec<&'static str> {
         let Some(key) = self.first() else { return Vec::new() };
-        let has_several = |dimension: Dimension| {
-            dimension != self.rule.compare && dimension.values(self.table).len() > 1
-        };
-        let hardware = match key.hardware {
-            Hardware::All => "all instructions",
-            Hardware::Avx2 => "AVX2 at most",
-            Hardware::Sse => "SSE 4.2 at most",
-            Hardware::None => "no instructions for cryptography",
-        };
-        let cache = match key.cache {
-            Cache::Warm => "data in the cache",
-            Cache::Cold => "data in memory",
-        };
+        let is_always_cold =
+            self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold];
+        let has_caches = self.has_several(Dimension::Cache) || is_always_cold;
         let mut all = Vec::new();
-        all.extend(has_several(Dimension::Hardware).then_some(hardware));
-        all.extend((has_several(Dimension::Cache) || self.is_always_cold()).then_some(cache));
+        all.extend(self.has_several(Dimension::Hardware).then_some(of_hardware(key.hardware)));
+        all.extend(has_caches.then_some(of_cache(key.cache)));
         all
     }
 
-    pub(super) fn is_always_cold(&self) -> bool {
-        self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold]
+    /// Whether the table has several values of another list than the compared one.
+    pub(super) fn has_several(&self, dimension: Dimension) -> bool {
+        dimension != self.rule.compare && dimension.values(self.table).len() > 1
+    }
+
+    /// At a size: the baseline, and the other values with how many times as fast they are; `None` where
+    /// the baseline has no figure.
+    pub(super) fn ratios_at(
+        &self,
+        size: Option<Bytes>,
+    ) -> Option<(&'a Row, Vec<(&'a Row, Figure)>)> {
+        let rows = self.at(size);
+        let is_baseline = |row: &Row| self.rule.is_baseline(&row.key);
+        let (baseline, its_cost) = *rows.iter().find(|(row, _)| is_baseline(row))?;
+        let others = rows.into_iter().filter(|(row, _)| !is_baseline(row));
+        let ratio = |(row, cost): (&'a Row, &Cost)| {
+            Some((row, paired(its_cost.samples(), cost.samples())?))
+        };
+        Some((baseline, others.filter_map(ratio).collect()))
     }
 }
 
-/// How many times as fast `cost` is as the baseline, from the rounds in which both have figures.
-pub(super) fn ratio(baseline: &Cost, cost: &Cost) -> Option<Figure> {
-    paired(baseline.samples(), cost.samples())
+pub(super) fn of_hardware(hardware: Hardware) -> &'static str {
+    match hardware {
+        Hardware::All => "all instructions",
+        Hardware::Avx2 => "AVX2 at most",
+        Hardware::Sse => "SSE 4.2 at most",
+        Hardware::None => "no instructions for cryptography",
+    }
+}
+
+pub(super) fn of_cache(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Warm => "data in the cache",
+        Cache::Cold => "data in memory",
+    }
 }

@@ -17,7 +17,7 @@ use study::{AnswerRule, Cell, Metric, Study};
 use trial::Limit;
 use trial::{ByteCounts, CpuTimes, Line, Operations};
 
-use super::{Analysis, Answer};
+use crate::analysis::{Analysis, Answer};
 
 pub(crate) const RSA: &str = "rsa:2048";
 pub(crate) const ECDSA: &str = "ecdsa:p256";
