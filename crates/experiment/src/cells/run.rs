@@ -16,6 +16,7 @@ use super::order::trial_seed;
 use super::words;
 use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
+use agent::Refusal;
 use answer::analysis::widest_interval;
 use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
@@ -42,7 +43,7 @@ pub trait Bench {
         target: &Target,
         only: Only,
         connections: usize,
-    ) -> Result<Self::Target, StartError>;
+    ) -> Result<Self::Target, Refusal>;
 
     /// Ends a server and starts another process of it, with the same key and certificate.
     ///
@@ -54,7 +55,7 @@ pub trait Bench {
         target: &Target,
         only: Only,
         connections: usize,
-    ) -> Result<Self::Target, StartError>;
+    ) -> Result<Self::Target, Refusal>;
 
     /// Whether its machine can no longer be asked; it may be when it is started again.
     fn is_lost(&self, _target: &Self::Target) -> bool {
@@ -77,7 +78,7 @@ pub trait Bench {
     ///
     /// # Errors
     /// Why the server cannot be loaded in that way.
-    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), StartError>;
+    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), Refusal>;
 
     /// Runs one trial.
     ///
@@ -106,15 +107,6 @@ pub struct Ask<'a> {
     /// Where samples of the server's CPU time are kept, if they are to be taken: a file name without
     /// its extension.
     pub profile: Option<PathBuf>,
-}
-
-/// Why a server or a client does not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StartError {
-    /// Its program is not installed, or does not take the key; the sentence says what to do.
-    Missing(String),
-    /// Anything else.
-    Failed(String),
 }
 
 /// Runs what the journal of `results` lacks of the study; all of it in a new folder. Every server is

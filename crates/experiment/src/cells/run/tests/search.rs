@@ -53,12 +53,12 @@ impl Default for Hill {
 impl Bench for Hill {
     type Target = ();
 
-    fn start(&mut self, _: &Target, _: Only, connections: usize) -> Result<(), StartError> {
+    fn start(&mut self, _: &Target, _: Only, connections: usize) -> Result<(), Refusal> {
         assert_eq!(connections, 4096, "it has room for all that is searched");
         Ok(())
     }
 
-    fn restart(&mut self, (): (), _: &Target, _: Only, _: usize) -> Result<(), StartError> {
+    fn restart(&mut self, (): (), _: &Target, _: Only, _: usize) -> Result<(), Refusal> {
         unreachable!("a search and its trials share one process");
     }
 
@@ -74,7 +74,7 @@ impl Bench for Hill {
         "1".to_owned()
     }
 
-    fn probe(&mut self, (): &(), _: &Cell) -> Result<(), StartError> {
+    fn probe(&mut self, (): &(), _: &Cell) -> Result<(), Refusal> {
         Ok(())
     }
 
