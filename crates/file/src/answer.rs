@@ -189,7 +189,7 @@ pub(super) fn published(
     let one = |field: Field<'_>| {
         let text = field.text()?;
         let Some(reference) = reference else {
-            return Err(field.wrong("names no reference; write reference = \"...\" at the top"));
+            return Err(field.flaw("names no reference; write reference = \"...\" at the top"));
         };
         let published = reference.figure(text).ok_or_else(|| {
             let hint = did_you_mean(text, "its figures are", reference.figures());
