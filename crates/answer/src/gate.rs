@@ -15,8 +15,7 @@ use crate::analysis::offered::fell_behind;
 use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::list;
-use study::Metric;
-use study::Study;
+use study::{Metric, Study};
 
 pub use expression::Gate;
 use expression::Judged;

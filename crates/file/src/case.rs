@@ -10,10 +10,9 @@ use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::{Field, Fields};
-use super::find;
 use super::keys::{Key, Table};
 use super::merged::Level;
-use super::ranks;
+use super::{find, ranks};
 use study::{Cell, Only};
 
 /// A study with more cells has a sweep too many.

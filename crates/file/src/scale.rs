@@ -9,10 +9,9 @@ use super::answer::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields};
-use super::find;
 use super::keys::{Key, Table};
 use super::merged::Level;
-use super::primitives;
+use super::{find, primitives};
 use ::keys::did_you_mean;
 use study::{AnswerRule, primitive};
 

@@ -9,10 +9,9 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rustix::fs::FlockOperation;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::TargetRecord;
 use crate::entries::Entries;
 use crate::journal::{Journal, JournalError, sync_folder_of};
 
@@ -34,6 +33,22 @@ pub struct Results {
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
+}
+
+/// A server of a run, as `targets.json` in the result folder describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// Its name, as in `logs/`: the program's, with a number from the second of its kind on.
+    pub name: String,
+    /// The program: `embedded`, `nginx`; a client, such as `wrk`, where that was left out.
+    pub server: String,
+    /// How it differs from others of its program, in words: `rsa:2048 certificate`.
+    pub settings: String,
+    /// Server and TLS library, where it was started.
+    pub version: Option<String>,
+    /// Why it was left out, where it was.
+    pub skipped: Option<String>,
+    pub cells: Vec<String>,
 }
 
 /// Why a result folder or a file in it could not be made or read.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, thousands};
+use units::{Bytes, counted};
 
 use crate::PERIOD;
 
@@ -75,11 +75,8 @@ impl fmt::Display for Storage {
 impl fmt::Display for Files {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { storage, size, count } = self;
-        let (noun, place) = (
-            if count.get() == 1 { "file" } else { "files" },
-            if *storage == Storage::Disk { "on disk" } else { "in memory" },
-        );
-        write!(f, "{} {noun} of {size} {place}", thousands(count.get().into()))
+        let place = if *storage == Storage::Disk { "on disk" } else { "in memory" };
+        write!(f, "{} of {size} {place}", counted(count.get().into(), "file"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{label, spoken};
+use crate::label::label;
 use study::Metric;
 use study::metric::Kind;
 
@@ -141,7 +141,6 @@ impl<'a> Along<'a> {
         let entries = self.points.iter().filter_map(|point| Some((point, point.entry(value)?)));
         let entries: Vec<(&Compared<'_>, &Entry<'_>)> = entries.collect();
         let (first, _) = entries.first()?;
-        let key = spoken(first.operation(), &first.rule.compare);
         let baseline = first.baseline()?;
         let ratios: Vec<(&Compared<'_>, &Figure)> =
             entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();
@@ -167,7 +166,7 @@ impl<'a> Along<'a> {
         let (least, most) = (ratios.iter().min_by(by_ratio), ratios.iter().max_by(by_ratio));
         let (Some(least), Some(most)) = (least, most) else {
             // What the others are compared with has no figure; theirs are shown all the same.
-            let with = label(key, value);
+            let with = first.label(&first.rule.compare, value);
             return (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
         };
         let ratio = match ratios.len() {
@@ -176,8 +175,8 @@ impl<'a> Along<'a> {
         };
         Some(format!(
             "{verb} {ratio} {much} with {} as with {}, {extreme}",
-            label(key, value),
-            label(key, baseline.value)
+            first.label(&first.rule.compare, value),
+            first.name(baseline)
         ))
     }
 

@@ -9,8 +9,7 @@ use trial::Limit;
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
 use super::offered::is_of_whole_load;
-use super::trials::IS_A_MAXIMUM;
-use super::trials::TrialCounts;
+use super::trials::{IS_A_MAXIMUM, TrialCounts};
 use crate::figure::Figure;
 use crate::wording::{capitalized, list, listed, plain_percent, unique};
 

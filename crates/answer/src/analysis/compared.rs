@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 
 use load::Operation;
 
-use crate::label::{label, spoken, with};
+use crate::label::{label, label_in, spoken, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell};
 
 use super::offered::behind;
 use super::trials::CellTrials;
-use crate::figure::Figure;
-use crate::figure::paired;
+use crate::figure::{Figure, paired};
 use crate::wording::{grouped, list};
 
 /// The key whose values receive in different ways, which is what an answer about it compares.
@@ -157,7 +156,7 @@ impl<'a> Compared<'a> {
 
     /// A value of a swept key in the words of what the cells do: `16 connections`, `16 users`.
     pub(super) fn label(&self, key: &str, value: &str) -> String {
-        label(spoken(self.operation(), key), value)
+        label_in(self.operation(), key, value)
     }
 
     /// One operation: `a page`.
@@ -181,7 +180,7 @@ impl<'a> Compared<'a> {
 
     /// A cell that others are held against: `AES-128-GCM`.
     pub(super) fn name(&self, entry: &Entry<'_>) -> String {
-        label(spoken(self.operation(), &self.rule.compare), entry.value)
+        self.label(&self.rule.compare, entry.value)
     }
 
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The

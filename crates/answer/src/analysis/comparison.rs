@@ -8,8 +8,7 @@ use load::Operation;
 use study::metric::Kind;
 
 use super::compared::{Compared, Entry};
-use crate::figure::Figure;
-use crate::figure::Verdict;
+use crate::figure::{Figure, Verdict};
 use crate::wording::{list, percent, times};
 
 /// From here on a factor is easier to grasp than percents.

@@ -10,16 +10,14 @@ use std::collections::BTreeMap;
 use load::{Client, Operation};
 use serde::Serialize;
 
-use crate::label::{label, spoken};
+use crate::label::{label, label_in};
 use study::Metric;
-use trial::Limit;
-use trial::WarningKind;
+use trial::{Limit, WarningKind};
 
 use super::compared::CLIENT;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
-use crate::figure::Figure;
-use crate::figure::paired;
+use crate::figure::{Figure, paired};
 use crate::wording::{capitalized, times};
 
 /// Rates that differ by less count as equal.
@@ -225,6 +223,6 @@ fn loaded(of: &CellTrials<'_>) -> String {
     let told = ["server", "object", "operation", "client"];
     let is_told = |key: &str| key.rsplit('.').next().is_some_and(|name| told.contains(&name));
     let swept = cell.params.iter().filter(|(key, _)| !is_told(key));
-    parts.extend(swept.map(|(key, value)| label(spoken(cell.load.operation, key), value)));
+    parts.extend(swept.map(|(key, value)| label_in(cell.load.operation, key, value)));
     parts.join(", ")
 }

@@ -6,8 +6,6 @@
 
 mod accelerator;
 mod along;
-mod cores_of_device;
-mod glance;
 mod pair;
 mod several;
 mod shares;
@@ -15,7 +13,6 @@ mod words;
 
 use study::metric::Kind;
 
-use self::glance::{Glance, Of};
 use self::pair::pair;
 use self::several::{best, furthest};
 use self::words::{NO_DIFFERENCE, TOO_FEW, is_shown, joined_unit, limited, said, undecided, who};
@@ -28,7 +25,25 @@ use crate::wording::factor;
 
 pub(super) use accelerator::{accelerator, waiting};
 pub(super) use along::along;
-pub(super) use cores_of_device::cores_of_device;
+
+/// A headline before it is known what else there is.
+struct Glance<'a> {
+    value: String,
+    unit: String,
+    /// Without its full stop.
+    sentence: String,
+    of: Of<'a>,
+}
+
+/// What a glance is of, so that other answers can say the same.
+enum Of<'a> {
+    /// The tax of a value.
+    Tax(&'a str),
+    /// How many times as much one value gives as another.
+    Ratio(&'a str, &'a str),
+    /// Which cell gives most, or least.
+    Best,
+}
 
 /// Of the answers to one rule, of which each compares the same values with something else in common.
 pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {

@@ -83,7 +83,7 @@ impl Gate {
     }
 
     fn sentence(&self, result: Reached, cells: &[GatedCell]) -> String {
-        let (all, cell_or_cells) = (cells.len(), if cells.len() == 1 { "cell" } else { "cells" });
+        let all = units::counted(cells.len() as u64, "cell");
         let in_words = |cell: &GatedCell| format!("{} ({})", self.in_words(cell), cell.label);
         let such = || cells.iter().filter(|cell| cell.result == result);
         let (n, which) = (such().count(), list(such().map(in_words)));
@@ -92,13 +92,13 @@ impl Gate {
             Reached::Met => {
                 let nearest = self.tightest(cells).map(in_words);
                 let nearest = nearest.map(|cell| format!(": the nearest is {cell}"));
-                format!("met by {all} {cell_or_cells}{}.", nearest.unwrap_or_default())
+                format!("met by {all}{}.", nearest.unwrap_or_default())
             }
             Reached::Inconclusive => format!(
-                "inconclusive in {n} of {all} {cell_or_cells}, whose interval includes the limit: \
+                "inconclusive in {n} of {all}, whose interval includes the limit: \
                  {which}. More or longer trials narrow it."
             ),
-            Reached::NotMet => format!("NOT met by {n} of {all} {cell_or_cells}: {which}."),
+            Reached::NotMet => format!("NOT met by {n} of {all}: {which}."),
         };
         format!("Gate {self} {result}")
     }

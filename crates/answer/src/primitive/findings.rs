@@ -6,8 +6,10 @@ mod rows;
 use units::Bytes;
 
 use super::{Answer, Costs, Curve, LowerBound, Point, Ratio, Row, Series};
-use crate::findings::{self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line};
-use crate::findings::{Listing, Remark, Section, Table};
+use crate::findings::{
+    self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line, Listing, Remark, Section,
+    Table,
+};
 use crate::wording::{factor, without_intervals};
 
 impl Costs {

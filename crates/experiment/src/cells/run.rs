@@ -22,8 +22,7 @@ use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
 use study::{Cell, Only, Study};
 use targets::Target;
-use trial::latency_log;
-use trial::{Measured, Moment};
+use trial::{Measured, Moment, latency_log};
 use units::Nanos;
 
 /// The shortest window in which CPU time is sampled: some thousand samples of a busy server.

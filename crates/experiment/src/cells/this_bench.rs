@@ -24,8 +24,10 @@ use super::run::{Ask, Bench};
 use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
-use trial::{Application, Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
-use trial::{Sending, ThisMachine, Trial, neighbours};
+use trial::{
+    Application, Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Sending,
+    ThisMachine, Trial, neighbours,
+};
 
 /// How many users of the warm-up there are for each CPU of the server, most of the time.
 const USERS_PER_CPU: usize = 2;

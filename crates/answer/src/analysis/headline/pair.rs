@@ -2,11 +2,11 @@
 
 use study::metric::Kind;
 
-use super::glance::{Glance, Of};
 use super::words::{
     agree, as_many, counted, is_shown, median, noun, per_core, said, undecided, undecided_between,
     who,
 };
+use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::comparison::{Subject, subject, with_article};
 use crate::analysis::sentence::verb;

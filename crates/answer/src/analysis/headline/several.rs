@@ -1,11 +1,11 @@
 //! The best of several cells, or what differs most among them.
 
-use super::glance::{Glance, Of};
 use super::pair::pair;
 use super::words::{
     NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, undecided,
     undecided_between, who,
 };
+use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;

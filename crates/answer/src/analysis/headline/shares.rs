@@ -1,7 +1,7 @@
 //! What encryption takes of a core's throughput.
 
-use super::glance::{Glance, Of};
 use super::words::{agree, undecided};
+use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;

@@ -6,8 +6,7 @@ use crate::analysis::TrialCounts;
 use journal::{Role, TrialLine};
 use study::Metric;
 use study::testing::server;
-use trial::Limit;
-use trial::{Warning, WarningKind};
+use trial::{Limit, Warning, WarningKind};
 
 use super::{NONE, SUITE, bulk, limit};
 

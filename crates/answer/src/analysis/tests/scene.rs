@@ -8,14 +8,12 @@ use profile::{Class, Event, Profile};
 use tls::{OrPlain, Suite};
 use units::Bytes;
 
-use journal::TargetRecord;
 use journal::primitive::RowLine;
 use journal::testing::example;
-use journal::{Entries, Place, Role, TrialLine};
+use journal::{Entries, Place, Role, TargetRecord, TrialLine};
 use study::testing::{cell, server};
 use study::{AnswerRule, Cell, Metric, Study};
-use trial::Limit;
-use trial::{ByteCounts, CpuTimes, Line, Operations};
+use trial::{ByteCounts, CpuTimes, Limit, Line, Operations};
 
 use crate::analysis::{Analysis, Answer};
 

@@ -9,8 +9,7 @@ use crate::figure::Figure;
 use crate::wording::{
     all_of, capitalized, grouped, list, listed, size as size_in_words, times, unique,
 };
-use study::primitive::Table;
-use study::primitive::{Dimension, Rule};
+use study::primitive::{Dimension, Rule, Table};
 
 /// A compared value as the subject or the object of a comparison.
 pub(super) fn value(dimension: Dimension, row: &Row) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
-use study::Only;
+use study::{Metric, Only};
 use targets::Target;
 
 use load::Latencies;
@@ -10,7 +10,6 @@ use load::Latencies;
 use super::*;
 use answer::Mark;
 use answer::analysis::{Analysis, SearchEnd};
-use study::Metric;
 use study::find::{Ceiling, Find, Over};
 use study::testing::{cell, server};
 use trial::testing::example;
