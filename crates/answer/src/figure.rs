@@ -16,20 +16,6 @@ pub struct Figure {
     pub samples: Vec<f64>,
 }
 
-impl Figure {
-    #[must_use]
-    pub fn median(&self) -> f64 {
-        self.estimate.median
-    }
-
-    /// How far the interval reaches from the median at most, as a share of the median.
-    pub(crate) fn reach(&self) -> f64 {
-        let Estimate { median, interval, .. } = self.estimate;
-        let reach = (interval.high - median).max(median - interval.low);
-        if reach == 0.0 { 0.0 } else { reach / median.abs() }
-    }
-}
-
 /// Where the interval of a figure lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -95,6 +81,18 @@ impl From<&Figure> for Estimate {
 }
 
 impl Figure {
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        self.estimate.median
+    }
+
+    /// How far the interval reaches from the median at most, as a share of the median.
+    pub(crate) fn reach(&self) -> f64 {
+        let Estimate { median, interval, .. } = self.estimate;
+        let reach = (interval.high - median).max(median - interval.low);
+        if reach == 0.0 { 0.0 } else { reach / median.abs() }
+    }
+
     /// Of samples in the order in which they were taken; `None` where there are none, or one is not
     /// finite.
     pub(crate) fn of(samples: Vec<f64>) -> Option<Self> {

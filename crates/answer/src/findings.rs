@@ -164,7 +164,7 @@ impl Findings {
         let tables = self.tables.iter().flat_map(|section| &section.tables).chain(&self.overview);
         let used: Vec<Mark> =
             of_charts.chain(tables.flat_map(|table| &table.marks).flatten().copied()).collect();
-        Mark::ALL.into_iter().filter(|mark| used.contains(mark)).collect()
+        Mark::ALL.iter().copied().filter(|mark| used.contains(mark)).collect()
     }
 
     /// The charts of all answers, and the others.

@@ -1,9 +1,10 @@
 //! Marks in words: what keeps a figure from being the server's maximum.
 
 use serde::Serialize;
+use strum::VariantArray;
 
 /// Why a figure is not to be read as the server's maximum. The order is that of weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// No load keeps within the limit that the study sets.
@@ -26,16 +27,7 @@ pub enum Mark {
 
 impl Mark {
     /// All marks, in the order of their weight.
-    pub const ALL: [Self; 8] = [
-        Self::Infeasible,
-        Self::NotOfferedLoad,
-        Self::NotMeasured,
-        Self::ClientBound,
-        Self::NotServerBound,
-        Self::Spread,
-        Self::SomeInvalid,
-        Self::Incomplete,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The mark in two words, in one character for the terminal's tables, and what it means, in a
     /// sentence without its full stop.

@@ -81,9 +81,9 @@ impl<'a> Case<'a> {
         Ok((draft, sweeps))
     }
 
-    /// How many cells there are; `None` where that cannot be counted.
-    pub(super) fn size(&self) -> Option<usize> {
-        self.sweeps.iter().try_fold(1usize, |size, sweep| size.checked_mul(sweep.values.len()))
+    /// How many cells there are.
+    pub(super) fn size(&self) -> usize {
+        self.sweeps.iter().map(|sweep| sweep.values.len()).fold(1, usize::saturating_mul)
     }
 
     /// The sweep of the key with this name.
@@ -99,19 +99,9 @@ impl<'a> Case<'a> {
         machine: &Topology,
         ranks: &[ranks::Written],
     ) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
-        self.all_cells(machine, ranks)
-            .map_err(|flaw| flaw.within(&format!("case {}", self.name), self.line))
-    }
-
-    fn all_cells(
-        &self,
-        machine: &Topology,
-        ranks: &[ranks::Written],
-    ) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
-        let size = self.size().unwrap_or(usize::MAX);
         let mut cells = Vec::new();
         let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
-        for index in 0..size {
+        for index in 0..self.size() {
             match self.cell(index, cells.len() + 1, machine, ranks)? {
                 Made::Cell(cell) => cells.push(*cell),
                 Made::TooFewCores(few) => {

@@ -154,7 +154,9 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let mut cells = Vec::new();
     let mut by_name = BTreeMap::new();
     for (case, is_in_scale) in cases.iter().zip(has) {
-        let (of_case, left_out) = case.cells(machine, &ranks)?;
+        let (of_case, left_out) = case
+            .cells(machine, &ranks)
+            .map_err(|flaw| flaw.within(&format!("case {}", case.name), case.line))?;
         by_name.insert(case.name.as_str(), (case, of_case.clone()));
         if is_in_scale {
             cells.extend(of_case);
@@ -277,6 +279,6 @@ fn cases<'a>(fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, F
 
 /// How many cells there are with those of this case.
 fn check_size(before: usize, case: &Case<'_>) -> Result<usize, Flaw> {
-    let size = before.saturating_add(case.size().unwrap_or(usize::MAX));
+    let size = before.saturating_add(case.size());
     if size > MOST_CELLS { Err(case::too_many(&case.name, case.line)) } else { Ok(size) }
 }

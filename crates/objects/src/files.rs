@@ -9,8 +9,9 @@ use units::{Bytes, counted};
 use crate::PERIOD;
 
 /// Where files lie.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Storage {
     /// In tmpfs.
     #[default]
@@ -60,15 +61,6 @@ impl Files {
     #[must_use]
     pub fn total(&self) -> Bytes {
         Bytes(self.size.0.saturating_mul(self.count.get().into()))
-    }
-}
-
-impl fmt::Display for Storage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Memory => "memory",
-            Self::Disk => "disk",
-        })
     }
 }
 

@@ -134,5 +134,5 @@ fn marks(findings: &[Findings]) -> Vec<Value> {
         let (name, meaning) = (mark.name(), mark.meaning());
         context! { name, meaning, is_hatched => mark.is_not_a_maximum() }
     };
-    Mark::ALL.into_iter().filter(|mark| used.contains(mark)).map(view).collect()
+    Mark::ALL.iter().copied().filter(|mark| used.contains(mark)).map(view).collect()
 }

@@ -2,7 +2,6 @@
 //! of runs, tables and exports take what they need. A new metric is a row.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::str::FromStr;
 
 use keys::did_you_mean;
@@ -14,6 +13,7 @@ use units::Quantity;
 use crate::Cell;
 
 /// What is known of a metric, beside its name.
+#[derive(Debug)]
 pub struct Row {
     /// In a sentence, after "in", and as the heading of a column.
     pub words: &'static str,
@@ -424,12 +424,6 @@ impl Metric {
 
 fn has_bodies(cell: &Cell) -> bool {
     cell.load.operation != Operation::Handshakes
-}
-
-impl fmt::Debug for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words)
-    }
 }
 
 /// A metric that a cell has by itself.

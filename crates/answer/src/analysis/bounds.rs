@@ -37,11 +37,10 @@ impl Bounds {
             return Vec::new();
         };
         let of = |value: &str| {
-            let entries = points.iter().flat_map(|point| {
-                let entries = point.entries.iter().filter(|entry| entry.value == value);
-                entries.map(move |entry| (point, entry))
+            let all = points.iter().filter_map(|point| {
+                let entry = point.entry(value)?;
+                Some((point, entry, demand(entry)?))
             });
-            let all = entries.filter_map(|(point, entry)| Some((point, entry, demand(entry)?)));
             let (point, entry, demand_ns) = all.min_by(|a, b| a.2.total_cmp(&b.2))?;
             Some(Self {
                 label: point.label(&point.rule.compare, value),

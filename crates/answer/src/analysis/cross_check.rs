@@ -72,15 +72,10 @@ pub(super) fn all(trials: &[CellTrials<'_>]) -> Vec<CrossCheck> {
         (of.cell.case.clone(), params)
     };
     let mut checks = Vec::new();
-    for toll in trials.iter().filter(|of| of.cell.load.client == Client::Toll) {
-        if !toll.cell.params.contains_key(CLIENT) {
-            continue;
-        }
-        for other in trials {
-            if other.cell.load.client != Client::Toll && rest(other) == rest(toll) {
-                checks.push(CrossCheck::of(toll, other));
-            }
-        }
+    let of_toll = |of: &&CellTrials<'_>| of.cell.load.client == Client::Toll;
+    for toll in trials.iter().filter(of_toll).filter(|of| of.cell.params.contains_key(CLIENT)) {
+        let others = trials.iter().filter(|other| !of_toll(other) && rest(other) == rest(toll));
+        checks.extend(others.map(|other| CrossCheck::of(toll, other)));
     }
     checks
 }

@@ -344,14 +344,13 @@ impl Run<'_, '_> {
 
 /// What is random in a trial follows from this; no two trials share it.
 fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
-    match task.role {
-        Role::Measure if task.again => {
-            trial_seed(study, &format!("{}, again", cell.name), task.round)
-        }
-        Role::Measure => trial_seed(study, &cell.name, task.round),
-        Role::Search => trial_seed(study, &format!("{}, searched", cell.name), task.round),
-        Role::Profile => trial_seed(study, &format!("{}, sampled", cell.name), task.round),
-    }
+    let what = match task.role {
+        Role::Measure if task.again => ", again",
+        Role::Measure => "",
+        Role::Search => ", searched",
+        Role::Profile => ", sampled",
+    };
+    trial_seed(study, &format!("{}{what}", cell.name), task.round)
 }
 
 /// The cell as it is in this trial.

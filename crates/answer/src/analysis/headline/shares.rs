@@ -24,17 +24,17 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
     let with = compared.with(entry);
     let rate = |median| brief(Quantity::BitsPerSecond, median);
     let figures = format!("{} plain, {} {with}", rate(plain), rate(encrypted));
-    let share = in_short(tax);
-    let (unit, sentence) = match in_words(tax) {
+    let (value, unit, sentence) = match in_words(tax) {
         Some(words) => {
             let costs = format!("costs {words} of a core's throughput");
             let sentence = match agree(encrypted, plain, 1.0 - tax.median()) {
                 true => format!("Encrypting {costs}: {figures}"),
                 false => format!("Encrypting {costs} {with}"),
             };
-            ("of a core's throughput".to_owned(), sentence)
+            (percent(tax), "of a core's throughput".to_owned(), sentence)
         }
         None if is_won(tax) => (
+            percent(tax),
             "more than plain HTTP per core".to_owned(),
             format!("Encrypting costs nothing of a core's throughput: {figures}"),
         ),
@@ -44,11 +44,10 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
                 true => "Encrypting makes no significant difference to a core's throughput",
                 false => "Too few trials to say what encrypting costs",
             };
-            let sentence = format!("{sentence}: {figures}");
-            return Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) });
+            (value, unit, format!("{sentence}: {figures}"))
         }
     };
-    Some(Glance { value: share, unit, sentence, of: Of::Tax(entry.value) })
+    Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) })
 }
 
 /// `61%`, or that it makes no difference.

@@ -6,6 +6,7 @@ use units::Bytes;
 
 use super::super::row::{Cost, Row};
 use crate::figure::{Figure, paired};
+use crate::wording::grouped;
 
 /// The rows that differ in what is compared and in their sizes only.
 pub(super) struct Group<'a> {
@@ -16,46 +17,24 @@ pub(super) struct Group<'a> {
 }
 
 pub(super) fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
-    let is_same = |a: &RowKey, b: &RowKey| {
-        let mut others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
-        others.all(|dimension| dimension.of(a) == dimension.of(b))
+    let others = |key: &RowKey| {
+        let others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
+        others.map(|dimension| dimension.of(key)).collect::<Vec<_>>()
     };
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for row in rows.iter().filter(|row| row.table == table.name) {
-        let known =
-            groups.iter_mut().find(|group| group.first().is_some_and(|key| is_same(key, &row.key)));
-        let group = match known {
-            Some(group) => group,
-            None => {
-                groups.push(Group { rule, table, values: Vec::new() });
-                let last = groups.len() - 1;
-                &mut groups[last]
-            }
-        };
-        group.add(row);
-    }
-    for group in &mut groups {
-        group
-            .values
-            .sort_by_key(|rows| !rows.first().is_some_and(|row| group.rule.is_baseline(&row.key)));
-    }
-    groups
+    let rows = rows.iter().filter(|row| row.table == table.name);
+    let groups = grouped(rows.map(|row| (others(&row.key), row))).into_iter();
+    let group = |(_, rows): (_, Vec<&'a Row>)| {
+        let values = grouped(rows.into_iter().map(|row| (rule.compare.of(&row.key), row)));
+        let mut values: Vec<Vec<&Row>> = values.into_iter().map(|(_, rows)| rows).collect();
+        values.sort_by_key(|rows| !rows.first().is_some_and(|row| rule.is_baseline(&row.key)));
+        Group { rule, table, values }
+    };
+    groups.map(group).collect()
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn first(&self) -> Option<&'a RowKey> {
+    fn first(&self) -> Option<&'a RowKey> {
         self.values.first()?.first().map(|row| &row.key)
-    }
-
-    pub(super) fn add(&mut self, row: &'a Row) {
-        let value = self.rule.compare.of(&row.key);
-        let is_of = |rows: &&mut Vec<&Row>| {
-            rows.first().is_some_and(|first| self.rule.compare.of(&first.key) == value)
-        };
-        match self.values.iter_mut().find(is_of) {
-            Some(rows) => rows.push(row),
-            None => self.values.push(vec![row]),
-        }
     }
 
     /// The rows at a size, in the order of the values; those that have figures.
