@@ -47,10 +47,7 @@ impl Verdict {
 
 /// Figures by round over those of the same rounds of another; `None` where no round has both, or one of
 /// the others is 0.
-pub(crate) fn paired(
-    ours: impl IntoIterator<Item = (u32, f64)>,
-    theirs: impl IntoIterator<Item = (u32, f64)>,
-) -> Option<Figure> {
+pub(crate) fn paired(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> Option<Figure> {
     let (ours, theirs) = of_same_rounds(ours, theirs);
     let estimate = stats::paired_ratio(&ours, &theirs).ok()?;
     let samples = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
@@ -58,18 +55,12 @@ pub(crate) fn paired(
 }
 
 /// Figures by round less those of the same rounds of another; `None` where no round has both.
-pub(crate) fn difference(
-    ours: impl IntoIterator<Item = (u32, f64)>,
-    theirs: impl IntoIterator<Item = (u32, f64)>,
-) -> Option<Figure> {
+pub(crate) fn difference(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> Option<Figure> {
     let (ours, theirs) = of_same_rounds(ours, theirs);
     Figure::of(ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect())
 }
 
-fn of_same_rounds(
-    ours: impl IntoIterator<Item = (u32, f64)>,
-    theirs: impl IntoIterator<Item = (u32, f64)>,
-) -> (Vec<f64>, Vec<f64>) {
+fn of_same_rounds(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> (Vec<f64>, Vec<f64>) {
     let theirs: BTreeMap<u32, f64> = theirs.into_iter().collect();
     ours.into_iter().filter_map(|(round, sample)| Some((sample, *theirs.get(&round)?))).unzip()
 }

@@ -185,8 +185,8 @@ impl Cost {
     }
 
     /// The rounds with their cycles.
-    pub(super) fn samples(&self) -> impl Iterator<Item = (u32, f64)> {
-        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied())
+    pub(super) fn samples(&self) -> Vec<(u32, f64)> {
+        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied()).collect()
     }
 }
 

@@ -45,7 +45,7 @@ struct Row {
 }
 
 /// A bar, or a stack of them, with its text.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Line {
     values: Vec<Value>,
     /// What it is of, where its row has several.
@@ -239,17 +239,8 @@ impl Line {
         let named: Vec<String> =
             medians.iter().filter(|(_, _, length)| *length != 0.0).map(named).collect();
         let words = if named.is_empty() { "nothing".to_owned() } else { named.join(", ") };
-        let mut line = Self {
-            values,
-            name: String::new(),
-            end: 0.0,
-            parts,
-            is_hatched: false,
-            whisker: None,
-            dots: Vec::new(),
-            band: None,
-            title: format!("{}: {words}", row.label),
-        };
+        let title = format!("{}: {words}", row.label);
+        let mut line = Self { values, parts, title, ..Self::default() };
         line.end = line.rightmost(scale);
         Some(line)
     }

@@ -14,10 +14,7 @@ pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
     let text = |name: &str, of: &dyn Fn(&CellSummary) -> String| {
         Column::words(name, cells.iter().copied().map(of))
     };
-    let label = |cell: &CellSummary| Cell {
-        evidence: Some(cell.cell.clone()),
-        ..Cell::from(cell.label.clone())
-    };
+    let label = |cell: &CellSummary| Cell::about(&cell.cell, cell.label.clone());
     let trials = |cell: &CellSummary| {
         let counts = cell.trials;
         (format!("{}/{}", counts.valid, counts.planned), counts.valid as f64)

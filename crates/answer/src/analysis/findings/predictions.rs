@@ -17,8 +17,7 @@ fn table(answer: &Answer) -> Table {
     let title = [answer.case.clone(), answer.metric.row().words.to_owned()].into_iter();
     let title = title.chain(answer.common_in_words());
     let words = |text| words_of(answer.operation, text);
-    let name =
-        |of: &Prediction| Cell { evidence: Some(of.cell.clone()), ..Cell::from(of.label.clone()) };
+    let name = |of: &Prediction| Cell::about(&of.cell, of.label.clone());
     let numbers = |name: &str, unit, of: &dyn Fn(&Prediction) -> f64| {
         let cell = |of_it: &Prediction| (decimal(of(of_it), 2), of(of_it));
         Column::numbers(name, unit, all.iter().map(cell))
