@@ -1,11 +1,11 @@
-//! Why something does not work on another machine.
+//! Why a server or a client does not run, here or on another machine.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use targets::TargetError;
 
-/// Why the agent, or its machine, does not do what it is asked, in one line.
+/// Why a server, an agent or its machine does not do what it is asked, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// Whether the target may be left out, and the others measured.
@@ -14,8 +14,13 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn of(why: impl fmt::Display) -> Self {
+    pub fn of(why: impl fmt::Display) -> Self {
         Self { is_missing: false, why: why.to_string() }
+    }
+
+    /// Of what is not installed, or does not take what it is asked for.
+    pub fn missing(why: impl fmt::Display) -> Self {
+        Self { is_missing: true, why: why.to_string() }
     }
 
     /// The same, with the machine that it is of.

@@ -17,7 +17,6 @@ mod cpu_use;
 mod cross_check;
 mod crossover;
 mod cycles;
-mod figures;
 mod findings;
 mod gates;
 mod headline;
@@ -26,7 +25,6 @@ mod library;
 mod limits;
 mod loopback;
 pub(crate) mod offered;
-mod pace;
 mod prediction;
 mod profile_change;
 mod projection;
@@ -43,9 +41,7 @@ pub(crate) mod warnings;
 mod width;
 
 #[cfg(test)]
-pub(crate) mod scene;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use journal::{Entries, TargetRecord, TrialLine};
 use observe::Machine;
@@ -61,14 +57,13 @@ pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;
 pub use cycles::Cycles;
-pub use figures::Figures;
 pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
-pub use summary::CellSummary;
+pub use summary::{CellSummary, Figures};
 pub use trials::TrialCounts;
 pub use warnings::Repeated;
 pub use width::widest_interval;

@@ -16,15 +16,6 @@ pub struct Figure {
     pub samples: Vec<f64>,
 }
 
-impl Figure {
-    /// How far the interval reaches from the median at most, as a share of the median.
-    pub(crate) fn reach(&self) -> f64 {
-        let Estimate { median, interval, .. } = self.estimate;
-        let reach = (interval.high - median).max(median - interval.low);
-        if reach == 0.0 { 0.0 } else { reach / median.abs() }
-    }
-}
-
 /// Where the interval of a figure lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -56,10 +47,7 @@ impl Verdict {
 
 /// Figures by round over those of the same rounds of another; `None` where no round has both, or one of
 /// the others is 0.
-pub(crate) fn paired(
-    ours: impl IntoIterator<Item = (u32, f64)>,
-    theirs: impl IntoIterator<Item = (u32, f64)>,
-) -> Option<Figure> {
+pub(crate) fn paired(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> Option<Figure> {
     let (ours, theirs) = of_same_rounds(ours, theirs);
     let estimate = stats::paired_ratio(&ours, &theirs).ok()?;
     let samples = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
@@ -67,18 +55,12 @@ pub(crate) fn paired(
 }
 
 /// Figures by round less those of the same rounds of another; `None` where no round has both.
-pub(crate) fn difference(
-    ours: impl IntoIterator<Item = (u32, f64)>,
-    theirs: impl IntoIterator<Item = (u32, f64)>,
-) -> Option<Figure> {
+pub(crate) fn difference(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> Option<Figure> {
     let (ours, theirs) = of_same_rounds(ours, theirs);
     Figure::of(ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect())
 }
 
-fn of_same_rounds(
-    ours: impl IntoIterator<Item = (u32, f64)>,
-    theirs: impl IntoIterator<Item = (u32, f64)>,
-) -> (Vec<f64>, Vec<f64>) {
+fn of_same_rounds(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> (Vec<f64>, Vec<f64>) {
     let theirs: BTreeMap<u32, f64> = theirs.into_iter().collect();
     ours.into_iter().filter_map(|(round, sample)| Some((sample, *theirs.get(&round)?))).unzip()
 }
@@ -90,6 +72,18 @@ impl From<&Figure> for Estimate {
 }
 
 impl Figure {
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        self.estimate.median
+    }
+
+    /// How far the interval reaches from the median at most, as a share of the median.
+    pub(crate) fn reach(&self) -> f64 {
+        let Estimate { median, interval, .. } = self.estimate;
+        let reach = (interval.high - median).max(median - interval.low);
+        if reach == 0.0 { 0.0 } else { reach / median.abs() }
+    }
+
     /// Of samples in the order in which they were taken; `None` where there are none, or one is not
     /// finite.
     pub(crate) fn of(samples: Vec<f64>) -> Option<Self> {
@@ -135,7 +129,7 @@ mod tests {
         let tax = ratio.map(|ratio| 1.0 - ratio).unwrap();
         assert_eq!(tax.samples, [0.8, 0.75, 0.5]);
         let interval = tax.estimate.interval;
-        assert_eq!((tax.estimate.median, interval.low, interval.high), (0.75, 0.5, 0.8));
+        assert_eq!((tax.median(), interval.low, interval.high), (0.75, 0.5, 0.8));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What an experiment found, as plain data: all that a report shows, whatever the experiment was.
 
 mod chart;
-mod headline;
 mod table;
 
 use serde::Serialize;
@@ -11,7 +10,6 @@ use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
 pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series};
-pub use headline::{Headline, Quality};
 pub use table::{Cell, Column, Key, Table};
 
 /// What one experiment of a study found.
@@ -75,6 +73,28 @@ pub struct Answer {
     pub remarks: Vec<Remark>,
     #[serde(skip)]
     pub charts: Vec<Chart>,
+}
+
+/// An answer at a glance. Intervals are in the details, in charts and in tables; what they do not
+/// show is not stated here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Headline {
+    /// One figure with its unit: `2.7x`, `56%`, `28.1 Gb/s`.
+    pub value: String,
+    /// What the figure counts, in a few words: `the handshakes per core`.
+    pub unit: String,
+    /// One short sentence.
+    pub sentence: String,
+    /// What to do, in a sentence, where the figures say so.
+    pub advice: Option<String>,
+}
+
+/// How well the figures hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Quality {
+    pub is_good: bool,
+    /// In one line: `Good: intervals within 4%.`
+    pub sentence: String,
 }
 
 /// A remark on an answer.
@@ -144,7 +164,7 @@ impl Findings {
         let tables = self.tables.iter().flat_map(|section| &section.tables).chain(&self.overview);
         let used: Vec<Mark> =
             of_charts.chain(tables.flat_map(|table| &table.marks).flatten().copied()).collect();
-        Mark::ALL.into_iter().filter(|mark| used.contains(mark)).collect()
+        Mark::ALL.iter().copied().filter(|mark| used.contains(mark)).collect()
     }
 
     /// The charts of all answers, and the others.

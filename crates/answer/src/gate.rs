@@ -15,8 +15,7 @@ use crate::analysis::offered::fell_behind;
 use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::list;
-use study::Metric;
-use study::Study;
+use study::{Metric, Study};
 
 pub use expression::Gate;
 use expression::Judged;
@@ -51,13 +50,17 @@ impl Gate {
     /// # Errors
     /// It cannot.
     pub fn check(&self, study: &Study) -> Result<(), GateError> {
+        self.figure(study).map(drop)
+    }
+
+    fn figure(&self, study: &Study) -> Result<Metric, GateError> {
         let Judged::Figure(metric) = self.judged else {
             return Err(GateError::NoRatio { gate: self.to_string() });
         };
         self.check_scope(study)?;
         let mut cells = study.cells.iter().filter(|cell| self.is_about(&cell.case, &cell.name));
         match cells.any(|cell| metric.is_of(cell)) {
-            true => Ok(()),
+            true => Ok(metric),
             false => Err(GateError::NoSuchFigure { gate: self.to_string(), metric }),
         }
     }
@@ -67,10 +70,7 @@ impl Gate {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn judge(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
-        self.check(study)?;
-        let Judged::Figure(metric) = self.judged else {
-            return Err(GateError::NoRatio { gate: self.to_string() });
-        };
+        let metric = self.figure(study)?;
         let both = study.cells.iter().zip(&analysis.cells);
         let cells = both
             .filter(|(cell, _)| self.is_about(&cell.case, &cell.name) && metric.is_of(cell))

@@ -9,6 +9,7 @@ use crate::wording::size;
 use cpus::CpuList;
 use load::{Mix, Operation};
 use tls::{CertificateKey, Group, KeyExchange, Mac, SendMode, Stack, Suite};
+use units::counted;
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own comes with its value: `verify 1/64`.
@@ -21,9 +22,13 @@ pub fn label(key: &str, value: &str) -> String {
     })
 }
 
-/// The key whose words a value has in a cell of this operation: the connections of a session are users.
+/// The same in a cell of this operation: the connections of a session are users.
 #[must_use]
-pub fn spoken(operation: Operation, key: &str) -> &str {
+pub fn label_in(operation: Operation, key: &str, value: &str) -> String {
+    label(spoken(operation, key), value)
+}
+
+pub(crate) fn spoken(operation: Operation, key: &str) -> &str {
     match key {
         "load.connections" if operation == Operation::Session => "load.users",
         _ => key,
@@ -61,14 +66,11 @@ fn words(key: &str, value: &str) -> Option<String> {
             group => group.openssl_name().to_owned(),
         },
         "object" => objects(&value.parse().ok()?)?,
-        "connections" if value == "1" => "1 connection".to_owned(),
-        "connections" => format!("{} connections", units::thousands(value.parse().ok()?)),
-        "users" if value == "1" => "1 user".to_owned(),
-        "users" => format!("{} users", units::thousands(value.parse().ok()?)),
+        "connections" => counted(value.parse().ok()?, "connection"),
+        "users" => counted(value.parse().ok()?, "user"),
         "host" => format!("the server on {value}"),
         "listen" => format!("the server at {value}"),
-        "cores" if value == "1" => "1 core".to_owned(),
-        "cores" => format!("{value} cores"),
+        "cores" => counted(value.parse().ok()?, "core"),
         "threads-per-core" if value == "1" => "1 thread per core".to_owned(),
         "threads-per-core" => format!("{value} threads per core"),
         "operation" => value.replace('-', " "),
@@ -99,16 +101,14 @@ fn words(key: &str, value: &str) -> Option<String> {
         "accelerator-rate" => format!("a modelled rate of {value}"),
         "accelerator-latency" => format!("a modelled latency of {value}"),
         "accelerator-queue" => format!("a modelled queue of {value}"),
-        "accelerator-count" if value == "1" => "1 modelled engine".to_owned(),
-        "accelerator-count" => format!("{value} modelled engines"),
+        "accelerator-count" => counted(value.parse().ok()?, "modelled engine"),
         "record-size" => format!("records of {}", size(value.parse().ok()?)),
         "records-per-write" if value == "1" => "1 record in a send".to_owned(),
         "records-per-write" => format!("{value} records in a send"),
         "directives" if value == "none" => "toll's own directives".to_owned(),
         "directives" => format!("directives {value}"),
         "storage" => format!("files {}", if value == "disk" { "on disk" } else { "in memory" }),
-        "files" if value == "1" => "1 file".to_owned(),
-        "files" => format!("{} files", units::thousands(value.parse().ok()?)),
+        "files" => counted(value.parse().ok()?, "file"),
         "client" if value == "toll" => "toll's client".to_owned(),
         "client" => value.to_owned(),
         "key-exchange" => format!("{value} key exchange"),
@@ -180,10 +180,7 @@ pub fn without_what_is_common(labels: &[String]) -> Vec<String> {
 /// `1 trial`, `7 trials`.
 #[must_use]
 pub fn trials(count: usize) -> String {
-    match count {
-        1 => "1 trial".to_owned(),
-        _ => format!("{} trials", units::thousands(count as u64)),
-    }
+    counted(count as u64, "trial")
 }
 
 #[cfg(test)]

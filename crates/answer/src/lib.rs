@@ -16,5 +16,5 @@ pub mod primitive;
 pub mod wording;
 
 pub use figure::Verdict;
-pub use label::{label, spoken, trials};
+pub use label::{label, label_in, trials};
 pub use mark::Mark;

@@ -1,9 +1,10 @@
 //! Marks in words: what keeps a figure from being the server's maximum.
 
 use serde::Serialize;
+use strum::VariantArray;
 
 /// Why a figure is not to be read as the server's maximum. The order is that of weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// No load keeps within the limit that the study sets.
@@ -26,72 +27,60 @@ pub enum Mark {
 
 impl Mark {
     /// All marks, in the order of their weight.
-    pub const ALL: [Self; 8] = [
-        Self::Infeasible,
-        Self::NotOfferedLoad,
-        Self::NotMeasured,
-        Self::ClientBound,
-        Self::NotServerBound,
-        Self::Spread,
-        Self::SomeInvalid,
-        Self::Incomplete,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
-    /// The mark in two words.
+    /// The mark in two words, in one character for the terminal's tables, and what it means, in a
+    /// sentence without its full stop.
+    fn row(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Infeasible => ("infeasible", "/", "no load meets the study's limit"),
+            Self::NotOfferedLoad => (
+                "not offered-load",
+                "<",
+                "something other than the load that was asked for was the limit in some or all trials: the \
+                 server fell behind, or may have, so there is no figure of the whole load",
+            ),
+            Self::NotMeasured => ("not measured", "x", "no trial is valid, so there is no figure"),
+            Self::ClientBound => (
+                "client-bound",
+                "*",
+                "the client was the limit in some or all trials: the server can do more than the \
+                 figure shows",
+            ),
+            Self::NotServerBound => (
+                "not server-bound",
+                "+",
+                "something other than the server's CPU was the limit in some or all trials: the figure \
+                 is not the server's maximum",
+            ),
+            Self::Spread => (
+                "spread",
+                "?",
+                "the rates of the trials differ by more than a quarter of their median, so other work \
+                 affected them",
+            ),
+            Self::SomeInvalid => {
+                ("some invalid", "!", "some trials are invalid; the figure uses the others")
+            }
+            Self::Incomplete => {
+                ("incomplete", "~", "there are fewer trials than the study asks for")
+            }
+        }
+    }
+
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Infeasible => "infeasible",
-            Self::NotOfferedLoad => "not offered-load",
-            Self::NotMeasured => "not measured",
-            Self::ClientBound => "client-bound",
-            Self::NotServerBound => "not server-bound",
-            Self::Spread => "spread",
-            Self::SomeInvalid => "some invalid",
-            Self::Incomplete => "incomplete",
-        }
+        self.row().0
     }
 
-    /// The mark in one character, for the terminal's tables.
     #[must_use]
     pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Infeasible => "/",
-            Self::NotOfferedLoad => "<",
-            Self::NotMeasured => "x",
-            Self::ClientBound => "*",
-            Self::NotServerBound => "+",
-            Self::Spread => "?",
-            Self::SomeInvalid => "!",
-            Self::Incomplete => "~",
-        }
+        self.row().1
     }
 
-    /// What the mark means, in a sentence without its full stop.
     #[must_use]
     pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Infeasible => "no load meets the study's limit",
-            Self::NotOfferedLoad => {
-                "something other than the load that was asked for was the limit in some or all trials: the \
-                 server fell behind, or may have, so there is no figure of the whole load"
-            }
-            Self::NotMeasured => "no trial is valid, so there is no figure",
-            Self::ClientBound => {
-                "the client was the limit in some or all trials: the server can do more than the \
-                 figure shows"
-            }
-            Self::NotServerBound => {
-                "something other than the server's CPU was the limit in some or all trials: the figure \
-                 is not the server's maximum"
-            }
-            Self::Spread => {
-                "the rates of the trials differ by more than a quarter of their median, so other work \
-                 affected them"
-            }
-            Self::SomeInvalid => "some trials are invalid; the figure uses the others",
-            Self::Incomplete => "there are fewer trials than the study asks for",
-        }
+        self.row().2
     }
 
     /// Whether the figure is less than what the server could do.

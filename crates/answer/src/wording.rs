@@ -78,18 +78,29 @@ pub(crate) fn plain_percent(share: f64) -> String {
 }
 
 /// `a, b and c`.
-pub(crate) fn list(items: &[String]) -> String {
-    match items {
+pub(crate) fn list<S: Into<String>>(items: impl IntoIterator<Item = S>) -> String {
+    let items: Vec<String> = items.into_iter().map(Into::into).collect();
+    match &items[..] {
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
+/// The same; `None` where there are no items.
+pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> Option<String> {
+    Some(list(items)).filter(|list| !list.is_empty())
+}
+
+/// Clauses with `between` them; `None` where there are none.
+pub(crate) fn all_of(clauses: impl IntoIterator<Item = String>, between: &str) -> Option<String> {
+    let clauses: Vec<String> = clauses.into_iter().collect();
+    (!clauses.is_empty()).then(|| clauses.join(between))
+}
+
 /// Items by their keys, in the order in which the keys come first.
-pub(crate) fn grouped<K: PartialEq, T>(
-    items: impl IntoIterator<Item = (K, T)>,
-) -> Vec<(K, Vec<T>)> {
+#[must_use]
+pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for (key, item) in items {
         match groups.iter_mut().find(|(other, _)| *other == key) {
@@ -98,6 +109,12 @@ pub(crate) fn grouped<K: PartialEq, T>(
         }
     }
     groups
+}
+
+/// Each item once, in the order in which they come first.
+#[must_use]
+pub fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    grouped(items.into_iter().map(|item| (item, ()))).into_iter().map(|(item, _)| item).collect()
 }
 
 /// `1 MiB`.

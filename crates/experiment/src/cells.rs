@@ -22,7 +22,7 @@ use cpus::CpuList;
 use journal::Results;
 use study::Study;
 
-pub use run::{Ask, Bench, StartError, run};
+pub use run::{Ask, Bench, run};
 pub use this_bench::{ThisBench, ThisTarget, commands};
 
 use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};

@@ -20,7 +20,7 @@ use study::primitive::Part;
 use units::Nanos;
 
 pub use child::Child;
-pub use run::{Failed, Meter, Reading, run};
+pub use run::{Meter, Reading, run};
 
 use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
 
@@ -80,5 +80,5 @@ impl Experiment for Tables<'_> {
 }
 
 fn child() -> Result<Child, RunError> {
-    Child::new().map_err(|error| RunError::Start(error.to_string()))
+    Child::new().map_err(RunError::Start)
 }

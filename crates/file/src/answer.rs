@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use toml::de::DeTable;
 
 use super::case::{Case, Sweep};
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::{Field, Fields};
 use super::primitives::named;
 use ::keys::did_you_mean;
 use load::Operation;
@@ -40,14 +39,12 @@ pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, Vec<Cell>)>;
 
 /// Reads an answer about one of `cases`; `tables` are those of primitives.
 pub(super) fn read(
-    source: Source<'_>,
     line: usize,
-    table: &DeTable<'_>,
+    fields: &Fields<'_>,
     cases: &Cases<'_>,
     tables: &[Table],
     reference: Option<&Reference>,
 ) -> Result<AnswerRule, Flaw> {
-    let fields = Fields::all(source, table, "");
     fields.check_known("an answer", &KEYS)?;
     let get = |key: &str| {
         let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
@@ -77,9 +74,13 @@ pub(super) fn read(
         baseline: baseline(get("baseline")?, sweep)?,
         along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
         crossover: fields.get("crossover").map_or(Ok(false), bool::deserialize)?,
-        published: fields
-            .get("published")
-            .map_or(Ok(Vec::new()), |field| published(field, metric, reference))?,
+        published: fields.get("published").map_or(Ok(Vec::new()), |field| {
+            let kind = format!("than metric = {}; leave it out", metric.name());
+            published(field, reference, |of| match counts(of.unit, metric) {
+                true => Ok(()),
+                false => Err(format!("is of another kind ({}) {kind}", of.says)),
+            })
+        })?,
         project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
         gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
         nominal: fields
@@ -179,31 +180,30 @@ fn nominal(
     Ok(table.name.clone())
 }
 
-/// One figure or a list of them.
-fn published(
+/// One figure of the study's reference or a list of them, each of which must fit.
+pub(super) fn published(
     field: Field<'_>,
-    metric: Metric,
     reference: Option<&Reference>,
+    check: impl Fn(&Published) -> Result<(), String>,
 ) -> Result<Vec<Published>, Flaw> {
-    let fields = if field.len().is_some() { field.values()? } else { vec![field] };
-    fields.into_iter().map(|field| one_published(field, metric, reference)).collect()
+    let one = |field: Field<'_>| {
+        let text = field.text()?;
+        let Some(reference) = reference else {
+            return Err(field.flaw("names no reference; write reference = \"...\" at the top"));
+        };
+        let published = reference.figure(text).ok_or_else(|| {
+            let hint = did_you_mean(text, "its figures are", reference.figures());
+            field.wrong(&format!("is no figure of the study's reference{hint}"))
+        })?;
+        check(&published).map_err(|why| field.wrong(&why))?;
+        Ok(published)
+    };
+    field.one_or_more().into_iter().map(one).collect()
 }
 
-/// A figure of the study's reference, which must count what the metric does.
-fn one_published(
-    field: Field<'_>,
-    metric: Metric,
-    reference: Option<&Reference>,
-) -> Result<Published, Flaw> {
-    let text = field.text()?;
-    let Some(reference) = reference else {
-        return Err(field.wrong("names no reference; write reference = \"...\" at the top"));
-    };
-    let published = reference.figure(text).ok_or_else(|| {
-        let hint = did_you_mean(text, "its figures are", reference.figures());
-        field.wrong(&format!("is no figure of the study's reference{hint}"))
-    })?;
-    let fits = match published.unit {
+/// Whether a published figure counts what the metric does.
+fn counts(unit: PublishedUnit, metric: Metric) -> bool {
+    match unit {
         PublishedUnit::Ratio => metric != Metric::TlsTax,
         PublishedUnit::Gbps => metric == Metric::Goodput,
         PublishedUnit::GbpsPerCore | PublishedUnit::GbpsOfDevice => {
@@ -214,14 +214,6 @@ fn one_published(
         PublishedUnit::Pace => metric.is_of_whole_load(),
         PublishedUnit::Words => true,
         PublishedUnit::CyclesPerByte => false,
-    };
-    match fits {
-        true => Ok(published),
-        false => Err(field.wrong(&format!(
-            "is of another kind ({}) than metric = {}; leave it out",
-            published.says,
-            metric.name()
-        ))),
     }
 }
 
@@ -234,8 +226,7 @@ fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
 
 /// One gate, or a list of them.
 pub(super) fn gates(field: Field<'_>) -> Result<Vec<RatioGate>, Flaw> {
-    let fields = field.elements().unwrap_or_else(|| vec![field]);
-    fields.into_iter().map(RatioGate::deserialize).collect()
+    field.one_or_more().into_iter().map(RatioGate::deserialize).collect()
 }
 
 /// Numbers of cores.

@@ -5,16 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use cpus::Topology;
 use load::Client;
 use targets::{Target, ThreadsPerCore};
-use toml::de::DeTable;
 
 use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
-use super::find;
+use super::fields::{Field, Fields};
 use super::keys::{Key, Table};
 use super::merged::Level;
-use super::ranks;
+use super::{find, ranks};
 use study::{Cell, Only};
 
 /// A study with more cells has a sweep too many.
@@ -49,50 +47,43 @@ const OWN_KEYS: [&str; 3] = ["name", "sweep", find::NAME];
 
 impl<'a> Case<'a> {
     /// Reads a case; `shared` is what holds for all cases.
-    pub(super) fn read(
-        source: Source<'a>,
-        line: usize,
-        table: &'a DeTable<'a>,
-        shared: &Draft<'a>,
-    ) -> Result<Self, Flaw> {
-        let fields = Fields::all(source, table, "");
-        check_keys(&fields)?;
+    pub(super) fn read(line: usize, fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
+        check_keys(fields)?;
         let name = match fields.get("name") {
             Some(field) => name(field, "a case")?,
             None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
         };
-        check_size(&fields, &name, line)?;
+        check_size(fields, &name, line)?;
         let part = format!("case {name}");
-        Self::settings(source, &fields, shared)
+        Self::settings(fields, shared)
             .map(|(draft, sweeps)| Self { name, line, draft, sweeps })
             .map_err(|flaw| flaw.within(&part, line))
     }
 
     fn settings(
-        source: Source<'a>,
         fields: &Fields<'a>,
         shared: &Draft<'a>,
     ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
         let mut draft = shared.clone();
         for table in Table::ALL {
             if let Some(field) = fields.get(table.name()) {
-                draft.apply(source, field, table, Level::Case)?;
+                draft.apply(field, table, Level::Case)?;
             }
         }
         if let Some(field) = fields.get(find::NAME) {
-            draft.apply_find(source, field, Level::Case)?;
+            draft.apply_find(field, Level::Case)?;
         }
         let sweeps = match fields.get("sweep") {
-            Some(field) => sweeps(source, field, &draft)?,
+            Some(field) => sweeps(field, &draft)?,
             None => Vec::new(),
         };
         check_cores(&draft, &sweeps)?;
         Ok((draft, sweeps))
     }
 
-    /// How many cells there are; `None` where that cannot be counted.
-    pub(super) fn size(&self) -> Option<usize> {
-        self.sweeps.iter().try_fold(1usize, |size, sweep| size.checked_mul(sweep.values.len()))
+    /// How many cells there are.
+    pub(super) fn size(&self) -> usize {
+        self.sweeps.iter().map(|sweep| sweep.values.len()).fold(1, usize::saturating_mul)
     }
 
     /// The sweep of the key with this name.
@@ -108,19 +99,9 @@ impl<'a> Case<'a> {
         machine: &Topology,
         ranks: &[ranks::Written],
     ) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
-        self.all_cells(machine, ranks)
-            .map_err(|flaw| flaw.within(&format!("case {}", self.name), self.line))
-    }
-
-    fn all_cells(
-        &self,
-        machine: &Topology,
-        ranks: &[ranks::Written],
-    ) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
-        let size = self.size().unwrap_or(usize::MAX);
         let mut cells = Vec::new();
         let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
-        for index in 0..size {
+        for index in 0..self.size() {
             match self.cell(index, cells.len() + 1, machine, ranks)? {
                 Made::Cell(cell) => cells.push(*cell),
                 Made::TooFewCores(few) => {
@@ -233,7 +214,7 @@ impl TooFew {
 /// Refuses a case with too many cells before their values are read.
 fn check_size(fields: &Fields<'_>, name: &str, line: usize) -> Result<(), Flaw> {
     let Some(field) = fields.get("sweep") else { return Ok(()) };
-    let sweeps = fields.within(field)?;
+    let sweeps = field.fields("")?;
     let lengths = sweeps.iter().map(|sweep| sweep.len().unwrap_or(1));
     let size = lengths.fold(1usize, usize::saturating_mul);
     if size > MOST_CELLS { Err(too_many(name, line)) } else { Ok(()) }
@@ -294,11 +275,7 @@ pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     }
 }
 
-fn sweeps<'a>(
-    source: Source<'a>,
-    field: Field<'a>,
-    draft: &Draft<'a>,
-) -> Result<Vec<Sweep<'a>>, Flaw> {
+fn sweeps<'a>(field: Field<'a>, draft: &Draft<'a>) -> Result<Vec<Sweep<'a>>, Flaw> {
     let sweep = |field: Field<'a>| {
         let sweep = sweep(field)?;
         let said = match sweep.key.table {
@@ -310,7 +287,7 @@ fn sweeps<'a>(
             _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
         }
     };
-    Fields::all(source, field.table()?, "").iter().map(sweep).collect()
+    field.fields("")?.iter().map(sweep).collect()
 }
 
 /// A key of `sweep` with its values.

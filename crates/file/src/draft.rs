@@ -9,7 +9,7 @@ use serde::Deserialize;
 use targets::Target;
 
 use super::error::Flaw;
-use super::fields::{Field, Source};
+use super::fields::Field;
 use super::keys::{Key, Table};
 use super::merged::{Level, Merged};
 use study::CpuOrder;
@@ -51,23 +51,17 @@ impl<'a> Draft<'a> {
     /// Puts all keys of a `[target]` or `[load]` table into this.
     pub(super) fn apply(
         &mut self,
-        source: Source<'a>,
         field: Field<'a>,
         table: Table,
         level: Level,
     ) -> Result<(), Flaw> {
         let keys = (&*format!("a {}", table.name()), table.prefix(), table.names());
-        self.table(table).apply(source, field, keys, level)
+        self.table(table).apply(field, keys, level)
     }
 
     /// Puts all keys of a `[find]` table into this.
-    pub(super) fn apply_find(
-        &mut self,
-        source: Source<'a>,
-        field: Field<'a>,
-        level: Level,
-    ) -> Result<(), Flaw> {
-        self.find.apply(source, field, ("a find", "find.", super::search::names()), level)?;
+    pub(super) fn apply_find(&mut self, field: Field<'a>, level: Level) -> Result<(), Flaw> {
+        self.find.apply(field, ("a find", "find.", super::search::names()), level)?;
         self.find_line = Some(field.line());
         Ok(())
     }

@@ -1,5 +1,4 @@
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use serde::de;
 
@@ -42,7 +41,8 @@ pub enum StudyError {
 }
 
 /// What is wrong in a file whose name is not known here.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
 pub(super) struct Flaw {
     /// Counted from 1; `None` where something is lacking.
     line: Option<usize>,
@@ -85,14 +85,6 @@ impl Flaw {
         }
     }
 }
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Flaw {}
 
 impl de::Error for Flaw {
     fn custom<T: fmt::Display>(why: T) -> Self {

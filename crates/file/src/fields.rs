@@ -34,7 +34,7 @@ pub(super) struct Field<'a> {
 /// All fields of a table.
 pub(super) struct Fields<'a> {
     source: Source<'a>,
-    table: Option<&'a DeTable<'a>>,
+    table: &'a DeTable<'a>,
     prefix: &'static str,
 }
 
@@ -73,17 +73,7 @@ impl<'a> Source<'a> {
 impl<'a> Fields<'a> {
     /// All fields of `table`, whose names begin with `prefix`.
     pub(super) fn all(source: Source<'a>, table: &'a DeTable<'a>, prefix: &'static str) -> Self {
-        Self { source, table: Some(table), prefix }
-    }
-
-    /// Those of a table in this one, without a prefix.
-    pub(super) fn within(&self, field: Field<'a>) -> Result<Self, Flaw> {
-        Ok(Self::all(self.source, field.table()?, ""))
-    }
-
-    /// Of a table that is not there.
-    pub(super) fn none(source: Source<'a>) -> Self {
-        Self { source, table: None, prefix: "" }
+        Self { source, table, prefix }
     }
 
     /// Refuses the first field that is none of `known`, the keys of `what`.
@@ -95,12 +85,22 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
-        self.table?.get_key_value(key).map(|(key, value)| self.field(key, value))
+        self.table.get_key_value(key).map(|(key, value)| self.field(key, value))
+    }
+
+    /// The tables of `[[key]]`, each with the line where it begins; the names of their fields begin
+    /// with `prefix`.
+    pub(super) fn tables(
+        &self,
+        key: &str,
+        prefix: &'static str,
+    ) -> Result<Vec<(usize, Self)>, Flaw> {
+        self.get(key).map_or(Ok(Vec::new()), |field| field.tables(prefix))
     }
 
     /// In the order of the file.
     pub(super) fn iter(&self) -> impl Iterator<Item = Field<'a>> {
-        let fields = self.table.into_iter().flat_map(|table| table.iter());
+        let fields = self.table.iter();
         let mut fields: Vec<_> = fields.map(|(key, value)| self.field(key, value)).collect();
         fields.sort_by_key(|field| field.at);
         fields.into_iter()
@@ -210,9 +210,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(super) fn table(self) -> Result<&'a DeTable<'a>, Flaw> {
+    /// The fields of a table, whose names begin with `prefix`.
+    pub(super) fn fields(self, prefix: &'static str) -> Result<Fields<'a>, Flaw> {
         match self.value {
-            DeValue::Table(table) => Ok(table),
+            DeValue::Table(table) => Ok(Fields::all(self.source, table, prefix)),
             _ => {
                 Err(self
                     .flaw(&format!("is a table; write its keys as {}.KEY = VALUE", self.name())))
@@ -220,15 +221,14 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The tables of `[[name]]`, each with the line where it begins.
-    pub(super) fn tables(self) -> Result<Vec<(usize, &'a DeTable<'a>)>, Flaw> {
+    fn tables(self, prefix: &'static str) -> Result<Vec<(usize, Fields<'a>)>, Flaw> {
         let name = self.name();
         let wrong = |line| {
             Flaw::at(line, format!("{name} is a list of tables; write [[{name}]] above each"))
         };
         let elements = self.elements().ok_or_else(|| wrong(self.line()))?;
         let table = |element: Field<'a>| match element.value {
-            DeValue::Table(table) => Ok((element.line(), table)),
+            DeValue::Table(table) => Ok((element.line(), Fields::all(self.source, table, prefix))),
             _ => Err(wrong(element.line())),
         };
         elements.into_iter().map(table).collect()
@@ -250,6 +250,11 @@ impl<'a> Field<'a> {
             Field { at: span.start, span: (span.start, span.end), value: element.get_ref(), ..self }
         };
         Some(array.iter().map(field).collect())
+    }
+
+    /// The values of a list, or the one that stands there without a list.
+    pub(super) fn one_or_more(self) -> Vec<Field<'a>> {
+        self.elements().unwrap_or_else(|| vec![self])
     }
 
     /// The values of a list.
@@ -319,7 +324,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
 
     /// A value that stands there without a list is a list of one.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        let values = self.elements().unwrap_or_else(|| vec![self]);
+        let values = self.one_or_more();
         match values.is_empty() {
             true => Err(self.flaw("is an empty list; write a value, or leave it out")),
             false => visitor

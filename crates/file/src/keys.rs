@@ -33,10 +33,7 @@ impl Table {
     pub(super) const ALL: [Self; 2] = [Self::Target, Self::Load];
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Target => "target",
-            Self::Load => "load",
-        }
+        self.prefix().trim_end_matches('.')
     }
 
     /// What stands before the names of its keys.

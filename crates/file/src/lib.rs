@@ -17,7 +17,6 @@ mod draft;
 mod error;
 mod fields;
 mod find;
-mod hosts;
 mod keys;
 mod merged;
 mod only;
@@ -49,11 +48,11 @@ use draft::Draft;
 use error::Flaw;
 use fields::{Field, Fields, Source};
 use keys::Table;
-use merged::Level;
+use merged::{Level, Merged};
 use scale::Scale;
 use study::primitive::Primitives;
 use study::reference::Reference;
-use study::{Profiling, Study};
+use study::{Hosts, Profiling, Study};
 
 /// The only form of study files so far.
 const SCHEMA: u64 = 1;
@@ -125,27 +124,27 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     };
     let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
     let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
-    let until = fields.get("until").map(|field| until::read(source, field)).transpose()?;
+    let until = fields.get("until").map(until::read).transpose()?;
     let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
     let profile = fields.get("profile").map_or(Ok(false), Field::flag)?;
-    let hosts = fields.get("hosts").map(|field| hosts::read(source, field)).transpose()?;
-    let ranks = ranks::read(source, &fields)?;
+    let hosts = fields.get("hosts").map(hosts).transpose()?;
+    let ranks = ranks::read(&fields)?;
     let mut cut = Vec::new();
-    let scale = Scale::find(source, &fields, scale)?;
+    let scale = Scale::find(&fields, scale)?;
 
     let mut shared = Draft::new(machine.allowed());
     for table in Table::ALL {
         if let Some(field) = fields.get(table.name()) {
-            shared.apply(source, field, table, Level::File)?;
+            shared.apply(field, table, Level::File)?;
         }
     }
     if let Some(field) = fields.get(find::NAME) {
-        shared.apply_find(source, field, Level::File)?;
+        shared.apply_find(field, Level::File)?;
     }
     shared.check()?;
-    let mut cases = cases(source, &fields, &shared)?;
+    let mut cases = cases(&fields, &shared)?;
     let trials = match &scale {
-        Some(scale) => scale.apply(source, trials, &mut cases, &mut cut)?,
+        Some(scale) => scale.apply(trials, &mut cases, &mut cut)?,
         None => trials,
     };
     let has = match &scale {
@@ -155,14 +154,16 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let mut cells = Vec::new();
     let mut by_name = BTreeMap::new();
     for (case, is_in_scale) in cases.iter().zip(has) {
-        let (of_case, left_out) = case.cells(machine, &ranks)?;
+        let (of_case, left_out) = case
+            .cells(machine, &ranks)
+            .map_err(|flaw| flaw.within(&format!("case {}", case.name), case.line))?;
         by_name.insert(case.name.as_str(), (case, of_case.clone()));
         if is_in_scale {
             cells.extend(of_case);
             cut.extend(left_out);
         }
     }
-    let written = primitives::tables(source, &fields, &shared, machine.allowed())?;
+    let written = primitives::tables(&fields, &shared, machine.allowed())?;
     if cases.is_empty() && written.is_empty() {
         return Err(Flaw::lacking(
             "the study has no case; write a [[case]] with a name, or [[primitives]]",
@@ -170,16 +171,17 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     }
     let mut scaled = written.clone();
     if let Some(scale) = &scale {
-        scale.apply_to_tables(source, &mut scaled, &mut cut)?;
+        scale.apply_to_tables(&mut scaled, &mut cut)?;
     }
     let reference = fields.get("reference").map(reference).transpose()?;
     let (mut answers, mut of_primitives) = (Vec::new(), Vec::new());
-    for (line, table) in tables(&fields, "answer")? {
+    for (line, fields) in fields.tables("answer", "")? {
         let known = reference.as_ref();
-        match primitive_answer::is_one(source, table) {
-            true => of_primitives
-                .push(primitive_answer::read(source, line, table, &written, &scaled, known)?),
-            false => answers.push(answer::read(source, line, table, &by_name, &written, known)?),
+        match fields.get(primitives::NAME) {
+            Some(_) => {
+                of_primitives.push(primitive_answer::read(line, &fields, &written, &scaled, known)?)
+            }
+            None => answers.push(answer::read(line, &fields, &by_name, &written, known)?),
         }
     }
     coalescing::settle(&mut cells, &answers);
@@ -219,6 +221,11 @@ fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
     }
 }
 
+/// How other machines are reached.
+fn hosts(field: Field<'_>) -> Result<Hosts, Flaw> {
+    Merged::table(&field.fields("hosts.")?, "hosts", ::keys::names::<Hosts>())?.read()
+}
+
 fn reference(field: Field<'_>) -> Result<Reference, Flaw> {
     Reference::find(field.text()?).map_err(|why| field.flaw(&format!("is wrong: {why}")))
 }
@@ -253,16 +260,12 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
 }
 
-fn cases<'a>(
-    source: Source<'a>,
-    fields: &Fields<'a>,
-    shared: &Draft<'a>,
-) -> Result<Vec<Case<'a>>, Flaw> {
+fn cases<'a>(fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Flaw> {
     let mut cases: Vec<Case<'a>> = Vec::new();
     let mut known = BTreeMap::new();
     let mut size = 0usize;
-    for (line, table) in tables(fields, "case")? {
-        let case = Case::read(source, line, table, shared)?;
+    for (line, fields) in fields.tables("case", "")? {
+        let case = Case::read(line, &fields, shared)?;
         if let Some(other) = known.insert(case.name.clone(), line) {
             let name = &case.name;
             let what = format!("a case {name} begins at line {other} already; name one anew");
@@ -276,10 +279,6 @@ fn cases<'a>(
 
 /// How many cells there are with those of this case.
 fn check_size(before: usize, case: &Case<'_>) -> Result<usize, Flaw> {
-    let size = before.saturating_add(case.size().unwrap_or(usize::MAX));
+    let size = before.saturating_add(case.size());
     if size > MOST_CELLS { Err(case::too_many(&case.name, case.line)) } else { Ok(size) }
-}
-
-fn tables<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<(usize, &'a DeTable<'a>)>, Flaw> {
-    fields.get(name).map_or(Ok(Vec::new()), Field::tables)
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapDeserializer;
 
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::{Field, Fields};
 
 /// The keys of a table, from all levels.
 #[derive(Clone, Default)]
@@ -53,12 +53,11 @@ impl<'a> Merged<'a> {
     /// Puts all keys of a table into this; `what` has the keys `known`.
     pub(super) fn apply(
         &mut self,
-        source: Source<'a>,
         field: Field<'a>,
         (what, prefix, known): (&str, &'static str, &[&str]),
         level: Level,
     ) -> Result<(), Flaw> {
-        let fields = Fields::all(source, field.table()?, prefix);
+        let fields = field.fields(prefix)?;
         fields.check_known(what, known)?;
         for field in fields.iter() {
             self.put(field.key, field, level);

@@ -1,12 +1,11 @@
 //! An `[[answer]]` about primitives: the costs of a table over one of its lists.
 
 use serde::Deserialize;
-use toml::de::DeTable;
 use units::Bytes;
 
-use super::answer::{gates, project_counts};
+use super::answer::{gates, project_counts, published};
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::{Field, Fields};
 use super::primitives::{Size, named};
 use ::keys::did_you_mean;
 use primitives::library;
@@ -16,21 +15,14 @@ use study::reference::{Published, PublishedUnit, Reference};
 pub(super) const KEYS: [&str; 8] =
     ["primitives", "question", "compare", "baseline", "at", "published", "project", "gate"];
 
-/// Whether an answer is about primitives.
-pub(super) fn is_one(source: Source<'_>, table: &DeTable<'_>) -> bool {
-    Fields::all(source, table, "").get(super::primitives::NAME).is_some()
-}
-
 /// Reads an answer about one of `tables`, as they are written and as a scale leaves them.
 pub(super) fn read(
-    source: Source<'_>,
     line: usize,
-    table: &DeTable<'_>,
+    fields: &Fields<'_>,
     written: &[Table],
     scaled: &[Table],
     reference: Option<&Reference>,
 ) -> Result<Rule, Flaw> {
-    let fields = Fields::all(source, table, "");
     fields.check_known("an answer about primitives", &KEYS)?;
     let get = |key: &str| {
         let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
@@ -48,10 +40,9 @@ pub(super) fn read(
         compare,
         baseline: baseline(get("baseline")?, table, compare)?,
         at: at(fields.get("at"), table, sizes)?,
-        published: match fields.get("published") {
-            Some(field) => published(field, reference)?,
-            None => Vec::new(),
-        },
+        published: fields
+            .get("published")
+            .map_or(Ok(Vec::new()), |field| published(field, reference, check_published))?,
         project: fields.get("project").map_or(Ok(Vec::new()), project_counts)?,
         gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
     })
@@ -91,9 +82,7 @@ fn baseline(field: Field<'_>, table: &Table, compare: Dimension) -> Result<Strin
 /// The sizes that are written, but for those that a scale leaves out; the largest where there are none.
 fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
     let mut at = Vec::new();
-    for value in
-        field.map_or(Ok(Vec::new()), |field| Ok(field.elements().unwrap_or_else(|| vec![field])))?
-    {
+    for value in field.map(Field::one_or_more).unwrap_or_default() {
         let Size(size) = Size::deserialize(value)?;
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
@@ -114,30 +103,12 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
     Ok(at)
 }
 
-fn published(field: Field<'_>, reference: Option<&Reference>) -> Result<Vec<Published>, Flaw> {
-    let Some(reference) = reference else {
-        return Err(field.flaw("names no reference; write reference = \"...\" at the top"));
-    };
-    let fields = field.elements().unwrap_or_else(|| vec![field]);
-    fields.into_iter().map(|field| one_published(field, reference)).collect()
-}
-
-fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, Flaw> {
-    let text = field.text()?;
-    let figure = reference.figure(text).ok_or_else(|| {
-        let hint = did_you_mean(text, "its figures are", reference.figures());
-        field.wrong(&format!("is no figure of the study's reference{hint}"))
-    })?;
-    match figure.unit {
-        PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(figure),
-        PublishedUnit::Gbps
-        | PublishedUnit::GbpsPerCore
-        | PublishedUnit::GbpsOfDevice
-        | PublishedUnit::PerSecond
-        | PublishedUnit::Cpus
-        | PublishedUnit::Pace => Err(field.wrong(&format!(
+fn check_published(published: &Published) -> Result<(), String> {
+    match published.unit {
+        PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(()),
+        _ => Err(format!(
             "is of a server ({}), and this answer is about primitives; leave it out",
-            figure.says
-        ))),
+            published.says
+        )),
     }
 }

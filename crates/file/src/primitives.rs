@@ -6,12 +6,11 @@ use cpus::CpuList;
 use primitives::{Algorithm, Cache, Hardware, Unit, UnknownAlgorithm, library};
 use serde::Deserialize;
 use serde_with::DeserializeFromStr;
-use toml::de::DeTable;
 use units::Bytes;
 
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::{Field, Fields};
 use super::merged::Merged;
 use ::keys::did_you_mean;
 use study::CpuOrder;
@@ -125,15 +124,14 @@ pub(super) fn names() -> &'static [&'static str] {
 
 /// Reads all tables; `shared` has the CPUs of servers, which are theirs too where they say none.
 pub(super) fn tables(
-    source: Source<'_>,
     fields: &Fields<'_>,
     shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<Vec<Table>, Flaw> {
     let mut tables: Vec<Table> = Vec::new();
     let mut rows = 0usize;
-    for (line, table) in super::tables(fields, NAME)? {
-        let table = read(source, line, table, shared, allowed)?;
+    for (line, fields) in fields.tables(NAME, "")? {
+        let table = read(line, &fields, shared, allowed)?;
         if tables.iter().any(|other| other.name == table.name) {
             return Err(Flaw::at(
                 line,
@@ -159,13 +157,12 @@ pub(super) fn tables(
 }
 
 fn read(
-    source: Source<'_>,
     line: usize,
-    table: &DeTable<'_>,
+    fields: &Fields<'_>,
     shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<Table, Flaw> {
-    let said = Merged::table(&Fields::all(source, table, ""), "a table of primitives", names())?;
+    let said = Merged::table(fields, "a table of primitives", names())?;
     let Some(name) = said.field("name") else {
         return Err(Flaw::at(line, "a table of primitives has no name; write name = \"...\""));
     };
@@ -273,12 +270,11 @@ fn cpus(
 
 /// Applies what a scale says of all tables. What was changed is noted.
 pub(super) fn scale(
-    source: Source<'_>,
     field: Field<'_>,
     tables: &mut [Table],
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    let fields = Fields::all(source, field.table()?, "primitives.");
+    let fields = field.fields("primitives.")?;
     let said = Merged::table(&fields, "the primitives of a scale", &SCALED)?;
     let Written { sizes, rounds, samples, .. } = Written::read(&said)?;
     if tables.is_empty() {

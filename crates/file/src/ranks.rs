@@ -10,7 +10,7 @@ use targets::Target;
 use super::check::refused_by_client;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Fields, Source};
+use super::fields::Fields;
 use super::merged::Merged;
 
 pub(super) const NAME: &str = "rank";
@@ -24,10 +24,9 @@ pub(super) struct Written {
 }
 
 /// The ranks of a study, in the order of the file.
-pub(super) fn read<'a>(source: Source<'a>, fields: &Fields<'a>) -> Result<Vec<Written>, Flaw> {
+pub(super) fn read(fields: &Fields<'_>) -> Result<Vec<Written>, Flaw> {
     let mut ranks: Vec<Written> = Vec::new();
-    for (line, table) in super::tables(fields, NAME)? {
-        let fields = Fields::all(source, table, "rank.");
+    for (line, fields) in fields.tables(NAME, "rank.")? {
         for (key, example) in [("host", "lg1"), ("cpus", "0-3")] {
             if fields.get(key).is_none() {
                 let what = format!("a rank has no {key}; write {key} = \"{example}\"");

@@ -8,11 +8,10 @@
 use super::answer::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
-use super::find;
+use super::fields::{Field, Fields};
 use super::keys::{Key, Table};
 use super::merged::Level;
-use super::primitives;
+use super::{find, primitives};
 use ::keys::did_you_mean;
 use study::{AnswerRule, primitive};
 
@@ -29,18 +28,12 @@ const KEYS: [&str; 8] =
 
 impl<'a> Scale<'a> {
     /// The scale that is wanted, if one is.
-    pub(super) fn find(
-        source: Source<'a>,
-        fields: &Fields<'a>,
-        wanted: Option<&str>,
-    ) -> Result<Option<Self>, Flaw> {
-        let scales = match fields.get("scale") {
-            Some(field) => Fields::all(source, field.table()?, "scale."),
-            None => Fields::none(source),
-        };
+    pub(super) fn find(fields: &Fields<'a>, wanted: Option<&str>) -> Result<Option<Self>, Flaw> {
+        let scales = fields.get("scale").map(|field| field.fields("scale.")).transpose()?;
+        let scales: Vec<Field<'a>> = scales.iter().flat_map(Fields::iter).collect();
         let mut found = None;
-        for scale in scales.iter() {
-            let fields = Fields::all(source, scale.table()?, "");
+        for scale in &scales {
+            let fields = scale.fields("")?;
             fields.check_known("a scale", &KEYS)?;
             if wanted == Some(scale.key) {
                 found = Some(Self { name: scale.key, fields });
@@ -104,21 +97,26 @@ impl<'a> Scale<'a> {
         });
     }
 
-    /// Changes the tables of primitives. What was changed is added to `cut`.
-    pub(super) fn apply_to_tables(
-        &self,
-        source: Source<'_>,
-        tables: &mut [primitive::Table],
-        cut: &mut Vec<String>,
-    ) -> Result<(), Flaw> {
-        let mut note = |what: String| {
-            let clause = format!("scale {}: {what}", self.name);
+    /// Adds what was changed to `cut`, each change once.
+    fn note<'c>(&self, cut: &'c mut Vec<String>) -> impl FnMut(String) + use<'c> {
+        let scale = self.name.to_owned();
+        move |what| {
+            let clause = format!("scale {scale}: {what}");
             if !cut.contains(&clause) {
                 cut.push(clause);
             }
-        };
+        }
+    }
+
+    /// Changes the tables of primitives. What was changed is added to `cut`.
+    pub(super) fn apply_to_tables(
+        &self,
+        tables: &mut [primitive::Table],
+        cut: &mut Vec<String>,
+    ) -> Result<(), Flaw> {
+        let mut note = self.note(cut);
         match self.fields.get(primitives::NAME) {
-            Some(field) => primitives::scale(source, field, tables, &mut note),
+            Some(field) => primitives::scale(field, tables, &mut note),
             None => Ok(()),
         }
     }
@@ -126,32 +124,26 @@ impl<'a> Scale<'a> {
     /// Changes the cases; the number of trials that holds now. What was changed is added to `cut`.
     pub(super) fn apply(
         &self,
-        source: Source<'a>,
         trials: u32,
         cases: &mut [Case<'a>],
         cut: &mut Vec<String>,
     ) -> Result<u32, Flaw> {
-        let mut note = |what: String| {
-            let clause = format!("scale {}: {what}", self.name);
-            if !cut.contains(&clause) {
-                cut.push(clause);
-            }
-        };
+        let mut note = self.note(cut);
         for table in Table::ALL {
             if let Some(field) = self.fields.get(table.name()) {
-                set(source, field, table, cases, &mut note)?;
+                set(field, table, cases, &mut note)?;
             }
         }
         if let Some(field) = self.fields.get(CASE) {
-            for field in Fields::all(source, field.table()?, "case.").iter() {
-                set_one(source, field, cases, &mut note)?;
+            for field in field.fields("case.")?.iter() {
+                set_one(field, cases, &mut note)?;
             }
         }
         if let Some(field) = self.fields.get(find::NAME) {
-            set_find(source, field, cases, &mut note)?;
+            set_find(field, cases, &mut note)?;
         }
         if let Some(field) = self.fields.get("sweep") {
-            for field in Fields::all(source, field.table()?, "").iter() {
+            for field in field.fields("")?.iter() {
                 set_sweep(field, cases, &mut note)?;
             }
         }
@@ -168,7 +160,6 @@ impl<'a> Scale<'a> {
 
 /// Keys of target and load of the case that the field is named after.
 fn set_one<'a>(
-    source: Source<'a>,
     field: Field<'a>,
     cases: &mut [Case<'a>],
     note: &mut impl FnMut(String),
@@ -178,25 +169,24 @@ fn set_one<'a>(
         let hint = did_you_mean(field.key, "there are:", names);
         return Err(field.flaw(&format!("is no case of this scale{hint}")));
     };
-    let fields = Fields::all(source, field.table()?, "");
+    let fields = field.fields("")?;
     fields.check_known("a case of a scale", &Table::ALL.map(Table::name))?;
     let mut note = |what: String| note(format!("{what} in case {}", field.key));
     for table in Table::ALL {
         if let Some(field) = fields.get(table.name()) {
-            set(source, field, table, &mut cases[index..=index], &mut note)?;
+            set(field, table, &mut cases[index..=index], &mut note)?;
         }
     }
     Ok(())
 }
 
 fn set<'a>(
-    source: Source<'a>,
     field: Field<'a>,
     table: Table,
     cases: &mut [Case<'a>],
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    let fields = Fields::all(source, field.table()?, table.prefix());
+    let fields = field.fields(table.prefix())?;
     fields.check_known(&format!("a {}", table.name()), table.names())?;
     for field in fields.iter() {
         let Some(name) = table.names().iter().find(|name| **name == field.key) else { continue };
@@ -221,14 +211,13 @@ fn set<'a>(
 }
 
 fn set_find<'a>(
-    source: Source<'a>,
     field: Field<'a>,
     cases: &mut [Case<'a>],
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
     for case in cases.iter_mut().filter(|case| case.draft.find_line.is_some()) {
         let before = find::values(&case.draft)?;
-        case.draft.apply_find(source, field, Level::File)?;
+        case.draft.apply_find(field, Level::File)?;
         for (key, now) in find::values(&case.draft)? {
             let old = before.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
             if old != Some(&now) {

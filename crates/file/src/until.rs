@@ -6,12 +6,12 @@ use study::Until;
 use units::Nanos;
 
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::Field;
 
 const KEYS: [&str; 2] = ["interval", "at-most"];
 
-pub(super) fn read<'a>(source: Source<'a>, field: Field<'a>) -> Result<Until, Flaw> {
-    let fields = Fields::all(source, field.table()?, "until.");
+pub(super) fn read(field: Field<'_>) -> Result<Until, Flaw> {
+    let fields = field.fields("until.")?;
     fields.check_known("until", &KEYS)?;
     let [interval, at_most] = KEYS.map(|key| {
         let lacking = || field.flaw(&format!("lacks {key}; write {EXAMPLE}"));

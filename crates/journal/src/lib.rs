@@ -10,7 +10,6 @@ mod left_out;
 pub mod primitive;
 mod results;
 mod sought;
-mod target_record;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
@@ -18,6 +17,5 @@ pub use entries::Entries;
 pub use entry::{Entry, Place, Role, TrialLine};
 pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
-pub use results::{Lock, Results, ResultsError};
+pub use results::{Lock, Results, ResultsError, TargetRecord};
 pub use sought::Sought;
-pub use target_record::TargetRecord;

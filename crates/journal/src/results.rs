@@ -9,10 +9,9 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rustix::fs::FlockOperation;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::TargetRecord;
 use crate::entries::Entries;
 use crate::journal::{Journal, JournalError, sync_folder_of};
 
@@ -34,6 +33,22 @@ pub struct Results {
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
+}
+
+/// A server of a run, as `targets.json` in the result folder describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// Its name, as in `logs/`: the program's, with a number from the second of its kind on.
+    pub name: String,
+    /// The program: `embedded`, `nginx`; a client, such as `wrk`, where that was left out.
+    pub server: String,
+    /// How it differs from others of its program, in words: `rsa:2048 certificate`.
+    pub settings: String,
+    /// Server and TLS library, where it was started.
+    pub version: Option<String>,
+    /// Why it was left out, where it was.
+    pub skipped: Option<String>,
+    pub cells: Vec<String>,
 }
 
 /// Why a result folder or a file in it could not be made or read.
@@ -94,15 +109,6 @@ impl Results {
 
     pub fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// The name of the study, from the folder's name.
-    pub fn study_name(&self) -> String {
-        let path = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        // `<time>Z-<study>`, and `-2` after it where two runs began in the same second.
-        name.split_once("Z-").map_or(name.as_str(), |(_, study)| study).to_owned()
     }
 
     pub fn lock(&self) -> Result<Lock, ResultsError> {
@@ -244,19 +250,16 @@ impl Results {
     }
 
     fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ResultsError> {
-        if !self.folder.join(name).exists() {
+        let path = self.folder.join(name);
+        if !path.exists() {
             return Ok(None);
         }
-        let text = self.read(name)?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|source| ResultsError::read(&path, source))?;
         serde_json::from_str(&text).map(Some).map_err(|error| ResultsError::Damaged {
-            path: self.folder.join(name).display().to_string(),
+            path: path.display().to_string(),
             why: error.to_string(),
         })
-    }
-
-    fn read(&self, name: &str) -> Result<String, ResultsError> {
-        let path = self.folder.join(name);
-        std::fs::read_to_string(&path).map_err(|source| ResultsError::read(&path, source))
     }
 
     /// As a whole or not at all, also where the power fails: a new file takes the old one's place when
@@ -327,7 +330,6 @@ mod tests {
         let (first, second) = (make().unwrap(), make().unwrap());
         assert!(first.folder().ends_with("results/1970-01-01T00-00-00Z-quick"));
         assert!(second.folder().ends_with("results/1970-01-01T00-00-00Z-quick-2"));
-        assert_eq!((first.study_name(), second.study_name()), ("quick".into(), "quick-2".into()));
     }
 
     #[test]

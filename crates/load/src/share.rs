@@ -7,19 +7,8 @@ use std::str::FromStr;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// Hundredths, from `0%` to `100%`.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    DeserializeFromStr,
-    SerializeDisplay,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(DeserializeFromStr, SerializeDisplay)]
 pub struct Percent(u8);
 
 /// One in `K`, written `1/64`; `1/1` is all.

@@ -4,13 +4,14 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, thousands};
+use units::{Bytes, counted};
 
 use crate::PERIOD;
 
 /// Where files lie.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Storage {
     /// In tmpfs.
     #[default]
@@ -63,23 +64,11 @@ impl Files {
     }
 }
 
-impl fmt::Display for Storage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Memory => "memory",
-            Self::Disk => "disk",
-        })
-    }
-}
-
 impl fmt::Display for Files {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { storage, size, count } = self;
-        let (noun, place) = (
-            if count.get() == 1 { "file" } else { "files" },
-            if *storage == Storage::Disk { "on disk" } else { "in memory" },
-        );
-        write!(f, "{} {noun} of {size} {place}", thousands(count.get().into()))
+        let place = if *storage == Storage::Disk { "on disk" } else { "in memory" };
+        write!(f, "{} of {size} {place}", counted(count.get().into(), "file"))
     }
 }
 

@@ -20,9 +20,6 @@ pub use url::{AddressError, Url};
 /// The period of the stream in bytes: the largest prime below 1 MiB.
 pub const PERIOD: usize = 1_048_573;
 
-/// The longest piece of the stream that [`slice`] always gives in one piece.
-pub const LONGEST_SLICE: usize = PERIOD;
-
 const SEED: u64 = 0x746f_6c6c_2062_7974;
 
 /// The folder of generated objects in a URL, and on disk for servers that send files.
@@ -41,7 +38,7 @@ pub fn size_of(path: &str) -> Option<Bytes> {
 }
 
 /// The bytes of every object from `offset` on, as many as are contiguous in memory: at least
-/// [`LONGEST_SLICE`].
+/// a [`PERIOD`].
 #[must_use]
 pub fn slice(offset: u64) -> &'static [u8] {
     let start = (offset % PERIOD as u64) as usize;
@@ -142,7 +139,7 @@ mod tests {
         #[test]
         fn slices_are_the_stream(offset in prop_oneof![0u64..1 << 40, PERIOD as u64 - 3..PERIOD as u64 + 3], length in 0usize..100_000) {
             let piece = &slice(offset)[..length];
-            prop_assert!(slice(offset).len() >= LONGEST_SLICE);
+            prop_assert!(slice(offset).len() >= PERIOD);
             prop_assert!(matches(offset, piece));
             for (i, byte) in piece.iter().enumerate().step_by(997) {
                 prop_assert_eq!(*byte, slice((offset + i as u64) % PERIOD as u64)[0]);

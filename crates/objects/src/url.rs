@@ -1,7 +1,6 @@
-use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
+use std::{fmt, io};
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 

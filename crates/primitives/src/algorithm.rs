@@ -10,16 +10,8 @@ pub(crate) use names::normal;
 use crate::routine::Unavailable;
 
 /// An algorithm in the direction in which it is measured.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    serde_with::SerializeDisplay,
-    serde_with::DeserializeFromStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(serde_with::SerializeDisplay, serde_with::DeserializeFromStr)]
 pub enum Algorithm {
     /// AES in cipher block chaining, without padding (NIST SP 800-38A).
     Cbc(Aes, Direction),

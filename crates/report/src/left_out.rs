@@ -1,20 +1,16 @@
 //! Servers and clients that were not measured.
 
+use answer::wording::unique;
 use journal::TargetRecord;
 
 /// Why each was left out, in one line: `nginx: not installed; apt-get install nginx`. What several
 /// have in common is said once.
 pub(crate) fn left_out(targets: &[TargetRecord]) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for target in targets {
-        let Some(why) = &target.skipped else { continue };
+    unique(targets.iter().filter_map(|target| {
+        let why = target.skipped.as_ref()?;
         let why = why.strip_prefix(&format!("{} is ", target.server)).unwrap_or(why);
-        let line = format!("{}: {why}", target.server);
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
+        Some(format!("{}: {why}", target.server))
+    }))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use answer::analysis::{Analysis, CellSummary};
+use answer::wording::grouped;
 use study::Metric;
 use study::metric::Row;
 use units::Quantity;
@@ -67,19 +68,15 @@ fn machine(text: &mut Text, run: &Run<'_>) {
 }
 
 fn targets(text: &mut Text, run: &Run<'_>) {
-    let versions = run.targets.iter().filter_map(|t| Some((t, t.version.as_ref()?)));
-    let mut names = Vec::new();
-    for (target, version) in versions {
-        // A resumed run names its servers again.
-        if names.contains(&&target.name) {
-            continue;
-        }
-        if names.is_empty() {
+    let versions = run.targets.iter().filter_map(|t| Some((&t.name, (t, t.version.as_ref()?))));
+    // A resumed run names its servers again.
+    for (place, (name, of)) in grouped(versions).into_iter().enumerate() {
+        if place == 0 {
             text.family("toll_target", "", "info", "A server that was measured.");
         }
-        names.push(&target.name);
+        let (target, version) = of[0];
         let labels = labels([
-            ("target", target.name.as_str()),
+            ("target", name.as_str()),
             ("server", &target.server),
             ("settings", &target.settings),
             ("version", version),

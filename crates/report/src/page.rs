@@ -15,7 +15,6 @@ use answer::findings::{Findings, Listing};
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use observe::Machine;
-use serde::Serialize;
 
 use crate::left_out::left_out;
 use crate::text::{sentence, visible};
@@ -128,21 +127,12 @@ fn listings(findings: &[Findings], of: fn(&Findings) -> &Listing) -> Vec<&Listin
     findings.iter().map(of).filter(|listing| !listing.is_empty()).collect()
 }
 
-/// A mark with its meaning.
-#[derive(Serialize)]
-struct MarkView {
-    name: &'static str,
-    meaning: &'static str,
-    is_hatched: bool,
-}
-
-/// The marks that are used.
-fn marks(findings: &[Findings]) -> Vec<MarkView> {
+/// The marks that are used, each with its meaning.
+fn marks(findings: &[Findings]) -> Vec<Value> {
     let used: Vec<Mark> = findings.iter().flat_map(Findings::marks).collect();
-    let view = |mark: Mark| MarkView {
-        name: mark.name(),
-        meaning: mark.meaning(),
-        is_hatched: mark.is_not_a_maximum(),
+    let view = |mark: Mark| {
+        let (name, meaning) = (mark.name(), mark.meaning());
+        context! { name, meaning, is_hatched => mark.is_not_a_maximum() }
     };
-    Mark::ALL.into_iter().filter(|mark| used.contains(mark)).map(view).collect()
+    Mark::ALL.iter().copied().filter(|mark| used.contains(mark)).map(view).collect()
 }

@@ -233,7 +233,7 @@ impl Page {
 
     /// What the marks mean that are used.
     pub(crate) fn marks(&mut self, used: &[Mark]) {
-        for (i, mark) in Mark::ALL.into_iter().filter(|mark| used.contains(mark)).enumerate() {
+        for (i, mark) in Mark::ALL.iter().filter(|mark| used.contains(mark)).enumerate() {
             if i == 0 {
                 self.blank();
             }

@@ -7,9 +7,8 @@ use std::str::FromStr;
 use cpus::{CpuList, Topology};
 
 /// CPUs in an order, not empty, without repetition.
-#[derive(
-    Debug, Clone, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
-)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(serde_with::DeserializeFromStr, serde_with::SerializeDisplay)]
 pub struct CpuOrder(Vec<usize>);
 
 impl CpuOrder {

@@ -109,12 +109,6 @@ impl Study {
         };
         Nanos(self.servers().into_iter().map(of).fold(0, u64::saturating_add))
     }
-
-    /// How long the ramps, warm-ups and windows of all trials last together, at most.
-    #[must_use]
-    pub fn measuring_time(&self) -> Nanos {
-        self.forecast().time
-    }
 }
 
 impl Cell {

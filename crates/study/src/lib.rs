@@ -8,7 +8,6 @@ mod cpu_order;
 pub mod find;
 mod forecast;
 pub mod gate;
-mod hosts;
 pub mod metric;
 mod nominal;
 pub mod primitive;
@@ -16,13 +15,10 @@ pub mod reference;
 mod study;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod until;
 
 pub use cpu_order::CpuOrder;
 pub use forecast::{Forecast, preparations, restart_takes};
 pub use gate::RatioGate;
-pub use hosts::Hosts;
 pub use metric::Metric;
 pub use reference::{Published, PublishedUnit, Reference};
 pub use study::*;
-pub use until::Until;

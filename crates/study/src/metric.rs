@@ -2,7 +2,6 @@
 //! of runs, tables and exports take what they need. A new metric is a row.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::str::FromStr;
 
 use keys::did_you_mean;
@@ -14,6 +13,7 @@ use units::Quantity;
 use crate::Cell;
 
 /// What is known of a metric, beside its name.
+#[derive(Debug)]
 pub struct Row {
     /// In a sentence, after "in", and as the heading of a column.
     pub words: &'static str,
@@ -57,20 +57,8 @@ pub enum Kind {
 macro_rules! metrics {
     ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
         /// A figure of a trial.
-        #[derive(
-            Debug,
-            Clone,
-            Copy,
-            PartialEq,
-            Eq,
-            PartialOrd,
-            Ord,
-            Serialize,
-            Deserialize,
-            strum::Display,
-            strum::IntoStaticStr,
-            strum::VariantArray,
-        )]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Serialize, Deserialize, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
         #[serde(rename_all = "kebab-case")]
         #[strum(serialize_all = "kebab-case")]
         pub enum Metric {
@@ -436,12 +424,6 @@ impl Metric {
 
 fn has_bodies(cell: &Cell) -> bool {
     cell.load.operation != Operation::Handshakes
-}
-
-impl fmt::Debug for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words)
-    }
 }
 
 /// A metric that a cell has by itself.

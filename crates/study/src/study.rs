@@ -4,21 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use cpus::CpuList;
-use load::{Files, Mix, Operation, Plan, Rank};
+use load::{Files, Mix, Operation, Percent, Plan, Rank};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
-use targets::{Host, Restart, Server, Target};
+use targets::{Host, Restart, Server, Shell, Target};
 use tls::{Group, Suite, Version};
+use units::Nanos;
 
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
-use crate::hosts::Hosts;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
-use crate::until::Until;
 
 /// A question, the cells that answer it, and how often each is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +56,26 @@ pub struct Study {
     /// What was cut from the study as its author wrote it, a clause each: by a scale, by `--only`, or
     /// because this machine has fewer CPUs.
     pub cut: Vec<String>,
+}
+
+/// `until = { interval = "5%", at-most = "3min" }`: rounds are added until either holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Until {
+    /// No interval of the answers reaches farther from its median than this share of it.
+    pub interval: Percent,
+    /// The trials, with all that is done for them, take this long.
+    pub at_most: Nanos,
+}
+
+/// `[hosts]`: how toll reaches the other machines of a study.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Hosts {
+    /// The network of what ranks say to each other, such as `10.0.0.0/24` [default: any].
+    pub control: Option<String>,
+    /// What runs commands there.
+    pub shell: Shell,
 }
 
 /// How samples of CPU time are sorted.

@@ -97,20 +97,11 @@ impl FromStr for CertificateKey {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        Ok(match text {
-            "rsa:1024" => Self::Rsa(1024),
-            "rsa:2048" => Self::Rsa(2048),
-            "rsa:3072" => Self::Rsa(3072),
-            "rsa:4096" => Self::Rsa(4096),
-            "ecdsa:p256" => Self::EcdsaP256,
-            "ecdsa:p384" => Self::EcdsaP384,
-            "ed25519" => Self::Ed25519,
-            _ => {
-                return Err(NameError(format!(
-                    "`{text}` is not a kind of certificate key; write rsa:1024, rsa:2048, rsa:3072, rsa:4096, \
-                     ecdsa:p256, ecdsa:p384 or ed25519"
-                )));
-            }
+        Self::ALL.into_iter().find(|key| key.to_string() == text).ok_or_else(|| {
+            NameError(format!(
+                "`{text}` is not a kind of certificate key; write rsa:1024, rsa:2048, rsa:3072, rsa:4096, \
+                 ecdsa:p256, ecdsa:p384 or ed25519"
+            ))
         })
     }
 }

@@ -6,9 +6,8 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 use crate::{NameError, did_you_mean};
 
 /// A group of the key exchange (RFC 8446, section 4.2.7; IANA "TLS Supported Groups").
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, DeserializeFromStr, SerializeDisplay,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(DeserializeFromStr, SerializeDisplay)]
 pub enum Group {
     /// Curve25519, RFC 7748.
     X25519,

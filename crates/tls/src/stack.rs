@@ -1,22 +1,11 @@
 use serde_with::{DeserializeFromStr, SerializeDisplay};
+use strum::{Display, EnumString, IntoStaticStr};
 
 use crate::{CertificateKey, Group, KeyExchange, Mac, NameError, Suite};
 
 /// A TLS library that the embedded server can run on.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    DeserializeFromStr,
-    SerializeDisplay,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(DeserializeFromStr, SerializeDisplay, Display, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = NameError, parse_err_fn = unknown)]
 pub enum Stack {
     /// OpenSSL: the system's, or another one of the same soname.

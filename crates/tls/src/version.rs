@@ -4,9 +4,8 @@ use std::str::FromStr;
 use crate::NameError;
 
 /// A version of TLS that toll measures.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum Version {
     /// RFC 5246.
     #[serde(rename = "1.2")]

@@ -4,19 +4,8 @@ use std::str::FromStr;
 use crate::{ParseError, number_and_unit, scaled};
 
 /// A size in bytes.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    serde_with::DeserializeFromStr,
-    serde_with::SerializeDisplay,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(serde_with::DeserializeFromStr, serde_with::SerializeDisplay)]
 pub struct Bytes(pub u64);
 
 const UNITS: [(&str, u64); 5] =

@@ -12,14 +12,15 @@ mod rates;
 
 pub use bytes::Bytes;
 pub use nanos::Nanos;
-pub use numbers::{decimal, percent, places, thousands};
+pub use numbers::{counted, decimal, percent, places, thousands};
 pub use quantity::{Quantity, Unit};
 pub use rates::{BitsPerSecond, Hertz, PerSecond};
 
 /// A text that is not a quantity of the expected kind.
 ///
 /// The message is one line: the text, what is wrong with it, how to write it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ParseError(String);
 
 impl ParseError {
@@ -27,14 +28,6 @@ impl ParseError {
         Self(format!("`{text}` {wrong}; {fix}"))
     }
 }
-
-impl std::fmt::Display for ParseError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// Splits `12.5ms` into its number and what its unit stands for.
 fn number_and_unit<'a, T: Copy>(

@@ -5,18 +5,8 @@ use std::time::Duration;
 use crate::{ParseError, number_and_unit, places, scaled};
 
 /// A length of time in nanoseconds.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    serde_with::DeserializeFromStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(serde_with::DeserializeFromStr)]
 pub struct Nanos(pub u64);
 
 const UNITS: [(&str, u64); 7] = [

@@ -4,6 +4,12 @@ pub fn thousands(value: u64) -> String {
     grouped(&value.to_string())
 }
 
+/// `1 trial`, `1,640 trials`: of a noun whose plural ends with an s.
+#[must_use]
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
 /// A number to `places` decimal places, with commas in its whole part: `1,640.5` with 1. With -2 it is
 /// a number of hundreds, `1,600`. Never a negative zero.
 #[must_use]

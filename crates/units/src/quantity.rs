@@ -117,6 +117,13 @@ fn decimals(least: f64, most: f64) -> i32 {
 /// More make a column hard to read; a smaller number has its own.
 const MOST_DECIMALS: i32 = 3;
 
+/// Of numbers that have no unit.
+impl Default for Unit {
+    fn default() -> Self {
+        Self { name: "", factor: 1.0, decimals: 0 }
+    }
+}
+
 impl Unit {
     /// The number alone: `36.92`, `1,640`.
     /// One that is small beside the others of its column keeps two digits that count: `0.0064`.

@@ -13,7 +13,7 @@ use super::compared::{Compared, Entry};
 use super::trials::CellTrials;
 use crate::figure::{Figure, difference, paired};
 use crate::label::label;
-use crate::wording::{percent, quantity};
+use crate::wording::{all_of, percent, quantity};
 
 /// How a cell's server waits for its accelerator; `None` where it has none.
 pub(super) fn way(cell: &Cell) -> Option<Way> {
@@ -78,7 +78,7 @@ impl<'a> Cost<'a> {
     /// `The cost of offload, asynchronous minus inline, is 12.1 [10.0, 14.2] µs of the server's CPU per
     /// handshake, 8.1% [7.0, 9.2] of the inline one.`
     fn sentence(&self, compared: &Compared<'_>) -> String {
-        let unit = Quantity::Nanos.unit_for([self.ns.estimate.median]);
+        let unit = Quantity::Nanos.unit_for([self.ns.median()]);
         let what = match self.of {
             Of::Offload => "offload, asynchronous minus inline,",
             Of::Key => "the key, software minus inline,",
@@ -109,9 +109,7 @@ fn cpu(trials: &CellTrials<'_>) -> Vec<(u32, f64)> {
 
 /// All costs of a comparison, a sentence each.
 pub(super) fn costs(compared: &Compared<'_>) -> Option<String> {
-    let costs = Cost::all(compared);
-    let sentences: Vec<String> = costs.iter().map(|cost| cost.sentence(compared)).collect();
-    (!sentences.is_empty()).then(|| sentences.join(" "))
+    all_of(Cost::all(compared).iter().map(|cost| cost.sentence(compared)), " ")
 }
 
 /// `A lone handshake ends 158 [150, 170] µs after an inline one with asynchronous offload to a model, whose
@@ -124,15 +122,14 @@ pub(super) fn lone(compared: &Compared<'_>) -> Option<String> {
     let later = |entry: &Entry<'_>| {
         let device = entry.trials.cell.target.accelerator()?;
         let later = difference(p50(entry.trials), p50(inline))?;
-        let unit = Quantity::Nanos.unit_for([later.estimate.median]);
+        let unit = Quantity::Nanos.unit_for([later.median()]);
         let later = format!("{} {}", quantity(&later, unit.factor), unit.name);
         let (with, latency) = (compared.with(entry), device.latency.exact());
         Some(format!("{later} after an inline one {with}, whose latency is {latency}"))
     };
     let waiting = compared.entries.iter().filter(|of| !std::ptr::eq(of.trials, inline));
-    let later: Vec<String> = waiting.filter_map(later).collect();
-    let one = compared.one().trim_start_matches("a ");
-    (is_lone && !later.is_empty()).then(|| format!("A lone {one} ends {}.", later.join("; ")))
+    let later = all_of(waiting.filter_map(later), "; ").filter(|_| is_lone)?;
+    Some(format!("A lone {} ends {later}.", compared.one().trim_start_matches("a ")))
 }
 
 /// `Of the model's set rate the server used 17.5% [17.1, 17.9] of 40,000 RSA-2048 operations/s with
@@ -146,8 +143,8 @@ pub(super) fn used(compared: &Compared<'_>, at: Option<String>) -> Option<String
         Some(format!("{} of {nominal} {}{at}", percent(&busy), compared.with(entry)))
     };
     let of_rates = compared.entries.iter().filter(|_| compared.rule.metric == Metric::Rate);
-    let used = of_rates.filter_map(of).collect::<Vec<_>>().join("; ");
-    (!used.is_empty()).then(|| format!("Of the model's set rate the server used {used}."))
+    let used = all_of(of_rates.filter_map(of), "; ")?;
+    Some(format!("Of the model's set rate the server used {used}."))
 }
 
 /// `40,000 RSA-2048 operations/s`, of all engines.

@@ -54,7 +54,7 @@ pub(super) fn quieter(lines: &mut Vec<&TrialLine>) -> Again {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::scene::Scene;
+    use crate::analysis::tests::scene::Scene;
     use study::Metric;
 
     /// A study in which the third trial of a cell was made again, with this disturbance and rate.

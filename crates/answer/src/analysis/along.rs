@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{label, spoken};
+use crate::label::label;
 use study::Metric;
 use study::metric::Kind;
 
@@ -17,7 +17,7 @@ use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
 use crate::figure::Figure;
-use crate::wording::{capitalized, grouped, joined, list, quantity, times};
+use crate::wording::{all_of, capitalized, grouped, joined, list, quantity, times};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -103,14 +103,13 @@ impl<'a> Along<'a> {
                 .points
                 .iter()
                 .filter_map(|point| {
-                    let same = point.entries.iter().find(|other| other.value == entry.value)?;
-                    Some((self.label(point), same.ratio.as_ref()?))
+                    Some((self.label(point), point.entry(entry.value)?.ratio.as_ref()?))
                 })
                 .collect();
             let label = label(&first.rule.compare, entry.value);
             Crossover::of((&label, &first.name(entry)), &first.name(baseline), &points)
         };
-        first.entries.iter().filter(|entry| !entry.is_baseline).filter_map(of).collect()
+        first.others().filter_map(of).collect()
     }
 
     pub(super) fn label(&self, compared: &Compared<'_>) -> String {
@@ -122,22 +121,13 @@ impl<'a> Along<'a> {
     /// objects) (nginx); Intel's Xeon E5 v3 had 2 to 2.4x.`
     fn sentence(&self) -> Option<String> {
         let first = self.points.first()?;
-        let mut clauses = Vec::new();
-        for value in first.entries.iter().filter(|entry| !entry.is_baseline).map(|e| e.value) {
-            let entries: Vec<(&Compared<'_>, &Entry<'_>)> = self
-                .points
-                .iter()
-                .filter_map(|point| {
-                    Some((point, point.entries.iter().find(|entry| entry.value == value)?))
-                })
-                .collect();
-            clauses.extend(self.clause(value, &entries));
-        }
+        let clauses: Vec<String> =
+            first.others().filter_map(|entry| self.clause(entry.value)).collect();
         let context = first.context_of(&self.common, self.key);
         if clauses.is_empty() {
             return Some(format!("Not measured{context}: no pair of trials can be compared."));
         }
-        let told = format!("{} {}", subject(first), list(&clauses));
+        let told = format!("{} {}", subject(first), list(clauses));
         Some(format!("{}{context}{}.", capitalized(&told), published(first.rule, &self.common)))
     }
 
@@ -147,13 +137,13 @@ impl<'a> Along<'a> {
         last.and_then(|last| accelerator::used(last, Some(self.label(last)))).unwrap_or_default()
     }
 
-    fn clause(&self, value: &str, entries: &[(&Compared<'_>, &Entry<'_>)]) -> Option<String> {
+    fn clause(&self, value: &str) -> Option<String> {
+        let entries = self.points.iter().filter_map(|point| Some((point, point.entry(value)?)));
+        let entries: Vec<(&Compared<'_>, &Entry<'_>)> = entries.collect();
         let (first, _) = entries.first()?;
-        let key = spoken(first.operation(), &first.rule.compare);
         let baseline = first.baseline()?;
         let ratios: Vec<(&Compared<'_>, &Figure)> =
             entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();
-        let median = |figure: &Figure| figure.estimate.median;
         let at = |(point, ratio): &(&Compared<'_>, &Figure)| {
             format!("{} ({})", times(ratio), self.label(point))
         };
@@ -163,20 +153,20 @@ impl<'a> Along<'a> {
             _ => ("as much", "at most"),
         };
         let figures = entries.iter().filter_map(|(point, e)| Some((point, e.figure.as_ref()?)));
-        let by_median = |a: &(_, &Figure), b: &(_, &Figure)| median(a.1).total_cmp(&median(b.1));
+        let by_median = |a: &(_, &Figure), b: &(_, &Figure)| a.1.median().total_cmp(&b.1.median());
         let extreme = match first.kind() {
             Kind::Cost => figures.min_by(by_median),
             _ => figures.max_by(by_median),
         };
         let extreme = extreme.map_or_else(String::new, |(point, figure)| {
-            let (divisor, name) = unit(first, median(figure));
+            let (divisor, name) = unit(first, figure.median());
             format!("{best} {} {name} ({})", quantity(figure, divisor), self.label(point))
         });
-        let least = ratios.iter().min_by(|a, b| median(a.1).total_cmp(&median(b.1)));
-        let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
+        let by_ratio = |a: &&(_, &Figure), b: &&(_, &Figure)| a.1.median().total_cmp(&b.1.median());
+        let (least, most) = (ratios.iter().min_by(by_ratio), ratios.iter().max_by(by_ratio));
         let (Some(least), Some(most)) = (least, most) else {
             // What the others are compared with has no figure; theirs are shown all the same.
-            let with = label(key, value);
+            let with = first.label(&first.rule.compare, value);
             return (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
         };
         let ratio = match ratios.len() {
@@ -185,8 +175,8 @@ impl<'a> Along<'a> {
         };
         Some(format!(
             "{verb} {ratio} {much} with {} as with {}, {extreme}",
-            label(key, value),
-            label(key, baseline.value)
+            first.label(&first.rule.compare, value),
+            first.name(baseline)
         ))
     }
 
@@ -206,9 +196,6 @@ impl<'a> Along<'a> {
 
 /// In a sentence after a space.
 fn in_words(crossovers: &[Crossover]) -> String {
-    let clauses: Vec<&str> = crossovers.iter().map(|of| of.sentence.as_str()).collect();
-    match clauses.is_empty() {
-        true => String::new(),
-        false => format!(" {}.", capitalized(&clauses.join("; "))),
-    }
+    let clauses = all_of(crossovers.iter().map(|of| of.sentence.clone()), "; ");
+    clauses.map_or_else(String::new, |clauses| format!(" {}.", capitalized(&clauses)))
 }

@@ -6,19 +6,19 @@ use load::Operation;
 use serde::Serialize;
 use study::{Metric, Published};
 
-use super::accelerator;
 use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
-use super::cores_of_device;
 use super::hit_rate::{latencies, saved};
 use super::loopback::Loopback;
-use super::pace::beside_published;
+use super::offered::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
+use super::{accelerator, cores_of_device};
 use crate::findings::Headline;
+use crate::label::label_in;
 use crate::primitive::Row;
 use crate::wording::joined;
 
@@ -64,6 +64,17 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What the compared cells have in common, in words.
+    pub(super) fn common_in_words(&self) -> impl Iterator<Item = String> {
+        self.common.iter().map(|(key, value)| label_in(self.operation, key, value))
+    }
+
+    /// Its case with what the compared cells have in common, under the title of a chart.
+    pub(super) fn subtitle(&self) -> String {
+        let words = std::iter::once(self.case.clone()).chain(self.common_in_words());
+        words.collect::<Vec<_>>().join(", ")
+    }
+
     pub(super) fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
         let rule = compared.rule;
         let bill = Bill::of(compared, costs);

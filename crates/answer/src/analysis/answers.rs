@@ -11,6 +11,7 @@ use study::metric::Kind;
 use super::along::Along;
 use super::answer::Answer;
 use super::compared::Compared;
+use super::cores_of_device;
 use super::headline::{self, headline};
 use super::library::advice;
 use super::remedy::{remedies, remedy};
@@ -52,7 +53,7 @@ pub(super) fn answers(
             }
             None => {
                 at_a_glance = headline::accelerator(&compared, trials)
-                    .or_else(|| headline::cores_of_device(&compared))
+                    .or_else(|| cores_of_device::headline(&compared))
                     .or_else(|| headline(&compared));
                 for compared in compared {
                     let library = machine.filter(|_| is_here(&compared));

@@ -18,11 +18,10 @@ use units::Quantity;
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
 use super::trials::CellTrials;
-use crate::figure::Figure;
-use crate::figure::Verdict;
+use crate::figure::{Figure, Verdict};
 use crate::label::{label, with};
 use crate::primitive::{Cost, Row};
-use crate::wording::{brief, list, percent, quantity};
+use crate::wording::{all_of, brief, listed, percent, quantity};
 
 /// The bills of the cells of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -128,11 +127,10 @@ impl Bill {
         };
         let is_disturbed = |row: &Row| row.cost.as_ref().is_some_and(Cost::is_disturbed);
         let disturbed = rows.iter().filter(|row| is_asked_for(row) && is_disturbed(row));
-        let disturbed: Vec<String> = disturbed.map(|row| row.key.algorithm.to_string()).collect();
-        if !disturbed.is_empty() {
+        if let Some(disturbed) = listed(disturbed.map(|row| row.key.algorithm.to_string())) {
             bill.lacking.push(format!(
-                "Something else used the core while {} was measured alone: the figure is too high.",
-                list(&disturbed)
+                "Something else used the core while {disturbed} was measured alone: the figure is too \
+                 high."
             ));
         }
         let sentences = [
@@ -188,9 +186,7 @@ impl CellBill {
             sampled: Sampled::of(entry.trials),
         })
     }
-}
 
-impl CellBill {
     /// Whether the parts exceed the whole, beyond their intervals.
     #[must_use]
     pub fn exceeds(&self) -> bool {
@@ -219,20 +215,16 @@ fn nominal(compared: &Compared<'_>, cells: &[CellBill]) -> Option<String> {
             _ => format!("{alone} and {all}: {share} {with}"),
         }
     };
-    let items: Vec<String> = cells.iter().enumerate().map(item).collect();
-    Some(format!(
-        "The private-key operation alone ({}) runs {}{}.",
-        first.library,
-        items.join("; "),
-        compared.context()
-    ))
+    let items = all_of(cells.iter().enumerate().map(item), "; ")?;
+    let (library, context) = (&first.library, compared.context());
+    Some(format!("The private-key operation alone ({library}) runs {items}{context}."))
 }
 
 /// What the parts cost, of those that are within the whole.
 fn parts(cells: &[CellBill]) -> Option<String> {
     let item = |cell: &CellBill| {
         let Parts { whole_ns, private_key_ns, tls_ns, rest_ns } = cell.parts.as_ref()?;
-        let unit = Quantity::Nanos.unit_for([whole_ns.estimate.median]);
+        let unit = Quantity::Nanos.unit_for([whole_ns.median()]);
         let in_unit = |part: Estimate| quantity(part, unit.factor);
         Some(format!(
             "{} {} {}, of which the private key takes {}, the rest of TLS {} and the kernel, sockets \
@@ -245,9 +237,8 @@ fn parts(cells: &[CellBill]) -> Option<String> {
             in_unit(*rest_ns)
         ))
     };
-    let items: Vec<String> = cells.iter().filter(|cell| !cell.exceeds()).filter_map(item).collect();
-    let items = items.join("; ");
-    (!items.is_empty()).then(|| format!("A full handshake takes of the server's CPU: {items}."))
+    let items = all_of(cells.iter().filter(|cell| !cell.exceeds()).filter_map(item), "; ")?;
+    Some(format!("A full handshake takes of the server's CPU: {items}."))
 }
 
 /// What the samples say of the same, beside the parts.
@@ -256,26 +247,21 @@ fn sampled(cells: &[CellBill]) -> Option<String> {
     let item = |cell: &CellBill| {
         let Sampled { tls_ns, rest_ns } = cell.sampled.as_ref()?;
         let beside = cell.parts.as_ref().map(|parts| {
-            let tls = parts.private_key_ns.estimate.median + parts.tls_ns.median;
+            let tls = parts.private_key_ns.median() + parts.tls_ns.median;
             format!(" (by parts {} and {})", ns(tls), ns(parts.rest_ns.median))
         });
         let beside = beside.unwrap_or_default();
         Some(format!("{} and {} {}{beside}", ns(*tls_ns), ns(*rest_ns), cell.with))
     };
-    let items: Vec<String> = cells.iter().filter_map(item).collect();
-    (!items.is_empty()).then(|| {
-        format!(
-            "Sampled, cryptography with the TLS library and all else take {}.",
-            items.join("; ")
-        )
-    })
+    let items = all_of(cells.iter().filter_map(item), "; ")?;
+    Some(format!("Sampled, cryptography with the TLS library and all else take {items}."))
 }
 
 /// Those whose parts exceed the whole.
 fn exceeding(cells: &[CellBill]) -> Option<String> {
     let item = |cell: &CellBill| match &cell.parts {
         Some(Parts { whole_ns, private_key_ns, tls_ns, rest_ns }) => {
-            let unit = Quantity::Nanos.unit_for([whole_ns.estimate.median]);
+            let unit = Quantity::Nanos.unit_for([whole_ns.median()]);
             let in_unit = |part: Estimate| quantity(part, unit.factor);
             format!(
                 "{} the private key takes {} {}, the rest of TLS {} and the whole {}, which leaves {} for \
@@ -290,12 +276,9 @@ fn exceeding(cells: &[CellBill]) -> Option<String> {
         }
         None => format!("{} a core makes more handshakes than private-key operations", cell.with),
     };
-    let items: Vec<String> = cells.iter().filter(|cell| cell.exceeds()).map(item).collect();
-    (!items.is_empty()).then(|| {
-        format!(
-            "The parts exceed the whole: {}. They were not measured alike: the library, the core's \
-             frequency or what else used the core differed.",
-            items.join("; ")
-        )
-    })
+    let items = all_of(cells.iter().filter(|cell| cell.exceeds()).map(item), "; ")?;
+    Some(format!(
+        "The parts exceed the whole: {items}. They were not measured alike: the library, the core's \
+         frequency or what else used the core differed."
+    ))
 }

@@ -37,11 +37,10 @@ impl Bounds {
             return Vec::new();
         };
         let of = |value: &str| {
-            let entries = points.iter().flat_map(|point| {
-                let entries = point.entries.iter().filter(|entry| entry.value == value);
-                entries.map(move |entry| (point, entry))
+            let all = points.iter().filter_map(|point| {
+                let entry = point.entry(value)?;
+                Some((point, entry, demand(entry)?))
             });
-            let all = entries.filter_map(|(point, entry)| Some((point, entry, demand(entry)?)));
             let (point, entry, demand_ns) = all.min_by(|a, b| a.2.total_cmp(&b.2))?;
             Some(Self {
                 label: point.label(&point.rule.compare, value),
@@ -76,14 +75,14 @@ impl Bounds {
 
 fn demand(entry: &Entry<'_>) -> Option<f64> {
     let figure = entry.trials.figure(Metric::ServerCpuPerOperation)?;
-    Some(figure.estimate.median)
+    Some(figure.median())
 }
 
 /// The median of the trials; `None` of loads that are no closed loop of toll's own client.
 fn think(entry: &Entry<'_>) -> Option<f64> {
     let laws = entry.trials.valid().filter_map(|line| line.littles_law);
     let thinks = laws.map(|law| law.think_ns.unwrap_or_default() as f64);
-    Some(Figure::of(thinks.collect())?.estimate.median)
+    Some(Figure::of(thinks.collect())?.median())
 }
 
 #[cfg(test)]

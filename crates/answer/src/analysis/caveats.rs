@@ -9,10 +9,9 @@ use trial::Limit;
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
 use super::offered::is_of_whole_load;
-use super::trials::IS_A_MAXIMUM;
-use super::trials::TrialCounts;
+use super::trials::{IS_A_MAXIMUM, TrialCounts};
 use crate::figure::Figure;
-use crate::wording::{capitalized, list, plain_percent};
+use crate::wording::{capitalized, list, listed, plain_percent, unique};
 
 /// The fewest trials whose interval covers the median as often as intervals are asked to.
 pub(super) const ENOUGH: usize = 6;
@@ -67,19 +66,8 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
 /// Which cells another program than toll's client made the load of.
 fn other_clients(compared: &Compared<'_>) -> Option<String> {
     let client = |entry: &Entry<'_>| entry.trials.cell.load.client;
-    let others: Vec<_> =
-        compared.entries.iter().filter(|entry| client(entry) != Client::Toll).collect();
-    let mut programs: Vec<String> = Vec::new();
-    for entry in &others {
-        let name = client(entry).to_string();
-        if !programs.contains(&name) {
-            programs.push(name);
-        }
-    }
-    if programs.is_empty() {
-        return None;
-    }
-    let programs = list(&programs);
+    let others = compared.entries.iter().map(client).filter(|client| *client != Client::Toll);
+    let programs = listed(unique(others).iter().map(ToString::to_string))?;
     Some(match compared.shared(|cell| cell.load.client) {
         Some(_) => format!("{programs} made the load; toll did not verify its counts."),
         None => format!(
@@ -142,27 +130,21 @@ fn incomplete(compared: &Compared<'_>) -> Option<String> {
         let TrialCounts { planned, done, .. } = entry.trials.counts();
         format!("{done} of {planned} trials {}", compared.with(entry))
     };
-    let cells: Vec<String> = compared.entries.iter().filter(lacking).map(told).collect();
-    (!cells.is_empty()).then(|| format!("The run is not complete: it has {}.", list(&cells)))
+    let cells = listed(compared.entries.iter().filter(lacking).map(told))?;
+    Some(format!("The run is not complete: it has {cells}."))
 }
 
 /// In which valid trials the figure is not known, where others have it.
 fn figures_lacking(compared: &Compared<'_>) -> Option<String> {
-    let mut cells = Vec::new();
-    for entry in &compared.entries {
+    let told = |entry: &Entry<'_>| {
         let valid = entry.trials.counts().valid;
         let known = entry.trials.samples(compared.rule.metric).len();
-        if 0 < known && known < valid {
-            cells.push(format!("{} {}", of_trials(valid - known, valid), compared.with(entry)));
-        }
-    }
-    (!cells.is_empty()).then(|| {
-        format!(
-            "{} {}; the figures use the others.",
-            capitalized(&list(&cells)),
-            compared.unknown()
-        )
-    })
+        let is_lacking = 0 < known && known < valid;
+        let told = || format!("{} {}", of_trials(valid - known, valid), compared.with(entry));
+        is_lacking.then(told)
+    };
+    let cells = capitalized(&listed(compared.entries.iter().filter_map(told))?);
+    Some(format!("{cells} {}; the figures use the others.", compared.unknown()))
 }
 
 /// How sure the intervals are where trials are too few.
@@ -199,29 +181,22 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
 
 /// Which servers were one process in all rounds, so that starts of the same program were not compared.
 fn one_process(compared: &Compared<'_>) -> Option<String> {
-    let mut servers: Vec<String> = Vec::new();
-    for Entry { trials, .. } in &compared.entries {
-        let mut valid = trials.lines.iter().filter(|trial| trial.line.valid);
-        let Some(first) = valid.next().map(|trial| &trial.place) else { continue };
-        let mut rest = valid.map(|trial| &trial.place).peekable();
-        let is_one = first.process.is_some()
-            && rest.peek().is_some()
-            && rest.all(|place| (place.process, &place.target) == (first.process, &first.target));
-        let name = match &trials.cell.target.url {
-            Some(url) => url.to_string(),
-            None => trials.cell.target.server.to_string(),
-        };
-        if is_one && !servers.contains(&name) {
-            servers.push(name);
-        }
-    }
-    (!servers.is_empty()).then(|| {
-        format!(
-            "{} ran as one process in all rounds: the intervals leave out how processes of one \
-             program differ.",
-            list(&servers)
-        )
-    })
+    let is_one = |Entry { trials, .. }: &&Entry<'_>| {
+        let valid = trials.lines.iter().filter(|trial| trial.line.valid);
+        let mut processes =
+            valid.map(|trial| (trial.place.process, &trial.place.target)).peekable();
+        let Some(first @ (Some(_), _)) = processes.next() else { return false };
+        processes.peek().is_some() && processes.all(|other| other == first)
+    };
+    let name = |Entry { trials, .. }: &Entry<'_>| match &trials.cell.target.url {
+        Some(url) => url.to_string(),
+        None => trials.cell.target.server.to_string(),
+    };
+    let servers = listed(unique(compared.entries.iter().filter(is_one).map(name)))?;
+    Some(format!(
+        "{servers} ran as one process in all rounds: the intervals leave out how processes of one \
+         program differ."
+    ))
 }
 
 #[cfg(test)]

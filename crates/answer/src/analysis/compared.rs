@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 
 use load::Operation;
 
-use crate::label::{label, spoken, with};
+use crate::label::{label, label_in, spoken, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell};
 
 use super::offered::behind;
 use super::trials::CellTrials;
-use crate::figure::Figure;
-use crate::figure::paired;
+use crate::figure::{Figure, paired};
 use crate::wording::{grouped, list};
 
 /// The key whose values receive in different ways, which is what an answer about it compares.
@@ -94,6 +93,16 @@ impl<'a> Compared<'a> {
         self.entries.iter().find(|entry| entry.is_baseline)
     }
 
+    /// All but the baseline.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Entry<'a>> {
+        self.entries.iter().filter(|entry| !entry.is_baseline)
+    }
+
+    /// The cell with this value.
+    pub(super) fn entry(&self, value: &str) -> Option<&Entry<'a>> {
+        self.entries.iter().find(|entry| entry.value == value)
+    }
+
     /// The cells that have a bar: all, but a tax has none for what it is taken against.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Entry<'a>> {
         let is_tax = self.kind() == Kind::Tax;
@@ -147,7 +156,7 @@ impl<'a> Compared<'a> {
 
     /// A value of a swept key in the words of what the cells do: `16 connections`, `16 users`.
     pub(super) fn label(&self, key: &str, value: &str) -> String {
-        label(spoken(self.operation(), key), value)
+        label_in(self.operation(), key, value)
     }
 
     /// One operation: `a page`.
@@ -171,7 +180,7 @@ impl<'a> Compared<'a> {
 
     /// A cell that others are held against: `AES-128-GCM`.
     pub(super) fn name(&self, entry: &Entry<'_>) -> String {
-        label(spoken(self.operation(), &self.rule.compare), entry.value)
+        self.label(&self.rule.compare, entry.value)
     }
 
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
@@ -244,8 +253,7 @@ impl<'a> Compared<'a> {
         let samples = baseline.trials.samples(self.rule.metric);
         let (with, other) = (self.with(entry), self.with(baseline));
         if self.rule.compare != CLIENT && !entry.trials.is_received_as(baseline.trials) {
-            let received =
-                |entry: &Entry<'_>| list(&entry.trials.received().into_iter().collect::<Vec<_>>());
+            let received = |entry: &Entry<'_>| list(entry.trials.received());
             return format!(
                 "they were not received in the same way ({} {with}, {} {other}), so the client's \
                  work differs too",

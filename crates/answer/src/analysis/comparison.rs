@@ -8,8 +8,7 @@ use load::Operation;
 use study::metric::Kind;
 
 use super::compared::{Compared, Entry};
-use crate::figure::Figure;
-use crate::figure::Verdict;
+use crate::figure::{Figure, Verdict};
 use crate::wording::{list, percent, times};
 
 /// From here on a factor is easier to grasp than percents.
@@ -102,7 +101,7 @@ impl Change {
         ratio: &Figure,
         [less, more, all]: [&'static str; 3],
     ) -> Option<Self> {
-        Some(match ratio.estimate.median {
+        Some(match ratio.median() {
             FACTOR.. => Self { verb, amount: times(ratio), of_what: all },
             1.0.. => {
                 Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: more }

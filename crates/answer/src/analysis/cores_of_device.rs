@@ -5,17 +5,18 @@ use units::{decimal, places};
 
 use super::compared::{Compared, Entry};
 use crate::figure::Figure;
-use crate::wording::{list, quantity};
+use crate::findings::Headline;
+use crate::wording::{listed, quantity};
 
 const GIGA: f64 = 1e9;
 
 /// The published figure of a device in a rule, which is of what one core sends.
-pub(super) fn published<'a>(compared: &Compared<'a>) -> Option<&'a Published> {
+fn published<'a>(compared: &Compared<'a>) -> Option<&'a Published> {
     compared.rule.published.iter().find(|of| of.unit == PublishedUnit::GbpsOfDevice)
 }
 
 /// How many such cores each cell takes.
-pub(super) fn cores<'b, 'a>(
+fn cores<'b, 'a>(
     compared: &'b Compared<'a>,
     published: &Published,
 ) -> Vec<(&'b Entry<'a>, Figure)> {
@@ -32,12 +33,36 @@ pub(super) fn in_words(compared: &Compared<'_>) -> Option<String> {
     let item = |(entry, cores): &(&Entry<'_>, Figure)| {
         format!("{} such cores send {}", quantity(cores, 1.0), compared.with(entry))
     };
-    let items: Vec<String> = cores.iter().map(item).collect();
-    (!items.is_empty()).then(|| format!("That is what {}.", list(&items)))
+    listed(cores.iter().map(item)).map(|items| format!("That is what {items}."))
+}
+
+/// `12 cores of this machine send what Intel (2015) had as 50 Gb/s of AES-128 (nominal), with
+/// AES-128-CBC-SHA; 5.1 with AES-128-GCM.` Where a rule has such a figure.
+pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
+    let compared = all.first()?;
+    let published = published(compared)?;
+    let cores = cores(compared, published);
+    let (first, count) = cores.first()?;
+    let value = brief(count);
+    let other = |(entry, cores): &(&Entry<'_>, Figure)| {
+        format!("{} {}", brief(cores), compared.with(entry))
+    };
+    let others = listed(cores.iter().skip(1).map(other));
+    let others = others.map_or_else(String::new, |others| format!("; {others}"));
+    let with = compared.with(first);
+    Some(Headline {
+        sentence: format!(
+            "{value} cores like this one send {with} what a device does nominally: {} had {}{others}.",
+            published.who, published.says
+        ),
+        unit: format!("cores send what a device does nominally, {with}"),
+        value,
+        advice: None,
+    })
 }
 
 /// `12`, `5.1`.
-pub(super) fn brief(cores: &Figure) -> String {
-    let cores = cores.estimate.median;
+fn brief(cores: &Figure) -> String {
+    let cores = cores.median();
     decimal(cores, places(cores, 2).max(0))
 }

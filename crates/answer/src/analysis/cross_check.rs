@@ -10,16 +10,14 @@ use std::collections::BTreeMap;
 use load::{Client, Operation};
 use serde::Serialize;
 
-use crate::label::{label, spoken};
+use crate::label::{label, label_in};
 use study::Metric;
-use trial::Limit;
-use trial::WarningKind;
+use trial::{Limit, WarningKind};
 
 use super::compared::CLIENT;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
-use crate::figure::Figure;
-use crate::figure::paired;
+use crate::figure::{Figure, paired};
 use crate::wording::{capitalized, times};
 
 /// Rates that differ by less count as equal.
@@ -74,15 +72,10 @@ pub(super) fn all(trials: &[CellTrials<'_>]) -> Vec<CrossCheck> {
         (of.cell.case.clone(), params)
     };
     let mut checks = Vec::new();
-    for toll in trials.iter().filter(|of| of.cell.load.client == Client::Toll) {
-        if !toll.cell.params.contains_key(CLIENT) {
-            continue;
-        }
-        for other in trials {
-            if other.cell.load.client != Client::Toll && rest(other) == rest(toll) {
-                checks.push(CrossCheck::of(toll, other));
-            }
-        }
+    let of_toll = |of: &&CellTrials<'_>| of.cell.load.client == Client::Toll;
+    for toll in trials.iter().filter(of_toll).filter(|of| of.cell.params.contains_key(CLIENT)) {
+        let others = trials.iter().filter(|other| !of_toll(other) && rest(other) == rest(toll));
+        checks.extend(others.map(|other| CrossCheck::of(toll, other)));
     }
     checks
 }
@@ -183,11 +176,10 @@ fn is_servers(limits: &BTreeMap<Limit, usize>) -> bool {
 /// `the client's CPU was the limit in 5 of 7 trials, no limit was found in 2 of 7 trials`.
 fn limits_in_words(limits: &BTreeMap<Limit, usize>) -> String {
     let all = limits.values().sum();
-    let each: Vec<String> = limits
-        .iter()
-        .map(|(limit, count)| format!("{} {}", in_words(*limit), of_trials(*count, all)))
-        .collect();
-    each.join(", ")
+    let each = limits.iter();
+    let each =
+        each.map(|(limit, count)| format!("{} {}", in_words(*limit), of_trials(*count, all)));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// Why there is no figure of a cell, where there is none.
@@ -226,6 +218,6 @@ fn loaded(of: &CellTrials<'_>) -> String {
     let told = ["server", "object", "operation", "client"];
     let is_told = |key: &str| key.rsplit('.').next().is_some_and(|name| told.contains(&name));
     let swept = cell.params.iter().filter(|(key, _)| !is_told(key));
-    parts.extend(swept.map(|(key, value)| label(spoken(cell.load.operation, key), value)));
+    parts.extend(swept.map(|(key, value)| label_in(cell.load.operation, key, value)));
     parts.join(", ")
 }

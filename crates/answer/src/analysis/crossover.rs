@@ -47,7 +47,7 @@ impl Crossover {
             [one] => format!("{name} is ahead of {baseline} only {}", run(one)),
             several => format!(
                 "{name} gets ahead of {baseline} more than once: {}",
-                list(&several.iter().map(run).collect::<Vec<_>>())
+                list(several.iter().map(run))
             ),
         };
         Some(Self { label: label.to_owned(), from, sentence })

@@ -41,7 +41,7 @@ impl Cycles {
             .collect();
         let spread = |metric: Metric| match trials.figure(metric) {
             Some(figure) => {
-                let whole = figure.estimate.median;
+                let whole = figure.median();
                 shares.iter().map(|(class, share)| (*class, share * whole)).collect()
             }
             None => BTreeMap::new(),

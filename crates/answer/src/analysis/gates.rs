@@ -23,8 +23,7 @@ fn of<'a>(
         let what = format!("{}: {}", rule.case, rule.metric.row().words);
         let gate = Gate::of_answer(gate, &what);
         let compared = Compared::every(rule, trials);
-        let entries = compared.iter().flat_map(|compared| &compared.entries);
-        let cells = entries.filter(|entry| !entry.is_baseline).map(|entry| {
+        let cells = compared.iter().flat_map(Compared::others).map(|entry| {
             let ratio = entry.ratio.as_ref().map(|ratio| ratio.estimate);
             // What something costs does not depend on what limited the trials.
             let is_maximum = rule.metric.row().kind == Kind::Throughput;

@@ -6,8 +6,6 @@
 
 mod accelerator;
 mod along;
-mod cores_of_device;
-mod glance;
 mod pair;
 mod several;
 mod shares;
@@ -15,7 +13,6 @@ mod words;
 
 use study::metric::Kind;
 
-use self::glance::{Glance, Of};
 use self::pair::pair;
 use self::several::{best, furthest};
 use self::words::{NO_DIFFERENCE, TOO_FEW, is_shown, joined_unit, limited, said, undecided, who};
@@ -28,7 +25,25 @@ use crate::wording::factor;
 
 pub(super) use accelerator::{accelerator, waiting};
 pub(super) use along::along;
-pub(super) use cores_of_device::cores_of_device;
+
+/// A headline before it is known what else there is.
+struct Glance<'a> {
+    value: String,
+    unit: String,
+    /// Without its full stop.
+    sentence: String,
+    of: Of<'a>,
+}
+
+/// What a glance is of, so that other answers can say the same.
+enum Of<'a> {
+    /// The tax of a value.
+    Tax(&'a str),
+    /// How many times as much one value gives as another.
+    Ratio(&'a str, &'a str),
+    /// Which cell gives most, or least.
+    Best,
+}
 
 /// Of the answers to one rule, of which each compares the same values with something else in common.
 pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
@@ -112,20 +127,20 @@ fn elsewhere(glance: &Glance<'_>, first: &Compared<'_>, others: &[&Compared<'_>]
 impl Of<'_> {
     /// The same of another answer, in a few words.
     fn said_of(&self, compared: &Compared<'_>) -> String {
-        let entry = |value: &str| compared.entries.iter().find(|entry| entry.value == value);
         match self {
             Self::Tax(value) => {
-                let tax = entry(value).and_then(|entry| entry.figure.as_ref());
+                let tax = compared.entry(value).and_then(|entry| entry.figure.as_ref());
                 tax.map_or_else(|| "not measured".to_owned(), shares::in_short)
             }
             Self::Ratio(more, less) => {
-                let ratio = entry(more).zip(entry(less)).and_then(|(more, less)| {
+                let both = compared.entry(more).zip(compared.entry(less));
+                let ratio = both.and_then(|(more, less)| {
                     // One of them is what the other is compared with.
                     let inverse = || less.ratio.as_ref()?.map(|ratio| 1.0 / ratio);
                     more.ratio.clone().or_else(inverse)
                 });
                 match ratio {
-                    Some(ratio) if is_shown(&ratio) => factor(ratio.estimate.median),
+                    Some(ratio) if is_shown(&ratio) => factor(ratio.median()),
                     Some(ratio) => undecided(ratio.is_sure()).1,
                     None => "not compared".to_owned(),
                 }

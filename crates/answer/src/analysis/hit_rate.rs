@@ -12,7 +12,7 @@ use units::Quantity;
 
 use super::compared::Compared;
 use crate::figure::Figure;
-use crate::wording::quantity;
+use crate::wording::{all_of, quantity};
 
 /// The key whose values are hit rates.
 const KEY: &str = "load.resumption";
@@ -30,7 +30,7 @@ pub(super) fn saved(compared: &Compared<'_>) -> Option<String> {
     }
     let slopes = rounds.values().filter_map(|points| slope(points));
     let saved = Figure::of(slopes.map(|slope| -slope / 10.0).collect())?;
-    let unit = Quantity::Nanos.unit_for([saved.estimate.median.abs()]);
+    let unit = Quantity::Nanos.unit_for([saved.median().abs()]);
     let (verb, saved) = match saved.is_below(0.0) {
         true => ("cost", saved.map(|saved| -saved)?),
         false => ("save", saved),
@@ -48,7 +48,7 @@ pub(super) fn latencies(compared: &Compared<'_>) -> Option<String> {
     if compared.rule.compare != KEY {
         return None;
     }
-    let cells: Vec<String> = compared
+    let cells = compared
         .entries
         .iter()
         // Where all are to resume, the few full ones only open the sessions.
@@ -62,17 +62,14 @@ pub(super) fn latencies(compared: &Compared<'_>) -> Option<String> {
             };
             let full = [of(|ns| ns.connect_full_p50)?, of(|ns| ns.connect_full_p99)?];
             let resumed = [of(|ns| ns.connect_resumed_p50)?, of(|ns| ns.connect_resumed_p99)?];
-            let unit = Quantity::Nanos.unit_for([full[1].estimate.median]);
+            let unit = Quantity::Nanos.unit_for([full[1].median()]);
             let [full, resumed] = [full, resumed].map(|[p50, p99]| {
                 format!("{} and {}", quantity(&p50, unit.factor), quantity(&p99, unit.factor))
             });
             Some(format!("{full} against {resumed} {} {}", unit.name, compared.with(entry)))
-        })
-        .collect();
-    let cells = cells.join("; ");
-    (!cells.is_empty()).then(|| {
-        format!("Full against resumed handshakes (TCP and TLS) took, p50 and p99: {cells}.")
-    })
+        });
+    let cells = all_of(cells, "; ")?;
+    Some(format!("Full against resumed handshakes (TCP and TLS) took, p50 and p99: {cells}."))
 }
 
 /// The share that resumed, and what a connection cost; `None` where that is not known.

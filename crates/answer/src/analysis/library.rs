@@ -54,7 +54,7 @@ fn is_before_3_1(version: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{CBC, GCM, SPREAD, Scene};
+    use super::super::tests::scene::{CBC, GCM, SPREAD, Scene};
     use super::*;
 
     use cpus::CpuList;

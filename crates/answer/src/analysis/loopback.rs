@@ -43,7 +43,7 @@ impl Loopback {
         }
         let plain = share(compared.baseline()?)?;
         let of = |entry: &Entry<'_>| {
-            let tax = entry.figure.as_ref()?.estimate.median;
+            let tax = entry.figure.as_ref()?.median();
             let tls = share(entry)?;
             let tax_without = 1.0 - (1.0 - tax) * (1.0 - plain) / (1.0 - tls);
             let cell = entry.trials.cell.name.clone();
@@ -53,8 +53,7 @@ impl Loopback {
             compared.shown().filter_map(of).unzip();
         let each = |of: fn(&LoopbackOfCell) -> f64| {
             let percents = cells.iter().map(|cell| brief(Quantity::Share, of(cell)));
-            let each = percents.zip(&labels).map(|(percent, with)| format!("{percent} {with}"));
-            list(&each.collect::<Vec<_>>())
+            list(percents.zip(&labels).map(|(percent, with)| format!("{percent} {with}")))
         };
         let sentence = format!(
             "On loopback the server's CPU runs the client's half of TCP{}: {} of its time {}, and {}. Without \

@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use study::{Cell, Metric};
+use study::{Cell, Metric, PublishedUnit};
 use trial::{Limit, Line, OFFERED_SERVED};
+use units::{BitsPerSecond, percent};
 
+use super::compared::Compared;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
 use crate::figure::{Figure, paired};
@@ -53,9 +55,9 @@ pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> 
         return None;
     }
     let others = limits.iter().filter(|(limit, _)| **limit != Limit::OfferedLoad);
-    let reasons: Vec<String> = others.map(|(limit, _)| in_words(*limit).to_owned()).collect();
-    let others = trials.valid().filter(|line| line.verdict.limit != Limit::OfferedLoad);
-    let others: Vec<&Line> = others.collect();
+    let reasons = list(others.map(|(limit, _)| in_words(*limit)));
+    let others: Vec<&Line> =
+        trials.valid().filter(|line| line.verdict.limit != Limit::OfferedLoad).collect();
     let is_served = |line: &&Line| line.verdict.evidence.offered_served >= Some(OFFERED_SERVED);
     // What is not known to be served was not.
     let what = match others.iter().all(is_served) {
@@ -63,5 +65,24 @@ pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> 
         false => "the server fell behind what it was asked for",
     };
     let of_trials = of_trials(others.len(), trials.counts().valid);
-    Some(format!("{what} {of_trials} ({})", list(&reasons)))
+    Some(format!("{what} {of_trials} ({reasons})"))
+}
+
+/// How far from a published pace the trials ran, in a sentence.
+pub(super) fn beside_published(compared: &Compared<'_>) -> Option<String> {
+    let published = &compared.rule.published;
+    let published = published.iter().find(|of| of.unit == PublishedUnit::Pace)?;
+    let pace = |line: &Line| Some(line.receipt.obtained.pace_bps? as f64);
+    let paces: Vec<f64> =
+        compared.entries.iter().flat_map(|entry| entry.trials.valid()).filter_map(pace).collect();
+    let pace = stats::median(&paces).ok()?;
+    let is_here = compared.entries.iter().all(|entry| entry.trials.cell.target.url.is_none());
+    let way = if is_here { " over loopback" } else { "" };
+    Some(format!(
+        "This ran{way} at {}, {} of the {} that {} had.",
+        BitsPerSecond(pace),
+        percent(pace / (published.low * 1e9)),
+        BitsPerSecond(published.low * 1e9),
+        published.who
+    ))
 }

@@ -80,15 +80,15 @@ impl Prediction {
     pub(super) fn all(compared: &Compared<'_>, place: Option<&str>) -> Vec<Self> {
         let is_rate = matches!(compared.rule.metric, Metric::Rate | Metric::RatePerServerCpu);
         let Some(baseline) = compared.baseline().filter(|_| is_rate) else { return Vec::new() };
-        let others = || compared.entries.iter().filter(|entry| !entry.is_baseline);
         let label = |entry: &Entry<'_>| match place {
-            Some(place) if others().count() == 1 => place.to_owned(),
+            Some(place) if compared.others().count() == 1 => place.to_owned(),
             _ => {
                 let value = compared.label(&compared.rule.compare, entry.value);
                 place.into_iter().chain([value.as_str()]).collect::<Vec<_>>().join(", ")
             }
         };
-        others().filter_map(|entry| Self::of(label(entry), entry, baseline)).collect()
+        let of = |entry| Self::of(label(entry), entry, baseline);
+        compared.others().filter_map(of).collect()
     }
 
     fn of(label: String, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
@@ -104,7 +104,7 @@ impl Prediction {
         let figure = |of: &dyn Fn(&Cost, &Cost) -> f64| {
             Figure::of(pairs.iter().map(|(theirs, ours)| of(theirs, ours)).collect())
         };
-        let median = |of| Some(figure(of)?.estimate.median);
+        let median = |of| Some(figure(of)?.median());
         let saved =
             |theirs: &Cost, ours: &Cost| theirs.bytes * (theirs.ns_per_byte - ours.ns_per_byte);
         Some(Self {
@@ -135,7 +135,7 @@ impl Prediction {
     }
 
     fn explains_nothing(&self) -> bool {
-        (self.predicted.estimate.median - 1.0).abs() < NOTHING
+        (self.predicted.median() - 1.0).abs() < NOTHING
     }
 }
 
@@ -153,8 +153,8 @@ pub(super) fn sentence(predictions: &[Prediction], compared: &Compared<'_>) -> O
     if contradicted.is_empty() {
         return Some(text);
     }
-    let at: Vec<String> = contradicted.iter().map(|of| of.label.clone()).collect();
-    let at = if predictions.len() == 1 { String::new() } else { format!(" ({})", list(&at)) };
+    let at = list(contradicted.iter().map(|of| &of.label));
+    let at = if predictions.len() == 1 { String::new() } else { format!(" ({at})") };
     text += &match contradicted.iter().all(|of| of.explains_nothing()) {
         true => format!(
             " The cipher costs the same per byte in both, so it does not explain the difference{at}."
@@ -177,8 +177,7 @@ fn range(predictions: &[Prediction], of: impl Fn(&Prediction) -> f64) -> Option<
 
 /// Least and most: `1.4x [1.3, 1.5] (1 user) to 2.1x [2.0, 2.2] (50 users)`.
 fn figures(predictions: &[Prediction], of: impl Fn(&Prediction) -> &Figure) -> Option<String> {
-    let by_median =
-        |a: &&Prediction, b: &&Prediction| of(a).estimate.median.total_cmp(&of(b).estimate.median);
+    let by_median = |a: &&Prediction, b: &&Prediction| of(a).median().total_cmp(&of(b).median());
     let (least, most) =
         (predictions.iter().min_by(by_median)?, predictions.iter().max_by(by_median)?);
     let at = |prediction: &Prediction| format!("{} ({})", times(of(prediction)), prediction.label);

@@ -45,8 +45,8 @@ impl ProfileChange {
         let mut all: Vec<Self> = Vec::new();
         for compared in rules.iter().flat_map(|rule| Compared::all(rule, trials)) {
             let Some(baseline) = compared.baseline() else { continue };
-            let others = compared.entries.iter().filter(|entry| !entry.is_baseline);
-            for change in others.filter_map(|entry| Self::of(&compared, entry, baseline)) {
+            let of = |entry| Self::of(&compared, entry, baseline);
+            for change in compared.others().filter_map(of) {
                 let pair = [&change.cell, &change.baseline];
                 // Another answer may compare the same cells, from the other one.
                 let is_same =

@@ -17,7 +17,7 @@ use super::compared::Compared;
 use super::sentence::unit;
 use super::trials::CellTrials;
 use crate::figure::Figure;
-use crate::wording::{grouped, list, quantity};
+use crate::wording::{grouped, listed, quantity};
 
 /// The key whose values are numbers of cores.
 const CORES: &str = "target.cores";
@@ -72,9 +72,8 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
             common.remove(CORES);
             Some((common, step(point, entry.value)?))
         }));
-        let height = |steps: &[Step<'_>]| {
-            steps.iter().map(|step| step.figure.estimate.median).fold(0.0, f64::max)
-        };
+        let height =
+            |steps: &[Step<'_>]| steps.iter().map(|step| step.figure.median()).fold(0.0, f64::max);
         let highest = groups.into_iter().max_by(|a, b| height(&a.1).total_cmp(&height(&b.1)));
         if let Some((common, mut steps)) = highest {
             steps.sort_by_key(|step| step.cores);
@@ -88,7 +87,7 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
 }
 
 fn step<'a>(point: &Compared<'a>, value: &str) -> Option<Step<'a>> {
-    let entry = point.entries.iter().find(|entry| entry.value == value)?;
+    let entry = point.entry(value)?;
     let cpus = entry.trials.cell.target.pinned_to()?.len();
     let swept = point.common.get(CORES).and_then(|cores| cores.parse().ok());
     Some(Step {
@@ -102,7 +101,7 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     let least = &steps[0];
     let measured: Vec<u32> = steps.iter().map(|step| step.cores).collect();
     let most = measured.last().copied().unwrap_or(1);
-    let per_core = least.figure.estimate.median / f64::from(least.cores);
+    let per_core = least.figure.median() / f64::from(least.cores);
     let cap = cap(steps);
     let mut wanted: Vec<u32> = measured.iter().chain(&compared.rule.project).copied().collect();
     wanted.sort_unstable();
@@ -125,15 +124,12 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     let mut sentences = Vec::new();
     let of_cores =
         |cores: u32| if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
-    if !beyond.is_empty() {
-        let items: Vec<String> =
-            beyond.iter().map(|at| format!("{} {}", of_cores(at.cores), told(at.linear))).collect();
+    let item = |at: &&AtCores| format!("{} {}", of_cores(at.cores), told(at.linear));
+    if let Some(items) = listed(beyond.iter().map(item)) {
+        let (per_core, least) = (told(per_core), of_cores(least.cores));
         sentences.push(format!(
-            "{label}: if nothing else limited more cores, {} at {} per core. This is a projection \
-             from {}, not a measurement, and an upper bound.",
-            list(&items),
-            told(per_core),
-            of_cores(least.cores)
+            "{label}: if nothing else limited more cores, {items} at {per_core} per core. This is a \
+             projection from {least}, not a measurement, and an upper bound."
         ));
     }
     if let Some(limit) = other_limit(least) {
@@ -148,22 +144,17 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     }
     match &law {
         Ok(_) => {
-            let items: Vec<String> = cores
-                .iter()
-                .filter(|at| at.cores > most)
-                .filter_map(|at| {
-                    let law = at.law.as_ref()?;
-                    Some(format!("{} {} {name}", of_cores(at.cores), quantity(law, divisor)))
-                })
-                .collect();
-            if !items.is_empty() {
-                sentences.push(format!(
-                    "By the scaling law fitted to the {} measured numbers of cores: {}. Beyond the \
-                     measured {most} cores the law assumes that the same limits remain.",
-                    steps.len(),
-                    list(&items)
-                ));
-            }
+            let item = |at: &&AtCores| {
+                let law = at.law.as_ref()?;
+                Some(format!("{} {} {name}", of_cores(at.cores), quantity(law, divisor)))
+            };
+            sentences.extend(listed(beyond.iter().filter_map(item)).map(|items| {
+                format!(
+                    "By the scaling law fitted to the {} measured numbers of cores: {items}. Beyond \
+                     the measured {most} cores the law assumes that the same limits remain.",
+                    steps.len()
+                )
+            }));
         }
         Err(why) => sentences.push(format!("No scaling law is fitted: {why}.")),
     }
@@ -186,7 +177,7 @@ fn cap(steps: &[Step<'_>]) -> Option<(f64, &'static str)> {
     let capped = steps.iter().skip(1).filter_map(|step| {
         let limit = other_limit(step)
             .filter(|limit| !matches!(limit, Limit::ClientCpu | Limit::Noise | Limit::Errors))?;
-        Some((step.figure.estimate.median, super::limits::in_words(limit)))
+        Some((step.figure.median(), super::limits::in_words(limit)))
     });
     capped.max_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -201,7 +192,7 @@ fn law(
         return Err(ScalingError::TooFew(steps.len()));
     }
     let medians: Vec<(f64, f64)> =
-        steps.iter().map(|step| (f64::from(step.cores), step.figure.estimate.median)).collect();
+        steps.iter().map(|step| (f64::from(step.cores), step.figure.median())).collect();
     Scaling::fit(&medians)?;
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for step in steps {
@@ -222,7 +213,7 @@ fn law(
 fn stops_helping(steps: &[Step<'_>]) -> Option<u32> {
     steps.windows(2).find_map(|pair| {
         let [fewer, more] = pair else { return None };
-        let median = |step: &Step<'_>| step.figure.estimate.median;
+        let median = |step: &Step<'_>| step.figure.median();
         let linear = median(fewer) * f64::from(more.cores - fewer.cores) / f64::from(fewer.cores);
         (median(more) - median(fewer) < LEAST_GAIN * linear).then_some(fewer.cores)
     })

@@ -3,7 +3,7 @@
 
 use load::Operation;
 use trial::{ACCEPT_QUEUE_LOSS, Evidence, Line};
-use units::{percent, thousands};
+use units::{counted, percent, thousands};
 
 use super::compared::Entry;
 
@@ -106,8 +106,7 @@ fn on_each(lines: &[&Line], requests: &str) -> Option<Part> {
 
 fn connections(lines: &[&Line]) -> Option<Part> {
     let open = lines.iter().filter_map(|line| line.receipt.obtained.connections).max()?;
-    let noun = if open == 1 { "connection" } else { "connections" };
-    Part::fine(format!("at most {} {noun} open", thousands(open as u64)))
+    Part::fine(format!("at most {} open", counted(open as u64, "connection")))
 }
 
 fn descriptors(lines: &[&Line]) -> Option<Part> {

@@ -26,7 +26,7 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
     let figures: Vec<Figure> = compared.iter().flat_map(held).collect();
     let fewest = figures.iter().map(|figure| figure.estimate.n).min()?;
     // Of a median of 0 there is no share.
-    let shares = figures.iter().filter(|figure| figure.estimate.median != 0.0);
+    let shares = figures.iter().filter(|figure| figure.median() != 0.0);
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
     let valid: Vec<&Line> = cells.iter().flat_map(CellTrials::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();

@@ -96,7 +96,7 @@ fn certificate(compared: &Compared<'_>) -> Option<Remedy> {
         what: format!("Use an {ecdsa} certificate"),
         gains: format!("{where_} {} the {what} of {rsa}", times(gain)),
         keep: format!("{rsa} only for clients that cannot verify ECDSA"),
-        least: gain.estimate.median,
+        least: gain.median(),
         preferred: ecdsa,
     })
 }
@@ -126,7 +126,7 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
         let Some(gain) = selection.gain(preferred, entry) else { continue };
         let name = compared.name(entry);
         gains.push(format!("{} what {name} does", times(gain)));
-        least = least.min(gain.estimate.median);
+        least = least.min(gain.median());
         if is_chacha(other) {
             beats_chacha = Some(name);
         }
@@ -165,10 +165,8 @@ fn best<'a, 'b>(
     compared: &'b Compared<'a>,
     is_meant: impl Fn(&Entry<'_>) -> bool,
 ) -> Option<&'b Entry<'a>> {
-    let median = |entry: &Entry<'_>| {
-        let figure = entry.trials.figure(compared.rule.metric);
-        figure.map(|figure| figure.estimate.median)
-    };
+    let median =
+        |entry: &Entry<'_>| entry.trials.figure(compared.rule.metric).map(|of| of.median());
     let meant = compared.entries.iter().filter(|entry| is_meant(entry));
     let measured = meant.filter_map(|entry| Some((entry, median(entry)?)));
     measured.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(entry, _)| entry)

@@ -61,7 +61,7 @@ fn in_order<'b, 'a>(
     other: &'b Entry<'a>,
     ratio: Figure,
 ) -> Option<(&'b Entry<'a>, &'b Entry<'a>, Figure)> {
-    match ratio.estimate.median < 1.0 {
+    match ratio.median() < 1.0 {
         true => Some((other, one, ratio.map(|ratio| 1.0 / ratio)?)),
         false => Some((one, other, ratio)),
     }

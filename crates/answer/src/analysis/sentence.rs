@@ -15,7 +15,7 @@ use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
 use super::trials::is_more_than_a_tenth;
 use crate::figure::Figure;
-use crate::wording::{capitalized, grouped, list, percent, quantity};
+use crate::wording::{all_of, capitalized, grouped, list, listed, percent, quantity};
 
 /// The whole answer, with its full stop.
 pub(super) fn sentence(compared: &Compared<'_>) -> String {
@@ -41,14 +41,14 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
 /// RSA-2048 and 4,200 [4,100, 4,300] with ECDSA P-256 (nginx)`
 fn figures(compared: &Compared<'_>) -> String {
     let measured = compared.measured();
-    let largest = measured.iter().map(|(_, figure)| figure.estimate.median).fold(0.0, f64::max);
+    let largest = measured.iter().map(|(_, figure)| figure.median()).fold(0.0, f64::max);
     let (unit, noun) = unit(compared, largest);
     let item = |(place, (entry, figure)): (usize, &(&Entry<'_>, &Figure))| {
         let noun = if place == 0 { format!(" {noun}") } else { String::new() };
         format!("{}{noun} {}", quantity(*figure, unit), compared.with(entry))
     };
-    let items: Vec<String> = measured.iter().enumerate().map(item).collect();
-    format!("{} {} {}{}", subject(compared), verb(compared), list(&items), compared.context())
+    let items = list(measured.iter().enumerate().map(item));
+    format!("{} {} {items}{}", subject(compared), verb(compared), compared.context())
 }
 
 pub(super) fn verb(compared: &Compared<'_>) -> &'static str {
@@ -69,11 +69,8 @@ pub(super) fn published(rule: &AnswerRule, common: &BTreeMap<String, String>) ->
     };
     let own: Vec<&Published> = rule.published.iter().filter(is_of).collect();
     let said = if own.is_empty() { rule.published.iter().collect() } else { own };
-    let says: Vec<String> = said.iter().map(|of| of.says.clone()).collect();
-    match said.first() {
-        Some(first) => format!("; {} had {}", first.who, list(&says)),
-        None => String::new(),
-    }
+    let says = list(said.iter().map(|of| &of.says));
+    said.first().map_or_else(String::new, |first| format!("; {} had {says}", first.who))
 }
 
 pub(super) fn subject(compared: &Compared<'_>) -> String {
@@ -156,18 +153,14 @@ fn tax(compared: &Compared<'_>) -> String {
         }
     }
     let (mut clauses, core) = (Vec::new(), core(compared));
-    if !taken.is_empty() {
-        clauses.push(format!("TLS takes {} of what a {core} could send in plain", list(&taken)));
-    }
-    if !same.is_empty() {
-        clauses.push(format!(
-            "no significant difference from plain HTTP in what a {core} sends {}",
-            list(&same)
-        ));
-    }
-    if !won.is_empty() {
-        clauses.push(format!("a {core} sends more than in plain by {}", list(&won)));
-    }
+    clauses.extend(
+        listed(taken)
+            .map(|taken| format!("TLS takes {taken} of what a {core} could send in plain")),
+    );
+    clauses.extend(listed(same).map(|same| {
+        format!("no significant difference from plain HTTP in what a {core} sends {same}")
+    }));
+    clauses.extend(listed(won).map(|won| format!("a {core} sends more than in plain by {won}")));
     capitalized(&format!("{}{}.", clauses.join("; "), compared.context()))
 }
 
@@ -189,7 +182,7 @@ fn not_measured(compared: &Compared<'_>) -> String {
         [(reason, _)] => reason.clone(),
         _ => {
             let told = reasons.iter().map(|(reason, cells)| format!("{}, {reason}", list(cells)));
-            told.collect::<Vec<_>>().join("; ")
+            all_of(told, "; ").unwrap_or_default()
         }
     };
     format!("Not measured{context}: {told}.")
@@ -197,19 +190,14 @@ fn not_measured(compared: &Compared<'_>) -> String {
 
 /// Which figures are not the server's maximum and why, in a sentence after a space.
 fn no_maximum(compared: &Compared<'_>) -> String {
-    let mut cells = Vec::new();
-    for (entry, _) in compared.measured() {
+    let cell = |(entry, _): (&Entry<'_>, &Figure)| {
         let (valid, mut others) = (entry.trials.counts().valid, entry.trials.limits());
         others.remove(&Limit::ServerCpu);
-        if is_more_than_a_tenth(others.values().sum(), valid) {
-            let reason =
-                |(limit, count)| format!("{} {}", of_trials(count, valid), in_words(limit));
-            let reasons: Vec<String> = others.into_iter().map(reason).collect();
-            cells.push(format!("{} ({})", compared.with(entry), list(&reasons)));
-        }
-    }
-    match cells.is_empty() {
-        true => String::new(),
-        false => format!(" This is not the server's maximum {}.", list(&cells)),
-    }
+        let counts = is_more_than_a_tenth(others.values().sum(), valid);
+        let reason = |(limit, count)| format!("{} {}", of_trials(count, valid), in_words(limit));
+        let reasons = list(others.into_iter().map(reason));
+        counts.then(|| format!("{} ({reasons})", compared.with(entry)))
+    };
+    let cells = listed(compared.measured().into_iter().filter_map(cell));
+    cells.map_or_else(String::new, |cells| format!(" This is not the server's maximum {cells}."))
 }

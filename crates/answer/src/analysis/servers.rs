@@ -11,7 +11,7 @@ use super::compared::{Compared, Entry};
 use super::selection::Selection;
 use super::trials::CellTrials;
 use crate::figure::Figure;
-use crate::wording::grouped;
+use crate::wording::{grouped, unique};
 
 const SERVER: &str = "target.server";
 
@@ -52,31 +52,24 @@ impl Servers {
     /// One for each question about at least two servers. What TLS takes is shown as the goodput that
     /// it is taken from.
     pub(super) fn all(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
-        for rule in rules.iter().filter(|rule| rule.along.is_none() && rule.compare != SERVER) {
-            let compared = Compared::all(rule, cells);
-            let of_several = grouped(compared.iter().map(|of| {
+        let of_several = rules.iter().filter(|rule| rule.along.is_none() && rule.compare != SERVER);
+        unique(of_several.flat_map(|rule| {
+            let of_servers = grouped(Compared::all(rule, cells).into_iter().map(|of| {
                 let mut common = of.common.clone();
                 common.remove(SERVER);
                 (common, of)
             }));
-            let each = of_several.iter().filter_map(|(common, of)| Self::of(common, of));
-            for servers in each.collect::<Vec<_>>() {
-                if !all.contains(&servers) {
-                    all.push(servers);
-                }
-            }
-        }
-        all
+            of_servers.into_iter().filter_map(|(common, of)| Self::of(&common, &of))
+        }))
     }
 
-    fn of(common: &BTreeMap<String, String>, compared: &[&Compared<'_>]) -> Option<Self> {
+    fn of(common: &BTreeMap<String, String>, compared: &[Compared<'_>]) -> Option<Self> {
         let first = compared.first()?;
         let metric = match first.kind() {
             Kind::Tax => Metric::GoodputPerServerCpu,
             _ => first.rule.metric,
         };
-        let of_servers: Vec<(&&Compared<'_>, String)> = compared
+        let of_servers: Vec<(&Compared<'_>, String)> = compared
             .iter()
             .filter_map(|of| Some((of, of.label(SERVER, of.common.get(SERVER)?))))
             .collect();
@@ -87,9 +80,8 @@ impl Servers {
             |(_, server): &(_, String)| ServerRow { server: server.clone(), figures: Vec::new() };
         let mut rows: Vec<ServerRow> = of_servers.iter().map(row).collect();
         for value in first.entries.iter().map(|entry| entry.value) {
-            let find = |of: &&Compared<'_>| of.entries.iter().position(|e| e.value == value);
             let entries: Vec<Option<&Entry<'_>>> =
-                of_servers.iter().map(|(of, _)| find(of).map(|place| &of.entries[place])).collect();
+                of_servers.iter().map(|(of, _)| of.entry(value)).collect();
             for (row, figure) in rows.iter_mut().zip(column(metric, &entries)) {
                 row.figures.push(figure);
             }
@@ -110,7 +102,7 @@ fn column(metric: Metric, entries: &[Option<&Entry<'_>>]) -> Vec<Option<ServerFi
     let figure = |entry: &Entry<'_>| entry.trials.figure(metric);
     let measured: Vec<&Entry<'_>> =
         entries.iter().flatten().copied().filter(|entry| figure(entry).is_some()).collect();
-    let median = |entry: &Entry<'_>| figure(entry).map_or(0.0, |of| of.estimate.median);
+    let median = |entry: &Entry<'_>| figure(entry).map_or(0.0, |of| of.median());
     let by_median = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
     let all = measured.iter().copied();
     let best =

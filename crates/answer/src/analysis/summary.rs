@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{label, spoken};
+use crate::label::{label, label_in};
 use load::Operation;
-use serde::Serialize;
-use study::Cell;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use study::{Cell, Metric};
 use trial::Limit;
 
 use super::cpu_use::CpuUse;
 use super::cycles::Cycles;
-use super::figures::Figures;
 use super::search::Search;
-use super::trials::CellTrials;
-use super::trials::TrialCounts;
+use super::trials::{CellTrials, TrialCounts};
+use crate::figure::Figure;
 use crate::mark::Mark;
 
 /// What the trials of one cell say together.
@@ -74,14 +74,42 @@ impl CellSummary {
     }
 }
 
+/// The figures of a cell, by metric; those that were not measured are not there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures(BTreeMap<Metric, Figure>);
+
+impl Figures {
+    /// What `figure` gives of each metric that a cell has by itself.
+    pub fn of(figure: impl Fn(Metric) -> Option<Figure>) -> Self {
+        let figures = Metric::of_cells().filter_map(|metric| Some((metric, figure(metric)?)));
+        Self(figures.collect())
+    }
+
+    /// That of a metric; `None` where it was not measured.
+    #[must_use]
+    pub fn get(&self, metric: Metric) -> Option<&Figure> {
+        self.0.get(&metric)
+    }
+}
+
+/// Every metric is a field, `null` where it was not measured.
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for metric in Metric::of_cells() {
+            map.serialize_entry(metric.row().json, &self.get(metric))?;
+        }
+        map.end()
+    }
+}
+
 /// What distinguishes a cell from the others of its case, the server first; the server alone where
 /// the case sweeps nothing.
 pub(super) fn of_cell(cell: &Cell) -> String {
     const SERVER: &str = "target.server";
     let (server, others): (Vec<_>, Vec<_>) =
         cell.params.iter().partition(|(key, _)| *key == SERVER);
-    let in_words =
-        |(key, value): (&String, &String)| label(spoken(cell.load.operation, key), value);
+    let in_words = |(key, value): (&String, &String)| label_in(cell.load.operation, key, value);
     let labels: Vec<String> = server.into_iter().chain(others).map(in_words).collect();
     match labels.is_empty() {
         true => label(SERVER, &cell.target.server.to_string()),

@@ -14,6 +14,7 @@ mod projections;
 mod properties;
 mod purity;
 mod ranks;
+pub(crate) mod scene;
 mod selection;
 mod sentences;
 mod users;
@@ -22,7 +23,7 @@ use study::Metric;
 use study::testing::server;
 use trial::Limit;
 
-use super::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
+use scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 
 const NONE: &str = "none";
 const SUITE: &str = "load.suite";

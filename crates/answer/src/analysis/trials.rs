@@ -6,8 +6,7 @@ use journal::{Role, TargetRecord, TrialLine};
 use profile::Profile;
 use serde::Serialize;
 use study::{Cell, Metric, Study};
-use trial::Limit;
-use trial::Line;
+use trial::{Limit, Line};
 
 use super::again::{Again, quieter};
 use super::search::Search;

@@ -40,7 +40,7 @@ fn width(figure: &Figure) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::scene::Scene;
+    use crate::analysis::tests::scene::Scene;
 
     fn widest(scene: &Scene) -> f64 {
         widest_interval(&scene.study, &scene.lines)

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Side;
 use super::pair::Match;
+use crate::wording::grouped;
 
 /// Something that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -88,15 +89,11 @@ fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference>
             target.skipped.clone().map_or(UNKNOWN.to_owned(), |why| format!("left out: {why}"))
         }))
     };
-    let mut found = Vec::new();
-    for both in matches {
-        let versions = (version(a, &both.cell_a.name), version(b, &both.cell_b.name));
-        if versions.0 != versions.1 {
-            let what = both.cell_a.target.server.to_string();
-            count(&mut found, Difference::of(&what, versions.0, versions.1));
-        }
-    }
-    of_some(found, matches.len())
+    let of = |both: &Match<'_>| {
+        let (a, b) = (version(a, &both.cell_a.name), version(b, &both.cell_b.name));
+        (a != b).then(|| Difference::of(both.cell_a.target.server.name(), a, b))
+    };
+    counted(matches.iter().filter_map(of), matches.len())
 }
 
 /// The keys of the compared cells that do not have the same value.
@@ -113,11 +110,11 @@ fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
         for key in keys {
             let (a, b) = (value(&a, key), value(&b, key));
             if a != b {
-                count(&mut found, Difference::of(key, a, b));
+                found.push(Difference::of(key, a, b));
             }
         }
     }
-    of_some(found, matches.len())
+    counted(found, matches.len())
 }
 
 impl Difference {
@@ -127,18 +124,12 @@ impl Difference {
     }
 }
 
-/// Each difference once, with the number of cells that show it.
-fn count(found: &mut Vec<(Difference, usize)>, difference: Difference) {
-    match found.iter_mut().find(|(other, _)| *other == difference) {
-        Some((_, cells)) => *cells += 1,
-        None => found.push((difference, 1)),
-    }
-}
-
-fn of_some(found: Vec<(Difference, usize)>, all: usize) -> Vec<Difference> {
-    let counted = |(difference, cells): (Difference, usize)| Difference {
-        cells: (cells < all).then_some(cells),
+/// Each difference once, with the number of cells that show it where it is not that of all.
+fn counted(found: impl IntoIterator<Item = Difference>, all: usize) -> Vec<Difference> {
+    let once = grouped(found.into_iter().map(|difference| (difference, ())));
+    let counted = |(difference, cells): (Difference, Vec<()>)| Difference {
+        cells: Some(cells.len()).filter(|cells| *cells < all),
         ..difference
     };
-    found.into_iter().map(counted).collect()
+    once.into_iter().map(counted).collect()
 }

@@ -8,11 +8,9 @@ use stats::Estimate;
 use super::{Only, Side};
 use crate::analysis::CellSummary;
 use crate::analysis::offered::fell_behind;
-use crate::figure::Figure;
-use crate::figure::Verdict;
+use crate::figure::{Figure, Verdict};
 use crate::mark::Mark;
-use study::Cell;
-use study::Metric;
+use study::{Cell, Metric};
 
 /// A cell in both runs, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]

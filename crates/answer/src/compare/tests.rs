@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Verdict;
-use crate::analysis::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
+use crate::analysis::tests::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 use study::testing::server;
 use trial::Limit;
 

@@ -12,7 +12,7 @@ pub enum Chart {
 }
 
 /// A horizontal bar chart.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bars {
     /// What the bars are of.
     pub title: String,
@@ -42,7 +42,7 @@ pub struct BarRow {
     pub lacking: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bar {
     /// What it is of, where its row has several.
     pub name: String,
@@ -54,10 +54,11 @@ pub struct Bar {
 }
 
 /// What a colour means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Series {
     /// A figure of the server.
+    #[default]
     Server,
     /// A figure of the client.
     Client,
@@ -90,7 +91,7 @@ pub struct Band {
 }
 
 /// Figures by a number: equal factors of it are equal distances.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Curve {
     pub title: String,
     /// What the lines have in common.
@@ -122,9 +123,10 @@ pub struct LineLimit {
     pub knee: Option<(String, (f64, f64))>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Axis {
     /// Equal factors are equal distances.
+    #[default]
     Factors,
     /// From zero.
     FromZero(Unit),
@@ -161,6 +163,12 @@ pub struct Dot {
     pub published: Vec<(String, f64)>,
 }
 
+impl Bar {
+    fn length(&self) -> f64 {
+        self.figure.as_ref().map_or(0.0, Figure::median)
+    }
+}
+
 impl BarRow {
     /// Where the bars of a stack begin: positive ones after each other to the right of zero, negative ones
     /// to the left, each by its median.
@@ -168,7 +176,7 @@ impl BarRow {
     pub fn stacked(&self) -> Vec<f64> {
         let (mut right, mut left) = (0.0, 0.0);
         let begin = |bar: &Bar| {
-            let value = bar.figure.as_ref().map_or(0.0, |figure| figure.estimate.median);
+            let value = bar.length();
             let end = if value < 0.0 { &mut left } else { &mut right };
             std::mem::replace(end, *end + value)
         };
@@ -184,10 +192,7 @@ impl Bars {
         if self.is_stacked {
             let ends = |row: &BarRow| {
                 let begins = row.stacked().into_iter().zip(&row.bars);
-                let end = |(begin, bar): (f64, &Bar)| {
-                    begin + bar.figure.as_ref().map_or(0.0, |figure| figure.estimate.median)
-                };
-                begins.map(end).collect::<Vec<_>>()
+                begins.map(|(begin, bar)| begin + bar.length()).collect::<Vec<_>>()
             };
             return self.rows.iter().flat_map(ends).chain(whole).collect();
         }

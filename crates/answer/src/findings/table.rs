@@ -91,6 +91,14 @@ impl Column {
     }
 }
 
+impl Cell {
+    /// A text about a cell of the journal, whose trials are the evidence.
+    #[must_use]
+    pub fn about(cell: &str, text: String) -> Self {
+        Self { evidence: Some(cell.to_owned()), ..text.into() }
+    }
+}
+
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         let key = (!text.is_empty()).then(|| Key::Text(text.clone()));

@@ -83,39 +83,33 @@ impl Gate {
     }
 
     fn sentence(&self, result: Reached, cells: &[GatedCell]) -> String {
-        let (all, cell_or_cells) = (cells.len(), if cells.len() == 1 { "cell" } else { "cells" });
-        let such: Vec<String> = cells
-            .iter()
-            .filter(|cell| cell.result == result)
-            .map(|cell| format!("{} ({})", self.in_words(cell), cell.label))
-            .collect();
-        let (n, which) = (such.len(), list(&such));
+        let all = units::counted(cells.len() as u64, "cell");
+        let in_words = |cell: &GatedCell| format!("{} ({})", self.in_words(cell), cell.label);
+        let such = || cells.iter().filter(|cell| cell.result == result);
+        let (n, which) = (such().count(), list(such().map(in_words)));
         let result = match result {
             _ if cells.is_empty() => "NOT met: there is no cell to judge.".to_owned(),
             Reached::Met => {
-                let nearest = self.tightest(cells).map(|cell| {
-                    format!(": the nearest is {} ({})", self.in_words(cell), cell.label)
-                });
-                format!("met by {all} {cell_or_cells}{}.", nearest.unwrap_or_default())
+                let nearest = self.tightest(cells).map(in_words);
+                let nearest = nearest.map(|cell| format!(": the nearest is {cell}"));
+                format!("met by {all}{}.", nearest.unwrap_or_default())
             }
             Reached::Inconclusive => format!(
-                "inconclusive in {n} of {all} {cell_or_cells}, whose interval includes the limit: \
+                "inconclusive in {n} of {all}, whose interval includes the limit: \
                  {which}. More or longer trials narrow it."
             ),
-            Reached::NotMet => format!("NOT met by {n} of {all} {cell_or_cells}: {which}."),
+            Reached::NotMet => format!("NOT met by {n} of {all}: {which}."),
         };
         format!("Gate {self} {result}")
     }
 
     fn in_words(&self, cell: &GatedCell) -> String {
         let Some(figure) = &cell.figure else {
-            let behind = cell.mark == Some(Mark::NotOfferedLoad);
-            let why = if behind {
-                "the offered load was not the limit in all trials"
-            } else {
-                "not measured"
-            };
-            return why.to_owned();
+            return match cell.mark {
+                Some(Mark::NotOfferedLoad) => "the offered load was not the limit in all trials",
+                _ => "not measured",
+            }
+            .to_owned();
         };
         let client = match cell.mark {
             Some(Mark::ClientBound) => ", the client was the limit",

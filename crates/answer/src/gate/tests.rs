@@ -2,7 +2,7 @@
 
 use super::Reached::{Inconclusive, Met, NotMet};
 use super::*;
-use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
+use crate::analysis::tests::scene::{CBC, GCM, SPREAD, Scene};
 use crate::compare::tests::compared;
 use study::testing::server;
 

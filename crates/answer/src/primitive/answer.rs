@@ -11,7 +11,7 @@ use primitives::RowKey;
 use primitives::instructions::Bounded;
 use serde::Serialize;
 
-use self::group::{Group, groups, ratio};
+use self::group::{Group, groups};
 use super::row::{LowerBound, Row};
 use crate::figure::Figure;
 use study::primitive::{Rule, Table};
@@ -113,22 +113,13 @@ pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]
 
 impl Group<'_> {
     fn ratios(&self) -> Vec<Ratio> {
-        let mut ratios = Vec::new();
-        for size in self.all_sizes() {
-            let rows = self.at(size);
-            let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key));
-            let Some((_, baseline)) = baseline else { continue };
-            for (row, cost) in rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.key)) {
-                if let Some(times_as_fast) = ratio(baseline, cost) {
-                    ratios.push(Ratio {
-                        table: row.table.clone(),
-                        row: row.key.clone(),
-                        times_as_fast,
-                    });
-                }
-            }
-        }
-        ratios
+        let at = |size| self.ratios_at(size).into_iter().flat_map(|(_, ratios)| ratios);
+        let ratio = |(row, times_as_fast): (&Row, Figure)| Ratio {
+            table: row.table.clone(),
+            row: row.key.clone(),
+            times_as_fast,
+        };
+        self.all_sizes().into_iter().flat_map(at).map(ratio).collect()
     }
 
     /// Of two sizes or more, in bytes.
@@ -153,7 +144,7 @@ impl Group<'_> {
             self.values.iter().flatten().filter_map(|row| row.bound).collect();
         of.dedup();
         let bound = bounds.iter().find(|bound| of == [bound.of]);
-        let bound = bound.map(|of| (of.of, of.cycles_per_byte.estimate.median));
+        let bound = bound.map(|of| (of.of, of.cycles_per_byte.median()));
         Some(Curve { title: words::subject(self), series, bound })
     }
 }
@@ -163,7 +154,7 @@ fn point(row: &Row) -> Option<Point> {
     let published = row.published.iter();
     Some(Point {
         size_bytes: row.key.size_bytes?,
-        median: cost.cycles.estimate.median,
+        median: cost.cycles.median(),
         low: cost.low,
         high: cost.high,
         is_disturbed: cost.is_disturbed(),

@@ -1,7 +1,7 @@
 //! What the journal says of the tables: a cost for each row, with what was published of it and how far it
 //! is from what the instructions allow.
 
-use primitives::instructions::{self, Bound};
+use primitives::instructions::{self, Bound, Bounded};
 use primitives::{CycleSource, RowKey};
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use super::gates;
 use super::row::{LowerBound, Row, is_of};
 use crate::figure::Figure;
 use crate::gate::outcome::GateOutcome;
+use crate::wording::grouped;
 use journal::Entries;
 use journal::primitive::{BoundLine, RowLine};
 use study::Study;
@@ -66,9 +67,9 @@ impl Costs {
         for bound in &mut bounds {
             let of = rows.iter().filter(|row| row.bound == Some(bound.of));
             let costs = of.filter_map(|row| {
-                Some((row.library_title.as_str(), row.cost.as_ref()?.cycles.estimate.median))
+                Some((row.library_title.as_str(), row.cost.as_ref()?.cycles.median()))
             });
-            bound.beaten = instructions::beaten(bound.cycles_per_byte.estimate.median, costs);
+            bound.beaten = instructions::beaten(bound.cycles_per_byte.median(), costs);
         }
         let find = |name: &str| tables.iter().find(|table| table.name == name);
         let answers: Vec<Answer> = study
@@ -150,26 +151,24 @@ fn bounds(
     discarded: &mut Vec<Discarded>,
 ) -> Vec<LowerBound> {
     let rounds = tables.iter().map(|table| table.rounds).max().unwrap_or(0);
-    let mut bounds: Vec<(&Bound, Vec<f64>)> = Vec::new();
-    for BoundLine { bound, round, .. } in lines {
-        let is_number = bound.cycles_per_byte.is_finite() && bound.cycles_per_byte > 0.0;
-        if !is_number || *round >= rounds {
-            let of = format!("{}, round {round}", bound.of);
-            discarded.push(Discarded { of, why: "it is not a bound of this study".to_owned() });
-            continue;
-        }
-        match bounds.iter_mut().find(|(first, _)| first.of == bound.of) {
-            Some((_, samples)) => samples.push(bound.cycles_per_byte),
-            None => bounds.push((bound, vec![bound.cycles_per_byte])),
-        }
-    }
-    let bound = |(bound, samples): (&Bound, Vec<f64>)| {
+    let is_sound = |BoundLine { bound, round, .. }: &&BoundLine| {
+        bound.cycles_per_byte.is_finite() && bound.cycles_per_byte > 0.0 && *round < rounds
+    };
+    let (sound, others): (Vec<&BoundLine>, Vec<&BoundLine>) = lines.iter().partition(is_sound);
+    discarded.extend(others.into_iter().map(|BoundLine { bound, round, .. }| Discarded {
+        of: format!("{}, round {round}", bound.of),
+        why: "it is not a bound of this study".to_owned(),
+    }));
+    let bound = |(of, rounds): (Bounded, Vec<&Bound>)| {
         Some(LowerBound {
-            of: bound.of,
-            cycles_per_byte: Figure::of(samples)?,
-            arithmetic: bound.arithmetic.clone(),
+            of,
+            cycles_per_byte: Figure::of(
+                rounds.iter().map(|bound| bound.cycles_per_byte).collect(),
+            )?,
+            arithmetic: rounds.first()?.arithmetic.clone(),
             beaten: None,
         })
     };
-    bounds.into_iter().filter_map(bound).collect()
+    let by_algorithm = grouped(sound.into_iter().map(|line| (line.bound.of, &line.bound)));
+    by_algorithm.into_iter().filter_map(bound).collect()
 }

@@ -6,8 +6,10 @@ mod rows;
 use units::Bytes;
 
 use super::{Answer, Costs, Curve, LowerBound, Point, Ratio, Row, Series};
-use crate::findings::{self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line};
-use crate::findings::{Listing, Remark, Section, Table};
+use crate::findings::{
+    self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line, Listing, Remark, Section,
+    Table,
+};
 use crate::wording::{factor, without_intervals};
 
 impl Costs {
@@ -88,7 +90,7 @@ fn answer(answer: &Answer) -> findings::Answer {
 
 /// The first sentence without its intervals, and the greatest difference that the rounds show.
 fn headline(answer: &Answer) -> Option<Headline> {
-    let distance = |ratio: &Ratio| ratio.times_as_fast.estimate.median.ln().abs();
+    let distance = |ratio: &Ratio| ratio.times_as_fast.median().ln().abs();
     let shown = answer
         .ratios
         .iter()
@@ -97,7 +99,7 @@ fn headline(answer: &Answer) -> Option<Headline> {
     let first = furthest.or(answer.ratios.first())?;
     let unit = if furthest.is_some() { "as fast, at most" } else { "no significant difference" };
     Some(Headline {
-        value: factor(first.times_as_fast.estimate.median),
+        value: factor(first.times_as_fast.median()),
         unit: unit.to_owned(),
         sentence: without_intervals(answer.sentences.first()?),
         advice: None,
@@ -115,9 +117,7 @@ fn curve(curve: &Curve) -> findings::Curve {
         lines: curve.series.iter().map(line).collect(),
         bound: bound
             .map(|(of, cost)| (format!("{} of {of}: {cost:.3} cycles/byte", of.word()), *cost)),
-        limits: Vec::new(),
-        notes: Vec::new(),
-        marks: Vec::new(),
+        ..findings::Curve::default()
     }
 }
 
@@ -137,12 +137,12 @@ fn line(series: &Series) -> Line {
             ),
             x_label: size,
             is_doubtful: *is_disturbed,
-            is_large: false,
             published: point
                 .published
                 .iter()
                 .map(|(of, cost)| (format!("published: {of}, {cost} cycles/byte"), *cost))
                 .collect(),
+            ..Dot::default()
         }
     };
     Line {

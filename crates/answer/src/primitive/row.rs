@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::figure::Figure;
 use journal::primitive::RowLine;
 use study::reference::Reference;
+use units::PerSecond;
 
 /// One row of a table over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -107,9 +108,10 @@ impl Row {
         let bound = cost
             .as_ref()
             .and_then(|cost| bounds.iter().find(|bound| bound.of.is_of(key, cost.messages_per_op)));
-        let times_the_bound = cost.as_ref().zip(bound).map(|(cost, bound)| {
-            cost.cycles.estimate.median / bound.cycles_per_byte.estimate.median
-        });
+        let times_the_bound = cost
+            .as_ref()
+            .zip(bound)
+            .map(|(cost, bound)| cost.cycles.median() / bound.cycles_per_byte.median());
         let published = match (&cost, reference) {
             (Some(cost), Some(reference)) => published(key, cost, reference),
             _ => Vec::new(),
@@ -173,12 +175,18 @@ impl Cost {
             confirmed_by: last.confirmed_by.clone(),
         })
     }
-}
 
-impl Cost {
+    /// Bytes or runs a second, in words and as a number.
+    pub(super) fn rate(&self) -> (String, f64) {
+        match self.bytes_per_s {
+            Some(bytes) => (format!("{:.2} GB/s", bytes / 1e9), bytes),
+            None => (PerSecond(self.ops_per_s).to_string(), self.ops_per_s),
+        }
+    }
+
     /// The rounds with their cycles.
-    pub(super) fn samples(&self) -> impl Iterator<Item = (u32, f64)> {
-        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied())
+    pub(super) fn samples(&self) -> Vec<(u32, f64)> {
+        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied()).collect()
     }
 }
 

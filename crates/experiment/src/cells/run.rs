@@ -16,13 +16,13 @@ use super::order::trial_seed;
 use super::words;
 use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
+use agent::Refusal;
 use answer::analysis::widest_interval;
 use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
 use study::{Cell, Only, Study};
 use targets::Target;
-use trial::latency_log;
-use trial::{Measured, Moment};
+use trial::{Measured, Moment, latency_log};
 use units::Nanos;
 
 /// The shortest window in which CPU time is sampled: some thousand samples of a busy server.
@@ -42,7 +42,7 @@ pub trait Bench {
         target: &Target,
         only: Only,
         connections: usize,
-    ) -> Result<Self::Target, StartError>;
+    ) -> Result<Self::Target, Refusal>;
 
     /// Ends a server and starts another process of it, with the same key and certificate.
     ///
@@ -54,7 +54,7 @@ pub trait Bench {
         target: &Target,
         only: Only,
         connections: usize,
-    ) -> Result<Self::Target, StartError>;
+    ) -> Result<Self::Target, Refusal>;
 
     /// Whether its machine can no longer be asked; it may be when it is started again.
     fn is_lost(&self, _target: &Self::Target) -> bool {
@@ -77,7 +77,7 @@ pub trait Bench {
     ///
     /// # Errors
     /// Why the server cannot be loaded in that way.
-    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), StartError>;
+    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), Refusal>;
 
     /// Runs one trial.
     ///
@@ -106,15 +106,6 @@ pub struct Ask<'a> {
     /// Where samples of the server's CPU time are kept, if they are to be taken: a file name without
     /// its extension.
     pub profile: Option<PathBuf>,
-}
-
-/// Why a server or a client does not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StartError {
-    /// Its program is not installed, or does not take the key; the sentence says what to do.
-    Missing(String),
-    /// Anything else.
-    Failed(String),
 }
 
 /// Runs what the journal of `results` lacks of the study; all of it in a new folder. Every server is
@@ -353,14 +344,13 @@ impl Run<'_, '_> {
 
 /// What is random in a trial follows from this; no two trials share it.
 fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
-    match task.role {
-        Role::Measure if task.again => {
-            trial_seed(study, &format!("{}, again", cell.name), task.round)
-        }
-        Role::Measure => trial_seed(study, &cell.name, task.round),
-        Role::Search => trial_seed(study, &format!("{}, searched", cell.name), task.round),
-        Role::Profile => trial_seed(study, &format!("{}, sampled", cell.name), task.round),
-    }
+    let what = match task.role {
+        Role::Measure if task.again => ", again",
+        Role::Measure => "",
+        Role::Search => ", searched",
+        Role::Profile => ", sampled",
+    };
+    trial_seed(study, &format!("{}{what}", cell.name), task.round)
 }
 
 /// The cell as it is in this trial.

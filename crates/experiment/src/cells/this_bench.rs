@@ -10,22 +10,24 @@ use agent::{Clients, Here, Refusal, RemoteHost, RunningServer, Wanted};
 use cluster::Cluster;
 use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Source, Trust, Url};
-use peers::{Client, Offer, Peer, PeerError};
+use peers::{Client, Peer, PeerError};
 use profile::Rules;
 use targets::{
-    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, SendCounters, Settings, Shell, Target,
-    TargetError,
+    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, Running, SendCounters, Settings, Shell,
+    Target, TargetError,
 };
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
 use super::elsewhere::Elsewhere;
-use super::run::{Ask, Bench, StartError};
+use super::run::{Ask, Bench};
 use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
-use trial::{Application, Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
-use trial::{Sending, ThisMachine, Trial, neighbours};
+use trial::{
+    Application, Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Sending,
+    ThisMachine, Trial, neighbours,
+};
 
 /// How many users of the warm-up there are for each CPU of the server, most of the time.
 const USERS_PER_CPU: usize = 2;
@@ -170,7 +172,7 @@ impl<'a> ThisBench<'a> {
         wanted: Wanted,
         (sources, ranks): (Vec<Option<Source>>, usize),
         before: Option<Box<dyn RunningServer>>,
-    ) -> Result<ThisTarget, StartError> {
+    ) -> Result<ThisTarget, Refusal> {
         let cluster = self.cluster.take();
         // Those that load it look for themselves, by their own ways there.
         let others = |addresses: &[SocketAddr], nonce: &str| {
@@ -184,20 +186,16 @@ impl<'a> ThisBench<'a> {
             None => host.start(wanted, &clients),
         });
         self.cluster = cluster;
-        let started = started.map_err(|Refusal { is_missing, why }| match is_missing {
-            true => StartError::Missing(why),
-            false => StartError::Failed(why),
-        });
         started.map(|server| ThisTarget::new(Life::Started(server)))
     }
 
-    fn find(&mut self, target: &Target, only: Only) -> Result<ThisTarget, StartError> {
+    fn find(&mut self, target: &Target, only: Only) -> Result<ThisTarget, Refusal> {
         self.elsewhere += 1;
-        let found = Elsewhere::find(target, self.elsewhere).map_err(StartError::Failed)?;
+        let found = Elsewhere::find(target, self.elsewhere).map_err(Refusal::of)?;
         let addresses: Vec<IpAddr> = found.addresses.iter().map(SocketAddr::ip).collect();
         if let Some(cluster) = &self.cluster {
             let (_, ranks) = self.clients(target, only);
-            cluster.loads(ranks, &addresses).map_err(StartError::Failed)?;
+            cluster.loads(ranks, &addresses).map_err(Refusal::of)?;
         }
         Ok(ThisTarget::new(Life::Elsewhere(found)))
     }
@@ -224,11 +222,10 @@ impl<'a> ThisBench<'a> {
     }
 }
 
-fn not_started(error: TargetError) -> StartError {
-    match error.is_missing() {
-        true => StartError::Missing(error.to_string()),
-        false => StartError::Failed(error.to_string()),
-    }
+/// A server of this machine that was started, or why it was not.
+fn here(started: Result<Running, TargetError>, target: &Target) -> Result<ThisTarget, Refusal> {
+    let here = Here::new(started?, target.clone());
+    Ok(ThisTarget::new(Life::Started(Box::new(here))))
 }
 
 /// The sizes of the objects, and the files, that the servers of a machine serve.
@@ -264,7 +261,7 @@ impl Bench for ThisBench<'_> {
         target: &Target,
         only: Only,
         connections: usize,
-    ) -> Result<ThisTarget, StartError> {
+    ) -> Result<ThisTarget, Refusal> {
         let server = target.server;
         if server.program().is_none() {
             return self.find(target, only);
@@ -273,15 +270,11 @@ impl Bench for ThisBench<'_> {
             let wanted = wanted(self.settings(target, only, connections));
             return self.start_there(host, wanted, self.clients(target, only), None);
         }
-        let failed = |what| StartError::Failed(format!("{server} {what}"));
+        let failed = |what| Refusal::of(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
-        agent::check_kernel(target).map_err(StartError::Missing)?;
+        agent::check_kernel(target).map_err(Refusal::missing)?;
         let settings = self.settings(target, only, connections);
-        targets::start(server, &settings, objects, &self.folder)
-            .map(|running| {
-                ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone()))))
-            })
-            .map_err(not_started)
+        here(targets::start(server, &settings, objects, &self.folder), target)
     }
 
     fn restart(
@@ -290,10 +283,10 @@ impl Bench for ThisBench<'_> {
         target: &Target,
         only: Only,
         connections: usize,
-    ) -> Result<ThisTarget, StartError> {
+    ) -> Result<ThisTarget, Refusal> {
         let (Life::Started(running), Some(program)) = (running.life, target.server.program())
         else {
-            return Err(StartError::Failed("toll did not start it".to_owned()));
+            return Err(Refusal::of("toll did not start it"));
         };
         let settings = self.settings(target, only, connections);
         if let Some(host) = &target.host {
@@ -301,20 +294,13 @@ impl Bench for ThisBench<'_> {
             return self.start_there(host, wanted(settings), clients, Some(running));
         }
         let Some(running) = running.into_running() else {
-            return Err(StartError::Failed("it runs on another machine".to_owned()));
+            return Err(Refusal::of("it runs on another machine"));
         };
-        targets::restart(running, program, &settings)
-            .map(|running| {
-                ThisTarget::new(Life::Started(Box::new(Here::new(running, target.clone()))))
-            })
-            .map_err(not_started)
+        here(targets::restart(running, program, &settings), target)
     }
 
     fn is_lost(&self, target: &ThisTarget) -> bool {
-        match &target.life {
-            Life::Started(running) => running.is_lost(),
-            Life::Elsewhere(_) => false,
-        }
+        target.started().is_some_and(RunningServer::is_lost)
     }
 
     fn lacks_ranks(&self) -> bool {
@@ -335,11 +321,11 @@ impl Bench for ThisBench<'_> {
         }
     }
 
-    fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
-        if let (Life::Started(running), Some(group)) = (&target.life, cell.load.group)
-            && let Some(library) = lacking(running.facts(), group)
+    fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), Refusal> {
+        if let (Some(facts), Some(group)) = (target.facts(), cell.load.group)
+            && let Some(library) = lacking(facts, group)
         {
-            return Err(StartError::Missing(format!(
+            return Err(Refusal::missing(format!(
                 "{} runs on {library}, which lacks {group}; take another library, or leave \
                  load.group = {group} out",
                 cell.target.server
@@ -350,20 +336,20 @@ impl Bench for ThisBench<'_> {
         if let Some(peer) = Peer::of(cell.load.client).filter(|_| cell.load.ranks.is_none()) {
             let client = Client::prepare(peer, &job, offer(cell.target.server));
             client.map_err(|error| match error {
-                PeerError::Missing { .. } => StartError::Missing(error.to_string()),
-                _ => StartError::Failed(error.to_string()),
+                PeerError::Missing { .. } => Refusal::missing(error),
+                _ => Refusal::of(error),
             })?;
         }
         // All objects are there; a large one would take minutes to tell what a small one does.
         let sizes = content(&self.cells, cell.target.host.as_ref()).0;
-        if let (Life::Started(_), Some(smallest)) = (&target.life, sizes.into_iter().min())
+        if let (Some(_), Some(smallest)) = (target.started(), sizes.into_iter().min())
             && cell.load.operation != Operation::Session
         {
             let path = objects::path(smallest);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             (job.objects, job.files) = (None, None);
         }
-        load::probe(&job).map(|_| ()).map_err(|error| StartError::Failed(error.to_string()))
+        load::probe(&job).map(|_| ()).map_err(Refusal::of)
     }
 
     fn trial(
@@ -383,7 +369,12 @@ impl Bench for ThisBench<'_> {
         let server_cpus = target.cpus();
         let trial = Trial {
             job: job(cell, target, seed),
-            certificate_key: target.certificate_key(cell),
+            // Where toll chose it and the server has no choice.
+            certificate_key: cell
+                .target
+                .server
+                .is_configured()
+                .then_some(cell.target.certificate_key),
             neighbours: match (&server_cpus, &cell.target.host, cell.load.ranks) {
                 (Some(server), None, None) => self.neighbours(server, &cell.load.cpus),
                 _ => Neighbours::Apart,
@@ -400,13 +391,13 @@ impl Bench for ThisBench<'_> {
         if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
             objects.drop_cached(files).map_err(|error| error.to_string())?;
         }
-        let orders = target.orders()?;
-        let sent = target.sent()?;
+        let orders = target.ask(|running| running.orders())?;
+        let sent = target.ask(|running| running.sent())?;
         let accelerated = target.accelerated(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error))?;
         let machine = &mut *machine;
-        let sampling = profile.map(|files| Sampling::start(target.pid_and_cpus(), files));
+        let sampling = profile.map(|files| Sampling::start(target.pid().zip(target.cpus()), files));
         let sampling = sampling.transpose()?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
         let cluster = self.cluster.as_ref().filter(|_| cell.load.ranks.is_some());
@@ -422,13 +413,12 @@ impl Bench for ThisBench<'_> {
             (None, None) => {
                 trial.run(machine, &mut hooks, Engine::start).map_err(|error| error.to_string())
             }
-            (None, Some(peer)) => {
-                client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
-                    trial
-                        .run(machine, &mut hooks, |_| client.start())
-                        .map_err(|error| error.to_string())
-                })
-            }
+            (None, Some(peer)) => Client::prepare(peer, &trial.job, offer(cell.target.server))
+                .map_err(|error| error.to_string())
+                .and_then(|client| {
+                    let measured = trial.run(machine, &mut hooks, |_| client.start());
+                    measured.map_err(|error| error.to_string())
+                }),
         };
         let mut measured = measured.map_err(|error| target.cause(error))?;
         if measured.line.target_error.is_none() {
@@ -470,11 +460,7 @@ impl ThisTarget {
         }
         let job = job(cell, self, seed);
         let few = USERS_PER_CPU * cell.target.cpus.len();
-        let spent = || match &self.life {
-            Life::Started(running) => running.cpu_time().map(Duration::from),
-            // It has no warm-up.
-            Life::Elsewhere(_) => None,
-        };
+        let spent = || self.started()?.cpu_time().map(Duration::from);
         let plan = warm_up::Plan { how, few, most: cell.most_connections(), spent: &spent };
         let mut each = |prepared| {
             let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
@@ -487,7 +473,7 @@ impl ThisTarget {
 
     /// Does something while it may use all CPUs that toll may use, if toll started it.
     fn spread<T>(&self, what: impl FnOnce() -> T) -> Result<T, String> {
-        let Life::Started(running) = &self.life else { return Ok(what()) };
+        let Some(running) = self.started() else { return Ok(what()) };
         running.spread()?;
         let done = what();
         running.pin()?;
@@ -526,22 +512,17 @@ impl ThisTarget {
         Some(RunsOn { target: cell.target.clone(), libraries, stack })
     }
 
-    /// What is known of it, where toll started it.
-    fn facts(&self) -> Option<&Facts> {
+    /// The server, where toll started it.
+    fn started(&self) -> Option<&dyn RunningServer> {
         match &self.life {
-            Life::Started(running) => Some(running.facts()),
+            Life::Started(running) => Some(running.as_ref()),
             Life::Elsewhere(_) => None,
         }
     }
 
-    /// The orders that it has, where it is a shop.
-    fn orders(&self) -> Result<Option<u64>, String> {
-        self.ask(|running| running.orders())
-    }
-
-    /// What it has sent by its own count.
-    fn sent(&self) -> Result<Option<SendCounters>, String> {
-        self.ask(|running| running.sent())
+    /// What is known of it, where toll started it.
+    fn facts(&self) -> Option<&Facts> {
+        self.started().map(RunningServer::facts)
     }
 
     /// What its accelerator did, where it has one.
@@ -557,15 +538,12 @@ impl ThisTarget {
         &self,
         question: impl FnOnce(&dyn RunningServer) -> Result<Option<T>, String>,
     ) -> Result<Option<T>, String> {
-        match &self.life {
-            Life::Started(running) => question(running.as_ref()),
-            Life::Elsewhere(_) => Ok(None),
-        }
+        self.started().map_or(Ok(None), question)
     }
 
     /// How it has sent in a load before which it had sent this.
     fn sending(&self, cell: &Cell, before: Option<&SendCounters>) -> Result<Sending, String> {
-        let counted = match (before, self.sent()?) {
+        let counted = match (before, self.ask(|running| running.sent())?) {
             (Some(before), Some(after)) => Some(after.since(before)),
             _ => None,
         };
@@ -579,7 +557,7 @@ impl ThisTarget {
     /// What it says of itself after a load before which it had these orders. Its cryptography is asked
     /// after the first load only: a process keeps its providers and switches.
     fn application(&mut self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
-        let orders = match (before, self.orders()?) {
+        let orders = match (before, self.ask(|running| running.orders())?) {
             (Some(before), Some(after)) => Some(Orders { before, after }),
             _ => None,
         };
@@ -588,16 +566,6 @@ impl ThisTarget {
         }
         let asked = (cell.target.crypto, cell.target.aes);
         Ok(Application { orders, crypto: self.crypto.clone().map(|found| (asked, found)) })
-    }
-
-    /// The kind of key in its certificate, where toll chose it and the server has no choice.
-    fn certificate_key(&self, cell: &Cell) -> Option<tls::CertificateKey> {
-        cell.target.server.is_configured().then_some(cell.target.certificate_key)
-    }
-
-    /// Its first process and its CPUs, where both are known.
-    fn pid_and_cpus(&self) -> Option<(u32, CpuList)> {
-        self.pid().zip(self.cpus())
     }
 
     /// Its first process, where that is known and one of this machine.
@@ -628,11 +596,6 @@ fn lacking(facts: &Facts, group: Group) -> Option<String> {
     facts.libraries.iter().find(|library| library.lacks(group)).map(ToString::to_string)
 }
 
-/// Another program that can carry out this plan at a server that leaves this to it.
-fn client(peer: Peer, job: &Job, offer: Offer) -> Result<Client, String> {
-    Client::prepare(peer, job, offer).map_err(|error| error.to_string())
-}
-
 /// The commands that would be started for the study's servers, in the order of starting, with the
 /// places that they would have in the result folder; `objects` stands for the folder of the objects.
 /// Where a server is not installed, that is said instead.
@@ -644,13 +607,12 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
         if server.program().is_none() {
             return format!("none for {server}: it runs already");
         };
+        let settings = settings(&target, only);
         if let Some(host) = &target.host {
-            let settings = settings(&target, only);
             let (root, folder) = (Path::new("OBJECTS"), Path::new("FOLDER"));
             let command = targets::command(server, &settings, root, folder, server.name());
             return format!("on {host}: {}", command.unwrap_or_default());
         }
-        let settings = settings(&target, only);
         let number = names.iter().filter(|name| *name == server.name()).count() + 1;
         names.push(server.name().to_owned());
         let name = match number {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use answer::{label, spoken};
+use answer::label_in;
 use cpus::CpuList;
 
 use super::length::{Length, time};
@@ -10,7 +10,7 @@ use journal::Role;
 use load::{Arrival, Client, Operation};
 use study::find::Over;
 use study::{Cell, Forecast, Study};
-use units::{Nanos, thousands};
+use units::{Nanos, counted, thousands};
 
 /// The range of fewer trials covers the median with less than 95%.
 const LEAST_TRIALS: u32 = 6;
@@ -67,12 +67,10 @@ pub(super) fn forecast_of(study: &Study) -> String {
 pub(super) fn forecast(forecast: Forecast) -> String {
     let Forecast { held, searching: steps, sampling, .. } = forecast;
     let time = rounded(time(&forecast));
-    let counted =
-        |count| format!("{} {}", thousands(count), if count == 1 { "trial" } else { "trials" });
     let trials = match (held, sampling) {
-        (_, 0) => counted(held),
-        (0, _) => format!("{} of CPU samples", counted(sampling)),
-        _ => format!("{}, and {} of CPU samples,", counted(held), thousands(sampling)),
+        (_, 0) => counted(held, "trial"),
+        (0, _) => format!("{} of CPU samples", counted(sampling, "trial")),
+        _ => format!("{}, and {} of CPU samples,", counted(held, "trial"), thousands(sampling)),
     };
     match steps {
         0 => format!("{trials} in all; about {time}"),
@@ -100,8 +98,7 @@ fn load(cell: &Cell) -> String {
         None => format!("{} (CPU {}, {})", target.server, target.cpus, target.certificate_key),
     };
     let from = match load.ranks {
-        Some(count) if count.get() == 1 => "1 rank".to_owned(),
-        Some(count) => format!("{count} ranks"),
+        Some(count) => counted(count.get().into(), "rank"),
         None => format!("CPU {}", load.cpus),
     };
     let mut words = vec![server, format!("{} from {from}", load.operation)];
@@ -114,8 +111,7 @@ fn load(cell: &Cell) -> String {
             find.maximize,
             find.ceiling
         )),
-        None => words
-            .push(label(spoken(load.operation, "load.connections"), &load.connections.to_string())),
+        None => words.push(connections(cell)),
     }
     match (&load.session, load.operation) {
         (Some(session), _) => {
@@ -141,7 +137,7 @@ fn load(cell: &Cell) -> String {
     }
     let is_said = |key: &str| !key.starts_with("target.") || SAID.contains(&key);
     let others = cell.params.iter().filter(|(key, _)| !is_said(key));
-    words.extend(others.map(|(key, value)| label(spoken(load.operation, key), value)));
+    words.extend(others.map(|(key, value)| label_in(load.operation, key, value)));
     let held = cell.held_for();
     match load.client {
         Client::Toll => words.push(format!("{held} after a warm-up of {}", load.warmup())),
@@ -149,6 +145,11 @@ fn load(cell: &Cell) -> String {
     }
     words.extend(cell.find.map(|find| format!("found in steps of {}", find.step)));
     words.join(", ")
+}
+
+fn connections(cell: &Cell) -> String {
+    let count = cell.load.connections.to_string();
+    label_in(cell.load.operation, "load.connections", &count)
 }
 
 /// How many trials are left; of searches it is known how many at most.
@@ -165,16 +166,13 @@ pub(super) fn doing(cell: &Cell, role: Role) -> String {
         cell.params
             .iter()
             .filter(|(key, _)| *key != "target.server")
-            .map(|(key, value)| label(spoken(cell.load.operation, key), value)),
+            .map(|(key, value)| label_in(cell.load.operation, key, value)),
     );
     if role == Role::Profile {
         words.push("sampled".to_owned());
     } else if let Some(find) = &cell.find {
         let load = match find.over {
-            Over::Connections => label(
-                spoken(cell.load.operation, "load.connections"),
-                &cell.load.connections.to_string(),
-            ),
+            Over::Connections => connections(cell),
             Over::Arrival(_) => cell.load.arrival.to_string(),
         };
         let verb = if role == Role::Search { "tries" } else { "holds" };

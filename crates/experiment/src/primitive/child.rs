@@ -16,7 +16,7 @@ use serde::Deserialize;
 use study::primitive::{Part, Primitives, What};
 use targets::Captured;
 
-use super::run::{Failed, Meter, Reading};
+use super::run::{Meter, Reading};
 
 /// Starts this program again.
 #[derive(Debug)]
@@ -56,9 +56,9 @@ impl Child {
     ///
     /// # Errors
     /// It cannot be found any more.
-    pub fn new() -> Result<Self, Failed> {
+    pub fn new() -> Result<Self, String> {
         let program = std::env::current_exe()
-            .map_err(|error| Failed(format!("toll itself cannot be found: {error}")))?;
+            .map_err(|error| format!("toll itself cannot be found: {error}"))?;
         Ok(Self { program })
     }
 
@@ -69,14 +69,14 @@ impl Child {
         libraries: &[&str],
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Duration),
-    ) -> Result<Once, Failed> {
+    ) -> Result<Once, String> {
         /// A mask of the user's own would make every level another one than it says.
         const MASKS: [&str; 2] = [hardware::VARIABLE, hardware::OPENSSL_VARIABLE];
         let limit = AT_LEAST + Duration::from_nanos(part.forecast().0) * PATIENCE;
         let arguments = part.arguments(libraries).into_iter().map(OsString::from).collect();
         let mut child = Captured::start(&self.program, arguments, &MASKS, &part.cpus()).map_err(
             |(program, error)| {
-                Failed(format!("toll bench cannot be started: {}: {error}", program.display()))
+                format!("toll bench cannot be started: {}: {error}", program.display())
             },
         )?;
         let began = Instant::now();
@@ -89,12 +89,12 @@ impl Child {
             }
             if began.elapsed() > limit {
                 let limit = limit.as_secs();
-                return Err(Failed(format!("toll bench did not end within {limit} s")));
+                return Err(format!("toll bench did not end within {limit} s"));
             }
             report(began.elapsed());
             std::thread::sleep(POLL);
         };
-        let read = |file| written(file).map_err(|error| Failed(format!("its output: {error}")));
+        let read = |file| written(file).map_err(|error| format!("its output: {error}"));
         let why = last_line(&read(child.stderr)?);
         match serde_json::from_str::<Output>(&read(child.stdout)?) {
             Ok(Output { interrupted: false, reading }) => Ok(Once::Measured(reading)),
@@ -103,7 +103,7 @@ impl Child {
             Err(error) => {
                 let printed =
                     if why.is_empty() { String::new() } else { format!("; it printed: {why}") };
-                Err(Failed(format!("its output cannot be read: {error}{printed}")))
+                Err(format!("its output cannot be read: {error}{printed}"))
             }
         }
     }
@@ -132,7 +132,7 @@ impl Meter for Child {
         part: &Part<'_>,
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Duration),
-    ) -> Result<Option<Reading>, Failed> {
+    ) -> Result<Option<Reading>, String> {
         let libraries: Vec<&str> = match part.what {
             What::Bounds(_) => Vec::new(),
             What::Table { table, .. } => table.libraries.iter().map(String::as_str).collect(),
@@ -143,7 +143,7 @@ impl Meter for Child {
             Once::Refused(why) => why,
         };
         if libraries.is_empty() {
-            return Err(Failed(why));
+            return Err(why);
         }
         // Which of them is not here is found by asking for each by itself.
         let mut all = Reading::default();

@@ -12,6 +12,7 @@ use primitives::row::{NoFigure, Reason};
 use serde::Deserialize;
 use study::primitive::{Part, Primitives, What};
 use trial::SCHEMA;
+use units::counted;
 
 /// What measures a part.
 pub trait Meter {
@@ -31,7 +32,7 @@ pub trait Meter {
         part: &Part<'_>,
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Duration),
-    ) -> Result<Option<Reading>, Failed>;
+    ) -> Result<Option<Reading>, String>;
 }
 
 /// What a part gave.
@@ -44,11 +45,6 @@ pub struct Reading {
     #[serde(default)]
     pub bounds: Vec<Bound>,
 }
-
-/// Why a part could not be measured.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Failed(pub String);
 
 /// Measures the parts that the journal of `results` lacks; all of them in a new folder.
 ///
@@ -78,12 +74,9 @@ pub fn run(
         let mut progress = |elapsed| tell_progress(&lacking[place..], elapsed, report);
         let measured = match interrupt.load(Relaxed) {
             true => None,
-            false => {
-                meter.measure(part, interrupt, &mut progress).map_err(|why| RunError::Part {
-                    part: format!("primitives, {}", part.in_words()),
-                    why: why.to_string(),
-                })?
-            }
+            false => meter.measure(part, interrupt, &mut progress).map_err(|why| {
+                RunError::Part { part: format!("primitives, {}", part.in_words()), why }
+            })?,
         };
         let Some(reading) = measured else { return Ok(Ended::Interrupted) };
         let entries = reading.entries(part, order, started);
@@ -98,13 +91,12 @@ pub fn run(
 fn tell_progress(lacking: &[Part<'_>], elapsed: Duration, report: &mut dyn FnMut(Event<'_>)) {
     let [part, ..] = lacking else { return };
     let all: u64 = lacking.iter().map(|part| part.forecast().0).sum();
-    let parts = if lacking.len() == 1 { "part" } else { "parts" };
     report(Event::Progress {
         left: Duration::from_nanos(all).saturating_sub(elapsed),
         words: &|| {
             let seconds = elapsed.as_secs();
             let doing = format!("{}, round {}: {seconds}s", part.in_words(), part.round + 1);
-            (format!("{} {parts}", lacking.len()), doing)
+            (counted(lacking.len() as u64, "part"), doing)
         },
     });
 }

@@ -104,7 +104,7 @@ impl Meter for Known {
         part: &Part<'_>,
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Duration),
-    ) -> Result<Option<Reading>, Failed> {
+    ) -> Result<Option<Reading>, String> {
         report(Duration::ZERO);
         self.asked.push(format!("{}: {}", part.round, part.in_words()));
         interrupt.store(self.interrupt_after == Some(self.asked.len()), Relaxed);

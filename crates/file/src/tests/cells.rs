@@ -279,12 +279,12 @@ fn any_key_may_be_swept_and_is_named_in_one_way() {
 #[test]
 fn the_time_is_that_of_all_warm_ups_and_windows() {
     let example = parse(&format!("restart = \"never\"\n{EXAMPLE}"));
-    assert_eq!(example.measuring_time(), Nanos(4 * 8 * 750_000_000));
+    assert_eq!(example.forecast().time, Nanos(4 * 8 * 750_000_000));
     let ramped = with(&["ramp = \"2s\"", "warmup = \"1s\"", "duration = \"3s\""], &[]);
     let ramped = parse(&format!("restart = \"never\"\n{ramped}"));
     assert_eq!(ramped.cells[0].load.ramp, Nanos(2_000_000_000));
     let trials = ramped.trials as u64 * ramped.cells.len() as u64;
-    assert_eq!(ramped.measuring_time(), Nanos(trials * 8_000_000_000));
+    assert_eq!(ramped.forecast().time, Nanos(trials * 8_000_000_000));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn quick_is_what_it_says() {
     assert_eq!(cbc.load.encrypt_then_mac, Some(false));
     let metrics: Vec<_> = study.answers.iter().map(|answer| answer.metric).collect();
     assert_eq!(metrics, [Metric::TlsTax, Metric::GoodputPerServerCpu, Metric::RatePerServerCpu]);
-    assert!(study.measuring_time().seconds() < 60.0, "{}", study.measuring_time());
+    assert!(study.forecast().time.seconds() < 60.0, "{}", study.forecast().time);
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! `[find]`, `target.cores`, `[scale.NAME]` and `--only`.
 
 use super::*;
-use study::Cell;
-use study::CpuOrder;
-use study::Metric;
 use study::find::{Find, Over};
+use study::{Cell, CpuOrder, Metric};
 
 const FIND: &[&str] =
     &["find.maximize = \"goodput\"", "find.to = 64", "find.while = \"first-byte-max <= 2s\""];

@@ -47,9 +47,8 @@ pub struct Bound {
     pub arithmetic: String,
 }
 
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, SerializeDisplay, DeserializeFromStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Display, EnumString, SerializeDisplay, DeserializeFromStr)]
 pub enum Bounded {
     #[strum(serialize = "AES-128-CBC encrypt")]
     CbcEncrypt,

@@ -45,7 +45,7 @@ struct Row {
 }
 
 /// A bar, or a stack of them, with its text.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Line {
     values: Vec<Value>,
     /// What it is of, where its row has several.
@@ -179,7 +179,7 @@ impl Line {
     ) -> Option<Self> {
         let figure = bar.figure.as_ref()?;
         let at = |value: f64| scale.percent(value);
-        let ends = figure.estimate.interval;
+        let ends = Some(figure.estimate.interval).filter(|_| figure.has_interval());
         let text = chart.unit.text(figure.estimate.median);
         let words = joined(&text, &interval(figure, &chart.unit));
         let comma = if bar.name.is_empty() { "" } else { ", " };
@@ -191,19 +191,18 @@ impl Line {
                 .into_iter()
                 .collect(),
             is_hatched: bar.mark.is_some_and(Mark::is_not_a_maximum),
-            whisker: at(ends.low).zip(at(ends.high)).map(<[f64; 2]>::from),
+            whisker: ends.and_then(|ends| Some([at(ends.low)?, at(ends.high)?])),
             dots: figure.samples.iter().filter_map(|sample| at(*sample)).collect(),
             band: bar.published.as_ref().and_then(|band| Band::of(band, scale)),
             title: format!("{}{comma}{}: {words}", row.label, bar.name),
         };
-        line.whisker = line.whisker.filter(|_| figure.has_interval());
         line.end = line.rightmost(scale);
         Some(line)
     }
 
     /// The parts of a whole, each from where the one before it ends; `None` where there are none.
     fn stack(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Option<Self> {
-        let median = |bar: &findings::Bar| Some(bar.figure.as_ref()?.estimate.median);
+        let median = |bar: &findings::Bar| Some(bar.figure.as_ref()?.median());
         let medians: Vec<(&findings::Bar, f64, f64)> = row
             .bars
             .iter()
@@ -240,17 +239,8 @@ impl Line {
         let named: Vec<String> =
             medians.iter().filter(|(_, _, length)| *length != 0.0).map(named).collect();
         let words = if named.is_empty() { "nothing".to_owned() } else { named.join(", ") };
-        let mut line = Self {
-            values,
-            name: String::new(),
-            end: 0.0,
-            parts,
-            is_hatched: false,
-            whisker: None,
-            dots: Vec::new(),
-            band: None,
-            title: format!("{}: {words}", row.label),
-        };
+        let title = format!("{}: {words}", row.label);
+        let mut line = Self { values, parts, title, ..Self::default() };
         line.end = line.rightmost(scale);
         Some(line)
     }

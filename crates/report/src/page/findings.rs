@@ -23,7 +23,7 @@ pub(super) struct Part<'a> {
 }
 
 /// The answers to one question: those about several servers, for example.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Question<'a> {
     number: usize,
     headline: Option<&'a Headline>,
@@ -100,10 +100,7 @@ impl<'a> Question<'a> {
             number,
             headline,
             heading: answer.question.as_deref().or(sentence).or(first).unwrap_or_default(),
-            charts: Vec::new(),
-            sentences: Vec::new(),
-            remarks: Vec::new(),
-            caveats: Vec::new(),
+            ..Self::default()
         }
     }
 

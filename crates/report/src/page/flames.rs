@@ -62,21 +62,9 @@ fn wrong(run: &Run<'_>, cell: &str, count: u64) -> Option<String> {
 fn data_url(svg: &str) -> String {
     let mut url = "data:image/svg+xml,".to_owned();
     for byte in svg.bytes() {
-        match byte {
-            b'a'..=b'z'
-            | b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b' '
-            | b'-'
-            | b'_'
-            | b'.'
-            | b','
-            | b':'
-            | b';'
-            | b'='
-            | b'('
-            | b')' => url.push(byte.into()),
-            _ => url.extend(format!("%{byte:02X}").chars()),
+        match byte.is_ascii_alphanumeric() || b" -_.,:;=()".contains(&byte) {
+            true => url.push(byte.into()),
+            false => url += &format!("%{byte:02X}"),
         }
     }
     url

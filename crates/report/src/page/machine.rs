@@ -1,5 +1,6 @@
 //! The machine in facts that a reader of the figures should know.
 
+use answer::wording::capitalized;
 use observe::machine::{Accelerators, Settings};
 use observe::{Availability, Fact, InterruptTime, Machine};
 use serde::Serialize;
@@ -83,11 +84,6 @@ pub(super) fn settings(machine: &Machine) -> Vec<FactView> {
     views.push(idle_time(settings));
     views.extend(machine.accelerators.as_ref().map(quickassist));
     views
-}
-
-fn capitalized(name: &str) -> String {
-    let (first, rest) = name.split_at(1);
-    first.to_uppercase() + rest
 }
 
 fn idle_time(settings: &Settings) -> FactView {

@@ -4,12 +4,11 @@ use answer::trials;
 use journal::{Role, TrialLine};
 use serde::Serialize;
 use trial::{CoreSeries, Line};
-use units::{Hertz, Nanos};
+use units::{Hertz, Nanos, Quantity, Unit};
 
 use super::record::{Entry, receipt, shares_and_counts};
 use crate::Run;
 use crate::chart::{Sparkline, sparkline};
-use units::{Quantity, Unit};
 
 /// The trials of one cell.
 #[derive(Serialize)]

@@ -5,15 +5,15 @@ use std::str::FromStr;
 
 use hdrhistogram::Histogram;
 use load::Latencies;
+use strum::{IntoStaticStr, VariantArray};
 use units::Nanos;
 
 use keys::did_you_mean;
 use trial::Measured;
 
 /// What must hold: `first-byte-max <= 2s`, `errors <= 0.1%`.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(serde_with::DeserializeFromStr, serde_with::SerializeDisplay)]
 pub struct Ceiling {
     pub watched: Watched,
     /// The most that it may be: nanoseconds, or millionths where a share is watched.
@@ -22,7 +22,8 @@ pub struct Ceiling {
 
 /// What a limit is on. Where it is a time, operations that were still under way when the window ended
 /// count with the time that they had taken by then, if that is over the limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Watched {
     /// The 99th percentile of TCP and TLS together.
     ConnectP99,
@@ -47,30 +48,12 @@ const MILLION: f64 = 1e6;
 
 impl Watched {
     /// All that a limit can be on.
-    pub const ALL: [Self; 8] = [
-        Self::ConnectP99,
-        Self::ConnectMax,
-        Self::FirstByteP99,
-        Self::FirstByteMax,
-        Self::WholeP99,
-        Self::WholeMax,
-        Self::Errors,
-        Self::DeadlineMisses,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in study files.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ConnectP99 => "connect-p99",
-            Self::ConnectMax => "connect-max",
-            Self::FirstByteP99 => "first-byte-p99",
-            Self::FirstByteMax => "first-byte-max",
-            Self::WholeP99 => "whole-p99",
-            Self::WholeMax => "whole-max",
-            Self::Errors => "errors",
-            Self::DeadlineMisses => "deadline-misses",
-        }
+        self.into()
     }
 
     /// Whether it is a share of operations, and not a time.
@@ -98,9 +81,7 @@ impl Ceiling {
             false => self.most as f64,
         }
     }
-}
 
-impl Ceiling {
     /// What the limit is on, in a trial; `None` where there was nothing to time.
     pub fn seen(&self, measured: &Measured) -> Option<f64> {
         let Measured { line, latencies, under_way } = measured;
@@ -163,7 +144,7 @@ impl FromStr for Ceiling {
         let (name, most) =
             text.split_once("<=").ok_or_else(|| format!("`{text}` is not a limit; {FORM}"))?;
         let (name, most) = (name.trim(), most.trim());
-        let watched = Watched::ALL.into_iter().find(|watched| watched.name() == name);
+        let watched = Watched::ALL.iter().copied().find(|watched| watched.name() == name);
         let Some(watched) = watched else {
             let names = Watched::ALL.iter().map(|watched| watched.name());
             let hint = did_you_mean(name, "a limit is on one of:", names);

@@ -91,9 +91,7 @@ fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
 /// address of its host; `{port}`, the port on which it is to speak TLS; `{plain-port}`, that of plain
 /// HTTP; `{cert}` and `{key}`, the files of its certificate and key; `{root}`, the folder of the objects;
 /// `{cpus}`, its CPUs. All but address and ports are quoted for the shell.
-#[derive(
-    Debug, Clone, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay)]
 pub struct CommandLine(String);
 
 impl CommandLine {

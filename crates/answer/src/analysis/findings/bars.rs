@@ -6,7 +6,6 @@ use study::Published;
 use super::published::{band, beside, in_words};
 use crate::analysis::{Answer, Bar, Curve, Figure, Point};
 use crate::findings::{self, BarRow, Bars, Series};
-use crate::label::{label, spoken};
 use crate::wording::capitalized;
 use study::metric::{Kind, words_of};
 use units::{Quantity, Unit};
@@ -18,7 +17,7 @@ pub(super) fn side_by_side(answer: &Answer, all: &[Answer]) -> Bars {
     let alike: Vec<&Answer> = all.iter().filter(|other| key(other) == key(answer)).collect();
     let figures =
         alike.iter().flat_map(|answer| &answer.bars).filter_map(|bar| bar.figure.as_ref());
-    let unit = answer.metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
+    let unit = answer.metric.row().quantity.unit_for(figures.map(Figure::median));
     let room = alike.iter().flat_map(|answer| bars(answer, &unit).values());
     Bars { room: room.collect(), ..bars(answer, &unit) }
 }
@@ -30,18 +29,15 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
         bars: vec![drawn(bar, "", bar.figure.as_ref(), &answer.published, baseline)],
         lacking: bar.infeasible.clone(),
     };
-    let common =
-        answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
     Bars {
         title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
-        subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
+        subtitle: answer.subtitle(),
         axis: axis(answer, unit),
         unit: *unit,
-        room: Vec::new(),
         is_share: answer.metric.row().quantity == Quantity::Share,
-        is_stacked: false,
         rows: answer.bars.iter().map(row).collect(),
         published: in_words(answer, "bar"),
+        ..Bars::default()
     }
 }
 
@@ -83,7 +79,6 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
         title: "CPU that the server used".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
         is_share: true,
-        is_stacked: false,
         ..chart_along(answer, curve, of_busy, unit, &[])
     });
     std::iter::once(first).chain(second).collect()
@@ -93,7 +88,7 @@ fn unit(quantity: Quantity, curve: &Curve, of: Of) -> Unit {
     let points = curve.points.iter();
     let figures =
         points.flat_map(|point| (0..point.bars.len()).filter_map(move |bar| of(point, bar)));
-    quantity.unit_for(figures.map(|figure| figure.estimate.median))
+    quantity.unit_for(figures.map(Figure::median))
 }
 
 /// Without its title and what its axis counts.
@@ -116,20 +111,8 @@ fn chart_along(
             lacking: point.bars.iter().find_map(|bar| bar.infeasible.clone()),
         }
     };
-    let common =
-        answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
-    let subtitle: Vec<String> = std::iter::once(answer.case.clone()).chain(common).collect();
-    Bars {
-        title: String::new(),
-        subtitle: subtitle.join(", "),
-        axis: String::new(),
-        unit,
-        room: Vec::new(),
-        is_share: false,
-        is_stacked: false,
-        rows: curve.points.iter().map(row).collect(),
-        published: None,
-    }
+    let rows = curve.points.iter().map(row).collect();
+    Bars { subtitle: answer.subtitle(), unit, rows, ..Bars::default() }
 }
 
 /// What an axis of the metric counts, and which way is better.
@@ -226,7 +209,7 @@ mod tests {
         assert_eq!(charts[0].subtitle, "files, nginx");
         assert_eq!(charts[0].rows[1].label, "4 MiB objects");
         let busy = charts[1].rows[1].bars[1].figure.as_ref().unwrap();
-        assert!(charts[1].is_share && busy.estimate.median == 0.9);
+        assert!(charts[1].is_share && busy.median() == 0.9);
         let costs = along(&answer(Metric::GoodputPerServerCpu, Vec::new()), &curve());
         assert_eq!(costs.len(), 1, "beside what a CPU-second gives, the CPU says nothing");
     }

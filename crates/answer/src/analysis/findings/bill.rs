@@ -5,21 +5,19 @@ use units::Quantity;
 
 use crate::analysis::{Answer, Bill, Figure, Parts};
 use crate::findings::{Bar, BarRow, Bars, Series};
-use crate::label::label;
 
 /// `None` where no cell has its parts.
 pub(super) fn chart(answer: &Answer, bill: &Bill) -> Option<Bars> {
     let cells: Vec<(&str, &Parts)> =
         bill.cells.iter().filter_map(|cell| Some((&*cell.label, cell.parts.as_ref()?))).collect();
-    let wholes = cells.iter().map(|(_, parts)| parts.whole_ns.estimate.median);
+    let wholes = cells.iter().map(|(_, parts)| parts.whole_ns.median());
     let unit = Quantity::Nanos.unit_for(wholes);
     let row = |(cell, parts): &(&str, &Parts)| {
         let bar = |(series, name, estimate): (Series, &str, Estimate)| Bar {
             name: name.to_owned(),
             series,
             figure: Some(Figure { estimate, samples: Vec::new() }),
-            mark: None,
-            published: None,
+            ..Bar::default()
         };
         let bars = [
             (Series::PrivateKey, "private key", parts.private_key_ns.estimate),
@@ -28,16 +26,13 @@ pub(super) fn chart(answer: &Answer, bill: &Bill) -> Option<Bars> {
         ];
         BarRow { label: (*cell).to_owned(), bars: bars.map(bar).to_vec(), lacking: None }
     };
-    let common = answer.common.iter().map(|(key, value)| label(key, value));
     (!cells.is_empty()).then(|| Bars {
         title: "What a full handshake is made of".to_owned(),
-        subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
+        subtitle: answer.subtitle(),
         axis: format!("{} of the server's CPU time per full handshake; lower is better", unit.name),
         unit,
-        room: Vec::new(),
-        is_share: false,
         is_stacked: true,
         rows: cells.iter().map(row).collect(),
-        published: None,
+        ..Bars::default()
     })
 }

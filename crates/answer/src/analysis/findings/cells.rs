@@ -14,10 +14,7 @@ pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
     let text = |name: &str, of: &dyn Fn(&CellSummary) -> String| {
         Column::words(name, cells.iter().copied().map(of))
     };
-    let label = |cell: &CellSummary| Cell {
-        evidence: Some(cell.cell.clone()),
-        ..Cell::from(cell.label.clone())
-    };
+    let label = |cell: &CellSummary| Cell::about(&cell.cell, cell.label.clone());
     let trials = |cell: &CellSummary| {
         let counts = cell.trials;
         (format!("{}/{}", counts.valid, counts.planned), counts.valid as f64)
@@ -50,7 +47,7 @@ fn limits(cell: &CellSummary) -> String {
 
 fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> Cell {
     let Some(figure) = cell.figures.get(metric) else { return Cell::default() };
-    let median = figure.estimate.median;
+    let median = figure.median();
     // With all intervals the table would be too wide; `cells.csv` has the others.
     let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);
     let more = if shows_interval { interval(figure, unit) } else { String::new() };

@@ -61,11 +61,8 @@ impl Split {
             subtitle: "of the server and of the client that loads it".to_owned(),
             axis: (self.axis)(&unit),
             unit,
-            room: Vec::new(),
-            is_share: false,
-            is_stacked: false,
             rows: cells.iter().zip(labels).map(|(cell, label)| self.row(cell, label)).collect(),
-            published: None,
+            ..Bars::default()
         })
     }
 
@@ -77,8 +74,7 @@ impl Split {
             name: name.to_owned(),
             series,
             figure: cell.figures.get(metric).cloned(),
-            mark: None,
-            published: None,
+            ..Bar::default()
         };
         let bars = both.into_iter().zip(self.of).map(bar);
         BarRow { label, bars: bars.filter(|bar| bar.figure.is_some()).collect(), lacking: None }

@@ -5,17 +5,12 @@ use units::{Quantity, percent};
 use super::words::title;
 use crate::analysis::{Answer, Bar, CellSummary, CpuUse, Figure};
 use crate::findings::{self, BarRow, Bars, Chart, Column, Section, Series, Table};
-use crate::label::label;
+use crate::wording::unique;
 
 /// Those of all answers that say what proves that they are about handshakes, each once.
 pub(super) fn charts(answers: &[Answer], cells: &[CellSummary]) -> Vec<Chart> {
-    let mut charts: Vec<Bars> = Vec::new();
     let of_handshakes = answers.iter().filter(|answer| answer.purity.is_some());
-    for chart in of_handshakes.filter_map(|answer| chart(answer, cells)) {
-        if !charts.contains(&chart) {
-            charts.push(chart);
-        }
-    }
+    let charts = unique(of_handshakes.filter_map(|answer| chart(answer, cells)));
     charts.into_iter().map(Chart::Bars).collect()
 }
 
@@ -33,19 +28,16 @@ fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
         .flat_map(|(name, cpus)| cpus.iter().map(move |cpu| (name, cpu)))
         .collect();
     known.sort_by_key(|(_, cpu)| (cpu.of_host, cpu.cpu));
-    let common = answer.common.iter().map(|(key, value)| label(key, value));
-    let subtitle = std::iter::once(answer.case.clone()).chain(common);
-    let subtitle: Vec<String> = subtitle.chain(last.map(|point| point.label.clone())).collect();
+    let at = last.map(|point| format!(", {}", point.label)).unwrap_or_default();
     (!known.is_empty()).then(|| Bars {
         title: "What used each CPU".to_owned(),
-        subtitle: subtitle.join(", "),
+        subtitle: answer.subtitle() + &at,
         axis: "% of the CPU's time".to_owned(),
         unit: Quantity::Share.unit_for([]),
-        room: Vec::new(),
         is_share: true,
         is_stacked: true,
         rows: known.into_iter().map(row).collect(),
-        published: None,
+        ..Bars::default()
     })
 }
 
@@ -63,8 +55,7 @@ fn row((name, cpu): (&str, &CpuUse)) -> BarRow {
         series,
         // By the kernel's rounding, what is nothing can be less.
         figure: Figure::of(vec![share.max(0.0)]),
-        mark: None,
-        published: None,
+        ..findings::Bar::default()
     };
     let label = format!("CPU {}, {name}", number(cpu));
     BarRow { label, bars: parts.map(part).to_vec(), lacking: None }

@@ -7,7 +7,6 @@ use super::published;
 use super::words::logarithmic;
 use crate::analysis::{Answer, Bar, Crossover, Curve, Point};
 use crate::findings::{self, Axis, Dot, Line};
-use crate::label::label;
 use crate::wording::{capitalized, times};
 
 /// `None` where no crossover is asked for, or the key's values are no numbers.
@@ -23,20 +22,17 @@ pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
         let place = curve.points.iter().position(|point| point.label == *from)?;
         Some((format!("{} is ahead from {from} on", of.label), xs[place]))
     };
-    let common = answer.common.iter().map(|(key, value)| label(key, value));
-    let context: Vec<String> = std::iter::once(answer.case.clone()).chain(common).collect();
     let words = answer.metric.row().words;
     Some(findings::Curve {
         title: format!("{} as a ratio to {baseline}", capitalized(words)),
-        subtitle: context.join(", "),
+        subtitle: answer.subtitle(),
         x_axis: logarithmic(&curve.along),
         y_axis: "ratio (logarithmic); above 1 is ahead".to_owned(),
         axis: Axis::Factors,
         lines: curve.crossovers.iter().map(|of| line(answer, curve, &xs, of)).collect(),
         bound: Some((baseline, 1.0)),
-        limits: Vec::new(),
-        notes: Vec::new(),
         marks: curve.crossovers.iter().filter_map(mark).collect(),
+        ..findings::Curve::default()
     })
 }
 
@@ -48,7 +44,7 @@ fn line(answer: &Answer, curve: &Curve, xs: &[f64], of: &Crossover) -> Line {
         Some(Dot {
             x: *x,
             x_label: point.label.trim_end_matches(" objects").to_owned(),
-            y: ratio.estimate.median,
+            y: ratio.median(),
             y_label: times(ratio),
             range: ratio.has_interval().then_some((interval.low, interval.high)),
             title: format!("{}, {}: {}", of.label, point.label, times(ratio)),

@@ -6,9 +6,8 @@ use units::{Nanos, Unit, decimal};
 
 use super::bars::axis;
 use super::published::{band, beside, in_words};
-use crate::analysis::{Answer, Bar, Bounds, Curve, Point};
+use crate::analysis::{Answer, Bar, Bounds, Curve, Figure, Point};
 use crate::findings::{self, Axis, Dot, Line, LineLimit};
-use crate::label::{label, spoken};
 use crate::wording::{capitalized, interval, list};
 use load::Operation;
 use study::metric::words_of;
@@ -19,11 +18,9 @@ const STEPS: i32 = 40;
 pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let metric = answer.metric;
     let figures = answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
-    let unit = metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
+    let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
     let places = 0..curve.points.first().map_or(0, |point| point.bars.len());
     let lines: Vec<Line> = places.filter_map(|place| line(answer, curve, place, &unit)).collect();
-    let common =
-        answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
     let users = if answer.operation == Operation::Session { "users" } else { "connections" };
     let bound = bound(metric);
     let limit = |bounds: &Bounds| {
@@ -37,15 +34,14 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let published = in_words(answer, "line");
     findings::Curve {
         title: capitalized(&words_of(answer.operation, metric.row().words)),
-        subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
+        subtitle: answer.subtitle(),
         x_axis: format!("{users} (logarithmic)"),
         y_axis: axis(answer, &unit),
         axis: Axis::FromZero(unit),
         lines,
-        bound: None,
         limits,
-        marks: Vec::new(),
         notes: allowed.into_iter().chain(marked).chain(published).collect(),
+        ..findings::Curve::default()
     }
 }
 
@@ -147,6 +143,6 @@ fn allowed(answer: &Answer, curve: &Curve) -> String {
          / D. {}.",
         if cores == 1 { "" } else { "s" },
         words_of(answer.operation, "CPU time per operation"),
-        list(&curve.bounds.iter().map(of).collect::<Vec<_>>())
+        list(curve.bounds.iter().map(of))
     )
 }

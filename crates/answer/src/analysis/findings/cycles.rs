@@ -1,5 +1,7 @@
 //! Where the servers' CPU time goes: an answer of its own, and a table with a column for each class.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use load::Operation;
 use profile::{Class, Event};
 use units::{Nanos, Quantity, percent};
@@ -11,7 +13,7 @@ use crate::findings::{
     Answer, Bar, BarRow, Bars, Cell, Chart, Column, Headline, Remark, Section, Series, Table,
 };
 use crate::label::without_what_is_common;
-use crate::wording::{brief, capitalized, grouped, list};
+use crate::wording::{brief, capitalized, grouped, list, listed};
 
 /// Classes with a smaller share are not in sentences.
 const WORTH_SAYING: f64 = 0.03;
@@ -27,9 +29,8 @@ pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option
     let sampled = sampled(cells);
     let first = sampled.first()?.1;
     let lacking = cells.iter().filter(|cell| cell.cycles.is_none() && cell.trials.valid > 0);
-    let lacking: Vec<String> = lacking.map(title).collect();
-    let not_sampled =
-        (!lacking.is_empty()).then(|| Remark::caveat(format!("Not sampled: {}.", list(&lacking))));
+    let not_sampled = listed(lacking.map(title));
+    let not_sampled = not_sampled.map(|cells| Remark::caveat(format!("Not sampled: {cells}.")));
     let remarks = doubts(&sampled).into_iter().chain(not_sampled);
     let changes_in_words = changes.iter().map(|change| change.sentence.clone());
     let each = sampled.iter().map(|(cell, cycles)| sentence(cell, cycles));
@@ -104,8 +105,7 @@ fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
                 name: name.to_owned(),
                 series,
                 figure: figure.and_then(|time| Figure::of(vec![time])),
-                mark: None,
-                published: None,
+                ..Bar::default()
             }
         };
         let of_class = |class: &Class| bar(Series::Class(*class), class.words(), &[*class]);
@@ -128,11 +128,9 @@ fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
         subtitle: format!("{case}; in the bars, shares"),
         axis: format!("{} of the server's CPU time per {one}; lower is better", unit.name),
         unit,
-        room: Vec::new(),
-        is_share: false,
         is_stacked: true,
         rows: cells.iter().zip(without_what_is_common(&labels)).map(row).collect(),
-        published: None,
+        ..Bars::default()
     }
 }
 
@@ -143,9 +141,8 @@ fn sampled(cells: &[CellSummary]) -> Vec<(&CellSummary, &Cycles)> {
 /// `nginx, AES-128-GCM: symmetric crypto 47%, copies 21%, TCP/IP 14%.`
 fn sentence(cell: &CellSummary, cycles: &Cycles) -> String {
     let large = by_size(cycles).into_iter().filter(|(_, share)| *share >= WORTH_SAYING);
-    let parts: Vec<String> =
-        large.map(|(class, share)| format!("{} {}", class.words(), percent(share))).collect();
-    format!("{}: {}.", capitalized(&title(cell)), list(&parts))
+    let parts = list(large.map(|(class, share)| format!("{} {}", class.words(), percent(share))));
+    format!("{}: {parts}.", capitalized(&title(cell)))
 }
 
 /// The classes with their shares, the largest first.
@@ -182,29 +179,27 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
         })
     };
     let share = |cycles: &Cycles, class| cycles.shares.get(&class).copied().unwrap_or_default();
-    let loopback = |cycles: &Cycles| {
-        (share(cycles, Class::Loopback) >= WORTH_SAYING).then(|| {
-            "part of the server's CPU time is the client's half of TCP, which the sender's CPU \
-             runs on loopback; a client on another host would not cost the server that"
-                .to_owned()
-        })
+    let where_seen = |class: Class, what: &'static str| {
+        move |cycles: &Cycles| (share(cycles, class) >= WORTH_SAYING).then(|| what.to_owned())
     };
+    let loopback = where_seen(
+        Class::Loopback,
+        "part of the server's CPU time is the client's half of TCP, which the sender's CPU runs on \
+         loopback; a client on another host would not cost the server that",
+    );
     let unreliable = |cycles: &Cycles| {
-        (!cycles.doubts.is_empty())
-            .then(|| format!("the shares are unreliable: {}", list(&cycles.doubts)))
+        listed(cycles.doubts.clone()).map(|why| format!("the shares are unreliable: {why}"))
     };
     let other = |cycles: &Cycles| {
         let other = share(cycles, Class::Other);
         (other > MOST_OTHER)
             .then(|| format!("{} fit no rule: add your own with --profile-rules", percent(other)))
     };
-    let stripped = |cycles: &Cycles| {
-        (share(cycles, Class::CryptoWithoutSymbols) >= WORTH_SAYING).then(|| {
-            "the crypto library has no symbols, so its classes cannot be separated: make openssl, and \
-             target.library = \"openssl-built\""
-                .to_owned()
-        })
-    };
+    let stripped = where_seen(
+        Class::CryptoWithoutSymbols,
+        "the crypto library has no symbols, so its classes cannot be separated: make openssl, and \
+         target.library = \"openssl-built\"",
+    );
     let callers = |cycles: &Cycles| {
         cycles.lacks_frame_pointers.then(|| {
             "the server is built without frame pointers, so its own functions are sorted without their \
@@ -214,43 +209,35 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
     };
     let threads = |cycles: &Cycles| {
         let many = cycles.kernel_threads.iter().filter(|(_, beside)| **beside >= WORTH_SAYING);
-        let each: Vec<String> =
-            many.map(|(name, beside)| format!("{name} {}", percent(*beside))).collect();
-        (!each.is_empty()).then(|| {
-            format!("kernel threads worked beside the server, {} of its time", list(&each))
-        })
+        let each = listed(many.map(|(name, beside)| format!("{name} {}", percent(*beside))))?;
+        Some(format!("kernel threads worked beside the server, {each} of its time"))
     };
-    with(&unreliable)
-        .chain(with(&other))
-        .map(Remark::caveat)
-        .chain(
-            with(&stripped)
-                .chain(with(&callers))
-                .chain(with(&loopback))
-                .chain(with(&threads))
-                .map(|text| Remark::new("Know", text)),
-        )
-        .collect()
+    let caveats = [with(&unreliable), with(&other)].into_iter().flatten();
+    let others = [with(&stripped), with(&callers), with(&loopback), with(&threads)];
+    let others = others.into_iter().flatten().map(|text| Remark::new("Know", text));
+    caveats.map(Remark::caveat).chain(others).collect()
 }
 
 /// A row for each cell that was sampled, a column for each class that one of them has.
 pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
     let sampled = sampled(cells);
-    let classes: std::collections::BTreeSet<Class> =
+    let classes: BTreeSet<Class> =
         sampled.iter().flat_map(|(_, cycles)| cycles.shares.keys().copied()).collect();
     let cells = || Column::words("cell", sampled.iter().map(|(cell, _)| title(cell)));
-    let column = |class: &Class, of: &dyn Fn(&Cycles) -> Option<(String, f64)>| {
-        let fields = sampled.iter().map(|(_, cycles)| of(cycles).unwrap_or_default());
-        Column::numbers(class.words(), "", fields)
+    type OfClasses = fn(&Cycles) -> &BTreeMap<Class, f64>;
+    let of_classes = |of: OfClasses, words: fn(f64) -> String| {
+        let column = |class: &Class| {
+            let fields = sampled.iter().map(|(_, cycles)| of(cycles).get(class).copied());
+            let fields = fields.map(|value| value.map(|value| (words(value), value)));
+            Column::numbers(class.words(), "", fields.map(Option::unwrap_or_default))
+        };
+        classes.iter().map(column).collect::<Vec<_>>()
     };
-    let shares = classes.iter().map(|class| {
-        column(class, &|cycles| cycles.shares.get(class).map(|share| (percent(*share), *share)))
-    });
     let samples = sampled.iter().map(|(_, cycles)| Cell {
         is_bad: !cycles.doubts.is_empty(),
         ..(units::thousands(cycles.samples), cycles.samples as f64).into()
     });
-    let threads: std::collections::BTreeSet<&String> =
+    let threads: BTreeSet<&String> =
         sampled.iter().flat_map(|(_, cycles)| cycles.kernel_threads.keys()).collect();
     let threads = threads.into_iter().map(|thread| {
         let beside = sampled.iter().map(|(_, cycles)| {
@@ -259,18 +246,10 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
         });
         Column::numbers(&format!("besides: {thread}"), "", beside)
     });
-    let times = classes.iter().map(|class| {
-        column(class, &|cycles| {
-            let ns = *cycles.ns_per_operation.get(class)?;
-            Some((Nanos(ns.round() as u64).to_string(), ns))
-        })
-    });
-    let bytes = classes.iter().map(|class| {
-        column(class, &|cycles| {
-            let ns = *cycles.ns_per_byte.get(class)?;
-            Some((format!("{ns:.3}"), ns))
-        })
-    });
+    let shares = of_classes(|cycles| &cycles.shares, percent).into_iter();
+    let times =
+        of_classes(|cycles| &cycles.ns_per_operation, |ns| Nanos(ns.round() as u64).to_string());
+    let bytes = of_classes(|cycles| &cycles.ns_per_byte, |ns| format!("{ns:.3}"));
     let table = |title: &str, columns: Vec<Column>| Table {
         title: title.to_owned(),
         columns: std::iter::once(cells()).chain(columns).collect(),
@@ -286,8 +265,8 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
                 "Shares",
                 shares.chain(threads).chain([Column::numbers("samples", "", samples)]).collect(),
             ),
-            table("CPU time per operation", times.collect()),
-            table("CPU time per byte, in ns", bytes.collect()),
+            table("CPU time per operation", times),
+            table("CPU time per byte, in ns", bytes),
         ],
     })
 }

@@ -126,8 +126,7 @@ impl Figures {
                 |cell: &&CellSummary| cell.figures.get(self.metric).map(words).unwrap_or_default();
             Column::numbers(name, unit.name, cells.iter().map(word)).gives_way(gives_way)
         };
-        let numbers =
-            column(self.name, self.gives_way, &|figure| unit.number(figure.estimate.median));
+        let numbers = column(self.name, self.gives_way, &|figure| unit.number(figure.median()));
         let intervals = self
             .intervals_give_way
             .map(|gives_way| column("interval", gives_way, &|figure| interval(figure, &unit)));

@@ -5,7 +5,6 @@ use units::{Quantity, decimal};
 
 use crate::analysis::{Answer, Figure, Prediction};
 use crate::findings::{Cell, Column, Table};
-use crate::label::{label, spoken};
 use crate::wording::interval;
 
 /// A table for each answer that has predictions.
@@ -15,13 +14,10 @@ pub(super) fn tables(answers: &[Answer]) -> Vec<Table> {
 
 fn table(answer: &Answer) -> Table {
     let all = &answer.predictions;
-    let common = answer.common.iter();
-    let common = common.map(|(key, value)| label(spoken(answer.operation, key), value));
-    let title =
-        [answer.case.clone(), answer.metric.row().words.to_owned()].into_iter().chain(common);
+    let title = [answer.case.clone(), answer.metric.row().words.to_owned()].into_iter();
+    let title = title.chain(answer.common_in_words());
     let words = |text| words_of(answer.operation, text);
-    let name =
-        |of: &Prediction| Cell { evidence: Some(of.cell.clone()), ..Cell::from(of.label.clone()) };
+    let name = |of: &Prediction| Cell::about(&of.cell, of.label.clone());
     let numbers = |name: &str, unit, of: &dyn Fn(&Prediction) -> f64| {
         let cell = |of_it: &Prediction| (decimal(of(of_it), 2), of(of_it));
         Column::numbers(name, unit, all.iter().map(cell))
@@ -33,10 +29,10 @@ fn table(answer: &Answer) -> Table {
         ("less, measured", |of| &of.saved_ns),
     ];
     let figures = all.iter().flat_map(|of| [&of.cpu_ns, &of.predicted_ns, &of.saved_ns]);
-    let unit = Quantity::Nanos.unit_for(figures.map(|figure| figure.estimate.median));
+    let unit = Quantity::Nanos.unit_for(figures.map(Figure::median));
     let times = times.map(|(name, of)| {
         let cell = |prediction: &Prediction| {
-            let median = of(prediction).estimate.median;
+            let median = of(prediction).median();
             Cell { more: interval(of(prediction), &unit), ..(unit.number(median), median).into() }
         };
         Column::numbers(&words(name), unit.name, all.iter().map(cell))

@@ -19,7 +19,7 @@ pub(super) fn beside<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Pu
 /// What was published, in the unit of the bars; a ratio is one to the baseline's figure.
 pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band> {
     let factor = match published.unit {
-        PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
+        PublishedUnit::Ratio => baseline?.figure.as_ref()?.median(),
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
         PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
         PublishedUnit::CyclesPerByte

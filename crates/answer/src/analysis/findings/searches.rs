@@ -38,10 +38,7 @@ fn table(cell: &CellSummary, search: &Search) -> Table {
                 is_joined: false,
                 dots: path.iter().map(|step| dot(step, &unit)).collect(),
             }],
-            bound: None,
-            limits: Vec::new(),
-            notes: Vec::new(),
-            marks: Vec::new(),
+            ..Curve::default()
         }),
         columns: vec![
             Column::numbers(

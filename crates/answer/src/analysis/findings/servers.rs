@@ -12,7 +12,7 @@ pub(super) fn tables(all: &[Servers]) -> Vec<Table> {
 
 fn table(of: &Servers) -> Table {
     let figures = of.rows.iter().flat_map(|row| &row.figures).flatten();
-    let medians = figures.map(|figure| figure.figure.estimate.median);
+    let medians = figures.map(|figure| figure.figure.median());
     let unit = of.metric.row().quantity.unit_for(medians);
     let mut columns = vec![Column::words("server", of.rows.iter().map(|row| row.server.clone()))];
     for (place, value) in of.values.iter().enumerate() {
@@ -33,8 +33,8 @@ fn table(of: &Servers) -> Table {
 fn cell(of: Option<&ServerFigure>, unit: &Unit) -> Cell {
     let Some(ServerFigure { figure, ratio, is_different }) = of else { return Cell::default() };
     let about = if *is_different { "" } else { "≈ " };
-    let more = ratio.as_ref().map(|ratio| format!("{about}{}", factor(ratio.estimate.median)));
-    let median = figure.estimate.median;
+    let more = ratio.as_ref().map(|ratio| format!("{about}{}", factor(ratio.median())));
+    let median = figure.median();
     let scaled = unit.scaled(median);
     let number = decimal(scaled, places(scaled, 3).max(0));
     Cell { more: more.unwrap_or_default(), ..(number, median).into() }

@@ -5,7 +5,7 @@ use load::Operation;
 use study::Metric;
 use units::{Quantity, Unit};
 
-use crate::analysis::{CellSummary, SearchEnd};
+use crate::analysis::{CellSummary, Figure, SearchEnd};
 use crate::wording::brief;
 
 /// What one operation of these cells is; requests where they differ.
@@ -51,7 +51,7 @@ pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellS
     let both = [metric, metric.row().beside];
     let figures =
         cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
-    metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
+    metric.row().quantity.unit_for(figures.map(Figure::median))
 }
 
 /// The axis of a key whose values are drawn by their logarithm: `connections (logarithmic)`.

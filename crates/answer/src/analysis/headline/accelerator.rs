@@ -15,7 +15,7 @@ use crate::analysis::trials::CellTrials;
 use crate::figure::Figure;
 use crate::findings::Headline;
 use crate::label::label;
-use crate::wording::{brief, factor, list};
+use crate::wording::{brief, factor, listed};
 
 /// Of answers that compare a server in software, or an asynchronous one, with one whose device answers at
 /// once; `trials` are those of all cells.
@@ -43,7 +43,7 @@ fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline>
     };
     let ratio = |of: &CellTrials<'_>| of.ratio(software, Metric::Rate);
     let asynchronous = of(Way::Asynchronous).next()?;
-    let value = factor(ratio(asynchronous).filter(is_shown)?.estimate.median);
+    let value = factor(ratio(asynchronous).filter(is_shown)?.median());
     let target = &software.cell.target;
     let who = match (target.server.name(), target.cpus.len()) {
         ("embedded", 1) => "one core".to_owned(),
@@ -57,10 +57,8 @@ fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline>
         let latency = of.cell.target.accelerator_latency.exact();
         Some(format!("{} at {latency}", in_short(&ratio(of)?)))
     };
-    let synchronous: Vec<String> = of(Way::Synchronous).filter_map(at).collect();
-    if !synchronous.is_empty() {
-        clauses.push(format!("synchronous offload {}", list(&synchronous)));
-    }
+    let synchronous = listed(of(Way::Synchronous).filter_map(at));
+    clauses.extend(synchronous.map(|ratios| format!("synchronous offload {ratios}")));
     clauses.extend(ratio(inline).map(|free| format!("a free accelerator {}", in_short(&free))));
     if let Some(cost) = Cost::of_offload(asynchronous, inline) {
         clauses.push(match is_positive(&cost) {
@@ -104,7 +102,7 @@ pub(in crate::analysis) fn waiting(points: &[(String, &Compared<'_>)]) -> Option
     let found = ratios(Way::Asynchronous);
     let (last, ratio) = found.last()?;
     let (value, unit) = match is_shown(ratio) {
-        true => (factor(ratio.estimate.median), "the handshakes of inline offload".to_owned()),
+        true => (factor(ratio.median()), "the handshakes of inline offload".to_owned()),
         false => undecided(ratio.is_sure()),
     };
     let synchronous = ends(&ratios(Way::Synchronous));
@@ -149,7 +147,7 @@ fn model(cell: &Cell) -> Option<String> {
 
 fn in_short(ratio: &Figure) -> String {
     match is_shown(ratio) {
-        true => factor(ratio.estimate.median),
+        true => factor(ratio.median()),
         false => NO_DIFFERENCE.to_owned(),
     }
 }
@@ -158,8 +156,7 @@ fn in_short(ratio: &Figure) -> String {
 /// connections).` Where the server was busiest: one that waits also wakes up.
 fn cost(all: &[Compared<'_>]) -> Option<Headline> {
     let costs = all.iter().flat_map(|of| Cost::all(of).into_iter().map(move |cost| (of, cost)));
-    let busy =
-        |cost: &Cost<'_>| cost.trials.figure(Metric::ServerBusy).map(|of| of.estimate.median);
+    let busy = |cost: &Cost<'_>| cost.trials.figure(Metric::ServerBusy).map(|of| of.median());
     let busiest = costs.max_by(|(_, a), (_, b)| busy(a).partial_cmp(&busy(b)).unwrap_or(Equal));
     let (compared, cost) = busiest?;
     let what = match cost.of {
@@ -177,7 +174,7 @@ fn cost(all: &[Compared<'_>]) -> Option<Headline> {
     let per = format!("the server's CPU per {}", compared.one().trim_start_matches("a "));
     let (value, unit, costs) = match is_positive(&cost) {
         true => {
-            let ns = brief(Quantity::Nanos, cost.ns.estimate.median);
+            let ns = brief(Quantity::Nanos, cost.ns.median());
             let costs = format!("{ns} of {per}, {} of {}", share(&cost), cost.of.whole());
             (ns, format!("of {per}"), costs)
         }
@@ -196,5 +193,5 @@ fn is_positive(cost: &Cost<'_>) -> bool {
 }
 
 fn share(cost: &Cost<'_>) -> String {
-    brief(Quantity::Share, cost.share.estimate.median)
+    brief(Quantity::Share, cost.share.median())
 }

@@ -41,10 +41,9 @@ fn crossed(crossovers: &[Crossover]) -> Option<Headline> {
 fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
     let (_, first) = points.first()?;
     let baseline = first.baseline()?;
-    let values = first.entries.iter().filter(|entry| !entry.is_baseline).map(|entry| entry.value);
-    let ranges = values.filter_map(|value| Range::of(value, points));
+    let ranges = first.others().filter_map(|entry| Range::of(entry, points));
     let range = ranges.max_by(|a, b| a.distance().total_cmp(&b.distance()))?;
-    let (with, as_with) = (with(first, range.value), first.with(baseline));
+    let (with, as_with) = (first.with(range.entry), first.with(baseline));
     if !range.is_shown {
         let (value, unit) = undecided(range.is_sure);
         let baseline = first.name(baseline);
@@ -76,8 +75,8 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
 }
 
 /// The ratios of a value to the baseline along a key.
-struct Range<'a> {
-    value: &'a str,
+struct Range<'b, 'a> {
+    entry: &'b Entry<'a>,
     /// Where it is least, in words, and the ratio there.
     least: (String, f64),
     most: (String, f64),
@@ -87,19 +86,16 @@ struct Range<'a> {
     is_sure: bool,
 }
 
-impl<'a> Range<'a> {
-    fn of(value: &'a str, points: &[(String, &Compared<'_>)]) -> Option<Self> {
-        let ratio = |compared: &Compared<'_>| -> Option<Figure> {
-            compared.entries.iter().find(|entry| entry.value == value)?.ratio.clone()
+impl<'b, 'a> Range<'b, 'a> {
+    fn of(entry: &'b Entry<'a>, points: &[(String, &Compared<'_>)]) -> Option<Self> {
+        let ratio = |(label, compared): &(String, &Compared<'_>)| {
+            Some((label.clone(), compared.entry(entry.value)?.ratio.clone()?))
         };
-        let ratios: Vec<(String, Figure)> = points
-            .iter()
-            .filter_map(|(label, compared)| Some((label.clone(), ratio(compared)?)))
-            .collect();
-        let medians = || ratios.iter().map(|(label, of)| (label.clone(), of.estimate.median));
+        let ratios: Vec<(String, Figure)> = points.iter().filter_map(ratio).collect();
+        let medians = || ratios.iter().map(|(label, of)| (label.clone(), of.median()));
         let by_median = |a: &(String, f64), b: &(String, f64)| a.1.total_cmp(&b.1);
         Some(Self {
-            value,
+            entry,
             least: medians().min_by(by_median)?,
             most: medians().max_by(by_median)?,
             is_shown: ratios.iter().any(|(_, ratio)| is_shown(ratio)),
@@ -133,10 +129,4 @@ fn alone(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
         value,
         advice: None,
     })
-}
-
-/// A value after a figure: `with AES-128-GCM`.
-fn with(compared: &Compared<'_>, value: &str) -> String {
-    let entry = compared.entries.iter().find(|entry| entry.value == value);
-    entry.map_or_else(String::new, |entry| compared.with(entry))
 }

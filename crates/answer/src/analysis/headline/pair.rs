@@ -2,11 +2,11 @@
 
 use study::metric::Kind;
 
-use super::glance::{Glance, Of};
 use super::words::{
     agree, as_many, counted, is_shown, median, noun, per_core, said, undecided, undecided_between,
     who,
 };
+use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::comparison::{Subject, subject, with_article};
 use crate::analysis::sentence::verb;
@@ -21,11 +21,11 @@ pub(super) fn pair<'a>(
     let ratio = entry.ratio.as_ref()?;
     let inverse = ratio.map(|ratio| 1.0 / ratio);
     let (more, less, ratio) = match inverse {
-        Some(inverse) if ratio.estimate.median < 1.0 => (baseline, entry, inverse),
+        Some(inverse) if ratio.median() < 1.0 => (baseline, entry, inverse),
         _ => (entry, baseline, ratio.clone()),
     };
     let of = Of::Ratio(more.value, less.value);
-    let times = factor(ratio.estimate.median);
+    let times = factor(ratio.median());
     let figures = |and: &str| {
         let (more, less) = (said(compared, more), said(compared, less));
         format!("{more} {and} {less}{}", per_core(compared))
@@ -66,7 +66,7 @@ pub(super) fn pair<'a>(
     Some(Glance {
         value: times,
         unit: format!("the {}{}", counted(compared), per_core(compared)),
-        sentence: match agree(median(more), median(less), ratio.estimate.median) {
+        sentence: match agree(median(more), median(less), ratio.median()) {
             true => format!("{what}: {}", figures("against")),
             false => what,
         },

@@ -1,11 +1,11 @@
 //! The best of several cells, or what differs most among them.
 
-use super::glance::{Glance, Of};
 use super::pair::pair;
 use super::words::{
     NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, undecided,
     undecided_between, who,
 };
+use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;
@@ -31,7 +31,7 @@ pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option
     let by_figure = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
     let last = if is_higher_better { last.min_by(by_figure) } else { last.max_by(by_figure) }?;
     let others = leaders.iter().skip(1).map(|entry| compared.name(entry));
-    let names: Vec<String> = std::iter::once(compared.with(first)).chain(others).collect();
+    let names = list(std::iter::once(compared.with(first)).chain(others));
     let and_alike = match leaders.len() {
         1 => String::new(),
         _ => format!(", with {NO_DIFFERENCE} between them"),
@@ -41,16 +41,15 @@ pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option
         true => {
             let gain = selection.gain(first, last);
             let times = gain.map_or_else(String::new, |gain| {
-                let times = factor(gain.estimate.median);
+                let times = factor(gain.median());
                 format!(", {times} {} as {}", as_many(compared), compared.with(last))
             });
             let (who, most) = (who(compared), most(compared));
-            format!("{who} {most} {}{and_alike}: {value}{times}", list(&names))
+            format!("{who} {most} {names}{and_alike}: {value}{times}")
         }
         false => format!(
-            "The {} is lowest {}{and_alike}: {value} against {} {}",
+            "The {} is lowest {names}{and_alike}: {value} against {} {}",
             compared.metric(),
-            list(&names),
             said(compared, last),
             compared.with(last)
         ),
@@ -67,7 +66,7 @@ pub(super) fn furthest<'a>(
 ) -> Option<Glance<'a>> {
     let shown = rivals.iter().filter(|entry| entry.ratio.as_ref().is_some_and(is_shown));
     let distance = |entry: &Entry<'_>| {
-        let ratio = entry.ratio.as_ref().map_or(1.0, |ratio| ratio.estimate.median);
+        let ratio = entry.ratio.as_ref().map_or(1.0, Figure::median);
         ratio.max(f64::MIN_POSITIVE).ln().abs()
     };
     match shown.max_by(|a, b| distance(a).total_cmp(&distance(b))) {
@@ -77,9 +76,8 @@ pub(super) fn furthest<'a>(
             Some(Glance { sentence: format!("{}, {largest}", glance.sentence), ..glance })
         }
         None => {
-            let names: Vec<String> = rivals.iter().map(|entry| compared.name(entry)).collect();
-            let figures: Vec<String> = rivals.iter().map(|entry| said(compared, entry)).collect();
-            let (names, figures) = (list(&names), list(&figures));
+            let names = list(rivals.iter().map(|entry| compared.name(entry)));
+            let figures = list(rivals.iter().map(|entry| said(compared, entry)));
             let is_sure = |entry: &&Entry<'_>| entry.ratio.as_ref().is_some_and(Figure::is_sure);
             let is_sure = rivals.iter().any(is_sure);
             let between = undecided_between(is_sure);

@@ -1,7 +1,7 @@
 //! What encryption takes of a core's throughput.
 
-use super::glance::{Glance, Of};
 use super::words::{agree, undecided};
+use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;
@@ -18,23 +18,23 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
     let tax = entry.figure.as_ref()?;
     let sent = |entry: &Entry<'_>| {
         let figure = entry.trials.figure(compared.rule.metric)?;
-        Some(figure.estimate.median)
+        Some(figure.median())
     };
     let (plain, encrypted) = (sent(compared.baseline()?)?, sent(entry)?);
     let with = compared.with(entry);
     let rate = |median| brief(Quantity::BitsPerSecond, median);
     let figures = format!("{} plain, {} {with}", rate(plain), rate(encrypted));
-    let share = in_short(tax);
-    let (unit, sentence) = match in_words(tax) {
+    let (value, unit, sentence) = match in_words(tax) {
         Some(words) => {
             let costs = format!("costs {words} of a core's throughput");
-            let sentence = match agree(encrypted, plain, 1.0 - tax.estimate.median) {
+            let sentence = match agree(encrypted, plain, 1.0 - tax.median()) {
                 true => format!("Encrypting {costs}: {figures}"),
                 false => format!("Encrypting {costs} {with}"),
             };
-            ("of a core's throughput".to_owned(), sentence)
+            (percent(tax), "of a core's throughput".to_owned(), sentence)
         }
         None if is_won(tax) => (
+            percent(tax),
             "more than plain HTTP per core".to_owned(),
             format!("Encrypting costs nothing of a core's throughput: {figures}"),
         ),
@@ -44,11 +44,10 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
                 true => "Encrypting makes no significant difference to a core's throughput",
                 false => "Too few trials to say what encrypting costs",
             };
-            let sentence = format!("{sentence}: {figures}");
-            return Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) });
+            (value, unit, format!("{sentence}: {figures}"))
         }
     };
-    Some(Glance { value: share, unit, sentence, of: Of::Tax(entry.value) })
+    Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) })
 }
 
 /// `61%`, or that it makes no difference.
@@ -61,7 +60,7 @@ pub(super) fn in_short(tax: &Figure) -> String {
 
 /// A share that is taken, in words where there are some that the interval bears.
 fn in_words(tax: &Figure) -> Option<String> {
-    let median = tax.estimate.median;
+    let median = tax.median();
     let is_half = (0.5..0.65).contains(&median) && tax.is_above(0.5);
     is_taken(tax).then(|| if is_half { "more than half".to_owned() } else { percent(tax) })
 }
@@ -75,5 +74,5 @@ fn is_won(tax: &Figure) -> bool {
 }
 
 fn percent(tax: &Figure) -> String {
-    brief(Quantity::Share, tax.estimate.median.abs())
+    brief(Quantity::Share, tax.median().abs())
 }

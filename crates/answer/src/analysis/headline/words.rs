@@ -31,7 +31,7 @@ pub(super) fn is_shown(ratio: &Figure) -> bool {
 }
 
 pub(super) fn median(entry: &Entry<'_>) -> f64 {
-    entry.figure.as_ref().map_or(0.0, |figure| figure.estimate.median)
+    entry.figure.as_ref().map_or(0.0, Figure::median)
 }
 
 /// `11.0 Gb/s`, `2,490/s`.

@@ -9,7 +9,7 @@ use tls::{OrPlain, Version};
 use units::Nanos;
 
 use super::SUITE;
-use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
+use super::scene::{CBC, GCM, SPREAD, Scene};
 use crate::findings::Headline;
 
 const ACCELERATOR: &str = "target.accelerator";

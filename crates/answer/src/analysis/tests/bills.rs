@@ -8,7 +8,7 @@ use profile::Class;
 use study::primitive::Table;
 use tls::{Group, OrPlain, Version};
 
-use crate::analysis::scene::Scene;
+use super::scene::Scene;
 use crate::findings::{Chart, Series};
 
 const TABLE: &str = "private-key";

@@ -1,13 +1,12 @@
 //! What is not valid, not there, or not the server's doing.
 
+use super::scene::{CBC, GCM, SPREAD, Scene};
 use crate::Mark;
 use crate::analysis::TrialCounts;
-use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use journal::{Role, TrialLine};
 use study::Metric;
 use study::testing::server;
-use trial::Limit;
-use trial::{Warning, WarningKind};
+use trial::{Limit, Warning, WarningKind};
 
 use super::{NONE, SUITE, bulk, limit};
 

@@ -5,8 +5,8 @@ use study::testing::server;
 use trial::{Limit, Warning, WarningKind};
 
 use super::projections::sizes;
+use super::scene::{CBC, CHACHA, ECDSA, GCM, RSA, SPREAD, Scene};
 use super::{NONE, SUITE, bulk, limit};
-use crate::analysis::scene::{CBC, CHACHA, ECDSA, GCM, RSA, SPREAD, Scene};
 use crate::findings::Headline;
 
 const NINE: [f64; 9] = [1.0, 0.97, 1.01, 0.99, 1.03, 0.98, 1.02, 1.0, 1.01];

@@ -3,7 +3,7 @@
 use study::Metric;
 use study::testing::server;
 
-use crate::analysis::scene::Scene;
+use super::scene::Scene;
 
 const KEY: &str = "load.resumption";
 

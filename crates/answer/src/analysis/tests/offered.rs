@@ -5,9 +5,9 @@ use study::{Metric, Reference};
 use trial::Limit;
 
 use super::limit;
+use super::scene::{SPREAD, Scene};
 use crate::Mark;
 use crate::analysis::Analysis;
-use crate::analysis::scene::{SPREAD, Scene};
 use crate::compare::{Comparison, Side};
 use crate::gate::{Gate, Reached};
 

@@ -172,7 +172,7 @@ fn each_cell_is_a_stack_of_its_classes_in_time_per_byte() {
     assert_eq!(series, expected.collect::<Vec<_>>(), "what is below 1% has one colour");
     // A CPU-second for 8 and for 10 Gb: 1 and 0.8 ns per byte.
     let times = |row: &crate::findings::BarRow| -> Vec<f64> {
-        row.bars.iter().map(|bar| bar.figure.as_ref().unwrap().estimate.median).collect()
+        row.bars.iter().map(|bar| bar.figure.as_ref().unwrap().median()).collect()
     };
     for (row, ns, copies) in [(user, 1.0, 0.21 / 1.005), (kernel, 0.8, 0.024)] {
         assert!((times(row).iter().sum::<f64>() - ns).abs() < 0.001, "{row:?}");

@@ -3,8 +3,8 @@
 use journal::TrialLine;
 use proptest::prelude::*;
 
+use super::scene::{CBC, GCM, RSA, Scene};
 use crate::Mark;
-use crate::analysis::scene::{CBC, GCM, RSA, Scene};
 use crate::analysis::{Analysis, Answer, TrialCounts};
 use study::Metric;
 use trial::Limit;

@@ -2,7 +2,7 @@
 
 use trial::{ClientFigures, RankFigures};
 
-use crate::analysis::scene::{SPREAD, Scene};
+use super::scene::{SPREAD, Scene};
 use crate::findings::{Section, Table};
 use study::testing::server;
 

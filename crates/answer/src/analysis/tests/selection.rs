@@ -6,8 +6,8 @@ use study::Metric;
 use study::testing::server;
 
 use super::SUITE;
+use super::scene::{CBC, CHACHA, GCM, Scene};
 use crate::analysis::compared::{Compared, Entry};
-use crate::analysis::scene::{CBC, CHACHA, GCM, Scene};
 use crate::analysis::selection::Selection;
 use crate::analysis::trials;
 
@@ -64,7 +64,7 @@ fn of_equal_suites_one_is_preferred_in_at_most_one_run_in_twenty() {
 /// Whether the one with the greatest median would be preferred to another, as if it had been chosen
 /// before.
 fn is_any_interval_above_1(entries: &[&Entry<'_>]) -> bool {
-    let median = |entry: &Entry<'_>| entry.figure.as_ref().unwrap().estimate.median;
+    let median = |entry: &Entry<'_>| entry.figure.as_ref().unwrap().median();
     let best = entries.iter().max_by(|a, b| median(a).total_cmp(&median(b))).unwrap();
     entries.iter().any(|other| {
         let ratio = best.trials.ratio(other.trials, Metric::GoodputPerServerCpu).unwrap();

@@ -1,6 +1,6 @@
 //! The words of answers, in full.
 
-use crate::analysis::scene::{CBC, CHACHA, ECDSA, GCM, SPREAD, Scene};
+use super::scene::{CBC, CHACHA, ECDSA, GCM, SPREAD, Scene};
 use study::Metric;
 use study::testing::server;
 use trial::Limit;

@@ -4,7 +4,7 @@ use load::Operation;
 use study::Metric;
 use study::testing::server;
 
-use crate::analysis::scene::{SPREAD, Scene};
+use super::scene::{SPREAD, Scene};
 use crate::findings::{Chart, Curve};
 
 const AES: &str = "target.aes";

@@ -6,6 +6,7 @@ use units::Bytes;
 
 use super::super::row::{Cost, Row};
 use crate::figure::{Figure, paired};
+use crate::wording::grouped;
 
 /// The rows that differ in what is compared and in their sizes only.
 pub(super) struct Group<'a> {
@@ -16,46 +17,24 @@ pub(super) struct Group<'a> {
 }
 
 pub(super) fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
-    let is_same = |a: &RowKey, b: &RowKey| {
-        let mut others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
-        others.all(|dimension| dimension.of(a) == dimension.of(b))
+    let others = |key: &RowKey| {
+        let others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
+        others.map(|dimension| dimension.of(key)).collect::<Vec<_>>()
     };
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for row in rows.iter().filter(|row| row.table == table.name) {
-        let known =
-            groups.iter_mut().find(|group| group.first().is_some_and(|key| is_same(key, &row.key)));
-        let group = match known {
-            Some(group) => group,
-            None => {
-                groups.push(Group { rule, table, values: Vec::new() });
-                let last = groups.len() - 1;
-                &mut groups[last]
-            }
-        };
-        group.add(row);
-    }
-    for group in &mut groups {
-        group
-            .values
-            .sort_by_key(|rows| !rows.first().is_some_and(|row| group.rule.is_baseline(&row.key)));
-    }
-    groups
+    let rows = rows.iter().filter(|row| row.table == table.name);
+    let groups = grouped(rows.map(|row| (others(&row.key), row))).into_iter();
+    let group = |(_, rows): (_, Vec<&'a Row>)| {
+        let values = grouped(rows.into_iter().map(|row| (rule.compare.of(&row.key), row)));
+        let mut values: Vec<Vec<&Row>> = values.into_iter().map(|(_, rows)| rows).collect();
+        values.sort_by_key(|rows| !rows.first().is_some_and(|row| rule.is_baseline(&row.key)));
+        Group { rule, table, values }
+    };
+    groups.map(group).collect()
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn first(&self) -> Option<&'a RowKey> {
+    fn first(&self) -> Option<&'a RowKey> {
         self.values.first()?.first().map(|row| &row.key)
-    }
-
-    pub(super) fn add(&mut self, row: &'a Row) {
-        let value = self.rule.compare.of(&row.key);
-        let is_of = |rows: &&mut Vec<&Row>| {
-            rows.first().is_some_and(|first| self.rule.compare.of(&first.key) == value)
-        };
-        match self.values.iter_mut().find(is_of) {
-            Some(rows) => rows.push(row),
-            None => self.values.push(vec![row]),
-        }
     }
 
     /// The rows at a size, in the order of the values; those that have figures.
@@ -85,31 +64,49 @@ impl<'a> Group<'a> {
     /// Names of values of other lists than the compared one, where the table has several of them.
     pub(super) fn qualifiers(&self) -> Vec<&'static str> {
         let Some(key) = self.first() else { return Vec::new() };
-        let has_several = |dimension: Dimension| {
-            dimension != self.rule.compare && dimension.values(self.table).len() > 1
-        };
-        let hardware = match key.hardware {
-            Hardware::All => "all instructions",
-            Hardware::Avx2 => "AVX2 at most",
-            Hardware::Sse => "SSE 4.2 at most",
-            Hardware::None => "no instructions for cryptography",
-        };
-        let cache = match key.cache {
-            Cache::Warm => "data in the cache",
-            Cache::Cold => "data in memory",
-        };
+        let is_always_cold =
+            self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold];
+        let has_caches = self.has_several(Dimension::Cache) || is_always_cold;
         let mut all = Vec::new();
-        all.extend(has_several(Dimension::Hardware).then_some(hardware));
-        all.extend((has_several(Dimension::Cache) || self.is_always_cold()).then_some(cache));
+        all.extend(self.has_several(Dimension::Hardware).then_some(of_hardware(key.hardware)));
+        all.extend(has_caches.then_some(of_cache(key.cache)));
         all
     }
 
-    pub(super) fn is_always_cold(&self) -> bool {
-        self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold]
+    /// Whether the table has several values of another list than the compared one.
+    pub(super) fn has_several(&self, dimension: Dimension) -> bool {
+        dimension != self.rule.compare && dimension.values(self.table).len() > 1
+    }
+
+    /// At a size: the baseline, and the other values with how many times as fast they are; `None` where
+    /// the baseline has no figure.
+    pub(super) fn ratios_at(
+        &self,
+        size: Option<Bytes>,
+    ) -> Option<(&'a Row, Vec<(&'a Row, Figure)>)> {
+        let rows = self.at(size);
+        let is_baseline = |row: &Row| self.rule.is_baseline(&row.key);
+        let (baseline, its_cost) = *rows.iter().find(|(row, _)| is_baseline(row))?;
+        let others = rows.into_iter().filter(|(row, _)| !is_baseline(row));
+        let ratio = |(row, cost): (&'a Row, &Cost)| {
+            Some((row, paired(its_cost.samples(), cost.samples())?))
+        };
+        Some((baseline, others.filter_map(ratio).collect()))
     }
 }
 
-/// How many times as fast `cost` is as the baseline, from the rounds in which both have figures.
-pub(super) fn ratio(baseline: &Cost, cost: &Cost) -> Option<Figure> {
-    paired(baseline.samples(), cost.samples())
+pub(super) fn of_hardware(hardware: Hardware) -> &'static str {
+    match hardware {
+        Hardware::All => "all instructions",
+        Hardware::Avx2 => "AVX2 at most",
+        Hardware::Sse => "SSE 4.2 at most",
+        Hardware::None => "no instructions for cryptography",
+    }
+}
+
+pub(super) fn of_cache(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Warm => "data in the cache",
+        Cache::Cold => "data in memory",
+    }
 }

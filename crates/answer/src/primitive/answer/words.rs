@@ -1,32 +1,23 @@
 //! Answers about primitives in words.
 
-use primitives::{Cache, Hardware};
+use primitives::Hardware;
 use units::{Bytes, Hertz};
 
-use super::super::row::{Cost, Row};
-use super::group::{Group, ratio};
+use super::super::row::{Beside, Cost, Row};
+use super::group::{Group, of_cache, of_hardware};
 use crate::figure::Figure;
-use crate::wording::{capitalized, grouped, list, size as size_in_words, times};
-use study::primitive::Table;
-use study::primitive::{Dimension, Rule};
+use crate::wording::{
+    all_of, capitalized, grouped, list, listed, size as size_in_words, times, unique,
+};
+use study::primitive::{Dimension, Rule, Table};
 
 /// A compared value as the subject or the object of a comparison.
 pub(super) fn value(dimension: Dimension, row: &Row) -> String {
     match dimension {
         Dimension::Algorithm => row.key.algorithm.to_string(),
         Dimension::Library => library(row),
-        Dimension::Hardware => match row.key.hardware {
-            Hardware::All => "all instructions",
-            Hardware::Avx2 => "AVX2 at most",
-            Hardware::Sse => "SSE 4.2 at most",
-            Hardware::None => "no instructions for cryptography",
-        }
-        .to_owned(),
-        Dimension::Cache => match row.key.cache {
-            Cache::Warm => "data in the cache",
-            Cache::Cold => "data in memory",
-        }
-        .to_owned(),
+        Dimension::Hardware => of_hardware(row.key.hardware).to_owned(),
+        Dimension::Cache => of_cache(row.key.cache).to_owned(),
     }
 }
 
@@ -68,7 +59,7 @@ impl Speed {
         const SLOW: f64 = 0.5;
         let verb = is(row, dimension);
         let longer = || ratio.map(|ratio| 1.0 / ratio);
-        match Some(ratio).filter(|ratio| ratio.estimate.median < SLOW).and_then(|_| longer()) {
+        match Some(ratio).filter(|ratio| ratio.median() < SLOW).and_then(|_| longer()) {
             None => Self { verb, times: times(ratio), how: "as fast" },
             Some(longer) => {
                 let verb = if verb == "are" { "take" } else { "takes" };
@@ -136,12 +127,9 @@ fn any<'a>(group: &Group<'a>) -> Option<&'a Row> {
 /// What a group is of beside the others of its table: `SHA-1 (data in memory)`.
 fn short(group: &Group<'_>) -> String {
     let Some(row) = any(group) else { return String::new() };
-    let has_several = |dimension: Dimension| {
-        dimension != group.rule.compare && dimension.values(group.table).len() > 1
-    };
     let mut words = Vec::new();
-    words.extend(has_several(Dimension::Algorithm).then(|| row.key.algorithm.to_string()));
-    words.extend(has_several(Dimension::Library).then(|| library(row)));
+    words.extend(group.has_several(Dimension::Algorithm).then(|| row.key.algorithm.to_string()));
+    words.extend(group.has_several(Dimension::Library).then(|| library(row)));
     qualified(words.join(" of "), group)
 }
 
@@ -156,51 +144,33 @@ impl Group<'_> {
         if rows.is_empty() {
             return None;
         }
-        let items: Vec<String> = rows
-            .iter()
-            .map(|(row, cost)| {
-                let compared = compared_value(self.rule.compare, row, cost);
-                format!("{} {compared} ({})", cycles(row, cost), rate(row, cost))
-            })
-            .collect();
+        let item = |(row, cost): &(&Row, &Cost)| {
+            let compared = compared_value(self.rule.compare, row, cost);
+            format!("{} {compared} ({})", cycles(row, cost), rate(row, cost))
+        };
+        let items = list(rows.iter().map(item));
         let at = size.map_or_else(String::new, |size| format!("at {} ", size_in_words(size)));
         let verb = if self.rule.compare == Dimension::Algorithm { "takes" } else { "costs" };
-        let mut text = format!("{at}{} {verb} {}", subject(self), list(&items));
+        let mut text = format!("{at}{} {verb} {items}", subject(self));
         if has_ratios {
-            let compared = self.compared(size);
-            if !compared.is_empty() {
-                text = format!("{text}: {}", list(&compared));
+            if let Some(compared) = self.compared(size) {
+                text = format!("{text}: {compared}");
             }
             let mut others = self.sizes();
             others.pop();
             for size in others.into_iter().flatten() {
-                let ratios = self.ratios_at(Some(size));
-                let words: Vec<String> = ratios.iter().map(|(_, ratio)| times(ratio)).collect();
-                if !words.is_empty() {
-                    text = format!("{text}; at {} {}", size_in_words(size), list(&words));
+                let ratios = self.ratios_at(Some(size)).map_or(Vec::new(), |(_, ratios)| ratios);
+                if let Some(ratios) = listed(ratios.iter().map(|(_, ratio)| times(ratio))) {
+                    text = format!("{text}; at {} {ratios}", size_in_words(size));
                 }
             }
         }
         Some(capitalized(&format!("{text}.")))
     }
 
-    /// The values other than the baseline at a size, with their ratios.
-    fn ratios_at(&self, size: Option<Bytes>) -> Vec<(&Row, Figure)> {
-        let rows = self.at(size);
-        let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key));
-        let Some((_, baseline)) = baseline else { return Vec::new() };
-        let others = rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.key));
-        others.filter_map(|(row, cost)| Some((*row, ratio(baseline, cost)?))).collect()
-    }
-
-    fn compared(&self, size: Option<Bytes>) -> Vec<String> {
-        let rows = self.at(size);
-        let Some((baseline, _)) = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key))
-        else {
-            return Vec::new();
-        };
+    fn compared(&self, size: Option<Bytes>) -> Option<String> {
+        let (baseline, ratios) = self.ratios_at(size)?;
         let baseline = value(self.rule.compare, baseline);
-        let ratios = self.ratios_at(size);
         let clause = |(place, (row, ratio)): (usize, &(&Row, Figure))| {
             let dimension = self.rule.compare;
             let speed = Speed::of(ratio, row, dimension);
@@ -210,7 +180,7 @@ impl Group<'_> {
                 _ => format!("{name} {} {} {}", speed.verb, speed.times, speed.how),
             }
         };
-        ratios.iter().enumerate().map(clause).collect()
+        listed(ratios.iter().enumerate().map(clause))
     }
 }
 
@@ -227,12 +197,9 @@ pub(super) fn leads(groups: &[Group<'_>]) -> Vec<String> {
 fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String> {
     let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
     for group in groups {
-        let rows = group.at(size);
-        let Some((baseline, _)) = rows.iter().find(|(row, _)| rule.is_baseline(&row.key)) else {
-            continue;
-        };
+        let Some((baseline, ratios)) = group.ratios_at(size) else { continue };
         let baseline = value(rule.compare, baseline);
-        for (row, ratio) in group.ratios_at(size) {
+        for (row, ratio) in ratios {
             let name = value(rule.compare, row);
             let of = format!("for {}", short(group));
             let speed = Speed::of(&ratio, row, rule.compare);
@@ -243,18 +210,15 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
             }
         }
     }
-    if clauses.is_empty() {
-        return None;
-    }
     let clause = |(name, items): &(String, Vec<String>)| format!("{name} {}", list(items));
-    let clauses: Vec<String> = clauses.iter().map(clause).collect();
+    let clauses = all_of(clauses.iter().map(clause), "; ")?;
     let at = size.map_or_else(String::new, |size| format!("at {} ", size_in_words(size)));
-    Some(capitalized(&format!("{at}{}.", clauses.join("; "))))
+    Some(capitalized(&format!("{at}{clauses}.")))
 }
 
 /// `0.580 cycles/byte`, `967 kilocycles per operation`.
 fn cycles(row: &Row, cost: &Cost) -> String {
-    let median = cost.cycles.estimate.median;
+    let median = cost.cycles.median();
     match row.key.size_bytes {
         Some(_) => format!("{} cycles/byte", three_digits(median)),
         None => format!("{} kilocycles per operation", three_digits(median / 1e3)),
@@ -293,31 +257,20 @@ pub(super) fn three_digits(number: f64) -> String {
 
 /// What was published: the figures that the rule names, and those beside its rows.
 pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
-    let mut clauses: Vec<String> =
-        rule.published.iter().map(|p| format!("{}: {}", p.what, p.says)).collect();
-    for row in groups.iter().flat_map(|group| group.values.iter().flatten()) {
-        if row.published.is_empty() {
-            continue;
-        }
-        let figures: Vec<String> = row
-            .published
-            .iter()
-            .map(|of| format!("{} cycles/byte on {}", of.cycles_per_byte, of.label))
-            .collect();
-        let size = row
-            .key
-            .size_bytes
-            .map_or_else(String::new, |s| format!(" at {}", size_in_words(Bytes(s))));
+    let named = rule.published.iter().map(|p| format!("{}: {}", p.what, p.says));
+    let beside = |row: &&Row| {
+        let figure = |of: &Beside| format!("{} cycles/byte on {}", of.cycles_per_byte, of.label);
+        let figures = listed(row.published.iter().map(figure))?;
+        let size = row.key.size_bytes;
+        let size = size.map_or_else(String::new, |s| format!(" at {}", size_in_words(Bytes(s))));
         let many = match row.cost.as_ref().is_some_and(|cost| cost.messages_per_op > 1) {
             true => " over many messages",
             false => "",
         };
-        let clause = format!("{}{many}{size}: {}", row.key.algorithm, list(&figures));
-        if !clauses.contains(&clause) {
-            clauses.push(clause);
-        }
-    }
-    clauses
+        Some(format!("{}{many}{size}: {figures}", row.key.algorithm))
+    };
+    let rows = groups.iter().flat_map(|group| group.values.iter().flatten());
+    unique(named.chain(rows.filter_map(beside)))
 }
 
 /// What many cores would do with the fastest of each group.
@@ -329,8 +282,7 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
     for group in groups {
         let Some(size) = group.sizes().pop() else { continue };
         let rows = group.at(size).into_iter().filter(|(row, _)| row.key.threads == 1);
-        let fastest = rows
-            .min_by(|(_, a), (_, b)| a.cycles.estimate.median.total_cmp(&b.cycles.estimate.median));
+        let fastest = rows.min_by(|(_, a), (_, b)| a.cycles.median().total_cmp(&b.cycles.median()));
         let Some((row, cost)) = fastest else { continue };
         let at = |cores: &u32| {
             let cores_in_words = units::thousands(u64::from(*cores));
@@ -341,21 +293,18 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
             };
             format!("{rate} on {cores_in_words} cores")
         };
-        let rates: Vec<String> = rule.project.iter().map(at).collect();
+        let rates = list(rule.project.iter().map(at));
         let of = match rule.compare {
             Dimension::Algorithm => row.key.algorithm.to_string(),
             _ => qualified(row.key.algorithm.to_string(), group),
         };
-        clauses.push(format!("{of} with {}: {}", library(row), list(&rates)));
+        clauses.push(format!("{of} with {}: {rates}", library(row)));
     }
-    if clauses.is_empty() {
-        return None;
-    }
+    let clauses = all_of(clauses, "; ")?;
     Some(format!(
-        "{}. This multiplies the rate of one core at the measured frequency. It ignores that many \
-         busy cores run at lower frequencies and share memory and caches, and that two \
-         hyperthreads share one core.",
-        clauses.join("; ")
+        "{clauses}. This multiplies the rate of one core at the measured frequency. It ignores that \
+         many busy cores run at lower frequencies and share memory and caches, and that two \
+         hyperthreads share one core."
     ))
 }
 
@@ -374,26 +323,19 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
         }
         Some((why, format!("{} with {}{}", row.key.algorithm, library(row), masked(row))))
     };
-    let mut reasons = Vec::new();
-    for reason in rows().filter_map(reason) {
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    let reasons = grouped(reasons).into_iter();
+    let reasons = grouped(unique(rows().filter_map(reason))).into_iter();
     caveats.extend(reasons.map(|(why, names)| format!("{}: {why}.", list(&names))));
-    let disturbed: Vec<&Row> =
-        rows().filter(|row| row.cost.as_ref().is_some_and(|c| c.disturbed_rounds > 0)).collect();
-    if !disturbed.is_empty() {
+    let costs = || rows().filter_map(|row| row.cost.as_ref());
+    let disturbed = costs().filter(|cost| cost.is_disturbed()).count();
+    if disturbed > 0 {
         caveats.push(format!(
-            "{} of {} figures had too few quiet samples in some round, because other work used the \
-             core: they are too high, and ratios with them are doubtful. Measure again while \
+            "{disturbed} of {} figures had too few quiet samples in some round, because other work used \
+             the core: they are too high, and ratios with them are doubtful. Measure again while \
              nothing else runs.",
-            disturbed.len(),
             rows().count()
         ));
     }
-    if rows().any(|row| row.cost.as_ref().is_some_and(|cost| cost.contention_unknown)) {
+    if costs().any(|cost| cost.contention_unknown) {
         caveats.push(
             "toll cannot detect on this processor whether other work used the core.".to_owned(),
         );

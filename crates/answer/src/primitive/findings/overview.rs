@@ -1,9 +1,10 @@
 //! The costs by size, for a terminal.
 
-use units::{Bytes, Hertz, PerSecond};
+use units::{Bytes, Hertz};
 
 use crate::findings::{Column, Table};
 use crate::primitive::{Cost, Row};
+use crate::wording::grouped;
 
 pub(super) fn table(name: &str, rows: &[&Row]) -> Table {
     let is_disturbed = rows.iter().filter_map(|row| row.cost.as_ref()).any(Cost::is_disturbed);
@@ -18,17 +19,12 @@ pub(super) fn table(name: &str, rows: &[&Row]) -> Table {
 
 /// A line for all sizes of an algorithm of a library, and for each operation.
 fn columns(rows: &[&Row]) -> Vec<Column> {
-    let mut groups: Vec<Vec<&Row>> = Vec::new();
     let key = |row: &Row| {
         let key = &row.key;
         (key.algorithm, key.library.clone(), key.hardware, key.cache)
     };
-    for row in rows {
-        match groups.iter_mut().find(|group| key(group[0]) == key(row)) {
-            Some(group) => group.push(row),
-            None => groups.push(vec![row]),
-        }
-    }
+    let groups = grouped(rows.iter().map(|row| (key(row), *row)));
+    let groups: Vec<Vec<&Row>> = groups.into_iter().map(|(_, group)| group).collect();
     let mut sizes: Vec<Option<u64>> = rows.iter().map(|row| row.key.size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -65,7 +61,7 @@ fn columns(rows: &[&Row]) -> Vec<Column> {
         };
         groups.iter().map(of_group).collect::<Vec<String>>()
     };
-    all.push(number("rate", last(|_, cost| rate(cost)), 1));
+    all.push(number("rate", last(|_, cost| cost.rate().0), 1));
     all.push(number("core", last(|_, cost| Hertz(cost.core_hz).to_string()), 2));
     let bound = last(|row, _| row.times_the_bound.map_or_else(String::new, |t| format!("{t:.2}x")));
     all.push(number("bound", bound, 1));
@@ -86,16 +82,9 @@ fn cycles(row: &Row) -> String {
         return if row.is_refused() { "refused" } else { "-" }.to_owned();
     };
     let mark = if cost.is_disturbed() { "!" } else { "" };
-    let median = cost.cycles.estimate.median;
+    let median = cost.cycles.median();
     match row.key.size_bytes {
         Some(_) => format!("{median:.3}{mark}"),
         None => format!("{median:.0}{mark}"),
-    }
-}
-
-fn rate(cost: &Cost) -> String {
-    match cost.bytes_per_s {
-        Some(bytes) => format!("{:.2} GB/s", bytes / 1e9),
-        None => PerSecond(cost.ops_per_s).to_string(),
     }
 }

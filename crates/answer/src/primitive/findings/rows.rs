@@ -1,6 +1,6 @@
 //! Every row of a table with all its figures.
 
-use units::{Bytes, Hertz, PerSecond};
+use units::{Bytes, Hertz};
 
 use crate::findings::{Cell, Column, Table};
 use crate::primitive::{Cost, Row};
@@ -15,7 +15,7 @@ const COLUMNS: [(&str, &str, bool, Of); 13] = [
     ("data", "", false, |row| words(&row.key.cache.to_string())),
     ("message", "", true, size),
     ("cost", "cycles/byte; cycles", true, cost),
-    ("rate", "", true, rate),
+    ("rate", "", true, |row| of_cost(row, Cost::rate)),
     ("core", "", true, |row| of_cost(row, |c| (Hertz(c.core_hz).to_string(), c.core_hz))),
     ("bound", "times", true, times),
     ("published", "cycles/byte", false, published),
@@ -67,20 +67,13 @@ fn cost(row: &Row) -> Cell {
         let why = row.no_figure.as_ref().map_or("not measured", |none| &none.why);
         return Cell { is_bad: row.is_refused(), key: None, ..words(why) };
     };
-    let median = cost.cycles.estimate.median;
+    let median = cost.cycles.median();
     let mark = if cost.is_disturbed() { " !" } else { "" };
     let (text, more) = match row.key.size_bytes {
         Some(_) => (format!("{median:.3}{mark}"), format!("{:.3} to {:.3}", cost.low, cost.high)),
         None => (format!("{median:.0}{mark}"), format!("{:.0} to {:.0}", cost.low, cost.high)),
     };
     Cell { more, ..(text, median).into() }
-}
-
-fn rate(row: &Row) -> Cell {
-    of_cost(row, |cost| match cost.bytes_per_s {
-        Some(bytes) => (format!("{:.2} GB/s", bytes / 1e9), bytes),
-        None => (PerSecond(cost.ops_per_s).to_string(), cost.ops_per_s),
-    })
 }
 
 fn times(row: &Row) -> Cell {

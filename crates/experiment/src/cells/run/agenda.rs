@@ -39,7 +39,8 @@ pub(super) struct Agenda<'a> {
     study: &'a Study,
     /// The cells in the order in which they are searched.
     searches: Vec<usize>,
-    rounds: Vec<(u32, usize)>,
+    /// The cells of each round, in its order.
+    rounds: Vec<Vec<usize>>,
     /// For each server that is started again each round, its cells.
     restarted: Vec<Vec<usize>>,
     cells: Vec<Progress>,
@@ -83,7 +84,7 @@ impl<'a> Agenda<'a> {
         let mut agenda = Self {
             study,
             searches,
-            rounds: rounds(study, wanted),
+            rounds: interleaved(study.cells.len(), wanted, study.seed),
             restarted,
             cells,
             wanted,
@@ -162,10 +163,9 @@ impl<'a> Agenda<'a> {
             State::Hold(_) | State::Over => None,
         });
         search.or_else(|| {
-            let mut rounds = self.rounds.chunk_by(|one, other| one.0 == other.0);
-            rounds.by_ref().take(self.end() as usize).find_map(|round| {
-                let open = round.iter().find_map(|&(round, cell)| self.open(round, cell));
-                open.or_else(|| round.iter().find_map(|&(round, cell)| self.again(round, cell)))
+            (0..self.end()).zip(&self.rounds).find_map(|(round, cells)| {
+                let open = cells.iter().find_map(|&cell| self.open(round, cell));
+                open.or_else(|| cells.iter().find_map(|&cell| self.again(round, cell)))
             })
         })
     }
@@ -197,7 +197,7 @@ impl<'a> Agenda<'a> {
         }
         let next = looks(self.study.trials).find(|look| *look > self.wanted);
         self.wanted = next.unwrap_or(self.wanted);
-        self.rounds = rounds(self.study, self.wanted);
+        self.rounds = interleaved(self.study.cells.len(), self.wanted, self.study.seed);
         true
     }
 
@@ -300,13 +300,6 @@ impl<'a> Agenda<'a> {
             },
         }
     }
-}
-
-/// The cells of each round, in its order.
-fn rounds(study: &Study, rounds: u32) -> Vec<(u32, usize)> {
-    let rounds = interleaved(study.cells.len(), rounds, study.seed);
-    let of = |(round, order): (u32, Vec<usize>)| order.into_iter().map(move |cell| (round, cell));
-    (0..).zip(rounds).flat_map(of).collect()
 }
 
 /// How far a cell is.

@@ -1,10 +1,11 @@
 //! The servers of a run: started with a record of each, and started again where a study asks for it.
 
+use agent::Refusal;
 use load::Client;
 use targets::{IfMissing, Restart, Target};
 
+use super::Bench;
 use super::agenda::Task;
-use super::{Bench, StartError};
 use crate::{Event, RunError};
 use journal::{Results, Role, TargetRecord, TrialLine};
 use study::{Cell, Only, Study};
@@ -64,6 +65,7 @@ impl<T> Servers<T> {
                 skipped: None,
                 cells: names,
             };
+            let may_skip = target.if_missing == IfMissing::Skip;
             match bench.start(&target, only, connections) {
                 Ok(started) => {
                     let version = bench.version(&started);
@@ -82,12 +84,10 @@ impl<T> Servers<T> {
                         let cell = &study.cells[index];
                         match bench.probe(&started, cell) {
                             Ok(()) => servers.of_cell[index] = Some(servers.running.len()),
-                            Err(StartError::Missing(why))
-                                if target.if_missing == IfMissing::Skip =>
-                            {
+                            Err(Refusal { is_missing: true, why }) if may_skip => {
                                 leave_out(cell, why, &mut records, report);
                             }
-                            Err(StartError::Missing(why) | StartError::Failed(why)) => {
+                            Err(Refusal { why, .. }) => {
                                 return Err(RunError::Part { part: cell.name.clone(), why });
                             }
                         }
@@ -103,14 +103,12 @@ impl<T> Servers<T> {
                         round: None,
                     });
                 }
-                Err(StartError::Missing(why)) if target.if_missing == IfMissing::Skip => {
+                Err(Refusal { is_missing: true, why }) if may_skip => {
                     report(Event::Says(format!("Skipped: {why}.")));
                     record.skipped = Some(why);
                     records.push(record);
                 }
-                Err(StartError::Missing(why) | StartError::Failed(why)) => {
-                    return Err(RunError::Start(why));
-                }
+                Err(Refusal { why, .. }) => return Err(RunError::Start(why)),
             }
         }
         if let Some(why) = records.iter().find_map(|record| record.skipped.clone())
@@ -160,8 +158,8 @@ impl<T> Server<T> {
     ) -> Result<(), RunError> {
         let Some(running) = self.running.take() else { return Ok(()) };
         let (target, only) = (&self.target, self.only);
-        let started = bench.restart(running, target, only, self.connections).map_err(|error| {
-            let (StartError::Missing(why) | StartError::Failed(why)) = error;
+        let started = bench.restart(running, target, only, self.connections);
+        let started = started.map_err(|Refusal { why, .. }| {
             let part = format!("{} does not start again for round {}", self.record.name, round + 1);
             RunError::Part { part, why }
         })?;

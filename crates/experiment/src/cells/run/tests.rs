@@ -102,14 +102,14 @@ impl Drop for Running {
 impl Bench for Stage {
     type Target = Running;
 
-    fn start(&mut self, spec: &Target, _: Only, connections: usize) -> Result<Running, StartError> {
+    fn start(&mut self, spec: &Target, _: Only, connections: usize) -> Result<Running, Refusal> {
         assert_eq!(connections, 64);
         self.log.push(format!("start {}", spec.server));
         if self.missing == Some(spec.server) {
-            return Err(StartError::Missing(format!("{} is not installed", spec.server)));
+            return Err(Refusal::missing(format!("{} is not installed", spec.server)));
         }
         if self.refuses == Some(spec.server) {
-            return Err(StartError::Failed("no free port".into()));
+            return Err(Refusal::of("no free port"));
         }
         self.running.set(self.running.get() + 1);
         Ok(Running(spec.server, self.running.clone()))
@@ -121,7 +121,7 @@ impl Bench for Stage {
         spec: &Target,
         _: Only,
         connections: usize,
-    ) -> Result<Running, StartError> {
+    ) -> Result<Running, Refusal> {
         assert_eq!((running.0, connections), (spec.server, 64));
         self.restarts += 1;
         self.is_lost = false;
@@ -130,7 +130,7 @@ impl Bench for Stage {
             self.interrupt.store(true, Relaxed);
         }
         if self.gone_in == Some(self.restarts) {
-            return Err(StartError::Failed("no free port".into()));
+            return Err(Refusal::of("no free port"));
         }
         if let Some(version) = self.becomes {
             self.version = version;
@@ -154,10 +154,10 @@ impl Bench for Stage {
         format!("{} {}", target.0, self.version)
     }
 
-    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), StartError> {
+    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), Refusal> {
         match (self.unfit, cell.load.client) {
-            (Some(name), _) if name == cell.name => Err(StartError::Failed("no such suite".into())),
-            (_, load::Client::Wrk) => Err(StartError::Missing("wrk is not installed".into())),
+            (Some(name), _) if name == cell.name => Err(Refusal::of("no such suite")),
+            (_, load::Client::Wrk) => Err(Refusal::missing("wrk is not installed")),
             _ => Ok(()),
         }
     }

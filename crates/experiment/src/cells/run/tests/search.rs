@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
-use study::Only;
+use study::{Metric, Only};
 use targets::Target;
 
 use load::Latencies;
@@ -10,7 +10,6 @@ use load::Latencies;
 use super::*;
 use answer::Mark;
 use answer::analysis::{Analysis, SearchEnd};
-use study::Metric;
 use study::find::{Ceiling, Find, Over};
 use study::testing::{cell, server};
 use trial::testing::example;
@@ -53,12 +52,12 @@ impl Default for Hill {
 impl Bench for Hill {
     type Target = ();
 
-    fn start(&mut self, _: &Target, _: Only, connections: usize) -> Result<(), StartError> {
+    fn start(&mut self, _: &Target, _: Only, connections: usize) -> Result<(), Refusal> {
         assert_eq!(connections, 4096, "it has room for all that is searched");
         Ok(())
     }
 
-    fn restart(&mut self, (): (), _: &Target, _: Only, _: usize) -> Result<(), StartError> {
+    fn restart(&mut self, (): (), _: &Target, _: Only, _: usize) -> Result<(), Refusal> {
         unreachable!("a search and its trials share one process");
     }
 
@@ -74,7 +73,7 @@ impl Bench for Hill {
         "1".to_owned()
     }
 
-    fn probe(&mut self, (): &(), _: &Cell) -> Result<(), StartError> {
+    fn probe(&mut self, (): &(), _: &Cell) -> Result<(), Refusal> {
         Ok(())
     }
 

@@ -8,16 +8,14 @@ use profile::{Class, Event, Profile};
 use tls::{OrPlain, Suite};
 use units::Bytes;
 
-use journal::TargetRecord;
 use journal::primitive::RowLine;
 use journal::testing::example;
-use journal::{Entries, Place, Role, TrialLine};
+use journal::{Entries, Place, Role, TargetRecord, TrialLine};
 use study::testing::{cell, server};
 use study::{AnswerRule, Cell, Metric, Study};
-use trial::Limit;
-use trial::{ByteCounts, CpuTimes, Line, Operations};
+use trial::{ByteCounts, CpuTimes, Limit, Line, Operations};
 
-use super::{Analysis, Answer};
+use crate::analysis::{Analysis, Answer};
 
 pub(crate) const RSA: &str = "rsa:2048";
 pub(crate) const ECDSA: &str = "ecdsa:p256";
