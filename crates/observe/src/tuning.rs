@@ -43,7 +43,7 @@ pub fn apply(
     let _lock = record::lock(folder)?;
     let mut record = match Record::read(folder)? {
         Some(record) if !record.is_of_earlier_boot(root) => record.check_namespace(root)?,
-        Some(_) | None => Record::new(root)?,
+        Some(_) | None => Record::new(root),
     };
     let mut made = Vec::new();
     let mut possible = Vec::new();

@@ -84,9 +84,15 @@ pub fn noise() -> Vec<Item> {
     let before = Snapshot::take(&root);
     std::thread::sleep(WATCHED);
     let after = Snapshot::take(&root);
-    let items =
-        [steal::item(&before, &after), background::item(&before, &after, std::process::id())];
-    items.into_iter().filter(|item| item.trouble().is_some()).collect()
+    let items = [
+        ("steal", steal::item(&before, &after)),
+        ("background", background::item(&before, &after, std::process::id())),
+    ];
+    items
+        .into_iter()
+        .map(|(name, found)| Item::of(name, found))
+        .filter(|item| item.trouble().is_some())
+        .collect()
 }
 
 /// More pairs would take more than 1 s: twelve CPUs.
