@@ -9,7 +9,7 @@
 //! let settings = targets::Settings::new(cpus::CpuList::from(0));
 //! let nginx = targets::by_name("nginx").expect("a server that toll knows");
 //! let mut server = targets::start(nginx, &settings, &objects, folder)?;
-//! println!("{} at https://{}", server.version(), server.https());
+//! println!("{} at https://{}", server.facts().version, server.facts().https);
 //! server.check_alive()?;
 //! server.stop();
 //! # Ok(())

@@ -122,7 +122,7 @@ impl Program for Embedded {
 
     fn sent(&self, server: &Running) -> Result<Option<SendCounters>, TargetError> {
         let silent = |why| TargetError::Silent {
-            name: server.name().to_owned(),
+            name: server.facts().name.clone(),
             question: "what it has sent".to_owned(),
             why,
         };
