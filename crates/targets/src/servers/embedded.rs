@@ -57,19 +57,8 @@ impl Server for Embedded {
         &Stack::ALL
     }
 
-    fn own_keys(&self) -> &'static [&'static str] {
-        &[
-            "record-size",
-            "records-per-write",
-            "accelerator",
-            "offload",
-            "accelerator-rate",
-            "accelerator-latency",
-            "accelerator-queue",
-            "accelerator-count",
-            "accelerator-completion",
-            "provider",
-        ]
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[&["record-size", "records-per-write"], super::OFFLOAD, super::COMPLETION]
     }
 }
 
