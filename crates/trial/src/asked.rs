@@ -106,8 +106,6 @@ impl Asked {
             group: plan.group.map(|group| group.name().to_owned()),
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
-            send: None,
-            accelerator: None,
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
             operation: Some(job.plan.operation.to_string()),
@@ -135,14 +133,7 @@ impl Asked {
             close: Some(job.plan.close.to_string()),
             seed: job.is_random().then_some(job.seed),
             client_cpus: job.plan.ranks.is_none().then(|| job.plan.cpus.to_string()),
-            host: None,
-            server_cpus: None,
-            library: None,
-            library_path: None,
-            environment: None,
-            directives: None,
-            crypto: None,
-            aes: None,
+            ..Self::default()
         }
     }
 }
