@@ -2,6 +2,7 @@
 
 mod names;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use tls::{CertificateKey, Group};
 
 pub use names::UnknownAlgorithm;
@@ -10,16 +11,7 @@ pub(crate) use names::normal;
 use crate::routine::Unavailable;
 
 /// An algorithm in the direction in which it is measured.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    serde_with::SerializeDisplay,
-    serde_with::DeserializeFromStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr)]
 pub enum Algorithm {
     /// AES in cipher block chaining, without padding (NIST SP 800-38A).
     Cbc(Aes, Direction),
