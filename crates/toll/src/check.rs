@@ -101,7 +101,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let folder = state_folder()?;
     if arguments.restore {
-        let made = tuning::restore(&root, &folder, &mut |_| {}).map_err(Failure::request)?;
+        let made = tuning::restore(&root, &folder).map_err(Failure::request)?;
         return arguments.tell_changes(&made, &words::restored(&made));
     }
     let items = arguments.items(&root)?;

@@ -245,7 +245,7 @@ fn with_all_settings_made_nothing_is_left_to_set() {
     assert!(made.iter().all(|made| made.refused.is_none()) && made.len() == before.len());
     measured.hardware_counters = Availability::Available;
     assert_eq!(changes(&measured), []);
-    crate::tuning::restore(&tree.root(), state.path(), &mut |_| {}).unwrap();
+    crate::tuning::restore(&tree.root(), state.path()).unwrap();
     measured.hardware_counters = Availability::NotAvailable("EACCES".to_owned());
     assert_eq!(changes(&measured), before);
 }

@@ -57,7 +57,7 @@ impl Desk {
     }
 
     fn restore(&self) -> Result<Vec<Made>, TuningError> {
-        restore(&self.root, &self.state(), &mut |_| {})
+        restore(&self.root, &self.state())
     }
 
     fn record(&self) -> Option<Record> {
