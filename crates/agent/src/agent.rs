@@ -1,7 +1,7 @@
 //! The agent: it starts servers on its machine, and answers what toll asks of them and of the machine.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -154,22 +154,11 @@ fn logs(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut logs = Vec::new();
     for file in entries(folder).flat_map(|server| entries(&server.path())) {
         let path = file.path();
-        let (Ok(end), Ok(name)) = (end(&path), path.strip_prefix(folder)) else {
-            continue;
-        };
-        logs.push((name.to_owned(), String::from_utf8_lossy(&end).into_owned()));
+        let end = File::open(&path).and_then(|log| targets::end_of(&log, LONGEST_LOG));
+        let (Ok(end), Ok(name)) = (end, path.strip_prefix(folder)) else { continue };
+        logs.push((name.to_owned(), end));
     }
     logs
-}
-
-/// What is at the end of a file, of which there may be gigabytes.
-fn end(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LOG)))?;
-    let mut end = Vec::new();
-    file.take(LONGEST_LOG).read_to_end(&mut end)?;
-    Ok(end)
 }
 
 /// Of a request that comes too early.
@@ -239,6 +228,7 @@ fn look(machine: &mut dyn Machine, look: Look) -> Result<Value, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Seek, SeekFrom};
 
     #[test]
     fn of_a_log_its_end_is_read_however_long_it_is() {

@@ -6,10 +6,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use targets::{Host, Shell};
+use targets::{Host, Shell, wait_for};
 
 use crate::Refusal;
 use crate::pipe::{Lines, shortened};
@@ -227,7 +227,7 @@ impl Connection {
         let Some(Process { child, complaints }) = &mut self.shell else {
             return ("the pipe is closed".to_owned(), None);
         };
-        let status = wait(child, Duration::from_secs(2));
+        let status = wait_for(child, Duration::from_secs(2)).map(|status| status.to_string());
         let said = complaints.recv_timeout(Duration::from_secs(1)).ok();
         (status.unwrap_or_else(|| "its output is closed".to_owned()), said)
     }
@@ -239,7 +239,7 @@ impl Drop for Connection {
         self.close();
         let Some(Process { child, .. }) = &mut self.shell else { return };
         let patience = if self.over.is_none() { PATIENCE } else { Duration::from_secs(1) };
-        if wait(child, patience).is_none() {
+        if wait_for(child, patience).is_none() {
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -251,18 +251,6 @@ impl Line {
         match self {
             Self::Whole(line) => shortened(line),
             Self::Garbage(begin) => begin.clone(),
-        }
-    }
-}
-
-/// The exit status, where it comes in this time.
-fn wait(child: &mut Child, limit: Duration) -> Option<String> {
-    let end = Instant::now() + limit;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status.to_string()),
-            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
-            _ => return None,
         }
     }
 }
@@ -345,6 +333,7 @@ mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
     use std::os::unix::net::UnixStream;
+    use std::time::Instant;
 
     /// A connection to an agent that greets and answers each request with the next of these.
     fn to(greeting: &str, answers: &[&str]) -> Connection {

@@ -33,15 +33,13 @@ pub fn check_kernel(target: &Target) -> Result<(), String> {
 pub struct Here {
     running: Running,
     target: Target,
-    facts: Facts,
 }
 
 impl Here {
     /// `target` is what it was started with.
     #[must_use]
     pub fn new(running: Running, target: Target) -> Self {
-        let facts = Facts::of(&running);
-        Self { running, target, facts }
+        Self { running, target }
     }
 
     /// What toll knows of the program, of which there is one: it was started.
@@ -60,7 +58,7 @@ impl Here {
     /// Changes its CPUs, given all that this process may use.
     fn repin(&self, change: fn(&Running, &CpuList) -> io::Result<()>) -> Result<(), String> {
         let changed = CpuList::allowed().and_then(|all| change(&self.running, &all));
-        changed.map_err(|error| format!("{} cannot be pinned: {error}", self.running.name()))
+        changed.map_err(|error| format!("{} cannot be pinned: {error}", self.running.facts().name))
     }
 }
 
@@ -70,7 +68,7 @@ impl RunningServer for Here {
     }
 
     fn facts(&self) -> &Facts {
-        &self.facts
+        self.running.facts()
     }
 
     fn process(&self) -> Option<u32> {

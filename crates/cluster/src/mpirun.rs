@@ -39,9 +39,7 @@ pub(crate) fn find_mpirun() -> Result<PathBuf, String> {
 }
 
 fn find_mpirun_in(path: Option<OsString>) -> Result<PathBuf, String> {
-    let path = path.unwrap_or_default();
-    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.find_map(|folder| executable(folder.join("mpirun"))).ok_or_else(|| {
+    targets::find_in(path, "mpirun").ok_or_else(|| {
         "[[rank]] needs mpirun, which is not installed; apt-get install openmpi-bin".to_owned()
     })
 }
@@ -65,16 +63,12 @@ impl Hosts {
 
     fn check_with(&self, path: Option<OsString>) -> Result<(), String> {
         find_mpirun_in(path)?;
-        executable(self.program.clone()).map(drop).ok_or_else(|| {
-            let folder = self.program.parent().unwrap_or(Path::new("/")).display();
-            format!("[[rank]] needs {PROGRAM}, which is not in {folder}; make hosts builds it")
-        })
+        if targets::is_program(&self.program) {
+            return Ok(());
+        }
+        let folder = self.program.parent().unwrap_or(Path::new("/")).display();
+        Err(format!("[[rank]] needs {PROGRAM}, which is not in {folder}; make hosts builds it"))
     }
-}
-
-fn executable(program: PathBuf) -> Option<PathBuf> {
-    let is_one = rustix::fs::access(&program, rustix::fs::Access::EXEC_OK).is_ok();
-    (is_one && program.is_file()).then_some(program)
 }
 
 /// What `mpirun` is told, to run rank 0 here and one more in each of these places.

@@ -4,12 +4,8 @@ use std::fs;
 #[cfg(any(test, feature = "mpi"))]
 use std::fs::File;
 #[cfg(any(test, feature = "mpi"))]
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
-#[cfg(any(test, feature = "mpi"))]
-use std::os::fd::AsRawFd;
-#[cfg(any(test, feature = "mpi"))]
-use std::path::PathBuf;
 
 use load::{Files, Job, Mix, Plan, Rank, Trust, Url};
 use peers::{Offer, Peer};
@@ -87,7 +83,7 @@ impl Share {
     pub(crate) fn job(self) -> io::Result<(Job, Offer, Vec<File>)> {
         let mut files = Vec::new();
         let mut write = |text: &str| {
-            let (path, file) = unnamed(text)?;
+            let (path, file) = targets::unnamed(text)?;
             files.push(file);
             io::Result::Ok(path)
         };
@@ -120,16 +116,6 @@ impl Share {
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
-}
-
-/// A file without a name, and a path that leads to it while it is open. None is left, however the rank
-/// ends.
-#[cfg(any(test, feature = "mpi"))]
-fn unnamed(text: &str) -> io::Result<(PathBuf, File)> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(text.as_bytes())?;
-    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    Ok((path.into(), file))
 }
 
 /// Between the seeds of two ranks: odd, so that none comes twice.

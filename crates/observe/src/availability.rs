@@ -58,6 +58,14 @@ impl<T> Fact<T> {
         Self::Unknown { not_available_here: why.to_string() }
     }
 
+    /// The value, or the reason why it cannot be read.
+    pub(crate) fn or_why(self) -> Result<T, String> {
+        match self {
+            Self::Known(value) => Ok(value),
+            Self::Unknown { not_available_here } => Err(not_available_here),
+        }
+    }
+
     /// The same fact seen otherwise.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
         self.and_then(|value| Fact::Known(change(value)))
@@ -65,10 +73,7 @@ impl<T> Fact<T> {
 
     /// The fact that follows from this one.
     pub fn and_then<U>(self, next: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
-        match self {
-            Self::Known(value) => next(value),
-            Self::Unknown { not_available_here } => Fact::Unknown { not_available_here },
-        }
+        self.or_why().map_or_else(Fact::unknown, next)
     }
 
     pub fn known(&self) -> Option<&T> {

@@ -42,76 +42,55 @@ mod window_scaling;
 
 pub use crate::root::Root;
 pub use item::{Change, Fix, Item, Judgement, Trouble};
+use item::{Found, bad, ok, warning};
 pub use kernel_tls::kernel_tls_lacking;
 pub use measured::{Measured, Stage, noise};
 pub use openssl::AesGcm;
 pub use programs::Program;
 pub use snapshot::Snapshot;
 
-/// The names of all items, in the order in which [`judge`] gives them.
-pub const NAMES: [&str; 29] = [
-    "siblings",
-    "steal",
-    "background",
-    "governor",
-    "turbo",
-    "idle-states",
-    "power-policy",
-    "prefetchers",
-    "microcode",
-    "mitigations",
-    "accelerators",
-    "clock",
-    "numa-balancing",
-    "hypervisor",
-    "irq-time",
-    "counters",
-    "descriptors",
-    "ports",
-    "time-wait",
-    "backlog",
-    "buffers",
-    "window-scaling",
-    "tcp-memory",
-    "links",
-    "kernel-tls",
-    "openssl",
-    "nginx",
-    "haproxy",
-    "openssl-program",
+type Judge = fn(&Root, &Measured) -> Found;
+
+/// All items but programs.
+const ITEMS: [(&str, Judge); 26] = [
+    ("siblings", |root, measured| siblings::item(root, measured)),
+    ("steal", |_, measured| steal::item(&measured.before, &measured.after)),
+    ("background", |_, measured| {
+        background::item(&measured.before, &measured.after, measured.own_pid)
+    }),
+    ("governor", |root, _| governor::item(root)),
+    ("turbo", |root, _| turbo::item(root)),
+    ("idle-states", |root, _| idle_states::item(root)),
+    ("power-policy", |root, _| power_policy::item(root)),
+    ("prefetchers", |root, measured| prefetchers::item(root, measured)),
+    ("microcode", |root, _| microcode::item(root)),
+    ("mitigations", |root, _| mitigations::item(root)),
+    ("accelerators", |root, _| accelerators::item(root)),
+    ("clock", |root, _| clock::item(root)),
+    ("numa-balancing", |root, _| numa_balancing::item(root)),
+    ("hypervisor", |root, _| hypervisor::item(root)),
+    ("irq-time", |root, _| irq_time::item(root)),
+    ("counters", |root, measured| counters::item(root, measured)),
+    ("descriptors", |root, measured| descriptors::item(root, measured)),
+    ("ports", |root, _| ports::item(root)),
+    ("time-wait", |root, _| time_wait::item(root)),
+    ("backlog", |root, _| backlog::item(root)),
+    ("buffers", |root, _| buffers::item(root)),
+    ("window-scaling", |root, _| window_scaling::item(root)),
+    ("tcp-memory", |root, _| tcp_memory::item(root)),
+    ("links", |root, _| links::item(root)),
+    ("kernel-tls", |root, measured| kernel_tls::item(root, measured)),
+    ("openssl", |_, measured| openssl::item(measured)),
 ];
 
+/// The names of all items, in the order in which [`judge`] gives them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ITEMS.iter().map(|(name, _)| *name).chain(programs::names())
+}
+
 pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
-    let mut items = vec![
-        siblings::item(root, measured),
-        steal::item(&measured.before, &measured.after),
-        background::item(&measured.before, &measured.after, measured.own_pid),
-        governor::item(root),
-        turbo::item(root),
-        idle_states::item(root),
-        power_policy::item(root),
-        prefetchers::item(root, measured),
-        microcode::item(root),
-        mitigations::item(root),
-        accelerators::item(root),
-        clock::item(root),
-        numa_balancing::item(root),
-        hypervisor::item(root),
-        irq_time::item(root),
-        counters::item(root, measured),
-        descriptors::item(root, measured),
-        ports::item(root),
-        time_wait::item(root),
-        backlog::item(root),
-        buffers::item(root),
-        window_scaling::item(root),
-        tcp_memory::item(root),
-        links::item(root),
-        kernel_tls::item(root, measured),
-        openssl::item(measured),
-    ];
-    items.extend(programs::items(measured));
-    items
+    let items = ITEMS.iter().map(|(name, judge)| Item::of(name, judge(root, measured)));
+    items.chain(programs::items(measured)).collect()
 }
 
 #[cfg(test)]

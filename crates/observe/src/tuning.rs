@@ -43,7 +43,7 @@ pub fn apply(
     let _lock = record::lock(folder)?;
     let mut record = match Record::read(folder)? {
         Some(record) if !record.is_of_earlier_boot(root) => record.check_namespace(root)?,
-        Some(_) | None => Record::new(root)?,
+        Some(_) | None => Record::new(root),
     };
     let mut made = Vec::new();
     let mut possible = Vec::new();
@@ -84,17 +84,13 @@ pub fn apply(
 /// There is no record, or it cannot be read, or it is of another network namespace, or of before the
 /// machine was started. Then nothing is set; in the last case the record is removed, because the
 /// settings have ended with the boot.
-pub fn restore(
-    root: &Root,
-    folder: &Path,
-    report: &mut dyn FnMut(&Made),
-) -> Result<Vec<Made>, TuningError> {
+pub fn restore(root: &Root, folder: &Path) -> Result<Vec<Made>, TuningError> {
+    let nothing = || TuningError::NothingToRestore { path: Record::path(folder) };
     if !Record::path(folder).exists() {
-        return Err(TuningError::NothingToRestore { path: Record::path(folder) });
+        return Err(nothing());
     }
     let _lock = record::lock(folder)?;
-    let record = Record::read(folder)?
-        .ok_or_else(|| TuningError::NothingToRestore { path: Record::path(folder) })?;
+    let record = Record::read(folder)?.ok_or_else(nothing)?;
     if record.is_of_earlier_boot(root) {
         Record::remove(folder)?;
         return Err(TuningError::Rebooted);
@@ -107,9 +103,7 @@ pub fn restore(
             continue;
         }
         let refused = set(root, &former.file, &former.value).err();
-        let one = Made { file: former.file.clone(), from, to: former.value.clone(), refused };
-        report(&one);
-        made.push(one);
+        made.push(Made { file: former.file.clone(), from, to: former.value.clone(), refused });
     }
     forget_what_is_as_before(root, folder, record)?;
     Ok(made)

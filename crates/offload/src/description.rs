@@ -2,6 +2,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString};
 use tls::CertificateKey;
 use units::Nanos;
 
@@ -9,7 +10,7 @@ use crate::Rates;
 
 /// Where private keys are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, strum::Display, strum::EnumString)]
+#[derive(Serialize, Deserialize, Display, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {
@@ -22,7 +23,7 @@ pub enum Kind {
 
 /// How a server waits for the accelerator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, strum::Display, strum::EnumString)]
+#[derive(Serialize, Deserialize, Display, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Way {
@@ -38,7 +39,7 @@ pub enum Way {
 
 /// How a server that waits asynchronously learns of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, strum::Display, strum::EnumString)]
+#[derive(Serialize, Deserialize, Display, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum CompletedBy {

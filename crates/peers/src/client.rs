@@ -1,7 +1,4 @@
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use load::Job;
@@ -58,11 +55,10 @@ impl Client {
     /// Starts the program; returns when its threads are running.
     pub fn start(&self) -> Result<PeerLoad, PeerError> {
         let failed = |source| PeerError::Start { program: self.name.clone(), source };
-        let script = script().map_err(failed)?;
-        // The program opens the script as it starts. No file is left, however toll ends.
-        let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
+        // The program opens the script as it starts.
+        let (path, script) = targets::unnamed(wrk::SCRIPT).map_err(failed)?;
         let job = needed(self.peer, &self.job, self.offer);
-        let arguments = arguments(self.peer, &job, self.duration, Path::new(&path))?;
+        let arguments = arguments(self.peer, &job, self.duration, &path)?;
         PeerLoad::start(self, arguments, script)
     }
 }
@@ -86,13 +82,6 @@ fn needed(peer: Peer, job: &Job, offer: Offer) -> Job {
         Peer::H2load => {}
     }
     job
-}
-
-/// wrk's script in a file without a name.
-fn script() -> std::io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(wrk::SCRIPT.as_bytes())?;
-    Ok(file)
 }
 
 fn arguments(

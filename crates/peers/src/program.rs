@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -21,14 +21,11 @@ const MOST_OUTPUT: u64 = 64 << 10;
 /// The program in the folders of `PATH`.
 pub fn find(peer: Peer) -> Result<PathBuf, PeerError> {
     let (name, package, _) = peer.program();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|program| {
-            rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
-        })
-        .ok_or(PeerError::Missing { program: name, package, client: peer })
+    targets::find_in(std::env::var_os("PATH"), name).ok_or(PeerError::Missing {
+        program: name,
+        package,
+        client: peer,
+    })
 }
 
 /// Starts it on the CPUs of the load.
@@ -46,12 +43,8 @@ pub(crate) fn spawn(
 
 /// The end of a program's output. It moves the offset, which the program shares, so the program
 /// must have ended.
-pub(crate) fn written(mut file: &File) -> io::Result<String> {
-    let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(length.saturating_sub(MOST_OUTPUT)))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+pub(crate) fn written(file: &File) -> io::Result<String> {
+    targets::end_of(file, MOST_OUTPUT)
 }
 
 /// The version that the program prints, such as `4.1.0`.

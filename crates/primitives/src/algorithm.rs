@@ -2,6 +2,7 @@
 
 mod names;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use tls::{CertificateKey, Group};
 
 pub use names::UnknownAlgorithm;
@@ -9,9 +10,13 @@ pub(crate) use names::normal;
 
 use crate::routine::Unavailable;
 
+/// Bytes of an ML-KEM-768 ciphertext and of an encapsulation key (FIPS 203, table 3).
+pub(crate) const KEM_CIPHERTEXT: usize = 1088;
+pub(crate) const KEM_KEY: usize = 1184;
+
 /// An algorithm in the direction in which it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(serde_with::SerializeDisplay, serde_with::DeserializeFromStr)]
+#[derive(SerializeDisplay, DeserializeFromStr)]
 pub enum Algorithm {
     /// AES in cipher block chaining, without padding (NIST SP 800-38A).
     Cbc(Aes, Direction),
@@ -232,9 +237,7 @@ impl Algorithm {
 
     /// Bytes that come out of a routine for a message of `size` bytes; the most where that varies.
     pub fn output_bytes(self, size: usize) -> usize {
-        const KEM_CIPHERTEXT: usize = 1088;
         const KEM_SECRET: usize = 2400;
-        const KEM_KEY: usize = 1184;
         match self {
             A::Cbc(..) | A::Ctr(_) => size,
             A::Gcm(_) | A::ChaCha20Poly1305 => size + 16,

@@ -1,8 +1,11 @@
 //! Where the data lies when a timed run begins.
 
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString};
+
 /// Where the data lies when a timed run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[derive(serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
+#[derive(Serialize, Deserialize, Display, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum Cache {

@@ -6,6 +6,8 @@
 //! to mask features, so they are not measured under a mask.
 
 use multibuffer::Backend;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString};
 
 /// The environment variable in which toll passes the level to the process that it starts.
 pub const VARIABLE: &str = "TOLL_HARDWARE";
@@ -15,7 +17,7 @@ pub const OPENSSL_VARIABLE: &str = "OPENSSL_ia32cap";
 
 /// How much of the processor the libraries may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[derive(serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
+#[derive(Serialize, Deserialize, Display, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum Hardware {

@@ -22,8 +22,6 @@ pub mod hardware;
 pub mod instructions;
 mod instruments;
 mod key_schedule;
-#[cfg(test)]
-mod known_answers;
 mod libraries;
 pub mod library;
 mod material;
@@ -33,6 +31,8 @@ mod routine;
 pub mod row;
 pub mod sampler;
 pub mod stack;
+#[cfg(test)]
+mod tests;
 mod work;
 mod workload;
 

@@ -18,7 +18,7 @@ use openssl::rsa::{Padding, Rsa};
 use openssl::sign::Signer;
 use ring::signature::{self as rs, VerificationAlgorithm};
 
-use crate::algorithm::{Algorithm, Curve, RsaBits, Signing};
+use crate::algorithm::{Algorithm, Curve, KEM_KEY, RsaBits, Signing};
 
 /// The associated data of sealing: as long as that of a TLS 1.2 record.
 const ASSOCIATED_DATA: [u8; 13] = [0x17; 13];
@@ -250,7 +250,7 @@ impl KemKeys {
 
     /// From what a routine generated: a seed or an expanded key, and the encapsulation key after it.
     pub(crate) fn of(generated: &[u8]) -> Option<Self> {
-        let secret_bytes = generated.len().checked_sub(ENCAPSULATION_KEY)?;
+        let secret_bytes = generated.len().checked_sub(KEM_KEY)?;
         let (secret, encapsulation) = generated.split_at(secret_bytes);
         let seed = <[u8; 64]>::try_from(secret).ok();
         Some(Self {
@@ -261,9 +261,6 @@ impl KemKeys {
         })
     }
 }
-
-/// Bytes of an ML-KEM-768 encapsulation key (FIPS 203, table 3).
-const ENCAPSULATION_KEY: usize = 1184;
 
 /// The decapsulation key of a seed, in its expanded form.
 fn expanded(seed: [u8; 64]) -> Vec<u8> {

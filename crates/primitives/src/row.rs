@@ -3,19 +3,20 @@
 //! `toll bench --json` prints rows, the journal keeps them, and findings are made of them.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::work::Refused;
 use crate::{Algorithm, Cache, CycleSource, Hardware};
 use crate::{sampler::Quality, sampler::Quartiles};
 
 /// What a row is of.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowKey {
     pub algorithm: Algorithm,
     /// The library's id; that of a libcrypto is its path.
     pub library: String,
     /// Bytes of a message; absent where the unit is an operation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// With how much of the processor.
     pub hardware: Hardware,
@@ -44,10 +45,10 @@ pub enum Outcome {
     None(NoFigure),
 }
 
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Core cycles for each byte of messages; absent where the unit is an operation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles_per_byte: Option<Quartiles>,
     /// Core cycles of a run, which is one operation, or as many messages as are hashed at once. Of
     /// several CPUs those of the CPU with the median cost, as all else but the rates.
@@ -57,7 +58,6 @@ pub struct Measured {
     /// Runs per second, of all CPUs together.
     pub ops_per_s: f64,
     /// Bytes of messages per second, of all CPUs together; absent where the unit is an operation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
     pub messages_per_op: u64,
     /// Samples that the figure is made of.

@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -16,6 +17,18 @@ pub struct Captured {
     pub process: Process,
     pub stdout: File,
     pub stderr: File,
+}
+
+/// A file without a name, with this in it, and a path that leads to it while it is open. None is left,
+/// however this process ends.
+///
+/// # Errors
+/// The system's.
+pub fn unnamed(content: &str) -> io::Result<(PathBuf, File)> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(content.as_bytes())?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok((path.into(), file))
 }
 
 impl Captured {

@@ -7,7 +7,7 @@ use cpus::CpuList;
 use serde::{Deserialize, Serialize};
 use tls::Stack;
 
-use crate::{Library, Running};
+use crate::Library;
 
 /// What a server is and where it listens, as its machine knows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,27 +24,11 @@ pub struct Facts {
     pub certificate: PathBuf,
     /// The TLS library that it says it runs on, and its version, where it has a choice.
     pub stack: Option<(Stack, String)>,
-    /// The TLS library that it has mapped.
+    /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked statically,
+    /// or has none that is known.
     pub libraries: Vec<Library>,
     /// The CPUs that all of it is pinned to.
     pub cpus: CpuList,
-    /// Those of the server behind it, where there is one.
+    /// Those of the server behind it, where there is one; only HAProxy has one.
     pub backend_cpus: Option<CpuList>,
-}
-
-impl Facts {
-    #[must_use]
-    pub fn of(running: &Running) -> Self {
-        Self {
-            name: running.name().to_owned(),
-            version: running.version().to_owned(),
-            https: running.https(),
-            http: running.http(),
-            certificate: running.certificate().to_owned(),
-            stack: running.stack().cloned(),
-            libraries: running.libraries().to_vec(),
-            cpus: running.cpus().clone(),
-            backend_cpus: running.backend().map(|backend| backend.cpus().clone()),
-        }
-    }
 }

@@ -1,14 +1,14 @@
 //! Many different files of one size below the root of all servers, in memory or on a disk.
 
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use objects::{Files, Storage};
 use rustix::fs::Advice;
 use units::Bytes;
 
-use crate::objects_on_disk::{OnDisk, PREFIX, Room, lock, remove_leftovers};
+use crate::objects_on_disk::{OwnFolder, Room, create, open_to_all, remove_leftovers};
 use crate::{Objects, TargetError};
 
 /// What `statfs` says of files that are in memory whatever they are called (statfs(2)).
@@ -39,11 +39,7 @@ impl Objects {
             )));
         }
         self.check_room(Room::of(disk), &on_disk)?;
-        let folder = tempfile::Builder::new()
-            .prefix(&format!("{PREFIX}{}-", std::process::id()))
-            .tempdir_in(disk)
-            .map_err(TargetError::file(disk))?;
-        let lock = lock(folder.path()).map_err(TargetError::file(disk))?;
+        let folder = OwnFolder::make(disk)?;
         let place = fs::canonicalize(folder.path()).map_err(TargetError::file(disk))?;
         for files in &on_disk {
             write(&place, files, true)?;
@@ -51,7 +47,7 @@ impl Objects {
         open_to_all(&place)?;
         let link = self.root().join(Storage::Disk.to_string());
         symlink(place.join(Storage::Disk.to_string()), &link).map_err(TargetError::file(&link))?;
-        self.disk = Some(OnDisk { folder, _lock: lock });
+        self.disk = Some(folder);
         Ok(self)
     }
 
@@ -63,7 +59,7 @@ impl Objects {
         let Some(disk) = self.disk.as_ref().filter(|_| files.storage == Storage::Disk) else {
             return Ok(());
         };
-        let folder = disk.folder.path().join(files.folder());
+        let folder = disk.path().join(files.folder());
         for number in 0..files.count.get() {
             let path = folder.join(number.to_string());
             File::open(&path)
@@ -104,21 +100,13 @@ fn write(root: &Path, files: &Files, synced: bool) -> Result<(), TargetError> {
     fs::create_dir_all(&folder).map_err(TargetError::file(&folder))?;
     for number in 0..files.count.get() {
         let path = folder.join(number.to_string());
-        File::create(&path)
-            .and_then(|mut file| {
-                file.set_permissions(Permissions::from_mode(0o644))?;
-                objects::write_from(Files::start(number), &mut file, files.size)?;
-                if synced { file.sync_data() } else { Ok(()) }
-            })
-            .map_err(TargetError::file(&path))?;
+        create(&path, |file| {
+            objects::write_from(Files::start(number), file, files.size)?;
+            if synced { file.sync_data() } else { Ok(()) }
+        })?;
     }
     open_to_all(&root.join(files.storage.to_string()))?;
     open_to_all(&folder)
-}
-
-/// Whatever the umask is: a server may run as another user.
-fn open_to_all(folder: &Path) -> Result<(), TargetError> {
-    fs::set_permissions(folder, Permissions::from_mode(0o755)).map_err(TargetError::file(folder))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! let settings = targets::Settings::new(cpus::CpuList::from(0));
 //! let nginx = targets::by_name("nginx").expect("a server that toll knows");
 //! let mut server = targets::start(nginx, &settings, &objects, folder)?;
-//! println!("{} at https://{}", server.version(), server.https());
+//! println!("{} at https://{}", server.facts().version, server.facts().https);
 //! server.check_alive()?;
 //! server.stop();
 //! # Ok(())
@@ -53,7 +53,7 @@ mod start;
 mod target;
 mod warm_up;
 
-pub use captured::Captured;
+pub use captured::{Captured, unnamed};
 pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};
 pub use directives::Directives;
 pub use environment::{Environment, LibraryPath};
@@ -61,12 +61,13 @@ pub use error::TargetError;
 pub use facts::Facts;
 pub use host::Host;
 pub use library::{Library, TlsLibrary};
+pub use log::end_of;
 pub use objects_on_disk::Objects;
 /// What the private-key operations of a server came to that has an accelerator.
 pub use offload::Counts as AcceleratorCounts;
 pub use port::Ports;
-pub use process::{Launch, Process, Stopped};
-pub use program::Binary;
+pub use process::{Launch, Process, Stopped, wait_for};
+pub use program::{Binary, find_in, is_program};
 pub use ready::Unready;
 pub use running::{Running, Started};
 pub use secret::Secret;

@@ -23,19 +23,21 @@ pub(crate) fn last_words(logs: &[PathBuf]) -> String {
 }
 
 fn last_lines(log: &Path) -> Vec<String> {
-    let Ok(end) = read_end(log) else { return Vec::new() };
-    let text = String::from_utf8_lossy(&end);
+    let Ok(text) = File::open(log).and_then(|log| end_of(&log, END)) else { return Vec::new() };
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LINES)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
-fn read_end(log: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(log)?;
+/// What is at the end of a file, of which there may be gigabytes. It moves the offset of the file.
+///
+/// # Errors
+/// The system's.
+pub fn end_of(mut file: &File, most_bytes: u64) -> io::Result<String> {
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(most_bytes)))?;
     let mut end = Vec::new();
-    file.take(END).read_to_end(&mut end)?;
-    Ok(end)
+    file.take(most_bytes).read_to_end(&mut end)?;
+    Ok(String::from_utf8_lossy(&end).into_owned())
 }
 
 /// A log in which lines of a certain kind tell that the server lost a process.

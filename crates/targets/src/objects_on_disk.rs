@@ -14,16 +14,31 @@ use units::Bytes;
 use crate::TargetError;
 
 const TMPFS: &str = "/dev/shm";
-pub(crate) const PREFIX: &str = "toll-";
+const PREFIX: &str = "toll-";
 /// Room that is left to others beside the objects.
 const MARGIN: u64 = 64 << 20;
 
-/// A folder on a disk that goes with this value.
+/// A folder that goes with this value.
 #[derive(Debug)]
-pub(crate) struct OnDisk {
-    pub(crate) folder: TempDir,
-    /// As that of [`Objects`].
-    pub(crate) _lock: File,
+pub(crate) struct OwnFolder {
+    folder: TempDir,
+    /// An advisory lock, which ends with the process in any case and marks the folder as in use.
+    _lock: File,
+}
+
+impl OwnFolder {
+    pub(crate) fn make(place: &Path) -> Result<Self, TargetError> {
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("{PREFIX}{}-", std::process::id()))
+            .tempdir_in(place)
+            .map_err(TargetError::file(place))?;
+        let lock = lock(folder.path()).map_err(TargetError::file(folder.path()))?;
+        Ok(Self { folder, _lock: lock })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
 }
 
 /// Files of generated objects, `bytes/1MiB` and so on, in a folder that this value owns: dropping
@@ -33,13 +48,11 @@ pub(crate) struct OnDisk {
 /// removes what such runs left.
 #[derive(Debug)]
 pub struct Objects {
-    folder: TempDir,
-    /// An advisory lock, which ends with the process in any case and marks the folder as in use.
-    _lock: File,
+    folder: OwnFolder,
     sizes: Vec<Bytes>,
     note: Option<String>,
     /// Files on a disk, beside those of the folder.
-    pub(crate) disk: Option<OnDisk>,
+    pub(crate) disk: Option<OwnFolder>,
 }
 
 impl Objects {
@@ -84,28 +97,16 @@ impl Objects {
     }
 
     fn write(place: &Path, sizes: Vec<Bytes>, note: Option<String>) -> Result<Self, TargetError> {
-        let folder = tempfile::Builder::new()
-            .prefix(&format!("{PREFIX}{}-", std::process::id()))
-            .tempdir_in(place)
-            .map_err(TargetError::file(place))?;
-        let lock = lock(folder.path()).map_err(TargetError::file(folder.path()))?;
+        let folder = OwnFolder::make(place)?;
         let files = folder.path().join(objects::FOLDER);
         fs::create_dir(&files).map_err(TargetError::file(&files))?;
         for size in &sizes {
             let path = files.join(size.to_string());
-            File::create(&path)
-                .and_then(|mut file| {
-                    file.set_permissions(Permissions::from_mode(0o644))?;
-                    objects::write_to(&mut file, *size)
-                })
-                .map_err(TargetError::file(&path))?;
+            create(&path, |file| objects::write_to(file, *size))?;
         }
-        // Whatever the umask is: a server may run as another user.
-        for path in [folder.path(), &files] {
-            fs::set_permissions(path, Permissions::from_mode(0o755))
-                .map_err(TargetError::file(path))?;
-        }
-        Ok(Self { folder, _lock: lock, sizes, note, disk: None })
+        open_to_all(folder.path())?;
+        open_to_all(&files)?;
+        Ok(Self { folder, sizes, note, disk: None })
     }
 
     /// The folder that servers take as their root; the objects are in `bytes/` in it.
@@ -168,7 +169,24 @@ impl std::fmt::Display for Room {
     }
 }
 
-pub(crate) fn lock(folder: &Path) -> io::Result<File> {
+/// A file that all may read, with what `write` writes.
+pub(crate) fn create(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), TargetError> {
+    let write = |mut file: File| {
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        write(&mut file)
+    };
+    File::create(path).and_then(write).map_err(TargetError::file(path))
+}
+
+/// Whatever the umask is: a server may run as another user.
+pub(crate) fn open_to_all(folder: &Path) -> Result<(), TargetError> {
+    fs::set_permissions(folder, Permissions::from_mode(0o755)).map_err(TargetError::file(folder))
+}
+
+fn lock(folder: &Path) -> io::Result<File> {
     let lock = File::open(folder)?;
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
     Ok(lock)

@@ -2,12 +2,11 @@
 //! servers that read that. toll's own is a shared library that lies with toll.
 
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use offload::{Counts, CountsFile, Kind};
 
 use crate::program::Binary;
+use crate::send_counters::settled;
 use crate::site::Site;
 use crate::{Running, Settings, TargetError};
 
@@ -17,11 +16,6 @@ pub(crate) const OPENSSL_CONF: &str = "OPENSSL_CONF";
 const LIBRARY: &str = "libtoll_offload.so";
 /// The file of what that counts, in the folder of a server's logs.
 const COUNTS: &str = "accelerator.counts";
-
-/// How long the operations of a load may take to end after it.
-const SETTLED_WITHIN: Duration = Duration::from_secs(1);
-/// Between two looks.
-const GLANCE: Duration = Duration::from_millis(2);
 
 /// What a configuration of OpenSSL has for a provider.
 #[derive(Default)]
@@ -99,15 +93,10 @@ pub(crate) fn counts(server: &Running) -> Result<Option<Counts>, TargetError> {
     if !path.exists() {
         return Ok(None);
     }
-    let deadline = Instant::now() + SETTLED_WITHIN;
-    loop {
-        let counts = CountsFile::read(&path).map_err(TargetError::file(&path))?;
-        if counts.in_flight() == 0 || Instant::now() >= deadline {
-            CountsFile::forget_most(&path).map_err(TargetError::file(&path))?;
-            return Ok(Some(counts));
-        }
-        thread::sleep(GLANCE);
-    }
+    let counts =
+        settled(|| CountsFile::read(&path).map(|counts| (counts.in_flight() == 0, counts)));
+    let counts = counts.and_then(|counts| CountsFile::forget_most(&path).map(|()| counts));
+    counts.map(Some).map_err(TargetError::file(&path))
 }
 
 fn own_settings(site: &Site<'_>) -> Result<String, TargetError> {

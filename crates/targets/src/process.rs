@@ -123,7 +123,7 @@ impl Process {
         let ended = self.exited().is_some() || {
             // Not reaped yet, so the number is still this child's.
             let _ = process::kill_process(Pid::from_child(&self.server), Signal::TERM);
-            wait_for(&mut self.server, PATIENCE)
+            wait_for(&mut self.server, PATIENCE).is_some()
         };
         kill_group(&self.guard);
         wait_for(&mut self.server, REAPING);
@@ -186,14 +186,13 @@ fn kill_group(guard: &Child) {
     let _ = process::kill_process_group(Pid::from_child(guard), Signal::KILL);
 }
 
-/// Whether the child ended in this time.
-pub(crate) fn wait_for(child: &mut Child, limit: Duration) -> bool {
+/// The exit status of the child, where it ends in this time.
+pub fn wait_for(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + limit;
     loop {
         match child.try_wait() {
-            Ok(Some(_)) => return true,
             Ok(None) if Instant::now() < deadline => std::thread::sleep(GLANCE),
-            _ => return false,
+            ended => return ended.ok().flatten(),
         }
     }
 }
@@ -321,7 +320,7 @@ mod tests {
     #[test]
     fn the_exit_status_is_told() {
         let mut process = shell("exit 7");
-        assert!(wait_for(&mut process.server, Duration::from_secs(5)));
+        assert!(wait_for(&mut process.server, Duration::from_secs(5)).is_some());
         assert_eq!(process.exited().unwrap().code(), Some(7));
     }
 

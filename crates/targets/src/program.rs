@@ -80,10 +80,22 @@ pub(crate) fn find(
     package: &'static str,
     folders: &[PathBuf],
 ) -> Result<PathBuf, TargetError> {
-    let found = folders.iter().map(|folder| folder.join(program)).find(|path| {
-        rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
-    });
+    let found = folders.iter().map(|folder| folder.join(program)).find(|path| is_program(path));
     found.ok_or(TargetError::Missing { program, package })
+}
+
+/// The program of this name in the folders of a `PATH` that depend on no current folder.
+#[must_use]
+pub fn find_in(path: Option<OsString>, program: &str) -> Option<PathBuf> {
+    let path = path.unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(program)).find(|path| is_program(path))
+}
+
+/// Whether it is a file that may be run.
+#[must_use]
+pub fn is_program(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
 }
 
 /// Runs a program, with these variables beside those of toll, for an answer that it gives at
@@ -104,7 +116,7 @@ pub(crate) fn ask(
             .stdout(stdout.try_clone()?)
             .stderr(stderr.try_clone()?)
             .spawn()?;
-        if !wait_for(&mut child, START_LIMIT) {
+        if wait_for(&mut child, START_LIMIT).is_none() {
             child.kill()?;
             child.wait()?;
             return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time"));

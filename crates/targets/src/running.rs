@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use tls::Stack;
 
-use crate::library::{self, Library};
+use crate::library;
 use crate::log::{LogWatch, last_words};
 use crate::place::{CERTIFICATE, Place};
 use crate::process::{Process, Stopped};
 use crate::ready::Unready;
 use crate::repin::repin;
-use crate::{Objects, Settings, TargetError};
+use crate::{Facts, Objects, Settings, TargetError};
 
 /// Between two looks at a server that starts.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -28,10 +28,7 @@ const GLANCE: Duration = Duration::from_millis(5);
 pub struct Running {
     // The first field is dropped first: the server ends before its objects go.
     server: Starting,
-    started: Started,
-    cpus: CpuList,
-    certificate: PathBuf,
-    libraries: Vec<Library>,
+    facts: Facts,
     objects: Arc<Objects>,
 }
 
@@ -71,11 +68,11 @@ impl Starting {
         libraries: &[&str],
         ready: impl FnMut(Instant) -> Result<Started, Unready>,
     ) -> Result<Running, TargetError> {
-        let started = self.poll(ready)?;
+        let Started { version, https, http, stack } = self.poll(ready)?;
         // Another program might have answered in its stead.
         self.check_alive()?;
         // Whose memory may not be looked at has not proven anything either.
-        let libraries = match &started.stack {
+        let libraries = match &stack {
             // It is part of toll, which has OpenSSL mapped for other things.
             Some((stack, _)) if *stack != Stack::OpenSsl => Vec::new(),
             _ => library::mapped_by_tree(self.process.pid(), libraries),
@@ -87,11 +84,18 @@ impl Starting {
             library::check_provider(&self.place.name, self.process.pid(), provider)?;
         }
         Ok(Running {
-            certificate: self.place.folder.join(CERTIFICATE),
+            facts: Facts {
+                name: self.place.name.clone(),
+                version,
+                https,
+                http,
+                certificate: self.place.folder.join(CERTIFICATE),
+                stack,
+                libraries,
+                cpus: settings.target.cpus.clone(),
+                backend_cpus: self.backend.as_ref().map(|backend| backend.facts.cpus.clone()),
+            },
             server: self,
-            started,
-            cpus: settings.target.cpus.clone(),
-            libraries,
             objects: Arc::clone(objects),
         })
     }
@@ -136,41 +140,10 @@ impl Starting {
 }
 
 impl Running {
-    /// The server's name, with a number from the second one in a result folder on: `nginx-2`.
+    /// What it is, and where it listens.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.server.place.name
-    }
-
-    /// Server and TLS library, such as `nginx/1.22.1, OpenSSL 3.0.22`.
-    #[must_use]
-    pub fn version(&self) -> &str {
-        &self.started.version
-    }
-
-    /// The TLS library that it says it runs on, and its version; only the embedded server has a
-    /// choice.
-    #[must_use]
-    pub fn stack(&self) -> Option<&(Stack, String)> {
-        self.started.stack.as_ref()
-    }
-
-    /// Where it speaks TLS.
-    #[must_use]
-    pub fn https(&self) -> SocketAddr {
-        self.started.https
-    }
-
-    /// Where it serves the same objects over plain HTTP.
-    #[must_use]
-    pub fn http(&self) -> SocketAddr {
-        self.started.http
-    }
-
-    /// The certificate in PEM form, which a client is to trust.
-    #[must_use]
-    pub fn certificate(&self) -> &Path {
-        &self.certificate
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// The process whose tree is the server.
@@ -179,23 +152,10 @@ impl Running {
         self.server.process.pid()
     }
 
-    /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked
-    /// statically, or has none that is known.
-    #[must_use]
-    pub fn libraries(&self) -> &[Library] {
-        &self.libraries
-    }
-
     /// The server behind it, whose CPU time is not its own; only HAProxy has one.
     #[must_use]
     pub fn backend(&self) -> Option<&Running> {
         self.server.backend.as_deref()
-    }
-
-    /// The CPUs that all of it is pinned to.
-    #[must_use]
-    pub fn cpus(&self) -> &CpuList {
-        &self.cpus
     }
 
     /// Lets it run on other CPUs too, until [`Self::pin`].
@@ -203,7 +163,7 @@ impl Running {
     /// # Errors
     /// The system's, where it refuses that.
     pub fn spread(&self, cpus: &CpuList) -> io::Result<()> {
-        repin(self.pid(), &self.cpus, cpus)
+        repin(self.pid(), &self.facts.cpus, cpus)
     }
 
     /// Pins it to its CPUs again, after [`Self::spread`] to these.
@@ -211,7 +171,7 @@ impl Running {
     /// # Errors
     /// The system's, where it refuses that.
     pub fn pin(&self, spread: &CpuList) -> io::Result<()> {
-        repin(self.pid(), spread, &self.cpus)
+        repin(self.pid(), spread, &self.facts.cpus)
     }
 
     #[must_use]

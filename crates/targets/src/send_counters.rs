@@ -10,7 +10,7 @@ use offload::Counts;
 use serde::{Deserialize, Serialize};
 use tls::SendMode;
 
-/// How long its connections may take to end after a load.
+/// How long connections and operations may take to end after a load.
 const SETTLED_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks.
 const GLANCE: Duration = Duration::from_millis(2);
@@ -36,6 +36,19 @@ pub struct Calls {
     pub bytes: u64,
 }
 
+/// What `read` gives when it says that nothing is under way any more, or after a second.
+pub(crate) fn settled<T, E>(read: impl Fn() -> Result<(bool, T), E>) -> Result<T, E> {
+    let deadline = Instant::now() + SETTLED_WITHIN;
+    loop {
+        match read() {
+            Ok((true, counters)) => return Ok(counters),
+            // A line may be half written.
+            read if Instant::now() >= deadline => return read.map(|(_, counters)| counters),
+            _ => thread::sleep(GLANCE),
+        }
+    }
+}
+
 /// A line of the file: the counts of one thread.
 #[derive(Deserialize)]
 struct Line {
@@ -52,18 +65,7 @@ impl SendCounters {
     /// # Errors
     /// The file cannot be read, or holds something else.
     pub fn settled(file: &Path) -> Result<Self, String> {
-        let deadline = Instant::now() + SETTLED_WITHIN;
-        loop {
-            let read = Self::read(file);
-            match read {
-                Ok((true, counters)) => return Ok(counters),
-                // A line may be half written.
-                read if Instant::now() >= deadline => {
-                    return read.map(|(_, counters)| counters);
-                }
-                _ => thread::sleep(GLANCE),
-            }
-        }
+        settled(|| Self::read(file))
     }
 
     /// Connections that the kernel encrypts.

@@ -57,8 +57,8 @@ pub trait Server: Sync {
         &[Stack::OpenSsl]
     }
 
-    /// The keys of a target that only this server has a use for, or few others.
-    fn own_keys(&self) -> &'static [&'static str] {
+    /// The keys of a target that only this server has a use for, or few others; in groups.
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
 }

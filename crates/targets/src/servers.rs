@@ -41,9 +41,10 @@ const OFFLOAD: &[&str] = &[
     "accelerator-latency",
     "accelerator-queue",
     "accelerator-count",
-    "accelerator-completion",
     "provider",
 ];
+/// That of servers that pause handshakes for them.
+const COMPLETION: &[&str] = &["accelerator-completion"];
 
 /// All of them, in the order in which they are listed for people.
 pub static SERVERS: &[&dyn Server] = &[
@@ -62,17 +63,20 @@ pub fn by_name(name: &str) -> Option<&'static dyn Server> {
     SERVERS.iter().copied().find(|server| server.name() == name)
 }
 
-impl dyn Server + '_ {
+impl dyn Server {
     /// Whether a key of a study's `[target]`, such as `certificate-key`, means something to it.
     #[must_use]
     pub fn uses(&self, key: &str) -> bool {
-        let is_own = |server: &&dyn Server| server.own_keys().contains(&key);
-        match SERVERS.iter().any(is_own) {
-            true => self.own_keys().contains(&key),
+        match SERVERS.iter().any(|server| server.has_own(key)) {
+            true => self.has_own(key),
             false if LIBRARIES.contains(&key) => !self.stacks().is_empty(),
             false if NEGOTIATED.contains(&key) => self.is_configured(),
             false if STARTED.contains(&key) => self.program().is_some(),
             false => true,
         }
+    }
+
+    pub(crate) fn has_own(&self, key: &str) -> bool {
+        self.own_keys().iter().any(|keys| keys.contains(&key))
     }
 }

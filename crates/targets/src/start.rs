@@ -151,7 +151,7 @@ fn start_at(
         smallest: objects.smallest(),
         https: ports.https(),
         http: ports.http(),
-        backend: backend.as_ref().map(|backend| backend.http()),
+        backend: backend.as_ref().map(|backend| backend.facts().http),
         secrets,
     };
     for (name, text) in program.files(&site)? {

@@ -302,32 +302,7 @@ impl Target {
     /// The keys that its server has no use for, whatever their values are.
     #[must_use]
     pub fn conflicts(&self) -> Vec<Conflict> {
-        let useless = keys::names::<Self>().iter().filter(|key| !self.server.uses(key));
-        let conflict = |key: &&'static str| Conflict {
-            cause: "server",
-            why: "has no use for that key".to_owned(),
-            key,
-            force: Force::Opposite,
-        };
-        let mut conflicts: Vec<_> = useless.map(conflict).collect();
-        if self.library != TlsLibrary::default() {
-            conflicts.push(Conflict {
-                cause: "library",
-                why: "says where it comes from".to_owned(),
-                key: "library-path",
-                force: Force::Opposite,
-            });
-        }
-        if self.host.is_none() {
-            conflicts.push(Conflict {
-                cause: "host",
-                why: "is this machine, whose servers listen on loopback".to_owned(),
-                key: "listen",
-                force: Force::Opposite,
-            });
-        }
-        let device =
-            ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
+        let mut conflicts = Vec::new();
         let mut add = |cause, why: &str, keys: &[&'static str]| {
             conflicts.extend(keys.iter().map(|key| Conflict {
                 cause,
@@ -336,6 +311,17 @@ impl Target {
                 force: Force::Opposite,
             }));
         };
+        for key in keys::names::<Self>().iter().filter(|key| !self.server.uses(key)) {
+            add("server", "has no use for that key", &[key]);
+        }
+        if self.library != TlsLibrary::default() {
+            add("library", "says where it comes from", &["library-path"]);
+        }
+        if self.host.is_none() {
+            add("host", "is this machine, whose servers listen on loopback", &["listen"]);
+        }
+        let device =
+            ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
         let completion = "accelerator-completion";
         if self.accelerator == Kind::None {
             let why = "uses private keys on the CPU";
@@ -378,57 +364,57 @@ impl Target {
         let server = self.server;
         self.check_host()?;
         if !server.sends().contains(&self.send) {
-            return Err(WrongValue {
-                key: "send",
-                why: format!(
+            return wrong(
+                "send",
+                format!(
                     "target.send = {}, but toll knows no way to have {server} send with the \
                      kernel's TLS; write user, or take embedded or nginx",
                     self.send
                 ),
-            });
+            );
         }
         let stacks = server.stacks();
         if !stacks.is_empty() && !stacks.contains(&self.library.stack()) {
-            return Err(WrongValue {
-                key: "library",
-                why: format!(
+            return wrong(
+                "library",
+                format!(
                     "target.library = {}, but {server} runs on OpenSSL; write openssl or \
                      openssl-built, or take embedded",
                     self.library
                 ),
-            });
+            );
         }
         if self.send.is_kernels() && self.library.stack() != Stack::OpenSsl {
-            return Err(WrongValue {
-                key: "send",
-                why: format!(
+            return wrong(
+                "send",
+                format!(
                     "target.send = {}, but only OpenSSL gives its keys to the kernel, not {}; write \
                      user, or take target.library = openssl",
                     self.send, self.library
                 ),
-            });
+            );
         }
         if self.accelerator != Kind::None || self.provider.is_some() {
             self.check_offload()?;
         }
         if self.files.get() > MOST_FILES {
             let why = format!("target.files = {}; give at most {MOST_FILES}", self.files);
-            return Err(WrongValue { key: "files", why });
+            return wrong("files", why);
         }
         if self.has_files() && self.files().is_none() {
             let why = format!(
                 "target.object = {}, but different files and files on disk have one size; write one",
                 self.object
             );
-            return Err(WrongValue { key: "object", why });
+            return wrong("object", why);
         }
         let needed = [("command", self.command.is_some()), ("url", self.url.is_some())];
-        match needed.iter().find(|(key, is_said)| server.own_keys().contains(key) && !is_said) {
+        match needed.iter().find(|(key, is_said)| server.has_own(key) && !is_said) {
             None => Ok(()),
-            Some((key, _)) => Err(WrongValue {
-                key: "server",
-                why: format!("target.server = {server} lacks target.{key}; write it too"),
-            }),
+            Some((key, _)) => wrong(
+                "server",
+                format!("target.server = {server} lacks target.{key}; write it too"),
+            ),
         }
     }
 
@@ -445,7 +431,7 @@ impl Target {
                  openssl, or take target.accelerator = none",
                 self.library
             );
-            return Err(WrongValue { key: "library", why });
+            return wrong("library", why);
         }
         let (server, completions) = (self.server, self.server.completions());
         if self.pauses_handshakes() && completions.is_empty() {
@@ -454,7 +440,7 @@ impl Target {
                  private keys; write synchronous, or take embedded or haproxy",
                 self.offload
             );
-            return Err(WrongValue { key: "offload", why });
+            return wrong("offload", why);
         }
         let completion = self.accelerator_completion;
         if let Some(completion) = completion.filter(|completion| !completions.contains(completion))
@@ -463,13 +449,13 @@ impl Target {
                 "target.accelerator-completion = {completion}, but {server} waits for descriptors; \
                  write event"
             );
-            return Err(WrongValue { key: "accelerator-completion", why });
+            return wrong("accelerator-completion", why);
         }
         if self.provider.is_some() && self.offload == Way::Inline {
             let why = "target.offload = inline, but a provider answers when it does; write \
                        asynchronous or synchronous"
                 .to_owned();
-            return Err(WrongValue { key: "offload", why });
+            return wrong("offload", why);
         }
         let Some(accelerator) = self.accelerator() else { return Ok(()) };
         accelerator.check_key(self.certificate_key).map_err(|why| WrongValue {
@@ -518,7 +504,6 @@ impl Target {
     /// Refuses hosts that its server cannot run on, and addresses that cannot be loaded.
     fn check_host(&self) -> Result<(), WrongValue> {
         let Some(host) = &self.host else { return Ok(()) };
-        let wrong = |key, why: String| Err(WrongValue { key, why });
         if !self.server.listens_anywhere() {
             let why = format!(
                 "target.host = {host}, but {} listens on loopback only; take another server",
@@ -559,6 +544,10 @@ impl Target {
             None => Ok(()),
         }
     }
+}
+
+fn wrong(key: &'static str, why: String) -> Result<(), WrongValue> {
+    Err(WrongValue { key, why })
 }
 
 /// A server by its name in study files.

@@ -39,12 +39,12 @@ fn start(settings: &Settings, folder: &TempDir) -> Running {
 /// What curl says of a transfer over TLS.
 #[track_caller]
 fn curl(server: &Running, object: &str, options: &[&str]) -> String {
-    support::curl(server.https(), server.certificate(), object, options).0
+    support::curl(server.facts().https, &server.facts().certificate, object, options).0
 }
 
 /// What OpenSSL's client prints of a connection.
 fn s_client(server: &Running, options: &[&str]) -> String {
-    support::s_client(server.https(), options)
+    support::s_client(server.facts().https, options)
 }
 
 fn kill(pid: u32) {
@@ -62,16 +62,16 @@ fn allowed_cpus(pid: u32) -> String {
 fn both_ports_serve_the_objects() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = start(&settings(), &folder);
-    assert!(server.version().starts_with("nginx/"), "{}", server.version());
-    assert!(server.version().contains(", OpenSSL "), "{}", server.version());
-    assert_eq!(server.name(), "nginx");
+    assert!(server.facts().version.starts_with("nginx/"), "{}", server.facts().version);
+    assert!(server.facts().version.contains(", OpenSSL "), "{}", server.facts().version);
+    assert_eq!(server.facts().name, "nginx");
 
-    let (_, body) = support::curl(server.https(), server.certificate(), "1MiB", &[]);
+    let (_, body) = support::curl(server.facts().https, &server.facts().certificate, "1MiB", &[]);
     assert_eq!(body.len(), 1 << 20);
     assert!(objects::matches(0, &body));
     server.check_alive().unwrap();
     let (pid, workers) = (server.pid(), children(server.pid()));
-    assert_eq!(workers.len(), server.cpus().len());
+    assert_eq!(workers.len(), server.facts().cpus.len());
     assert_eq!(server.stop(), Stopped::InTime);
     assert!(!is_running(pid) && !workers.iter().any(|&pid| is_running(pid)));
     // What was told is told of files that remain.
@@ -83,18 +83,18 @@ fn both_ports_serve_the_objects() {
 fn another_process_of_it_has_the_same_key_and_folders() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(&settings(), &folder);
-    let (first, name) = (server.pid(), server.name().to_owned());
-    let certificate = std::fs::read(server.certificate()).unwrap();
+    let (first, name) = (server.pid(), server.facts().name.clone());
+    let certificate = std::fs::read(&server.facts().certificate).unwrap();
     let key = folder.path().join("targets/nginx/server.key");
     let key_of_first = std::fs::read(&key).unwrap();
     let workers = children(first);
     let server = targets::restart(server, nginx().program().unwrap(), &settings()).unwrap();
     assert!(!is_running(first) && !workers.iter().any(|&pid| is_running(pid)));
     assert_ne!(server.pid(), first);
-    assert_eq!(server.name(), name);
-    assert_eq!(std::fs::read(server.certificate()).unwrap(), certificate);
+    assert_eq!(server.facts().name, name);
+    assert_eq!(std::fs::read(&server.facts().certificate).unwrap(), certificate);
     assert_eq!(std::fs::read(&key).unwrap(), key_of_first);
-    let (_, body) = support::curl(server.https(), server.certificate(), "1MiB", &[]);
+    let (_, body) = support::curl(server.facts().https, &server.facts().certificate, "1MiB", &[]);
     assert_eq!(body.len(), 1 << 20);
     server.stop();
     assert!(!key.exists());
@@ -133,7 +133,7 @@ fn workers_are_pinned_one_each_and_the_master_to_all() {
         &Settings { target: Target { cpus: last.clone(), ..settings().target }, ..settings() },
         &folder,
     );
-    assert_eq!(server.name(), "nginx-2");
+    assert_eq!(server.facts().name, "nginx-2");
     assert_eq!(allowed_cpus(server.pid()), last.to_string());
     let pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
     assert_eq!(pinned, [last.to_string()]);
@@ -331,7 +331,7 @@ fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
     let server = targets::start(nginx(), &settings(), &objects, &path).unwrap();
-    std::fs::write(path.join("https"), server.https().to_string()).unwrap();
+    std::fs::write(path.join("https"), server.facts().https.to_string()).unwrap();
     std::fs::write(path.join("pid"), format!("{}\n", server.pid())).unwrap();
     std::thread::sleep(Duration::from_secs(60));
 }

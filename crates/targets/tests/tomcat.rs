@@ -71,7 +71,7 @@ impl Browser<'_> {
         let url = format!("{}{path}?bytes={LENGTH}", self.base);
         let output = Command::new("curl")
             .args(["--silent", "--show-error", "--max-time", "20", "--location", "--cacert"])
-            .arg(self.shop.certificate())
+            .arg(&self.shop.facts().certificate)
             .args(["--cookie".as_ref(), self.cookies.as_os_str()])
             .args(["--cookie-jar".as_ref(), self.cookies.as_os_str()])
             .args(["--write-out", "\n%{http_code} %{num_redirects} %{url_effective}"])
@@ -155,7 +155,7 @@ fn taken(text: &str, words: &str) -> String {
 fn negotiates(shop: &Running, suite: &str) -> bool {
     let output = Command::new("timeout")
         .args(["20", "openssl", "s_client", "-tls1_2", "-cipher", suite, "-connect"])
-        .arg(shop.https().to_string())
+        .arg(shop.facts().https.to_string())
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -167,12 +167,12 @@ fn a_shop_from_its_first_visit_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let objects = objects(&folder);
     let shop = start(&settings(Crypto::Jdk, Aes::On), &objects, &folder);
-    assert!(shop.version().starts_with("Apache Tomcat/10.1."), "{}", shop.version());
-    assert!(shop.version().contains(", Java "), "{}", shop.version());
+    assert!(shop.facts().version.starts_with("Apache Tomcat/10.1."), "{}", shop.facts().version);
+    assert!(shop.facts().version.contains(", Java "), "{}", shop.facts().version);
     needs_a_session_and_its_token(&shop);
     assert_eq!(orders(&shop), 0);
 
-    let plain = format!("http://{}", shop.http());
+    let plain = format!("http://{}", shop.facts().http);
     let first = Browser::new(&shop, &plain, "first").walk(1);
     let second = Browser::new(&shop, &plain, "second");
     assert_ne!(second.walk(1000), first);
@@ -187,7 +187,7 @@ fn a_shop_from_its_first_visit_to_its_end() {
 }
 
 fn needs_a_session_and_its_token(shop: &Running) {
-    let base = format!("https://{}", shop.https());
+    let base = format!("https://{}", shop.facts().https);
     let stranger = Browser::new(shop, &base, "stranger");
     for path in ["/account", "/category/dogs", "/product/1", "/item/1", "/cart", "/checkout"] {
         let answer = stranger.get(path);
@@ -220,7 +220,7 @@ fn each_kind_of_cryptography_is_what_was_asked() {
             for suite in ["AES128-SHA", "AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"] {
                 assert!(negotiates(&shop, suite), "{crypto} {aes} {suite}");
             }
-            Browser::new(&shop, &format!("https://{}", shop.https()), "one").walk(1);
+            Browser::new(&shop, &format!("https://{}", shop.facts().https), "one").walk(1);
             assert_eq!(orders(&shop), 1);
             let found = program().crypto(&shop, &settings).unwrap().unwrap();
             println!("{crypto} {aes}: {:?}", found.ns_per_byte);
@@ -228,8 +228,8 @@ fn each_kind_of_cryptography_is_what_was_asked() {
             assert_eq!(found.aes, aes.to_string(), "{found:?}");
             assert!(!found.disabled.contains("TLS_RSA"), "{found:?}");
             assert_eq!(found.ns_per_byte.len(), 2, "{found:?}");
-            let is_mapped = !shop.libraries().is_empty();
-            assert_eq!(is_mapped, crypto == Crypto::Nss, "{:?}", shop.libraries());
+            let is_mapped = !shop.facts().libraries.is_empty();
+            assert_eq!(is_mapped, crypto == Crypto::Nss, "{:?}", shop.facts().libraries);
         }
     }
 }

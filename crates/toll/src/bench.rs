@@ -157,8 +157,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         shows_all: arguments.all || !arguments.libraries.is_empty(),
     };
     if arguments.json {
-        let text = json::of(&measurement, &context).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        crate::print_json(&json::of(&measurement, &context))?;
     } else {
         let bounds = match (arguments.hardware, measurement.interrupted) {
             (Hardware::All, false) => {
@@ -249,8 +248,7 @@ impl Arguments {
     }
 
     fn cpus(&self) -> Result<CpuList, Failure> {
-        let allowed = CpuList::allowed()
-            .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+        let allowed = crate::allowed_cpus()?;
         if self.threads == 0 || self.threads > allowed.len() {
             return Err(Failure::request(format!(
                 "--threads: {} threads need as many CPUs, and this process may use {}: {allowed}",

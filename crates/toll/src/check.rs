@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use cpus::CpuList;
 use observe::Fact;
 use observe::check::settings_file::{self, Setting};
-use observe::check::{AesGcm, Change, Item, Judgement, Measured, NAMES, Root, Stage, judge};
+use observe::check::{AesGcm, Change, Item, Judgement, Measured, Root, Stage, judge, names};
 use observe::tuning::{self, Made, Record};
 use primitives::bench::Request;
 use primitives::row::Outcome;
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
         long,
         value_name = "ITEM",
         value_delimiter = ',',
-        value_parser = clap::builder::PossibleValuesParser::new(NAMES),
+        value_parser = clap::builder::PossibleValuesParser::new(names()),
         hide_possible_values = true
     )]
     only: Vec<String>,
@@ -101,7 +101,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let folder = state_folder()?;
     if arguments.restore {
-        let made = tuning::restore(&root, &folder, &mut |_| {}).map_err(Failure::request)?;
+        let made = tuning::restore(&root, &folder).map_err(Failure::request)?;
         return arguments.tell_changes(&made, &words::restored(&made));
     }
     let items = arguments.items(&root)?;

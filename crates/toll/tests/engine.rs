@@ -37,7 +37,7 @@ fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
 }
 
 fn job(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Job {
-    let address = if suite.is_some() { server.https() } else { server.http() };
+    let address = if suite.is_some() { server.facts().https } else { server.facts().http };
     let plan = Plan {
         suite: suite.map(|name| name.parse().unwrap()),
         operation,
@@ -46,7 +46,7 @@ fn job(server: &Running, suite: Option<&str>, operation: Operation, receive: Rec
         receive: Some(receive),
         verify: Some(OneIn(NonZeroU32::new(8).unwrap())),
         timeout: Nanos(20_000_000_000),
-        ca: Some(server.certificate().to_owned()),
+        ca: Some(server.facts().certificate.clone()),
         ..Plan::default()
     };
     let url = Url::at(suite.is_some(), address, &objects::path(OBJECT));
@@ -70,7 +70,7 @@ fn both_servers_are_loaded_in_every_way() {
             )
         });
         for (suite, operation, receive) in ways {
-            let way = format!("{} {suite:?} {operation} {receive}", server.name());
+            let way = format!("{} {suite:?} {operation} {receive}", server.facts().name);
             let outcome = run(job(&server, suite, operation, receive));
             assert_eq!(outcome.failures.total(), 0, "{way}: {:?}", outcome.failures);
             assert_eq!(outcome.completed, OPERATIONS, "{way}");

@@ -41,12 +41,12 @@ fn start(kind: &dyn Server, settings: &Settings, folder: &TempDir) -> Running {
 /// What curl says of a transfer over TLS, and the body.
 #[track_caller]
 fn curl(server: &Running, object: &str, options: &[&str]) -> (String, Vec<u8>) {
-    support::curl(server.https(), server.certificate(), object, options)
+    support::curl(server.facts().https, &server.facts().certificate, object, options)
 }
 
 /// What OpenSSL's client prints of a connection.
 fn s_client(server: &Running, options: &[&str]) -> String {
-    support::s_client(server.https(), options)
+    support::s_client(server.facts().https, options)
 }
 
 /// The server's processes: `pid` and those whose parent it is.
@@ -97,7 +97,7 @@ fn each_sends_the_same_objects_and_stops() {
         let (_, body) = curl(&server, "1MiB", &[]);
         assert_eq!(body.len(), 1 << 20);
         assert!(objects::matches(0, &body));
-        assert!(server.version().contains(", OpenSSL "), "{}", server.version());
+        assert!(server.facts().version.contains(", OpenSSL "), "{}", server.facts().version);
         server.check_alive().unwrap();
         let processes = tree(server.pid());
         assert!(!processes.is_empty());
@@ -280,8 +280,8 @@ fn haproxy_says_what_it_does_not_take() {
 fn library_copy(server: &Running, folder: &TempDir) -> PathBuf {
     let copy = folder.path().join("lib");
     std::fs::create_dir(&copy).unwrap();
-    assert_eq!(server.libraries().len(), 2, "{:?}", server.libraries());
-    for library in server.libraries() {
+    assert_eq!(server.facts().libraries.len(), 2, "{:?}", server.facts().libraries);
+    for library in &server.facts().libraries {
         std::fs::copy(&library.path, copy.join(library.path.file_name().unwrap())).unwrap();
     }
     copy
@@ -292,8 +292,8 @@ fn each_runs_on_the_library_that_it_was_given() {
     for kind in kinds() {
         let folder = tempfile::tempdir().unwrap();
         let server = start(kind, &settings(), &folder);
-        let version = server.libraries()[0].version.clone().unwrap();
-        assert!(server.version().contains(&version), "{} {version}", server.version());
+        let version = server.facts().libraries[0].version.clone().unwrap();
+        assert!(server.facts().version.contains(&version), "{} {version}", server.facts().version);
         let copy = library_copy(&server, &folder);
         let library_path = copy.display().to_string().parse().unwrap();
         let server = start(
@@ -302,10 +302,14 @@ fn each_runs_on_the_library_that_it_was_given() {
             &folder,
         );
         let real = std::fs::canonicalize(&copy).unwrap();
-        for library in server.libraries() {
+        for library in &server.facts().libraries {
             assert!(library.path.starts_with(&real), "{kind}: {library}");
         }
-        assert_eq!(server.libraries()[0].version.as_deref(), Some(version.as_str()), "{kind}");
+        assert_eq!(
+            server.facts().libraries[0].version.as_deref(),
+            Some(version.as_str()),
+            "{kind}"
+        );
         let (_, body) = curl(&server, "1000B", &[]);
         assert!(objects::matches(0, &body));
     }
@@ -365,7 +369,7 @@ fn a_command_is_a_server() {
     let (_, body) = curl(&server, "1000B", &[]);
     assert!(objects::matches(0, &body));
     server.check_alive().unwrap();
-    assert_eq!(server.libraries().len(), 2, "{:?}", server.libraries());
+    assert_eq!(server.facts().libraries.len(), 2, "{:?}", server.facts().libraries);
     let processes = tree(server.pid());
     assert_eq!(server.stop(), Stopped::InTime);
     assert_gone(&processes, "the command");
@@ -443,9 +447,9 @@ fn the_embedded_server_reports_the_library_that_it_runs_on() {
     for (toll, reported) in [(toll_path(), Stack::RustlsRing), (another, Stack::RustlsAwsLc)] {
         let settings = Settings { target: target.clone(), toll: Some(toll), ..settings() };
         let server = start(embedded, &settings, &folder);
-        assert_eq!(server.stack().map(|(stack, _)| *stack), Some(reported));
-        assert!(server.version().contains("rustls 0."), "{}", server.version());
-        assert!(server.libraries().is_empty(), "{:?}", server.libraries());
+        assert_eq!(server.facts().stack.as_ref().map(|(stack, _)| *stack), Some(reported));
+        assert!(server.facts().version.contains("rustls 0."), "{}", server.facts().version);
+        assert!(server.facts().libraries.is_empty(), "{:?}", server.facts().libraries);
     }
 }
 
@@ -460,9 +464,9 @@ fn each_runs_on_the_openssl_that_was_built() {
     let settings = Settings { target, ..settings() };
     for kind in kinds() {
         let server = start(kind, &settings, &folder);
-        let version = server.libraries()[0].version.clone().unwrap();
+        let version = server.facts().libraries[0].version.clone().unwrap();
         assert!(version.as_str() > "OpenSSL 3.5", "{version}");
-        assert!(server.version().contains(&version), "{} {version}", server.version());
+        assert!(server.facts().version.contains(&version), "{} {version}", server.facts().version);
         let (_, body) = curl(&server, "1000B", &[]);
         assert!(objects::matches(0, &body));
     }

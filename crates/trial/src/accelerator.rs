@@ -34,10 +34,10 @@ impl Line {
         let first = counts.computed.min(self.load_threads());
         let wanted = full.max(counts.completed + by_cpu).saturating_sub(first);
         if (counts.completed as f64) < COMPLETED * wanted as f64 {
-            self.receipt.mismatch.push(Mismatch {
-                what: "accelerator".to_owned(),
-                asked: asked.to_string(),
-                obtained: format!(
+            self.receipt.mismatch.push(Mismatch::new(
+                "accelerator",
+                asked.to_string(),
+                format!(
                     "{} of {} full handshakes ({} computed, {} refused, {} timed out)",
                     thousands(counts.completed),
                     thousands(wanted),
@@ -45,7 +45,7 @@ impl Line {
                     thousands(counts.refused),
                     thousands(counts.timed_out)
                 ),
-            });
+            ));
             self.valid = false;
         }
         let handshakes = full + self.receipt.obtained.resumed.unwrap_or(0);

@@ -37,8 +37,7 @@ impl Line {
         let mut differs = |what: &str, asked: String, obtained: &str| {
             if asked != obtained {
                 self.valid = false;
-                let (what, obtained) = (what.to_owned(), obtained.to_owned());
-                self.receipt.mismatch.push(Mismatch { what, asked, obtained });
+                self.receipt.mismatch.push(Mismatch::new(what, asked, obtained));
             }
         };
         differs("crypto", crypto.to_string(), &found.crypto);
@@ -57,14 +56,13 @@ impl Line {
         let users = self.receipt.asked.connections.unwrap_or_default();
         let pages = self.receipt.obtained.order_pages?;
         let stored = after.saturating_sub(before);
-        (stored.abs_diff(pages) > users as u64).then(|| Mismatch {
-            what: "orders".to_owned(),
-            asked: format!(
+        (stored.abs_diff(pages) > users as u64).then(|| {
+            let asked = format!(
                 "one for each of {} completed order pages, or as many as {} users more or less",
                 thousands(pages),
                 thousands(users as u64)
-            ),
-            obtained: thousands(stored),
+            );
+            Mismatch::new("orders", asked, thousands(stored))
         })
     }
 }

@@ -4,65 +4,49 @@ use std::num::NonZeroU32;
 
 use load::{Arrival, Client, Job, Operation, Pace};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use tls::{CertificateKey, SendMode};
 
 /// What was asked for; what was left open is absent.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Asked {
     /// `1.2`, `1.3`, or `none` for plain HTTP.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<String>,
     /// IANA name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
     /// IANA name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The kind of key that the target was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate_key: Option<String>,
     /// Not asked for unless said; only where there is TLS.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypt_then_mac: Option<bool>,
     /// How the server is to encrypt and send; known only of servers that toll configured.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<SendMode>,
     /// The accelerator of the server's private keys, where it was to have one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
     /// The share of resumed handshakes, in percent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resumption_percent: Option<u8>,
     /// How the client takes part in the key exchange: `fixed` or `fresh`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub key_exchange: Option<String>,
     /// What one operation is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// The session file whose pages users walk.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// How large pages were asked to be.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
     /// How many times each user walks the pages, where that is limited.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub walks: Option<NonZeroU32>,
     /// When operations are meant to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub arrival: Option<String>,
     /// Body bits per second that all connections together were to ask for, where they ask at a rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pace_bps: Option<u64>,
     /// From a request of a connection to its next, in nanoseconds, where connections ask at a pace.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
     /// How long the load grew before the warm-up, in nanoseconds, where it did.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp_ns: Option<u64>,
     /// How many operations to begin, where that is what ends the load.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<NonZeroU32>,
     /// Fields sent with each request beside those of the client.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -72,58 +56,40 @@ pub struct Asked {
     pub sources: Vec<String>,
     /// Whether load threads may pause so that one wake-up serves several sockets; the longest pause is
     /// `latency_ns.coalescing_max`. Only of closed loops that toll's own client makes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub coalesce: Option<bool>,
     /// What to ask the server for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The objects and their shares, or the files, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<String>,
     /// How many connections are open at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
     /// How many ranks make the load, where it is made elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<NonZeroU32>,
     /// `walk` or `decrypt`; over plain HTTP, to drop bodies or to read them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<String>,
     /// The share of responses and signatures to verify.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
     /// How the client ends connections, `fin` or `rst`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub close: Option<String>,
     /// What the random part of the load follows from, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The CPUs of the load threads, where they ran here.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<String>,
     /// The machine that the server was to run on, where that is another one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The server's CPUs on its machine, where they are known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<String>,
     /// The TLS library that the server was to run on, where it has a choice or was given one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub library_path: Option<String>,
     /// Variables that the server was given, `NAME=value`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// Directives of nginx beside toll's own, or in their place.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub directives: Option<String>,
     /// What the cryptography of a Java server was to run on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub crypto: Option<String>,
     /// Whether that was to use AES instructions: `on` or `off`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub aes: Option<String>,
 }
 
@@ -140,8 +106,6 @@ impl Asked {
             group: plan.group.map(|group| group.name().to_owned()),
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
-            send: None,
-            accelerator: None,
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
             operation: Some(job.plan.operation.to_string()),
@@ -169,14 +133,7 @@ impl Asked {
             close: Some(job.plan.close.to_string()),
             seed: job.is_random().then_some(job.seed),
             client_cpus: job.plan.ranks.is_none().then(|| job.plan.cpus.to_string()),
-            host: None,
-            server_cpus: None,
-            library: None,
-            library_path: None,
-            environment: None,
-            directives: None,
-            crypto: None,
-            aes: None,
+            ..Self::default()
         }
     }
 }

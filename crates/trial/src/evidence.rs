@@ -10,6 +10,7 @@ use cpus::CpuList;
 use load::{ErrorKind, Verified};
 use observe::{CoreShares, InterruptTime, OpenDescriptors};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use units::Nanos;
 
 use crate::operations::Operations;
@@ -18,6 +19,7 @@ use crate::reading::{Readings, Usage};
 pub use network::{Interface, NetworkEvidence};
 
 /// The figures of all candidates. Shares are 0 to 1; what could not be known is absent.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
@@ -26,7 +28,6 @@ pub struct Evidence {
     /// Operations that failed, for whatever reason.
     pub failed: u64,
     /// Failed operations over all that ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
     /// Responses with wrong content, or a record that was not authentic, among those that were
     /// opened whole; where all of these were right, among all.
@@ -49,71 +50,51 @@ pub struct Evidence {
     pub ports_lacking: u64,
     /// Open descriptors of the server's process that was nearest to its limit within the window,
     /// over that limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_descriptors: Option<f64>,
     /// How often an accept queue overflowed in the server's network namespace, where that can be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_overflows: Option<u64>,
     /// How many connections listeners dropped there, for that or another reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_drops: Option<u64>,
     /// The share of the connections' time that those drops cost, at one second each.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_queue_loss: Option<f64>,
     /// The busiest load thread: running, or ready to run and waiting for its CPU. Where ranks made the
     /// load, that of all of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_busy: Option<f64>,
     /// The part of `client_busy` that was waiting: the CPU was doing something else.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_waiting: Option<f64>,
     /// The rank that had that thread, such as `rank 2 on lg1`; absent where the load was made here.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_rank: Option<String>,
     /// CPU time of the server's process tree over what its CPUs have.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_busy: Option<f64>,
     /// Time that the server's threads were ready to run and waited, over what its CPUs have; more
     /// than 1 where many threads waited at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_waiting: Option<f64>,
     /// The share of a CPU that the busiest of the server's threads used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_busiest_thread: Option<f64>,
     /// The part of the server's CPU time that was spent in threads which had no more of a CPU to
     /// use: with a part near 1, more CPUs would not help it, more threads would.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_saturated: Option<f64>,
     /// The idle share of the server's CPUs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus_idle: Option<f64>,
     /// CPU time of the server's backend over what its CPUs have.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub backend_busy: Option<f64>,
     /// Operations of the server's accelerator over what its engines can do in that time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub accelerator_busy: Option<f64>,
     /// Operations that completed over those that were meant to start in the window; absent in a
     /// closed loop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub offered_served: Option<f64>,
     /// What the limit of a search is on, at the next larger load that was tried, over the limit: 1.25
     /// is a quarter too much. Absent where that load kept within the limit, or none was tried.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_limit: Option<f64>,
     /// What the hypervisor took, on the CPU of server or client from which it took most.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub steal: Option<f64>,
     /// What programs other than server and client used of their CPUs. Slightly negative where the
     /// two ways in which the kernel counts CPU time disagree.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign: Option<f64>,
     /// How busy the busiest hyperthread was that shares a core with the server and is neither the
     /// server's nor the client's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sibling_busy: Option<f64>,
     /// The interface between the two; absent on loopback.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkEvidence>,
 }
 

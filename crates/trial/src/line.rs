@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use profile::Profile;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use units::Nanos;
 
 use crate::busy_program::BusyProgram;
@@ -24,6 +25,7 @@ use crate::warning::Warning;
 pub const SCHEMA: u32 = 1;
 
 /// One trial.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     pub schema: u32,
@@ -47,7 +49,6 @@ pub struct Line {
     /// CPU time used within the window.
     pub cpu_ns: CpuTimes,
     /// What moved between processors and memory; absent where this machine does not count it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
     /// What each rank did, in their order; empty where the load was made here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -60,20 +61,16 @@ pub struct Line {
     /// Latencies of operations that ended well within the window.
     pub latency_ns: LatencyNs,
     /// What a connection without a request sent and received; absent where none was looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
     /// Whether users, rate and times agree. Only of closed loops that toll's own client made, where
     /// an operation completed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<LittlesLaw>,
     /// The pages of a session, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<Page>,
     /// The walks of a session that ended within the window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walks: Option<Walks>,
     /// Where the server's CPU time went; only of trials that were made to know that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
     /// What each CPU of the machine did over the window.
     pub cpu_share: Vec<CoreSeries>,
@@ -91,14 +88,13 @@ pub struct Line {
     /// What a reader should know before believing the figures.
     pub warnings: Vec<Warning>,
     /// Why the target could not go on, where it could not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_error: Option<String>,
     /// Why load threads ended early, where any did: what they measured is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_error: Option<String>,
 }
 
 /// Bytes that arrived.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteCounts {
     /// Of bodies, proven.
@@ -109,7 +105,6 @@ pub struct ByteCounts {
     pub unproven: u64,
     /// What the server's processes had read from disks, by the kernel's count; absent where that is
     /// not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_from_disk: Option<u64>,
 }
 
@@ -144,79 +139,54 @@ pub struct CpuTimes {
 }
 
 /// Percentiles of the three latencies; absent where there was no such thing to time.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencyNs {
     /// TCP and TLS, from the start of a connection until it can carry a request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p50: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p90: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p99: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p99_9: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_max: Option<u64>,
     /// Those of the connections whose handshake was full; only where some were resumed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_full_p50: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_full_p99: Option<u64>,
     /// Those of the connections that resumed a session.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_resumed_p50: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_resumed_p99: Option<u64>,
     /// From the start of an operation until the first byte of its response. Where arrivals are
     /// scheduled, the start is the intended one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p50: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p90: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p99: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p99_9: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_max: Option<u64>,
     /// The mean response time, from the start of an operation to its end: of exact times, where the
     /// percentiles are of a histogram.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<u64>,
     /// From the start of an operation to its end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub p50: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub p90: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     /// From the moment when an operation really began to its end; absent in a closed loop, where
     /// that is the latency above.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p50: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p90: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p99: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p99_9: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_max: Option<u64>,
     /// How much too long any of these may be: the client left its sockets alone for so long, so that
     /// one wake-up served several. Absent where it looked at each event at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalescing_max: Option<u64>,
     /// The HdrHistogram log with all of them, by its path in the result folder.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
 /// What became of one page of a session within the window.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// Its name in the session file.
@@ -226,9 +196,7 @@ pub struct Page {
     /// How often not, by error kind.
     pub errors: BTreeMap<String, u64>,
     /// From its start to its end, redirects included; absent where it never was what it should be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
 }
 

@@ -34,6 +34,12 @@ pub struct Mismatch {
     pub obtained: String,
 }
 
+impl Mismatch {
+    pub(crate) fn new(what: &str, asked: impl Into<String>, obtained: impl Into<String>) -> Self {
+        Self { what: what.to_owned(), asked: asked.into(), obtained: obtained.into() }
+    }
+}
+
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: asked {}, got {}", self.what, self.asked, self.obtained)
@@ -79,11 +85,8 @@ pub(crate) fn compare_names(
     ] {
         let Some(asked) = asked else { continue };
         let mut differs = |name: &str, count: u64| {
-            mismatch.push(Mismatch {
-                what: what.to_owned(),
-                asked: asked.clone(),
-                obtained: format!("{name} in {}", handshakes_in_words(count)),
-            });
+            let obtained = format!("{name} in {}", handshakes_in_words(count));
+            mismatch.push(Mismatch::new(what, asked, obtained));
         };
         for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
             differs(name, *count);
@@ -107,7 +110,7 @@ fn count_handshakes(outcome: &Outcome, is: fn(&Negotiated) -> bool) -> u64 {
 fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
     let mut differs = |what: &str, asked: &str, obtained: String| {
-        mismatch.push(Mismatch { what: what.to_owned(), asked: asked.to_owned(), obtained });
+        mismatch.push(Mismatch::new(what, asked, obtained));
     };
     let handshakes = count(|_| true);
     let asked_encrypt_then_mac = job.plan.encrypt_then_mac.unwrap_or(false);
@@ -180,14 +183,14 @@ fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let (completed, connections) = (outcome.completed, job.plan.connections as u64);
     let is_whole = job.operations.is_none() && !outcome.interrupted;
     if are_connections && is_closed_loop && is_whole && 0 < completed && completed < connections {
-        mismatch.push(Mismatch {
-            what: "connections".to_owned(),
-            asked: format!("{} at a time, each in its turn", thousands(connections)),
-            obtained: format!(
+        mismatch.push(Mismatch::new(
+            "connections",
+            format!("{} at a time, each in its turn", thousands(connections)),
+            format!(
                 "{} in the window, which is too short for so many",
                 handshakes_in_words(completed)
             ),
-        });
+        ));
     }
 }
 
@@ -196,15 +199,15 @@ fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
 fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
     let kept = obtained.kept_open.unwrap_or_default();
     if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {
-        mismatch.push(Mismatch {
-            what: "close".to_owned(),
-            asked: "the server's close after the only request".to_owned(),
-            obtained: format!(
+        mismatch.push(Mismatch::new(
+            "close",
+            "the server's close after the only request",
+            format!(
                 "{} connections that it kept open, for {} responses",
                 thousands(kept),
                 thousands(outcome.completed)
             ),
-        });
+        ));
     }
 }
 
@@ -219,11 +222,11 @@ fn compare_objects(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
         let (share, count) = (portion.share(), outcome.objects.get(i).copied().unwrap_or(0));
         let room = STANDARD_DEVIATIONS * (all * share * (1.0 - share)).sqrt();
         if (count as f64 - all * share).abs() > room + job.plan.connections as f64 {
-            mismatch.push(Mismatch {
-                what: "objects".to_owned(),
-                asked: format!("{} of {}", percent(share), portion.path),
-                obtained: format!("{} of {all} responses", percent(count as f64 / all)),
-            });
+            mismatch.push(Mismatch::new(
+                "objects",
+                format!("{} of {}", percent(share), portion.path),
+                format!("{} of {all} responses", percent(count as f64 / all)),
+            ));
         }
     }
 }
@@ -234,7 +237,7 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
     let (is_tls, has_requests) = (job.url.is_tls(), job.plan.operation != Operation::Handshakes);
     let sample_expected = *completed >= SAMPLES_EXPECTED * u64::from(job.plan.verify().0.get());
     let mut differs = |what: &str, asked: String, obtained: String| {
-        mismatch.push(Mismatch { what: what.to_owned(), asked, obtained });
+        mismatch.push(Mismatch::new(what, asked, obtained));
     };
     // With static RSA the server signs nothing: it proves its key by decrypting.
     let signs = outcome.negotiated.iter().any(|(kind, _)| kind.signature_scheme.is_some());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use load::{Close, Job, Negotiated, Operation, Outcome, PeerClient};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use targets::Calls;
 use tls::SendMode;
 
@@ -12,12 +13,12 @@ use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Obtained {
     /// The program that made the load, such as `wrk 4.1.0`; absent for toll's own engine. What it
     /// did is its own word: names are those that it printed of one connection.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// `1.2`, `1.3`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -43,57 +44,42 @@ pub struct Obtained {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub objects: BTreeMap<String, u64>,
     /// Whether any handshake negotiated it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypt_then_mac: Option<bool>,
     /// Connections that the kernel took over to encrypt or decrypt, from before the load to after
     /// it, in the server's network namespace; or why that is not known. Absent where the server is
     /// elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_tls: Option<Fact<KernelTlsCounters>>,
     /// Connections by how the server sent; known only of servers that toll configured.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub send: BTreeMap<SendMode, u64>,
     /// What says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub send_known_by: Option<String>,
     /// The server's calls and the bytes that they took, from before the load to after it, where it
     /// counts them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub send_calls: Option<SendCalls>,
     /// What an accelerator of private keys did, where the server was to have one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<AcceleratorUse>,
     /// Full handshakes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub full: Option<u64>,
     /// Resumed handshakes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
     /// Body bits per second that came, where all connections together were to ask at a rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pace_bps: Option<u64>,
     /// The most connections that were open at the same time, warm-up included.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
     /// Connections that the server did not close after their only request, although it was asked to;
     /// only where each connection has one request and the server's close ends it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_open: Option<u64>,
     /// Completed operations of the window over connections of the whole load; only where
     /// connections are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<f64>,
     /// Handshake signatures that were verified.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub signatures_verified: Option<u64>,
     /// Responses whose first and last record were opened and authenticated, the rest dropped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bodies_walked: Option<u64>,
     /// Responses of which every record was authenticated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bodies_authenticated: Option<u64>,
     /// Responses whose every byte was compared with the generated object.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bodies_compared: Option<u64>,
     /// The provider of each algorithm in the server's process, where the server is in Java.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -105,14 +91,11 @@ pub struct Obtained {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ns_per_byte: BTreeMap<String, f64>,
     /// What TLS may not use there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled_algorithms: Option<String>,
     /// Orders in the server's database, where the server is a shop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<Orders>,
     /// Completed pages of the whole load for each of which the shop stores an order, where the
     /// session file says which those are.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub order_pages: Option<u64>,
 }
 

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// How operations ended.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operations {
     /// Well, within the window.
@@ -20,7 +22,6 @@ pub struct Operations {
     pub under_way_ns: UnderWayNs,
     /// Operations as they were meant to start; absent in a closed loop, where they start when they
     /// can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
 }
 
@@ -37,17 +38,15 @@ impl From<&load::Failures> for Operations {
 }
 
 /// The longest times of what was under way when the window ended; absent where nothing was.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UnderWayNs {
     /// Of connections that did not stand yet: since their start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_max: Option<u64>,
     /// Of operations without a byte of their response: since they were meant to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_max: Option<u64>,
     /// Of all operations: since they were meant to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
 }
 
@@ -71,6 +70,7 @@ impl From<&load::Latencies> for UnderWayNs {
 }
 
 /// Operations as they were meant to start, whether or not they could.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrivals {
     /// Meant to start within the window.
@@ -78,9 +78,7 @@ pub struct Arrivals {
     /// Meant to start before the window's end, and not begun by then.
     pub waiting: u64,
     /// Their connection was to ask again within the window; only where it asks at a pace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<u64>,
     /// Those of them that were not over then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_misses: Option<u64>,
 }

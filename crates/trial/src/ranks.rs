@@ -110,10 +110,8 @@ impl RankFigures {
         let is_late = self.begun_within_ns > latest;
         let share = (asked.0 as f64 * WINDOW_OFF) as u64;
         let most_off = if is_toll { share } else { share.max(OTHERS_OFF.0) };
-        let differs = |what: &str, asked: String, obtained: String| Mismatch {
-            what: what.to_owned(),
-            asked,
-            obtained: format!("{obtained} on {}", self.name()),
+        let differs = |what: &str, asked: String, obtained: String| {
+            Mismatch::new(what, asked, format!("{obtained} on {}", self.name()))
         };
         let begun = is_late.then(|| {
             let within = |nanos| format!("within {}", Nanos(nanos));

@@ -63,11 +63,8 @@ impl Receipt {
                 self.obtained.library = vec![version.clone()];
             }
             if library.stack() != *reported {
-                self.mismatch.push(Mismatch {
-                    what: "library".to_owned(),
-                    asked: library.to_string(),
-                    obtained: format!("{reported} ({version})"),
-                });
+                let obtained = format!("{reported} ({version})");
+                self.mismatch.push(Mismatch::new("library", library.to_string(), obtained));
             }
         }
         if let Some(folder) = target.library_folder()
@@ -77,14 +74,11 @@ impl Receipt {
                 Some(_) => ("library_path", library_path.to_string()),
                 None => ("library", library.to_string()),
             };
-            self.mismatch.push(Mismatch {
-                what: what.to_owned(),
-                asked,
-                obtained: match self.obtained.library.as_slice() {
-                    [] => "no library known to toll".to_owned(),
-                    libraries => libraries.join(", "),
-                },
-            });
+            let obtained = match self.obtained.library.as_slice() {
+                [] => "no library known to toll".to_owned(),
+                libraries => libraries.join(", "),
+            };
+            self.mismatch.push(Mismatch::new(what, asked, obtained));
         }
         self
     }

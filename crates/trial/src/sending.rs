@@ -47,9 +47,7 @@ impl Line {
         }
         self
     }
-}
 
-impl Line {
     /// Handshakes that the kernel may have seen and the client does not count: those of connections
     /// that were under way or failed.
     fn unfinished_handshakes(&self) -> u64 {
@@ -77,8 +75,7 @@ impl Receipt {
         let asked = sending.asked;
         self.asked.send = Some(asked);
         let mut differs = |obtained: String| {
-            let asked = asked.words().to_owned();
-            self.mismatch.push(Mismatch { what: "send".to_owned(), asked, obtained });
+            self.mismatch.push(Mismatch::new("send", asked.words(), obtained));
         };
         let taken = kernel.known().map_or(0, KernelTlsCounters::sent);
         let handshakes = self.obtained.tls.values().sum();

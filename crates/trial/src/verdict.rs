@@ -8,9 +8,8 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::Display;
 
 use crate::evidence::{Evidence, SERVER_BUSY};
 
@@ -43,8 +42,9 @@ pub const SIBLING_BUSY: f64 = 0.25;
 pub const OFFERED_SERVED: f64 = 0.98;
 
 /// What limited a trial, in the order in which it is judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Limit {
     /// Too many operations failed, something that was checked was wrong, or nothing completed and
     /// nothing else explains it.
@@ -73,34 +73,6 @@ pub enum Limit {
     Noise,
     /// Nothing that could be seen.
     Unknown,
-}
-
-impl Limit {
-    /// The name in the journal.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Errors => "errors",
-            Self::Descriptors => "descriptors",
-            Self::Ports => "ports",
-            Self::AcceptQueue => "accept-queue",
-            Self::ClientCpu => "client-cpu",
-            Self::Backend => "backend",
-            Self::Accelerator => "accelerator",
-            Self::ServerCpu => "server-cpu",
-            Self::Network => "network",
-            Self::LatencyLimit => "latency-limit",
-            Self::OfferedLoad => "offered-load",
-            Self::Noise => "noise",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 /// What limited a trial, with the evidence of every candidate.

@@ -1,11 +1,9 @@
 //! What could take private-key operations from the processor's usual instructions.
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 use crate::machine::{Accelerators, QuickAssist};
 
-const NAME: &str = "accelerators";
-
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let Accelerators { quickassist, ifma } = Accelerators::read(root);
     let ifma = ifma.known().cloned().unwrap_or_default();
     let ifma = (!ifma.is_empty()).then(|| format!("IFMA ({})", ifma.join(", ")));
@@ -19,15 +17,14 @@ pub(super) fn item(root: &Root) -> Item {
     };
     let seen: Vec<String> = quickassist.iter().map(words).chain(ifma).collect();
     if seen.is_empty() {
-        return Item::not_available(NAME, "no QuickAssist device on the PCI bus, and no IFMA");
+        return Err("no QuickAssist device on the PCI bus, and no IFMA".to_owned());
     }
     let seen = seen.join("; ");
     // Virtual functions without a driver are for guests.
     let idle = quickassist.iter().find(|one| one.driver.is_none() && !one.is_virtual_function);
     match idle {
-        None => Item::ok(NAME, seen),
-        Some(device) => Item::warning(
-            NAME,
+        None => ok(seen),
+        Some(device) => warning(
             seen,
             "no program can use a QuickAssist device without its driver",
             Fix::Command(format!("modprobe {}", device.module())),

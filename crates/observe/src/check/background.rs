@@ -1,8 +1,7 @@
 //! Other programs take CPU time, caches and the turbo's budget from what is measured.
 
-use super::{Fix, Item, Snapshot};
+use super::{Fix, Found, Snapshot, bad, ok, warning};
 
-const NAME: &str = "background";
 /// CPUs that may be busy by themselves: a kernel's own work seldom is more.
 const QUIET: f64 = 0.05;
 /// From here on no window goes by without it.
@@ -10,13 +9,13 @@ const LOUD: f64 = 0.5;
 /// How many programs are named.
 const NAMED: usize = 4;
 
-pub(super) fn item(before: &Snapshot, after: &Snapshot, own_pid: u32) -> Item {
+pub(super) fn item(before: &Snapshot, after: &Snapshot, own_pid: u32) -> Found {
     let Some(cores) = after.cores_since(before) else {
-        return Item::not_available(NAME, "/proc/stat cannot be read");
+        return Err("/proc/stat cannot be read".to_owned());
     };
     let total: u64 = cores.values().map(|ticks| ticks.total()).sum();
     if total == 0 {
-        return Item::not_available(NAME, "the kernel counted no time");
+        return Err("the kernel counted no time".to_owned());
     }
     let busy: u64 = cores.values().map(|ticks| ticks.total() - ticks.idle - ticks.steal).sum();
     // Ticks per CPU.
@@ -34,12 +33,12 @@ pub(super) fn item(before: &Snapshot, after: &Snapshot, own_pid: u32) -> Item {
         false => format!("{busy:.2} of {} CPUs busy: {}", cores.len(), programs.join(", ")),
     };
     let why = "other programs take CPU time, cache and turbo from server and load";
-    let fix = || Fix::Advice("stop these programs, or wait until they end".to_owned());
+    let fix = || Fix::advice("stop these programs, or wait until they end");
     if busy <= QUIET {
-        Item::ok(NAME, seen)
+        ok(seen)
     } else if busy <= LOUD {
-        Item::warning(NAME, seen, why, fix())
+        warning(seen, why, fix())
     } else {
-        Item::bad(NAME, seen, why, fix())
+        bad(seen, why, fix())
     }
 }

@@ -3,9 +3,8 @@
 
 use units::thousands;
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, bad, ok, warning};
 
-const NAME: &str = "backlog";
 /// The kernel's own choice since Linux 5.4.
 const WANTED: &str = "4096";
 /// This many connections may begin at once.
@@ -15,14 +14,11 @@ const OLD: i64 = 128;
 /// The kernel's own choice for packets that wait for a CPU; packets of loopback wait there too.
 const PACKETS: i64 = 1_000;
 
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let accepted = root.number("/proc/sys/net/core/somaxconn");
     let half_open = root.number("/proc/sys/net/ipv4/tcp_max_syn_backlog");
     let (Some(&accepted), Some(&half_open)) = (accepted.known(), half_open.known()) else {
-        return Item::not_available(
-            NAME,
-            "the kernel does not report somaxconn and tcp_max_syn_backlog",
-        );
+        return Err("the kernel does not report somaxconn and tcp_max_syn_backlog".to_owned());
     };
     // It belongs to no network namespace, and is not shown in one of a container.
     let packets = root.number::<i64>("/proc/sys/net/core/netdev_max_backlog").known().copied();
@@ -47,10 +43,10 @@ pub(super) fn item(root: &Root) -> Item {
     let why = "when many connections arrive at once, some are dropped and retried after 1 s, which \
                shows as latency";
     if settings.is_empty() {
-        Item::ok(NAME, seen)
+        ok(seen)
     } else if accepted <= OLD {
-        Item::bad(NAME, seen, why, Fix::sysctl(&settings))
+        bad(seen, why, Fix::sysctl(&settings))
     } else {
-        Item::warning(NAME, seen, why, Fix::sysctl(&settings))
+        warning(seen, why, Fix::sysctl(&settings))
     }
 }

@@ -3,9 +3,8 @@
 
 use units::Bytes;
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 
-const NAME: &str = "buffers";
 /// The kernel's choice for the send buffer. toll's client is woken up once a MiB, for which the
 /// kernel needs a receive buffer of twice that.
 const LEAST: u64 = 4 << 20;
@@ -15,11 +14,11 @@ const WANTED: u64 = 16 << 20;
 const RECEIVE_AT_FIRST: u64 = 131_072;
 const SEND_AT_FIRST: u64 = 16_384;
 
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let numbers = |name: &str| root.numbers::<u64, 3>(&format!("/proc/sys/net/ipv4/{name}"));
     let (receive, send) = (numbers("tcp_rmem"), numbers("tcp_wmem"));
     let (Some(&receive), Some(&send)) = (receive.known(), send.known()) else {
-        return Item::not_available(NAME, "the kernel does not report tcp_rmem and tcp_wmem");
+        return Err("the kernel does not report tcp_rmem and tcp_wmem".to_owned());
     };
     let seen = format!(
         "receive {}, send {} (at least, at first, at most){}{}",
@@ -40,13 +39,13 @@ pub(super) fn item(root: &Root) -> Item {
     })
     .collect();
     if settings.is_empty() {
-        return Item::ok(NAME, seen);
+        return ok(seen);
     }
     let why = "large objects are sent in small pieces, with more wake-ups than necessary on both \
                sides";
     let settings: Vec<(&str, &str)> =
         settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    Item::warning(NAME, seen, why, Fix::sysctl(&settings))
+    warning(seen, why, Fix::sysctl(&settings))
 }
 
 fn in_words([least, first, most]: [u64; 3]) -> String {

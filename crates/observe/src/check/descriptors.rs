@@ -2,29 +2,23 @@
 
 use units::thousands;
 
-use super::{Fix, Item, Measured, Root};
+use super::{Fix, Found, Measured, Root, bad, ok, warning};
 
-const NAME: &str = "descriptors";
 /// Fewer do not carry a load of some thousand connections.
 const FEW: u64 = 4_096;
 /// Enough for the studies that open tens of thousands of connections.
 const ENOUGH: u64 = 65_536;
 const WANTED: u64 = 1_048_576;
 
-pub(super) fn item(root: &Root, measured: &Measured) -> Item {
-    let limits = match &measured.descriptors {
-        crate::Fact::Known(limits) => *limits,
-        crate::Fact::Unknown { not_available_here } => {
-            return Item::not_available(NAME, not_available_here);
-        }
-    };
+pub(super) fn item(root: &Root, measured: &Measured) -> Found {
+    let limits = measured.descriptors.clone().or_why()?;
     let seen = format!(
         "{} soft, {} hard; toll takes the hard limit",
         number(limits.soft),
         number(limits.hard)
     );
     if limits.hard >= ENOUGH {
-        return Item::ok(NAME, seen);
+        return ok(seen);
     }
     let why = "one server process cannot hold more connections than that; toll's load and its \
                nginx need more threads and workers instead, which costs CPU time";
@@ -35,8 +29,8 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
         "prlimit --pid $$ --nofile={wanted}:{wanted}  # for this shell, as root"
     ));
     match limits.hard < FEW {
-        true => Item::bad(NAME, seen, why, fix),
-        false => Item::warning(NAME, seen, why, fix),
+        true => bad(seen, why, fix),
+        false => warning(seen, why, fix),
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 
-const NAME: &str = "governor";
 const WANTED: &str = "performance";
 
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let folder = |cpu: usize| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
     let governors: Vec<(usize, String)> = root
         .cpus()
@@ -18,10 +17,10 @@ pub(super) fn item(root: &Root) -> Item {
         })
         .collect();
     let Some((first, _)) = governors.first() else {
-        return Item::not_available(
-            NAME,
+        return Err(
             "the kernel does not control this machine's frequency; toll measures it with each \
-             trial",
+             trial"
+                .to_owned(),
         );
     };
     let names: BTreeSet<&str> = governors.iter().map(|(_, name)| name.as_str()).collect();
@@ -31,7 +30,7 @@ pub(super) fn item(root: &Root) -> Item {
     let others = governors.iter().filter(|(_, name)| name != WANTED).map(|(cpu, _)| *cpu);
     let others: Vec<usize> = others.collect();
     if others.is_empty() {
-        return Item::ok(NAME, seen);
+        return ok(seen);
     }
     let why = "the frequency follows the load with a delay, so short trials start slowly";
     let has_it = |cpu: &usize| {
@@ -45,7 +44,7 @@ pub(super) fn item(root: &Root) -> Item {
             WANTED,
         )
     } else {
-        Fix::Advice("boot a kernel with the governor `performance`".to_owned())
+        Fix::advice("boot a kernel with the governor `performance`")
     };
-    Item::warning(NAME, seen, why, fix)
+    warning(seen, why, fix)
 }

@@ -57,24 +57,26 @@ pub struct Change {
     pub to: String,
 }
 
+/// What was seen, and what it means; or why it is not known.
+pub(super) type Found = Result<(String, Judgement), String>;
+
+pub(super) fn ok(seen: impl Into<String>) -> Found {
+    Ok((seen.into(), Judgement::Ok))
+}
+
+pub(super) fn warning(seen: impl Into<String>, why: &str, fix: Fix) -> Found {
+    Ok((seen.into(), Judgement::Warning(Trouble { why: why.to_owned(), fix })))
+}
+
+pub(super) fn bad(seen: impl Into<String>, why: &str, fix: Fix) -> Found {
+    Ok((seen.into(), Judgement::Bad(Trouble { why: why.to_owned(), fix })))
+}
+
 impl Item {
-    pub(super) fn ok(name: &'static str, seen: impl Into<String>) -> Self {
-        Self { name, seen: seen.into(), judgement: Judgement::Ok }
-    }
-
-    pub(super) fn warning(name: &'static str, seen: String, why: &str, fix: Fix) -> Self {
-        let trouble = Trouble { why: why.to_owned(), fix };
-        Self { name, seen, judgement: Judgement::Warning(trouble) }
-    }
-
-    pub(super) fn bad(name: &'static str, seen: String, why: &str, fix: Fix) -> Self {
-        let trouble = Trouble { why: why.to_owned(), fix };
-        Self { name, seen, judgement: Judgement::Bad(trouble) }
-    }
-
-    pub(super) fn not_available(name: &'static str, why: impl Into<String>) -> Self {
-        let why = why.into();
-        Self { name, seen: String::new(), judgement: Judgement::NotAvailable { why } }
+    pub(super) fn of(name: &'static str, found: Found) -> Self {
+        let unknown = |why| (String::new(), Judgement::NotAvailable { why });
+        let (seen, judgement) = found.unwrap_or_else(unknown);
+        Self { name, seen, judgement }
     }
 
     /// What is wrong, where something is.
@@ -95,6 +97,10 @@ impl Item {
 }
 
 impl Fix {
+    pub(super) fn advice(what: &str) -> Self {
+        Self::Advice(what.to_owned())
+    }
+
     /// Settings of `/proc/sys`, by their names and values.
     pub(super) fn sysctl(settings: &[(&str, &str)]) -> Self {
         let command = settings.iter().map(|(name, value)| format!(" {name}=\"{value}\""));
@@ -125,7 +131,7 @@ mod tests {
     #[test]
     fn programs_read_the_state_and_what_helps() {
         let fix = Fix::sysctl(&[("net.ipv4.tcp_tw_reuse", "1")]);
-        let item = Item::warning("time-wait", "tcp_tw_reuse 0".to_owned(), "it matters", fix);
+        let item = Item::of("time-wait", warning("tcp_tw_reuse 0", "it matters", fix));
         assert_eq!(
             serde_json::to_string(&item).unwrap(),
             concat!(
@@ -136,11 +142,11 @@ mod tests {
             )
         );
         assert_eq!(
-            serde_json::to_string(&Item::not_available("turbo", "none")).unwrap(),
+            serde_json::to_string(&Item::of("turbo", Err("none".to_owned()))).unwrap(),
             r#"{"item":"turbo","seen":"","state":"not-available","why":"none"}"#
         );
         assert_eq!(
-            serde_json::to_string(&Item::ok("clock", "tsc")).unwrap(),
+            serde_json::to_string(&Item::of("clock", ok("tsc"))).unwrap(),
             r#"{"item":"clock","seen":"tsc","state":"ok"}"#
         );
     }

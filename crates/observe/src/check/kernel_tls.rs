@@ -1,10 +1,9 @@
 //! Whether the kernel can encrypt records, which studies of kernel TLS need.
 
-use super::{Fix, Item, Measured, Root};
+use super::{Fix, Found, Measured, Root, ok, warning};
 use crate::Availability;
 use crate::machine;
 
-const NAME: &str = "kernel-tls";
 const LOAD: &str = "modprobe tls";
 
 /// Why the kernel has no TLS layer.
@@ -44,17 +43,16 @@ pub fn kernel_tls_lacking() -> Option<String> {
     Some(format!("{}; {remedy}", lacking.seen()))
 }
 
-pub(super) fn item(root: &Root, measured: &Measured) -> Item {
+pub(super) fn item(root: &Root, measured: &Measured) -> Found {
     let Availability::NotAvailable(why) = &measured.kernel_tls else {
-        return Item::ok(NAME, "a socket accepts the TLS layer");
+        return ok("a socket accepts the TLS layer");
     };
     match Lacking::of(root, why) {
-        lacking @ Lacking::NotLoaded => Item::warning(
-            NAME,
-            lacking.seen().to_owned(),
+        lacking @ Lacking::NotLoaded => warning(
+            lacking.seen(),
             "servers configured for kernel TLS silently fall back to user TLS",
             Fix::Command(LOAD.to_owned()),
         ),
-        lacking => Item::not_available(NAME, lacking.seen()),
+        lacking => Err(lacking.seen().to_owned()),
     }
 }

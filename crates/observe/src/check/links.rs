@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 
 use cpus::CpuList;
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 
-const NAME: &str = "links";
 const FOLDER: &str = "/sys/class/net";
 
 struct Link {
@@ -16,23 +15,21 @@ struct Link {
     is_narrow: bool,
 }
 
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let links: Vec<Link> =
         root.names(FOLDER).into_iter().filter_map(|name| link(root, &name)).collect();
     if links.is_empty() {
-        return Item::not_available(NAME, "no interface but loopback is up");
+        return Err("no interface but loopback is up".to_owned());
     }
     let seen = links.iter().map(|link| link.words.as_str()).collect::<Vec<_>>().join(". ");
     match links.iter().any(|link| link.is_narrow) {
-        false => Item::ok(NAME, seen),
-        true => Item::warning(
-            NAME,
+        false => ok(seen),
+        true => warning(
             seen,
             "one CPU handles the interrupts of all queues, and is full before the link is",
-            Fix::Advice(
+            Fix::advice(
                 "spread the interrupts over CPUs: start irqbalance, or write a CPU into each \
-                 /proc/irq/N/smp_affinity_list"
-                    .to_owned(),
+                 /proc/irq/N/smp_affinity_list",
             ),
         ),
     }

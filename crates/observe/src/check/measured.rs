@@ -84,18 +84,21 @@ pub fn noise() -> Vec<Item> {
     let before = Snapshot::take(&root);
     std::thread::sleep(WATCHED);
     let after = Snapshot::take(&root);
-    let items =
-        [steal::item(&before, &after), background::item(&before, &after, std::process::id())];
-    items.into_iter().filter(|item| item.trouble().is_some()).collect()
+    let items = [
+        ("steal", steal::item(&before, &after)),
+        ("background", background::item(&before, &after, std::process::id())),
+    ];
+    items
+        .into_iter()
+        .map(|(name, found)| Item::of(name, found))
+        .filter(|item| item.trouble().is_some())
+        .collect()
 }
-
-/// More pairs would take more than 1 s: twelve CPUs.
-const MOST_PAIRS: usize = 66;
 
 /// Each pair of a few CPUs; of more, the first with each of the others, which shows as well whether
 /// the CPUs of this machine are hyperthreads.
 fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
-    if cpus.len() * (cpus.len() - 1) / 2 <= MOST_PAIRS {
+    if cpus.len() * (cpus.len() - 1) / 2 <= contention::MOST_PAIRS {
         return contention::siblings(cpus);
     }
     let mut all = Vec::new();

@@ -1,13 +1,7 @@
 //! The microcode decides with the kernel which mitigations are needed; it is shown, not judged.
 
-use super::{Item, Root};
-use crate::Fact;
+use super::{Found, Root, ok};
 
-const NAME: &str = "microcode";
-
-pub(super) fn item(root: &Root) -> Item {
-    match root.cpuinfo(&["microcode"]) {
-        Fact::Known(revision) => Item::ok(NAME, format!("revision {revision}")),
-        Fact::Unknown { not_available_here } => Item::not_available(NAME, not_available_here),
-    }
+pub(super) fn item(root: &Root) -> Found {
+    ok(format!("revision {}", root.cpuinfo(&["microcode"]).or_why()?))
 }

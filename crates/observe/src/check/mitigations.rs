@@ -1,19 +1,11 @@
 //! Some mitigations of the processor's vulnerabilities work at each system call, which then costs
 //! several times as much.
 
-use super::{Fix, Item, Root};
-use crate::Fact;
+use super::{Fix, Found, Root, ok, warning};
 use crate::machine::{Mitigation, mitigations};
 
-const NAME: &str = "mitigations";
-
-pub(super) fn item(root: &Root) -> Item {
-    let all = match mitigations(root) {
-        Fact::Known(all) => all,
-        Fact::Unknown { not_available_here } => {
-            return Item::not_available(NAME, not_available_here);
-        }
-    };
+pub(super) fn item(root: &Root) -> Found {
+    let all = mitigations(root).or_why()?;
     let vulnerable: Vec<&str> = all
         .iter()
         .filter(|one| one.status.starts_with("Vulnerable"))
@@ -26,16 +18,14 @@ pub(super) fn item(root: &Root) -> Item {
         false => format!("; vulnerable: {}", vulnerable.join(", ")),
     };
     match costly.is_empty() {
-        true => Item::ok(NAME, format!("none works at each system call{vulnerable}")),
-        false => Item::warning(
-            NAME,
+        true => ok(format!("none works at each system call{vulnerable}")),
+        false => warning(
             format!("at each system call: {}{vulnerable}", costly.join(", ")),
             "system calls cost several times as much as on a processor that needs none of these, \
              most where objects are small",
-            Fix::Advice(
+            Fix::advice(
                 "compare with machines that have the same mitigations; they stay on where others \
-                 can run code"
-                    .to_owned(),
+                 can run code",
             ),
         ),
     }

@@ -1,17 +1,14 @@
 //! On a machine of several nodes the kernel takes pages away for a moment to see who uses them.
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 
-const NAME: &str = "numa-balancing";
-
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let nodes = root.numbered("/sys/devices/system/node", "node").len();
     match root.number("/proc/sys/kernel/numa_balancing").known() {
-        _ if nodes == 1 => Item::ok(NAME, "one node"),
-        None => Item::not_available(NAME, "this kernel does not balance memory over nodes"),
-        Some(0) => Item::ok(NAME, format!("off, with {nodes} nodes")),
-        Some(_) => Item::warning(
-            NAME,
+        _ if nodes == 1 => ok("one node"),
+        None => Err("this kernel does not balance memory over nodes".to_owned()),
+        Some(0) => ok(format!("off, with {nodes} nodes")),
+        Some(_) => warning(
             format!("on, with {nodes} nodes"),
             "the kernel moves memory pages during the measurement, some seconds after a load \
              begins",

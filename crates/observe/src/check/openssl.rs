@@ -1,9 +1,7 @@
 //! How fast the system's OpenSSL is at the algorithm of most connections, compared with another library.
 
-use super::{Fix, Item, Measured};
+use super::{Fix, Found, Measured, ok, warning};
 use crate::Fact;
-
-const NAME: &str = "openssl";
 
 /// How many times as much OpenSSL may cost: two good implementations differ by less.
 const MOST: f64 = 1.25;
@@ -15,18 +13,18 @@ pub struct AesGcm {
     pub ring: f64,
 }
 
-pub(super) fn item(measured: &Measured) -> Item {
+pub(super) fn item(measured: &Measured) -> Found {
     let version = &measured.openssl;
     let AesGcm { openssl, ring } = match &measured.aes_gcm {
         Fact::Known(costs) => *costs,
         Fact::Unknown { not_available_here: why } => {
-            return Item::ok(NAME, format!("{version} (its AES-GCM was not measured: {why})"));
+            return ok(format!("{version} (its AES-GCM was not measured: {why})"));
         }
     };
     let seen =
         format!("{version}, AES-128-GCM {openssl:.2} cycles per byte at 16 KiB, ring {ring:.2}");
     if openssl <= MOST * ring {
-        return Item::ok(NAME, seen);
+        return ok(seen);
     }
     let why = format!(
         "its AES-GCM takes {:.1} times as long as ring's on this processor: figures of AES-GCM show \
@@ -35,5 +33,5 @@ pub(super) fn item(measured: &Measured) -> Item {
     );
     let advice = "measure with a newer OpenSSL (`library-path`), or take the GCM figures as valid for \
                   this version only";
-    Item::warning(NAME, seen, &why, Fix::Advice(advice.to_owned()))
+    warning(seen, &why, Fix::advice(advice))
 }

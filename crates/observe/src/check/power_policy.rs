@@ -1,14 +1,13 @@
 //! What the processor prefers where it chooses its frequency by itself: speed, or saving power. The
 //! governor does not say it.
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 
-const NAME: &str = "power-policy";
 const WANTED: &str = "performance";
 /// Documentation/admin-guide/pm/intel_epb.rst: the value for performance.
 const WANTED_BIAS: &str = "0";
 
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let cpus = root.cpus();
     let values = |file: &str| -> Vec<(String, String)> {
         let of_cpu = |cpu: &usize| {
@@ -29,10 +28,7 @@ pub(super) fn item(root: &Root) -> Item {
         seen.push(format!("its energy and performance bias is {}", other.unwrap_or(first)));
     }
     if seen.is_empty() {
-        return Item::not_available(
-            NAME,
-            "the processor has no preference that the kernel can read here",
-        );
+        return Err("the processor has no preference that the kernel can read here".to_owned());
     }
     let seen = seen.join(", ");
     let wrong = |values: &[(String, String)], wanted: &str| -> Vec<String> {
@@ -42,7 +38,7 @@ pub(super) fn item(root: &Root) -> Item {
     let why = "the processor raises its frequency late, or not to its highest, to save power";
     let (preferences, biases) = (wrong(&preferences, WANTED), wrong(&biases, WANTED_BIAS));
     let fix = match (preferences.is_empty(), biases.is_empty()) {
-        (true, true) => return Item::ok(NAME, seen),
+        (true, true) => return ok(seen),
         (false, _) => Fix::files(
             "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference",
             preferences,
@@ -52,5 +48,5 @@ pub(super) fn item(root: &Root) -> Item {
             Fix::files("/sys/devices/system/cpu/cpu*/power/energy_perf_bias", biases, WANTED_BIAS)
         }
     };
-    Item::warning(NAME, seen, why, fix)
+    warning(seen, why, fix)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Item, Measured};
+use super::{Item, Measured, ok};
 use crate::Fact;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +59,13 @@ pub(super) fn find() -> Vec<Program> {
     KNOWN.iter().map(program).collect()
 }
 
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().map(|known| known.item)
+}
+
 pub(super) fn items(measured: &Measured) -> Vec<Item> {
-    let item = |program: &Program| match &program.version {
-        Fact::Known(version) => Item::ok(program.item, version),
-        Fact::Unknown { not_available_here } => {
-            Item::not_available(program.item, not_available_here)
-        }
-    };
+    let item =
+        |program: &Program| Item::of(program.item, program.version.clone().or_why().and_then(ok));
     measured.programs.iter().map(item).collect()
 }
 

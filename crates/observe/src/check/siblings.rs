@@ -3,18 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{Fix, Item, Measured, Root};
+use super::{Fix, Found, Measured, Root, bad, ok, warning};
 
-const NAME: &str = "siblings";
 const WHY: &str = "work on one hyperthread slows the other by up to half";
 
-pub(super) fn item(root: &Root, measured: &Measured) -> Item {
+pub(super) fn item(root: &Root, measured: &Measured) -> Found {
     if measured.cpus.len() == 1 {
-        return Item::bad(
-            NAME,
+        return bad(
             format!("toll may use only CPU {}", measured.cpus),
             "server and load share it, so their costs cannot be separated",
-            Fix::Advice("give this machine, or toll's cpuset, a second CPU".to_owned()),
+            Fix::advice("give this machine, or toll's cpuset, a second CPU"),
         );
     }
     let reported = reported_sets(root);
@@ -34,25 +32,21 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
             1 => String::new(),
             n => format!(" and {} more pairs", n - 1),
         };
-        return Item::warning(
-            NAME,
+        return warning(
             format!(
                 "CPUs {first} and {second}{more} share a core by measurement; the kernel does not \
                  report it"
             ),
             WHY,
-            Fix::Advice(
+            Fix::advice(
                 "use CPUs of different cores for server and load; if there are none, use the \
-                 figures per server CPU-second"
-                    .to_owned(),
+                 figures per server CPU-second",
             ),
         );
     }
     if let Some(set) = reported.iter().find(|set| set.len() > 1) {
         let set: Vec<String> = set.iter().map(usize::to_string).collect();
-        return Item::warning(
-            NAME,
-            format!("a core has {} hyperthreads, such as CPUs {}", set.len(), set.join(" and ")),
+        return warning(format!("a core has {} hyperthreads, such as CPUs {}", set.len(), set.join(" and ")),
             WHY,
             Fix::Command(
                 "echo off > /sys/devices/system/cpu/smt/control  # or take CPUs of different cores \
@@ -65,19 +59,17 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
         Some(pairs) => {
             let least = pairs.iter().map(|pair| pair.ratio).fold(1.0, f64::min);
             let kept = units::percent(least);
-            Item::ok(
-                NAME,
-                format!(
-                    "no two CPUs share a core; each keeps {kept} of its speed while the other is \
+            ok(format!(
+                "no two CPUs share a core; each keeps {kept} of its speed while the other is \
                      busy"
-                ),
-            )
+            ))
         }
-        None if reported.is_empty() => Item::not_available(
-            NAME,
-            "the kernel does not report which CPUs share a core, and it cannot be measured",
-        ),
-        None => Item::ok(NAME, "no two CPUs share a core, according to the kernel; not measured"),
+        None if reported.is_empty() => {
+            Err("the kernel does not report which CPUs share a core, and it cannot be \
+                 measured"
+                .to_owned())
+        }
+        None => ok("no two CPUs share a core, according to the kernel; not measured"),
     }
 }
 

@@ -1,22 +1,21 @@
 //! Time that the hypervisor gives to other machines while a CPU of this machine is ready to run.
 
-use super::{Fix, Item, Snapshot};
+use super::{Fix, Found, Snapshot, bad, ok, warning};
 
-const NAME: &str = "steal";
 /// The share that toll's verdicts take for noise.
 const NOISE: f64 = 0.01;
 const MUCH: f64 = 0.05;
 
-pub(super) fn item(before: &Snapshot, after: &Snapshot) -> Item {
+pub(super) fn item(before: &Snapshot, after: &Snapshot) -> Found {
     let Some(cores) = after.cores_since(before) else {
-        return Item::not_available(NAME, "/proc/stat cannot be read");
+        return Err("/proc/stat cannot be read".to_owned());
     };
     let worst = cores.iter().filter(|(_, ticks)| ticks.total() > 0).map(|(cpu, ticks)| {
         let share = ticks.steal as f64 / ticks.total() as f64;
         (share, *cpu)
     });
     let Some((share, cpu)) = worst.max_by(|a, b| a.0.total_cmp(&b.0)) else {
-        return Item::not_available(NAME, "the kernel counted no time");
+        return Err("the kernel counted no time".to_owned());
     };
     let seen = match share {
         0.0 => "none in 1 s without load".to_owned(),
@@ -24,12 +23,12 @@ pub(super) fn item(before: &Snapshot, after: &Snapshot) -> Item {
     };
     let why = "the hypervisor gives this machine's CPU time to others, which lowers rates and \
                raises latencies";
-    let fix = || Fix::Advice("measure on a dedicated host, or when this one is quiet".to_owned());
+    let fix = || Fix::advice("measure on a dedicated host, or when this one is quiet");
     if share <= NOISE {
-        Item::ok(NAME, seen)
+        ok(seen)
     } else if share <= MUCH {
-        Item::warning(NAME, seen, why, fix())
+        warning(seen, why, fix())
     } else {
-        Item::bad(NAME, seen, why, fix())
+        bad(seen, why, fix())
     }
 }

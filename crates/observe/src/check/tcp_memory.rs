@@ -3,24 +3,18 @@
 
 use units::thousands;
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 use crate::NetCounters;
 
-const NAME: &str = "tcp-memory";
 /// The share of the memory at which pressure begins. The kernel chooses a sixteenth of what is free
 /// when it starts (Documentation/networking/ip-sysctl.rst, `tcp_mem`); half of that is somebody's choice.
 const LEAST_SHARE: f64 = 1.0 / 32.0;
 
-pub(super) fn item(root: &Root) -> Item {
+pub(super) fn item(root: &Root) -> Found {
     let pages = root.numbers::<u64, 3>("/proc/sys/net/ipv4/tcp_mem");
-    let [_, pressure, most] = match pages {
-        crate::Fact::Known(pages) => pages,
-        crate::Fact::Unknown { not_available_here } => {
-            return Item::not_available(NAME, not_available_here);
-        }
-    };
+    let [_, pressure, most] = pages.or_why()?;
     let Some(total) = root.text("/proc/meminfo").known().and_then(|text| total_bytes(text)) else {
-        return Item::not_available(NAME, "/proc/meminfo has no MemTotal");
+        return Err("/proc/meminfo has no MemTotal".to_owned());
     };
     let page = rustix::param::page_size() as u64;
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
@@ -39,12 +33,12 @@ pub(super) fn item(root: &Root) -> Item {
     if ((pressure * page) as f64) < total as f64 * LEAST_SHARE {
         let sixteenth = total / 16 / page;
         let value = format!("{} {sixteenth} {}", sixteenth / 4 * 3, sixteenth * 3 / 2);
-        Item::warning(NAME, seen, why, Fix::sysctl(&[("net.ipv4.tcp_mem", &value)]))
+        warning(seen, why, Fix::sysctl(&[("net.ipv4.tcp_mem", &value)]))
     } else if times.is_some_and(|times| times > 0) {
         let advice = "use fewer connections or smaller buffers, or raise net.ipv4.tcp_mem";
-        Item::warning(NAME, seen, why, Fix::Advice(advice.to_owned()))
+        warning(seen, why, Fix::advice(advice))
     } else {
-        Item::ok(NAME, seen)
+        ok(seen)
     }
 }
 

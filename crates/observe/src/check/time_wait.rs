@@ -4,9 +4,8 @@
 
 use units::thousands;
 
-use super::{Fix, Item, Root};
+use super::{Fix, Found, Root, ok, warning};
 
-const NAME: &str = "time-wait";
 const REUSE: &str = "net.ipv4.tcp_tw_reuse";
 const TIMESTAMPS: &str = "net.ipv4.tcp_timestamps";
 /// Left over from an earlier load: they are looked through at each connection.
@@ -17,13 +16,8 @@ const FEW_BUCKETS: u64 = 32_768;
 /// The kernel's choice, in seconds.
 const USUAL_TIMEOUT: u64 = 60;
 
-pub(super) fn item(root: &Root) -> Item {
-    let reuse = match root.number("/proc/sys/net/ipv4/tcp_tw_reuse") {
-        crate::Fact::Known(reuse) => reuse,
-        crate::Fact::Unknown { not_available_here } => {
-            return Item::not_available(NAME, not_available_here);
-        }
-    };
+pub(super) fn item(root: &Root) -> Found {
+    let reuse = root.number("/proc/sys/net/ipv4/tcp_tw_reuse").or_why()?;
     let timestamps = root.number("/proc/sys/net/ipv4/tcp_timestamps").known().copied();
     let waiting = root.text("/proc/net/sockstat").known().and_then(|text| waiting(text));
     let now = waiting.map(|n| format!(", {} waiting now", thousands(n))).unwrap_or_default();
@@ -56,16 +50,16 @@ pub(super) fn item(root: &Root) -> Item {
     if !settings.is_empty() {
         let why = "a port is free again only after 60 s: 500 connections per second from one \
                    address use up all of them";
-        Item::warning(NAME, seen, why, Fix::sysctl(&[settings, limits].concat()))
+        warning(seen, why, Fix::sysctl(&[settings, limits].concat()))
     } else if !limits.is_empty() {
         let why = "the kernel drops connections in TIME_WAIT early, or keeps half-closed ones for \
                    longer than usual, so a run meets what an earlier one left";
-        Item::warning(NAME, seen, why, Fix::sysctl(&limits))
+        warning(seen, why, Fix::sysctl(&limits))
     } else if waiting.is_some_and(|n| n >= MANY) {
         let why = "an earlier load left them, and they use ports and memory";
-        Item::warning(NAME, seen, why, Fix::Advice("wait a minute".to_owned()))
+        warning(seen, why, Fix::advice("wait a minute"))
     } else {
-        Item::ok(NAME, seen)
+        ok(seen)
     }
 }
 

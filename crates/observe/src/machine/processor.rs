@@ -98,9 +98,6 @@ const FLAGS: [&str; 31] = [
     "atomics",
 ];
 
-/// Pairs that are measured at most; twelve CPUs, a little more than 1 s.
-const MOST_PAIRS: usize = 66;
-
 impl Processor {
     pub(super) fn read(root: &Root, cpus: &CpuList) -> Self {
         let flags = root.cpu_flags();
@@ -182,7 +179,7 @@ fn kernel_siblings(root: &Root) -> Vec<String> {
 
 fn measured_siblings(cpus: &CpuList) -> Fact<Vec<MeasuredSiblings>> {
     let pairs = cpus.len() * (cpus.len() - 1) / 2;
-    if pairs > MOST_PAIRS {
+    if pairs > contention::MOST_PAIRS {
         return Fact::unknown(format_args!("{pairs} pairs of CPUs would take too long to measure"));
     }
     let measured = contention::siblings(cpus).map(|pairs| {

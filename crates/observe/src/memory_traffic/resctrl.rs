@@ -27,13 +27,9 @@ impl Resctrl {
     }
 
     pub(super) fn read(&self) -> Result<u64, ObserveError> {
-        let bytes = |file: &String| match self.root.number::<u64>(file) {
-            crate::Fact::Known(bytes) => Ok(bytes),
-            // `Unavailable` and `Error` are no numbers.
-            crate::Fact::Unknown { not_available_here } => {
-                Err(ObserveError::NoMemoryCounters(not_available_here))
-            }
-        };
-        self.files.iter().map(bytes).sum()
+        // `Unavailable` and `Error` are no numbers.
+        let bytes = |file: &String| self.root.number::<u64>(file).or_why();
+        let sum: Result<u64, String> = self.files.iter().map(bytes).sum();
+        sum.map_err(ObserveError::NoMemoryCounters)
     }
 }

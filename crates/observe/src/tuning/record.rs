@@ -22,7 +22,7 @@ pub struct Record {
     /// The network namespace in which they were read.
     network_namespace: String,
     /// Each file once.
-    pub(super) settings: Vec<Former>,
+    pub settings: Vec<Former>,
 }
 
 /// A file with the value that it had before toll changed it.
@@ -52,8 +52,8 @@ pub(super) fn lock(folder: &Path) -> Result<Lock, TuningError> {
 
 impl Record {
     /// Of this boot and this network namespace, without settings yet.
-    pub(super) fn new(root: &Root) -> Result<Self, TuningError> {
-        Ok(Self { boot: boot(root), network_namespace: namespace(root), settings: Vec::new() })
+    pub(super) fn new(root: &Root) -> Self {
+        Self { boot: boot(root), network_namespace: namespace(root), settings: Vec::new() }
     }
 
     /// Where the record of a folder is.
@@ -82,11 +82,6 @@ impl Record {
             }
             None => Ok(Some(record)),
         }
-    }
-
-    /// The former values.
-    pub fn settings(&self) -> &[Former] {
-        &self.settings
     }
 
     /// Keeps a former value, unless there is one of that file already.

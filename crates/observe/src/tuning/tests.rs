@@ -57,7 +57,7 @@ impl Desk {
     }
 
     fn restore(&self) -> Result<Vec<Made>, TuningError> {
-        restore(&self.root, &self.state(), &mut |_| {})
+        restore(&self.root, &self.state())
     }
 
     fn record(&self) -> Option<Record> {
@@ -125,7 +125,7 @@ fn a_crash_between_two_settings_loses_no_former_value() {
             apply(&desk.root, &desk.state(), &changes(), &mut report)
         }));
         assert!(crash.is_err());
-        assert_eq!(desk.record().unwrap().settings().len(), 3);
+        assert_eq!(desk.record().unwrap().settings.len(), 3);
         desk.restore().unwrap();
         assert_eq!(desk.values(), BEFORE, "{settings_before_the_crash}");
         assert_eq!(desk.record(), None);
@@ -154,7 +154,7 @@ fn a_setting_that_fails_is_reported_and_the_others_are_made() {
     assert_eq!(refused.len(), 2, "{made:?}");
     assert_eq!(refused[1].refused.as_deref(), Some("No such file or directory (os error 2)"));
     assert_eq!((desk.value(REUSE), desk.value(RMEM)), (AFTER[0].into(), AFTER[1].into()));
-    assert_eq!(desk.record().unwrap().settings().len(), 2);
+    assert_eq!(desk.record().unwrap().settings.len(), 2);
     desk.restore().unwrap();
     assert_eq!((desk.value(REUSE), desk.value(RMEM)), (BEFORE[0].into(), BEFORE[1].into()));
 }
@@ -167,7 +167,7 @@ fn what_cannot_be_put_back_stays_in_the_record() {
     std::fs::create_dir(desk.root.path(GOVERNOR)).unwrap();
     let made = desk.restore().unwrap();
     assert_eq!(made.iter().filter(|made| made.refused.is_some()).count(), 1);
-    assert_eq!(desk.record().unwrap().settings()[0].file, GOVERNOR);
+    assert_eq!(desk.record().unwrap().settings[0].file, GOVERNOR);
     std::fs::remove_dir(desk.root.path(GOVERNOR)).unwrap();
     desk.write(GOVERNOR, "performance\n");
     desk.restore().unwrap();
@@ -190,7 +190,7 @@ fn another_boot_ends_the_settings_and_another_namespace_has_its_own() {
     // A record of an earlier boot is no reason not to begin a new one.
     desk.write(REUSE, "0\n");
     desk.apply(&changes()).unwrap();
-    assert_eq!(desk.record().unwrap().settings().len(), 1);
+    assert_eq!(desk.record().unwrap().settings.len(), 1);
 }
 
 #[test]

@@ -116,7 +116,7 @@ unsafe extern "C" fn generation_settable(
     _generation: *mut c_void,
     _context: *mut c_void,
 ) -> *const OSSL_PARAM {
-    software::generation_settable()
+    software::key_params()[1]
 }
 
 unsafe extern "C" fn generate(
@@ -189,5 +189,5 @@ unsafe extern "C" fn get_params(place: *mut c_void, params: *mut OSSL_PARAM) -> 
 }
 
 unsafe extern "C" fn gettable(_context: *mut c_void) -> *const OSSL_PARAM {
-    software::key_gettable()
+    software::key_params()[0]
 }

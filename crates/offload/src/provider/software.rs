@@ -189,21 +189,16 @@ pub(super) fn key_types(selection: c_int) -> *const OSSL_PARAM {
     })
 }
 
-/// The parameters of a key that is to be made, a table that OpenSSL keeps for good.
-pub(super) fn generation_settable() -> *const OSSL_PARAM {
+/// The parameters of a key that can be asked for, and those of one that is to be made: tables that
+/// OpenSSL keeps for good.
+pub(super) fn key_params() -> [*const OSSL_PARAM; 2] {
     // SAFETY: the name ends with zero. What is fetched stays for good.
     unsafe {
         let keys = sys::EVP_KEYMGMT_fetch(library(), RSA.as_ptr(), std::ptr::null());
-        if keys.is_null() { std::ptr::null() } else { sys::EVP_KEYMGMT_gen_settable_params(keys) }
-    }
-}
-
-/// The parameters of a key that can be asked for, a table that OpenSSL keeps for good.
-pub(super) fn key_gettable() -> *const OSSL_PARAM {
-    // SAFETY: the name ends with zero. What is fetched stays for good.
-    unsafe {
-        let keys = sys::EVP_KEYMGMT_fetch(library(), RSA.as_ptr(), std::ptr::null());
-        if keys.is_null() { std::ptr::null() } else { sys::EVP_KEYMGMT_gettable_params(keys) }
+        if keys.is_null() {
+            return [std::ptr::null(); 2];
+        }
+        [sys::EVP_KEYMGMT_gettable_params(keys), sys::EVP_KEYMGMT_gen_settable_params(keys)]
     }
 }
 

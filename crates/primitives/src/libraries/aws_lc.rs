@@ -7,19 +7,15 @@ use aws_lc_rs::cipher::{
 use aws_lc_rs::iv::FixedLength;
 use aws_lc_rs::{agreement, kem, rsa as encryption};
 
-use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Direction, Hash, Kem, Side, Signing};
+use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Direction, Hash, Signing};
 use crate::key_schedule::{self, Secrets};
+use crate::libraries::agreeing;
 use crate::libraries::library::Library;
 use crate::libraries::ring_like::{common, first, put};
-use crate::material::{KemKeys, KeyPair, Material};
+use crate::material::{KeyPair, Material};
 use crate::routine::{Failed, Routine, Seal, Unavailable};
 
 common!(aws_lc_rs);
-
-/// Bytes of an ML-KEM-768 ciphertext (FIPS 203, table 3).
-const CIPHERTEXT: usize = 1088;
-/// Bytes of an ML-KEM-768 encapsulation key.
-const ENCAPSULATION_KEY: usize = 1184;
 
 pub(crate) struct AwsLc;
 
@@ -40,11 +36,14 @@ impl Library for AwsLc {
         match algorithm {
             A::Cbc(..) | A::Ctr(_) => plain(algorithm, material),
             A::X25519(agreement) | A::EcdhP256(agreement) => {
-                agreeing(algorithm, agreement, material)
+                Ok(agreeing::agreement(agreement, Exchange::new(algorithm, material)?))
             }
             A::RsaDecrypt(_) => rsa_decryption(material),
-            A::MlKem768(part) => ml_kem(part, material),
-            A::X25519MlKem768(side) => hybrid(side, material),
+            A::MlKem768(part) => Ok(agreeing::ml_kem(part, MlKem::new(material)?)),
+            A::X25519MlKem768(side) => {
+                let x25519 = Exchange::new(A::X25519(Agreement::Exchange), material)?;
+                Ok(agreeing::hybrid(side, MlKem::new(material)?, x25519))
+            }
             _ => Err(Unavailable::because("aws-lc-rs has no stitched cipher")),
         }
     }
@@ -132,106 +131,63 @@ impl Exchange {
         let own = agreement::PrivateKey::from_private_key(method, &own(material)?.secret);
         Ok(Self { method, own: own.map_err(|error| refused(&error.to_string()))? })
     }
+}
 
-    fn generate(&self) -> Result<agreement::PrivateKey, Failed> {
+impl agreeing::Exchange for Exchange {
+    type Key = agreement::PrivateKey;
+
+    fn generate(&self) -> Result<Self::Key, Failed> {
         agreement::PrivateKey::generate(self.method).map_err(|_| Failed::of("generate"))
+    }
+
+    fn public(&self, key: &Self::Key, output: &mut [u8]) -> Result<usize, Failed> {
+        let public = key.compute_public_key().map_err(|_| Failed::of("compute_public_key"))?;
+        put(public.as_ref(), output)
     }
 
     fn derive(
         &self,
-        key: &agreement::PrivateKey,
+        key: Option<&Self::Key>,
         peer: &[u8],
         output: &mut [u8],
     ) -> Result<usize, Failed> {
+        let key = key.unwrap_or(&self.own);
         let peer = agreement::UnparsedPublicKey::new(self.method, peer);
         agreement::agree(key, peer, Failed::of("agree"), |secret| put(secret, output))
     }
 }
 
-fn public(key: &agreement::PrivateKey, output: &mut [u8]) -> Result<usize, Failed> {
-    let public = key.compute_public_key().map_err(|_| Failed::of("compute_public_key"))?;
-    put(public.as_ref(), output)
+struct MlKem(kem::DecapsulationKey<kem::AlgorithmId>);
+
+impl MlKem {
+    fn new(material: &Material) -> Result<Self, Unavailable> {
+        let keys = material.kem.as_ref().ok_or_else(|| refused("no key"))?;
+        let key = kem::DecapsulationKey::new(&kem::ML_KEM_768, &keys.decapsulation);
+        key.map(Self).map_err(|error| refused(&error.to_string()))
+    }
 }
 
-fn agreeing(
-    algorithm: Algorithm,
-    agreement: Agreement,
-    material: &Material,
-) -> Result<Routine, Unavailable> {
-    let exchange = Exchange::new(algorithm, material)?;
-    Ok(Routine::Apart(Box::new(move |peer, output| match agreement {
-        Agreement::Derive => exchange.derive(&exchange.own, peer, output),
-        Agreement::Exchange => {
-            let key = exchange.generate()?;
-            let share = public(&key, output)?;
-            Ok(share + exchange.derive(&key, peer, &mut output[share..])?)
-        }
-    })))
-}
+impl agreeing::MlKem for MlKem {
+    /// The key in its expanded form.
+    fn generate(&self, output: &mut [u8]) -> Result<usize, Failed> {
+        let failed = |_| Failed::of("DecapsulationKey::generate");
+        let key = kem::DecapsulationKey::generate(&kem::ML_KEM_768).map_err(failed)?;
+        let at = put(key.key_bytes().map_err(failed)?.as_ref(), output)?;
+        let public =
+            key.encapsulation_key().and_then(|public| public.key_bytes()).map_err(failed)?;
+        Ok(at + put(public.as_ref(), &mut output[at..])?)
+    }
 
-fn decapsulation_key(
-    material: &Material,
-) -> Result<kem::DecapsulationKey<kem::AlgorithmId>, Unavailable> {
-    let keys: &KemKeys = material.kem.as_ref().ok_or_else(|| refused("no key"))?;
-    kem::DecapsulationKey::new(&kem::ML_KEM_768, &keys.decapsulation)
-        .map_err(|error| refused(&error.to_string()))
-}
+    fn encapsulate(&self, to: &[u8], output: &mut [u8]) -> Result<usize, Failed> {
+        let key = kem::EncapsulationKey::new(&kem::ML_KEM_768, to);
+        let key = key.map_err(|_| Failed::of("EncapsulationKey::new"))?;
+        let (ciphertext, secret) = key.encapsulate().map_err(|_| Failed::of("encapsulate"))?;
+        let at = put(ciphertext.as_ref(), output)?;
+        Ok(at + put(secret.as_ref(), &mut output[at..])?)
+    }
 
-fn encapsulate(to: &[u8]) -> Result<(kem::Ciphertext<'static>, kem::SharedSecret), Failed> {
-    let key = kem::EncapsulationKey::new(&kem::ML_KEM_768, to);
-    key.map_err(|_| Failed::of("EncapsulationKey::new"))?
-        .encapsulate()
-        .map_err(|_| Failed::of("encapsulate"))
-}
-
-fn decapsulate(
-    key: &kem::DecapsulationKey<kem::AlgorithmId>,
-    ciphertext: &[u8],
-    output: &mut [u8],
-) -> Result<usize, Failed> {
-    let secret = key.decapsulate(ciphertext.into()).map_err(|_| Failed::of("decapsulate"))?;
-    put(secret.as_ref(), output)
-}
-
-/// A fresh key in its expanded form, and the encapsulation key.
-fn generate(output: &mut [u8]) -> Result<usize, Failed> {
-    let failed = |_| Failed::of("DecapsulationKey::generate");
-    let key = kem::DecapsulationKey::generate(&kem::ML_KEM_768).map_err(failed)?;
-    let at = put(key.key_bytes().map_err(failed)?.as_ref(), output)?;
-    let public = key.encapsulation_key().and_then(|public| public.key_bytes()).map_err(failed)?;
-    Ok(at + put(public.as_ref(), &mut output[at..])?)
-}
-
-fn ml_kem(part: Kem, material: &Material) -> Result<Routine, Unavailable> {
-    let own = decapsulation_key(material)?;
-    Ok(Routine::Apart(Box::new(move |input, output| match part {
-        Kem::Generate => generate(output),
-        Kem::Encapsulate => {
-            let (ciphertext, secret) = encapsulate(input)?;
-            let bytes = put(ciphertext.as_ref(), output)?;
-            Ok(bytes + put(secret.as_ref(), &mut output[bytes..])?)
-        }
-        Kem::Decapsulate => decapsulate(&own, input, output),
-    })))
-}
-
-fn hybrid(side: Side, material: &Material) -> Result<Routine, Unavailable> {
-    let own = decapsulation_key(material)?;
-    let exchange = Exchange::new(Algorithm::X25519(Agreement::Exchange), material)?;
-    Ok(Routine::Apart(Box::new(move |share, output| match side {
-        Side::Server => {
-            let (kem_share, peer) = share.split_at(ENCAPSULATION_KEY.min(share.len()));
-            let (ciphertext, secret) = encapsulate(kem_share)?;
-            let key = exchange.generate()?;
-            let mut at = put(ciphertext.as_ref(), output)?;
-            at += public(&key, &mut output[at..])?;
-            at += put(secret.as_ref(), &mut output[at..])?;
-            Ok(at + exchange.derive(&key, peer, &mut output[at..])?)
-        }
-        Side::Client => {
-            let (ciphertext, peer) = share.split_at(CIPHERTEXT.min(share.len()));
-            let at = decapsulate(&own, ciphertext, output)?;
-            Ok(at + exchange.derive(&exchange.own, peer, &mut output[at..])?)
-        }
-    })))
+    fn decapsulate(&self, ciphertext: &[u8], output: &mut [u8]) -> Result<usize, Failed> {
+        let secret = self.0.decapsulate(ciphertext.into());
+        put(secret.map_err(|_| Failed::of("decapsulate"))?.as_ref(), output)
+    }
 }

@@ -1,5 +1,6 @@
 //! One module a library.
 
+mod agreeing;
 pub(crate) mod aws_lc;
 pub(crate) mod isa_l;
 pub(crate) mod libcrypto;

@@ -67,7 +67,7 @@ pub(super) fn line(spec: &Spec, round: usize, order: usize) -> TrialLine {
             "p99": (latency * 1.4) as u64, "max": (latency * 1.6) as u64},
         "cpu_share": [core(0, 0.3, 0.62, 1.0 - server_busy), core(1, 0.1, 0.2, 1.0 - client_busy)],
         "receipt": receipt,
-        "verdict": {"limit": spec.limit.name(), "evidence": {"completed": completed, "failed": 0,
+        "verdict": {"limit": spec.limit.to_string(), "evidence": {"completed": completed, "failed": 0,
             "failed_share": 0.0, "listen_overflows": 0, "accept_queue_loss": 0.0, "client_busy": client_busy,
             "client_waiting": 0.0148, "server_busy": server_busy, "server_waiting": 0.012,
             "server_cpus_idle": 0.004, "steal": 0.0, "foreign": -0.0039}},

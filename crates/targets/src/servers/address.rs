@@ -28,7 +28,7 @@ impl Server for Address {
         Restart::Never
     }
 
-    fn own_keys(&self) -> &'static [&'static str] {
-        &["url", "pid", "i-operate-this-host"]
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[&["url", "pid", "i-operate-this-host"]]
     }
 }

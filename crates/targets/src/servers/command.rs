@@ -36,8 +36,8 @@ impl Server for Command {
         Restart::Never
     }
 
-    fn own_keys(&self) -> &'static [&'static str] {
-        &["command"]
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[&["command"]]
     }
 }
 

@@ -57,19 +57,8 @@ impl Server for Embedded {
         &Stack::ALL
     }
 
-    fn own_keys(&self) -> &'static [&'static str] {
-        &[
-            "record-size",
-            "records-per-write",
-            "accelerator",
-            "offload",
-            "accelerator-rate",
-            "accelerator-latency",
-            "accelerator-queue",
-            "accelerator-count",
-            "accelerator-completion",
-            "provider",
-        ]
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[&["record-size", "records-per-write"], super::OFFLOAD, super::COMPLETION]
     }
 }
 
@@ -122,7 +111,7 @@ impl Program for Embedded {
 
     fn sent(&self, server: &Running) -> Result<Option<SendCounters>, TargetError> {
         let silent = |why| TargetError::Silent {
-            name: server.name().to_owned(),
+            name: server.facts().name.clone(),
             question: "what it has sent".to_owned(),
             why,
         };

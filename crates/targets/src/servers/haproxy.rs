@@ -40,8 +40,8 @@ impl Server for Haproxy {
         &[CompletedBy::Event]
     }
 
-    fn own_keys(&self) -> &'static [&'static str] {
-        super::OFFLOAD
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[super::OFFLOAD, super::COMPLETION]
     }
 }
 

@@ -35,20 +35,8 @@ impl Server for Nginx {
         SendMode::ALL
     }
 
-    fn own_keys(&self) -> &'static [&'static str] {
-        &[
-            "record-size",
-            "directives",
-            "storage",
-            "files",
-            "accelerator",
-            "offload",
-            "accelerator-rate",
-            "accelerator-latency",
-            "accelerator-queue",
-            "accelerator-count",
-            "provider",
-        ]
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[&["record-size", "directives", "storage", "files"], super::OFFLOAD]
     }
 }
 

@@ -79,8 +79,8 @@ impl Server for Tomcat {
         Restart::Never
     }
 
-    fn own_keys(&self) -> &'static [&'static str] {
-        &["crypto", "aes"]
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[&["crypto", "aes"]]
     }
 }
 

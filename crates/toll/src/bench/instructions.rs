@@ -46,15 +46,13 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
     let was_interrupted = interrupted.load(Ordering::Relaxed);
     let bounds = instructions::bounds(&costs);
     if json {
-        let json = Json {
+        crate::print_json(&Json {
             schema: 1,
             cycles_source: source,
             interrupted: was_interrupted,
             instructions: costs.iter().map(line).collect(),
             bounds,
-        };
-        let text = serde_json::to_string(&json).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        })?;
     } else {
         crate::print(&in_words(&costs, &bounds, source));
     }

@@ -45,18 +45,15 @@ struct More {
     published_cycles_per_byte: Option<published::Reference>,
 }
 
-/// The whole as one line of JSON.
-pub(crate) fn of(
-    measurement: &Measurement,
-    context: &Context<'_>,
-) -> Result<String, serde_json::Error> {
+/// The whole.
+pub(crate) fn of<'a>(measurement: &'a Measurement, context: &Context<'a>) -> impl Serialize + 'a {
     let more = |row: &Row, measured: &Measured| More {
         ns_per_op: measured.ns_per_op(),
         gb_per_s: measured.bytes_per_s.map(|bytes| bytes / 1e9),
         published_cycles_per_byte: reference(row, measured),
     };
     let line = |row| Line { row, more: row.outcome.measured().map(|measured| more(row, measured)) };
-    serde_json::to_string(&Bench {
+    Bench {
         schema: 1,
         cycles_source: measurement.source,
         cache: context.cache,
@@ -73,5 +70,5 @@ pub(crate) fn of(
             })
             .collect(),
         rows: measurement.rows.iter().map(line).collect(),
-    })
+    }
 }

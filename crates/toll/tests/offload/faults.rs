@@ -46,7 +46,7 @@ impl Kept {
     /// That of a server, which ends, with these texts replaced.
     fn of(server: Running, results: &Path, changes: &[(&str, &str)]) -> Self {
         let (own, folder) = (results.join("targets/haproxy"), results.join("kept"));
-        let address = server.https();
+        let address = server.facts().https;
         std::fs::create_dir(&folder).unwrap();
         for file in ["haproxy.cfg", "server.pem", "openssl.cnf"] {
             let text = std::fs::read_to_string(own.join(file)).unwrap();
@@ -90,7 +90,7 @@ fn clients_of_haproxy_that_leave_during_a_pause_leave_nothing() {
     let mut server = haproxy(folder.path(), Nanos(8_000_000_000));
     let open_files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
     let idle = open_files();
-    let clients = load(server.https(), 4_000);
+    let clients = load(server.facts().https, 4_000);
     until("they wait", || counts(folder.path()).in_flight() >= 2_000);
     // A connection has the descriptor of its job too.
     assert!(open_files() >= idle + 4_000);
@@ -98,7 +98,7 @@ fn clients_of_haproxy_that_leave_during_a_pause_leave_nothing() {
     until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
     until("no connection", || open_files() < idle + 10);
     // It serves as before.
-    let again = load(server.https(), 10);
+    let again = load(server.facts().https, 10);
     let completed = counts(folder.path()).completed;
     until("it serves", || counts(folder.path()).completed >= completed + 10);
     drop(again);

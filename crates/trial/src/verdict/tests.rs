@@ -406,7 +406,7 @@ fn the_journals_names_are_those_that_are_printed() {
         Limit::Unknown,
     ] {
         let json = serde_json::to_value(limit).unwrap();
-        assert_eq!(json, limit.name());
+        assert_eq!(json, limit.to_string());
         let verdict = Verdict { limit, evidence: server_bound() };
         assert!(!verdict.reason(Nouns::USUAL).is_empty() && !verdict.remedy().is_empty());
     }

@@ -34,8 +34,10 @@ macro_rules! functions {
         impl $api {
             $(pub(super) fn $name(
                 &self,
-            ) -> Result<unsafe extern "C" fn($($argument),*) $(-> $result)?, Lacking> {
-                self.$name.ok_or(Lacking(stringify!($name)))
+            ) -> Result<unsafe extern "C" fn($($argument),*) $(-> $result)?, Failed> {
+                self.$name.ok_or_else(|| {
+                    Failed(concat!("this OpenSSL has no ", stringify!($name)).to_owned())
+                })
             })+
 
             pub(super) fn of(library: ::libloading::os::unix::Library) -> Self {
@@ -138,23 +140,6 @@ functions! {
     fn EVP_PKEY_decapsulate_init(Ptr, *const c_void) -> c_int;
     fn EVP_PKEY_decapsulate(Ptr, Out, *mut usize, Bytes, usize) -> c_int;
     fn CRYPTO_free(Ptr, *const c_char, c_int);
-}
-
-/// A function that the library does not have.
-#[derive(Debug, thiserror::Error)]
-#[error("this OpenSSL has no {0}")]
-pub(super) struct Lacking(pub(super) &'static str);
-
-impl From<Lacking> for Unavailable {
-    fn from(lacking: Lacking) -> Self {
-        Self::because(lacking)
-    }
-}
-
-impl From<Lacking> for Failed {
-    fn from(lacking: Lacking) -> Self {
-        Self::because(lacking)
-    }
 }
 
 impl Api {

@@ -1,72 +1,19 @@
-//! ML-KEM, which OpenSSL has since 3.5, and the hybrid of it with X25519.
+//! ML-KEM, which OpenSSL has since 3.5.
 
 use std::ptr;
 use std::sync::Arc;
 
 use super::api::{Api, Ptr};
-use super::object::{Object, keys, ok};
-use super::public_key::{Exchange, Group};
-use crate::algorithm::{Kem, Side};
-use crate::material::{KemKeys, Material};
-use crate::routine::{Failed, Routine, Unavailable};
+use super::object::{Object, ok};
+use crate::algorithm::KEM_CIPHERTEXT;
+use crate::libraries::agreeing;
+use crate::material::Material;
+use crate::routine::{Failed, Unavailable};
 
 const NAME: &std::ffi::CStr = c"ML-KEM-768";
-/// Bytes of a ciphertext and of an encapsulation key (FIPS 203, table 3).
-const CIPHERTEXT: usize = 1088;
-const ENCAPSULATION_KEY: usize = 1184;
 const SECRET: usize = 32;
 
-/// One part of ML-KEM-768.
-pub(super) fn ml_kem(
-    api: &Arc<Api>,
-    title: &str,
-    part: Kem,
-    material: &Material,
-) -> Result<Routine, Unavailable> {
-    let ml_kem = MlKem::new(api, title, kem_keys(material)?)?;
-    Ok(Routine::Apart(Box::new(move |input, output| match part {
-        Kem::Generate => ml_kem.generate(output),
-        Kem::Encapsulate => ml_kem.encapsulate(input, output),
-        Kem::Decapsulate => ml_kem.decapsulate(input, output),
-    })))
-}
-
-/// One side's part of X25519MLKEM768.
-pub(super) fn hybrid(
-    api: &Arc<Api>,
-    title: &str,
-    side: Side,
-    material: &Material,
-) -> Result<Routine, Unavailable> {
-    let ml_kem = MlKem::new(api, title, kem_keys(material)?)?;
-    let mut x25519 = Exchange::new(api, Group::X25519, keys(material.own.as_ref())?)?;
-    Ok(Routine::Apart(Box::new(move |share, output| match side {
-        Side::Server => {
-            let (kem_share, x25519_share) = share.split_at(ENCAPSULATION_KEY.min(share.len()));
-            let mut kem = [0; CIPHERTEXT + SECRET];
-            ml_kem.encapsulate(kem_share, &mut kem)?;
-            let key = x25519.generate()?;
-            output[..CIPHERTEXT].copy_from_slice(&kem[..CIPHERTEXT]);
-            let rest = &mut output[CIPHERTEXT..];
-            x25519.public(&key, &mut rest[..32])?;
-            rest[32..64].copy_from_slice(&kem[CIPHERTEXT..]);
-            x25519.derive(Some(&key), x25519_share, &mut rest[64..])?;
-            Ok(CIPHERTEXT + 3 * 32)
-        }
-        Side::Client => {
-            let (ciphertext, x25519_share) = share.split_at(CIPHERTEXT.min(share.len()));
-            ml_kem.decapsulate(ciphertext, &mut output[..SECRET])?;
-            x25519.derive(None, x25519_share, &mut output[SECRET..])?;
-            Ok(2 * 32)
-        }
-    })))
-}
-
-fn kem_keys(material: &Material) -> Result<&KemKeys, Unavailable> {
-    material.kem.as_ref().ok_or_else(|| Unavailable::because("there is no key for it"))
-}
-
-struct MlKem {
+pub(super) struct MlKem {
     api: Arc<Api>,
     /// Where it decapsulates; the key is set up, as at a client.
     decapsulator: Object,
@@ -74,7 +21,13 @@ struct MlKem {
 }
 
 impl MlKem {
-    fn new(api: &Arc<Api>, title: &str, keys: &KemKeys) -> Result<Self, Unavailable> {
+    pub(super) fn new(
+        api: &Arc<Api>,
+        title: &str,
+        material: &Material,
+    ) -> Result<Self, Unavailable> {
+        let no_key = || Unavailable::because("there is no key for it");
+        let keys = material.kem.as_ref().ok_or_else(no_key)?;
         let lacking = || Unavailable::because(format_args!("{title} has no ML-KEM (3.5 has)"));
         let new = api.EVP_PKEY_new_raw_private_key_ex().map_err(|_| lacking())?;
         let secret = &keys.decapsulation;
@@ -95,8 +48,10 @@ impl MlKem {
         api.EVP_PKEY_encapsulate_init()?;
         Ok(Self { api: Arc::clone(api), decapsulator, _key: key })
     }
+}
 
-    /// A fresh key in its expanded form, and the encapsulation key.
+impl agreeing::MlKem for MlKem {
+    /// The key in its expanded form.
     fn generate(&self, output: &mut [u8]) -> Result<usize, Failed> {
         let name = "EVP_PKEY_keygen";
         let api = &self.api;
@@ -128,7 +83,6 @@ impl MlKem {
         Ok(at)
     }
 
-    /// To an encapsulation key, which is read each time, as by a server.
     fn encapsulate(&self, to: &[u8], output: &mut [u8]) -> Result<usize, Failed> {
         let name = "EVP_PKEY_encapsulate";
         let api = &self.api;
@@ -143,9 +97,9 @@ impl MlKem {
         let context = context(api, key.ptr())?;
         // SAFETY: the context is of this library.
         ok(unsafe { init(context.ptr(), ptr::null()) }, "EVP_PKEY_encapsulate_init")?;
-        let output = output.get_mut(..CIPHERTEXT + SECRET).ok_or_else(|| Failed::of(name))?;
-        let (ciphertext, secret) = output.split_at_mut(CIPHERTEXT);
-        let (mut ciphertext_bytes, mut secret_bytes) = (CIPHERTEXT, SECRET);
+        let output = output.get_mut(..KEM_CIPHERTEXT + SECRET).ok_or_else(|| Failed::of(name))?;
+        let (ciphertext, secret) = output.split_at_mut(KEM_CIPHERTEXT);
+        let (mut ciphertext_bytes, mut secret_bytes) = (KEM_CIPHERTEXT, SECRET);
         // SAFETY: both are as long as is said.
         let answer = unsafe {
             let (to, shared) = (ciphertext.as_mut_ptr(), secret.as_mut_ptr());

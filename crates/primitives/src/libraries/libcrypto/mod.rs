@@ -19,11 +19,14 @@ use std::sync::{Arc, OnceLock};
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 
 use crate::algorithm::Algorithm;
+use crate::libraries::agreeing;
 use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 use crate::stack::Stack;
 use api::Api;
+use kem::MlKem;
+use public_key::{Exchange, Group};
 use ssl::OpenSsl;
 
 /// A libcrypto.
@@ -124,11 +127,19 @@ impl Library for LibCrypto {
             }
             A::RsaDecrypt(_) => public_key::rsa_decryption(api, material),
             A::Ed25519(signing) => public_key::ed25519(api, signing, material),
-            A::X25519(agreement) | A::EcdhP256(agreement) => {
-                public_key::agreement(api, algorithm, agreement, material)
+            A::X25519(agreement) => {
+                Ok(agreeing::agreement(agreement, Exchange::new(api, Group::X25519, material)?))
             }
-            A::MlKem768(part) => kem::ml_kem(api, &self.title, part, material),
-            A::X25519MlKem768(side) => kem::hybrid(api, &self.title, side, material),
+            A::EcdhP256(agreement) => {
+                Ok(agreeing::agreement(agreement, Exchange::new(api, Group::P256, material)?))
+            }
+            A::MlKem768(part) => {
+                Ok(agreeing::ml_kem(part, MlKem::new(api, &self.title, material)?))
+            }
+            A::X25519MlKem768(side) => {
+                let kem = MlKem::new(api, &self.title, material)?;
+                Ok(agreeing::hybrid(side, kem, Exchange::new(api, Group::X25519, material)?))
+            }
             A::Record(..) | A::Handshake(..) => {
                 Err(Unavailable::because("its libssl does it, which is no routine"))
             }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::api::{Api, Ptr};
 use super::digests::{Digest, Hasher, LARGEST};
 use super::object::{Object, key_context, keys, ok, private_key, public_key};
-use crate::algorithm::{Agreement, Algorithm, Curve, Signing};
-use crate::material::{KeyPair, Material};
+use crate::algorithm::{Algorithm, Curve, Signing};
+use crate::libraries::agreeing;
+use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 
 /// `EVP_PKEY_CTRL_MD`, which older versions have instead of a function.
@@ -104,29 +105,6 @@ pub(super) fn ed25519(
     })))
 }
 
-/// X25519 and ECDH. The peer's share is read each time, as in a handshake.
-pub(super) fn agreement(
-    api: &Arc<Api>,
-    algorithm: Algorithm,
-    agreement: Agreement,
-    material: &Material,
-) -> Result<Routine, Unavailable> {
-    let group = match algorithm {
-        Algorithm::X25519(_) => Group::X25519,
-        _ => Group::P256,
-    };
-    let mut exchange = Exchange::new(api, group, keys(material.own.as_ref())?)?;
-    Ok(Routine::Apart(Box::new(move |peer, output| match agreement {
-        Agreement::Derive => exchange.derive(None, peer, output),
-        Agreement::Exchange => {
-            let key = exchange.generate()?;
-            let public = exchange.public(&key, output)?;
-            let secret = exchange.derive(Some(&key), peer, &mut output[public..])?;
-            Ok(public + secret)
-        }
-    })))
-}
-
 /// How shares are read and written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
@@ -144,8 +122,12 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(api: &Arc<Api>, group: Group, pair: &KeyPair) -> Result<Self, Unavailable> {
-        let own = private_key(api, pair)?;
+    pub(super) fn new(
+        api: &Arc<Api>,
+        group: Group,
+        material: &Material,
+    ) -> Result<Self, Unavailable> {
+        let own = private_key(api, keys(material.own.as_ref())?)?;
         let generator = key_context(api, &own)?;
         // SAFETY: the context is of this library.
         let answer = unsafe { api.EVP_PKEY_keygen_init()?(generator.ptr()) };
@@ -157,7 +139,36 @@ impl Exchange {
         Object::new(&self.api, ptr, self.api.EVP_PKEY_free()?, made_by)
     }
 
-    pub(super) fn generate(&mut self) -> Result<Object, Failed> {
+    fn peer(&self, share: &[u8]) -> Result<Object, Failed> {
+        match self.group {
+            Group::X25519 => {
+                let name = "EVP_PKEY_new_raw_public_key";
+                let new = self.api.EVP_PKEY_new_raw_public_key()?;
+                // SAFETY: the share is readable for its length.
+                let key = unsafe { new(X25519, ptr::null_mut(), share.as_ptr(), share.len()) };
+                self.key(key, name)
+            }
+            Group::P256 => {
+                let name = "EVP_PKEY_set1_encoded_public_key";
+                let new = self.api.EVP_PKEY_new()?;
+                let copy = self.api.EVP_PKEY_copy_parameters()?;
+                let set = self.api.EVP_PKEY_set1_encoded_public_key()?;
+                // SAFETY: it takes nothing.
+                let key = self.key(unsafe { new() }, "EVP_PKEY_new")?;
+                // SAFETY: both keys are of this library.
+                ok(unsafe { copy(key.ptr(), self.own.ptr()) }, "EVP_PKEY_copy_parameters")?;
+                // SAFETY: the share is readable for its length.
+                ok(unsafe { set(key.ptr(), share.as_ptr(), share.len()) }, name)?;
+                Ok(key)
+            }
+        }
+    }
+}
+
+impl agreeing::Exchange for Exchange {
+    type Key = Object;
+
+    fn generate(&self) -> Result<Object, Failed> {
         let function = self.api.EVP_PKEY_keygen()?;
         let mut key = ptr::null_mut();
         // SAFETY: the context was made ready for it; the key is the caller's.
@@ -165,8 +176,7 @@ impl Exchange {
         self.key(key, "EVP_PKEY_keygen")
     }
 
-    /// Writes a key's public share.
-    pub(super) fn public(&self, key: &Object, output: &mut [u8]) -> Result<usize, Failed> {
+    fn public(&self, key: &Object, output: &mut [u8]) -> Result<usize, Failed> {
         match self.group {
             Group::X25519 => {
                 let name = "EVP_PKEY_get_raw_public_key";
@@ -196,33 +206,7 @@ impl Exchange {
         }
     }
 
-    fn peer(&self, share: &[u8]) -> Result<Object, Failed> {
-        match self.group {
-            Group::X25519 => {
-                let name = "EVP_PKEY_new_raw_public_key";
-                let new = self.api.EVP_PKEY_new_raw_public_key()?;
-                // SAFETY: the share is readable for its length.
-                let key = unsafe { new(X25519, ptr::null_mut(), share.as_ptr(), share.len()) };
-                self.key(key, name)
-            }
-            Group::P256 => {
-                let name = "EVP_PKEY_set1_encoded_public_key";
-                let new = self.api.EVP_PKEY_new()?;
-                let copy = self.api.EVP_PKEY_copy_parameters()?;
-                let set = self.api.EVP_PKEY_set1_encoded_public_key()?;
-                // SAFETY: it takes nothing.
-                let key = self.key(unsafe { new() }, "EVP_PKEY_new")?;
-                // SAFETY: both keys are of this library.
-                ok(unsafe { copy(key.ptr(), self.own.ptr()) }, "EVP_PKEY_copy_parameters")?;
-                // SAFETY: the share is readable for its length.
-                ok(unsafe { set(key.ptr(), share.as_ptr(), share.len()) }, name)?;
-                Ok(key)
-            }
-        }
-    }
-
-    /// The shared secret of a key, or the own one, and the peer's share.
-    pub(super) fn derive(
+    fn derive(
         &self,
         key: Option<&Object>,
         share: &[u8],

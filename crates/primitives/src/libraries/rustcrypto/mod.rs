@@ -6,9 +6,12 @@ mod kem;
 mod public_key;
 
 use crate::algorithm::Algorithm;
+use crate::libraries::agreeing;
 use crate::libraries::library::Library;
 use crate::material::{KeyPair, Material};
 use crate::routine::{Routine, Unavailable};
+use kem::MlKem;
+use public_key::{EcdhP256, X25519};
 
 pub(crate) struct RustCrypto;
 
@@ -34,10 +37,12 @@ impl Library for RustCrypto {
             A::RsaDecrypt(_) => public_key::rsa_decryption(material),
             A::Ecdsa(curve, signing) => public_key::ecdsa(curve, signing, material),
             A::Ed25519(signing) => public_key::ed25519(signing, material),
-            A::X25519(agreement) => public_key::x25519(agreement, material),
-            A::EcdhP256(agreement) => public_key::ecdh_p256(agreement, material),
-            A::MlKem768(part) => kem::ml_kem(part, material),
-            A::X25519MlKem768(side) => kem::hybrid(side, material),
+            A::X25519(agreement) => Ok(agreeing::agreement(agreement, X25519::new(material)?)),
+            A::EcdhP256(agreement) => Ok(agreeing::agreement(agreement, EcdhP256::new(material)?)),
+            A::MlKem768(part) => Ok(agreeing::ml_kem(part, MlKem::new(material)?)),
+            A::X25519MlKem768(side) => {
+                Ok(agreeing::hybrid(side, MlKem::new(material)?, X25519::new(material)?))
+            }
             A::Record(..) | A::Handshake(..) => Err(Unavailable::because("it does not speak TLS")),
         }
     }

@@ -9,7 +9,8 @@ use rsa::pkcs8::DecodePrivateKey;
 use rsa::signature::{SignatureEncoding, Signer as _, Verifier as _};
 
 use super::{own, refused};
-use crate::algorithm::{Agreement, Curve, Signing};
+use crate::algorithm::{Curve, Signing};
+use crate::libraries::agreeing;
 use crate::libraries::ring_like::{first, put};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
@@ -113,40 +114,62 @@ pub(super) fn ed25519(signing: Signing, material: &Material) -> Result<Routine, 
     }))
 }
 
-pub(super) fn x25519(agreement: Agreement, material: &Material) -> Result<Routine, Unavailable> {
-    let own = x25519_dalek::StaticSecret::from(first::<32>(&own(material)?.secret));
-    Ok(Routine::Apart(Box::new(move |peer, output| match agreement {
-        Agreement::Derive => x25519_derive(&own, peer, output),
-        Agreement::Exchange => {
-            let key = x25519_dalek::StaticSecret::random();
-            let at = put(x25519_dalek::PublicKey::from(&key).as_bytes(), output)?;
-            Ok(at + x25519_derive(&key, peer, &mut output[at..])?)
-        }
-    })))
+pub(super) struct X25519(x25519_dalek::StaticSecret);
+
+impl X25519 {
+    pub(super) fn new(material: &Material) -> Result<Self, Unavailable> {
+        Ok(Self(first::<32>(&own(material)?.secret).into()))
+    }
 }
 
-/// The secret of a key and the peer's share.
-pub(super) fn x25519_derive(
-    key: &x25519_dalek::StaticSecret,
-    peer: &[u8],
-    output: &mut [u8],
-) -> Result<usize, Failed> {
-    let peer = <[u8; 32]>::try_from(peer).map_err(|_| no("reading the share")())?;
-    put(key.diffie_hellman(&peer.into()).as_bytes(), output)
+impl agreeing::Exchange for X25519 {
+    type Key = x25519_dalek::StaticSecret;
+
+    fn generate(&self) -> Result<Self::Key, Failed> {
+        Ok(x25519_dalek::StaticSecret::random())
+    }
+
+    fn public(&self, key: &Self::Key, output: &mut [u8]) -> Result<usize, Failed> {
+        put(x25519_dalek::PublicKey::from(key).as_bytes(), output)
+    }
+
+    fn derive(
+        &self,
+        key: Option<&Self::Key>,
+        peer: &[u8],
+        output: &mut [u8],
+    ) -> Result<usize, Failed> {
+        let peer = <[u8; 32]>::try_from(peer).map_err(|_| no("reading the share")())?;
+        put(key.unwrap_or(&self.0).diffie_hellman(&peer.into()).as_bytes(), output)
+    }
 }
 
-pub(super) fn ecdh_p256(agreement: Agreement, material: &Material) -> Result<Routine, Unavailable> {
-    let own = p256::SecretKey::from_slice(&own(material)?.secret).map_err(refused)?;
-    let derive = |key: &p256::SecretKey, peer: &[u8], output: &mut [u8]| {
+pub(super) struct EcdhP256(p256::SecretKey);
+
+impl EcdhP256 {
+    pub(super) fn new(material: &Material) -> Result<Self, Unavailable> {
+        p256::SecretKey::from_slice(&own(material)?.secret).map(Self).map_err(refused)
+    }
+}
+
+impl agreeing::Exchange for EcdhP256 {
+    type Key = p256::SecretKey;
+
+    fn generate(&self) -> Result<Self::Key, Failed> {
+        Ok(p256::SecretKey::generate())
+    }
+
+    fn public(&self, key: &Self::Key, output: &mut [u8]) -> Result<usize, Failed> {
+        put(key.public_key().to_sec1_point(false).as_bytes(), output)
+    }
+
+    fn derive(
+        &self,
+        key: Option<&Self::Key>,
+        peer: &[u8],
+        output: &mut [u8],
+    ) -> Result<usize, Failed> {
         let peer = p256::PublicKey::from_sec1_bytes(peer).map_err(|_| no("reading the share")())?;
-        put(key.diffie_hellman(&peer).raw_secret_bytes(), output)
-    };
-    Ok(Routine::Apart(Box::new(move |peer, output| match agreement {
-        Agreement::Derive => derive(&own, peer, output),
-        Agreement::Exchange => {
-            let key = p256::SecretKey::generate();
-            let at = put(key.public_key().to_sec1_point(false).as_bytes(), output)?;
-            Ok(at + derive(&key, peer, &mut output[at..])?)
-        }
-    })))
+        put(key.unwrap_or(&self.0).diffie_hellman(&peer).raw_secret_bytes(), output)
+    }
 }

@@ -71,11 +71,11 @@ pub(super) fn crypto(
 }
 
 fn ask(server: &Running, path: &str) -> Result<String, TargetError> {
-    get(server.http(), path).map_err(|error| silent(server, path, error.to_string()))
+    get(server.facts().http, path).map_err(|error| silent(server, path, error.to_string()))
 }
 
 fn silent(server: &Running, question: &str, why: String) -> TargetError {
-    TargetError::Silent { name: server.name().to_owned(), question: question.to_owned(), why }
+    TargetError::Silent { name: server.facts().name.clone(), question: question.to_owned(), why }
 }
 
 /// The body of a short answer.

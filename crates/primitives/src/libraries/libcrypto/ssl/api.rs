@@ -2,7 +2,8 @@
 
 use std::ffi::{c_char, c_int, c_long, c_void};
 
-use crate::libraries::libcrypto::api::{Lacking, Ptr, functions};
+use crate::libraries::libcrypto::api::{Ptr, functions};
+use crate::routine::Failed;
 
 functions! {
     /// The functions of a libssl that were found.
