@@ -156,7 +156,7 @@ impl RemoteHost {
             }
         }
         if !stays_within(Path::new(&facts.name)) {
-            let why = format!("`{}` is no name of a server", shortened(&facts.name));
+            let why = format!("`{}` is not a valid name for a server", shortened(&facts.name));
             return Err(Refusal::of(why).on(host));
         }
         let name = format!("{}-{host}", facts.name);
@@ -338,7 +338,7 @@ mod tests {
         for name in ["../../evil", "/tmp/toll-evil", "a/../../../evil", "."] {
             let (host, all) = host(name, &[]);
             let why = start(&host).unwrap_err();
-            assert_eq!(why, format!("on server: `{name}` is no name of a server"));
+            assert_eq!(why, format!("on server: `{name}` is not a valid name for a server"));
             assert_eq!(files(all.path()), [] as [&str; 0]);
         }
         let (host, all) = host("nginx", &[]);

@@ -147,7 +147,7 @@ pub enum RunError {
     #[error("{0}")]
     TargetLost(String),
     /// A rank was lost in two trials of a cell running; neither is valid.
-    #[error("{cell} lost a rank in two trials running: {why}")]
+    #[error("{cell} lost a rank in two consecutive trials: {why}")]
     RankLost { cell: String, why: String },
     /// The journal could not be read or written.
     #[error("{0}")]

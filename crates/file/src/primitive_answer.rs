@@ -98,7 +98,7 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
             return Err(value.wrong(&format!(
-                "is no size of primitives {}; these are {}",
+                "is not a size of primitives {}; these are {}",
                 table.name,
                 names.join(", ")
             )));
@@ -116,7 +116,7 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
 
 fn published(field: Field<'_>, reference: Option<&Reference>) -> Result<Vec<Published>, Flaw> {
     let Some(reference) = reference else {
-        return Err(field.flaw("names no reference; write reference = \"...\" at the top"));
+        return Err(field.flaw("needs a reference; write reference = \"...\" at the top"));
     };
     let fields = field.elements().unwrap_or_else(|| vec![field]);
     fields.into_iter().map(|field| one_published(field, reference)).collect()
@@ -126,7 +126,7 @@ fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, F
     let text = field.text()?;
     let figure = reference.figure(text).ok_or_else(|| {
         let hint = did_you_mean(text, "its figures are", reference.figures());
-        field.wrong(&format!("is no figure of the study's reference{hint}"))
+        field.wrong(&format!("is not a figure of the study's reference{hint}"))
     })?;
     match figure.unit {
         PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(figure),

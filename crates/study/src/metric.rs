@@ -457,7 +457,7 @@ impl FromStr for Metric {
         }
         Self::of_cells().find(|metric| metric.name() == text).ok_or_else(|| {
             let names = Self::of_cells().map(Self::name);
-            format!("`{text}` is no metric{}", did_you_mean(text, "metrics are", names))
+            format!("`{text}` is not a metric{}", did_you_mean(text, "metrics are", names))
         })
     }
 }
@@ -473,7 +473,7 @@ mod tests {
             assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
         }
         let why = |text: &str| text.parse::<Metric>().unwrap_err();
-        assert_eq!(why("goodputt"), "`goodputt` is no metric; did you mean goodput?");
+        assert_eq!(why("goodputt"), "`goodputt` is not a metric; did you mean goodput?");
         assert!(why("zzz").contains(
             "client-busy, server-cpus, server-cycles, memory-bandwidth, memory-per-byte, p50"
         ));

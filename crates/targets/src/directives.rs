@@ -84,7 +84,7 @@ impl FromStr for Directives {
             if directive.contains(['{', '}', '#', '"', '\'', '\\', '$']) || directive.contains('\n')
             {
                 return Err(format!(
-                    "`{directive}` is no plain directive; write names and words without blocks, \
+                    "`{directive}` is not a plain directive; write names and words without blocks, \
                      quotes, variables and comments, such as tcp_nodelay off; aio threads"
                 ));
             }

@@ -105,25 +105,25 @@ pub struct Target {
     #[arg(long, value_name = "WAY", default_value_t, requires = KEYS, help_heading = TLS)]
     pub offload: Way,
 
-    /// Operations per second of each of its engines, by key
+    /// Operations per second of each engine of the accelerator, by key
     #[arg(long, value_name = "RATES", default_value_t, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_rate: Rates,
 
-    /// From the beginning of an operation to its answer
+    /// Time from the beginning of an accelerator's operation to its answer
     #[arg(long, value_name = "TIME", default_value = "100us", requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_latency: Nanos,
 
-    /// Operations that it holds at once
+    /// Operations that the accelerator holds at once
     ///
-    /// Those that it has no room for are done on the CPU.
+    /// Others are done on the CPU.
     #[arg(long, value_name = "N", default_value_t = Description::QUEUE, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_queue: NonZeroUsize,
 
-    /// Its engines, which work side by side
+    /// Engines of the accelerator, which work in parallel
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_count: NonZeroUsize,
 
-    /// How its answers are learned of: poll or event
+    /// How the server finds out about answers: poll or event
     ///
     /// poll (the server asks when the next one is due), event (each paused handshake has a descriptor
     /// that becomes readable) [default: poll; event in servers that are not toll's].
@@ -132,15 +132,15 @@ pub struct Target {
 
     /// OpenSSL provider for private keys, by name and file
     ///
-    /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for all
-    /// that it implements.
+    /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for
+    /// everything it implements.
     #[arg(long, value_name = "NAME=PATH", group = KEYS, help_heading = TLS, hide_short_help = true)]
     pub provider: Option<ProviderPath>,
 
     /// How to encrypt and send: user, ktls-write or ktls-sendfile
     ///
-    /// user (by the TLS library), ktls-write (plaintext is written, and the kernel encrypts),
-    /// ktls-sendfile (the kernel encrypts what it takes from a file).
+    /// user (by the TLS library), ktls-write (the server writes plaintext, the kernel encrypts),
+    /// ktls-sendfile (the kernel reads from a file and encrypts).
     #[arg(long, value_name = "MODE", default_value_t, value_parser = Suggested::<SendMode>::new(send_modes), hide_possible_values = true, help_heading = LOAD)]
     pub send: SendMode,
 
@@ -150,8 +150,8 @@ pub struct Target {
 
     /// Full records in one send, 1 to 64
     ///
-    /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite side by side where encrypt-then-MAC
-    /// is off; nginx does not get that.
+    /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite in parallel where encrypt-then-MAC is
+    /// off; nginx does not use that.
     #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
     pub records_per_write: RecordsPerWrite,
 
@@ -597,7 +597,7 @@ impl TryFrom<String> for Address {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let no_address = |_| format!("`{text}` is no address; write one such as 10.1.1.1");
+        let no_address = |_| format!("`{text}` is not an address; write one such as 10.1.1.1");
         text.parse().map(Self).map_err(no_address)
     }
 }

@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(Quantity::Packets.parse("9 packets"), Ok(9.0));
         for text in ["95", "much%", "inf%"] {
             let message = Quantity::Share.parse(text).unwrap_err();
-            assert_eq!(message, format!("`{text}` is no share such as 95%"));
+            assert_eq!(message, format!("`{text}` is not a share such as 95%"));
         }
     }
 

@@ -30,13 +30,13 @@ pub(super) fn notes(study: &Study) -> Vec<String> {
     if shared > 0 {
         notes.push(format!(
             "in {shared} of {} cells server and client share a CPU (target.cpus and load.cpus), so \
-             neither is loaded fully: believe costs per operation, not rates",
+             neither is loaded fully: use costs per operation, not rates",
             study.cells.len()
         ));
     }
     if study.trials < LEAST_TRIALS {
         notes.push(format!(
-            "with {} trials a cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
+            "with {} trials per cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
             study.trials
         ));
     }

@@ -71,9 +71,9 @@ fn studies_that_contradict_a_host_name_their_line() {
         (
             "10.83.0.2",
             "server",
-            "line 10: target.listen: `server` is no address; write one such as",
+            "line 10: target.listen: `server` is not an address; write one such as",
         ),
-        ("me@server", "-oProxyCommand=x", "line 9: target.host: `-oProxyCommand=x` is no host"),
+        ("me@server", "-oProxyCommand=x", "line 9: target.host: `-oProxyCommand=x` is not a host"),
         (
             "host = \"me@server\"\n",
             "",
@@ -82,7 +82,7 @@ fn studies_that_contradict_a_host_name_their_line() {
         ("object = \"4KiB\"", "cpus = \"1000\"", "on me@server: CPU 1000 is not available"),
         ("object = \"4KiB\"", "cores = 1", "target.cores counts the cores of this machine"),
         ("\"embedded\"", "\"tomcat\"", "tomcat listens on loopback only"),
-        ("shell =", "shel =", "line 6: hosts.shel is no key of hosts"),
+        ("shell =", "shel =", "line 6: hosts.shel is not a key of hosts"),
         (
             "server = \"embedded\"",
             "server = \"command\"\ncommand = \"serve {port}\"",
