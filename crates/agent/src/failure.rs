@@ -5,10 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use targets::TargetError;
 
-/// Why the agent, or its machine, does not do what it is asked, in one line.
+/// Why the agent or its machine refuses a request, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Whether the target may be left out, and the others measured.
+    /// Whether the others may be measured without this target.
     pub is_missing: bool,
     pub why: String,
 }
@@ -18,7 +18,7 @@ impl Refusal {
         Self { is_missing: false, why: why.to_string() }
     }
 
-    /// The same, with the machine that it is of.
+    /// The same, with the name of its machine.
     pub(crate) fn on(self, host: &targets::Host) -> Self {
         Self { why: format!("on {host}: {}", self.why), ..self }
     }

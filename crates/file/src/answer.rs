@@ -65,7 +65,7 @@ pub(super) fn read(
     }
     if metric.row().is_of_bodies && is_of_handshakes {
         return Err(field.wrong(&format!(
-            "is about bodies, but case {} makes handshakes only; take rate or rate-per-server-cpu",
+            "is about bodies, but case {} makes handshakes only; use rate or rate-per-server-cpu",
             case.name
         )));
     }

@@ -288,7 +288,7 @@ pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     match !text.is_empty() && text.chars().all(fits) {
         true => Ok(text.to_owned()),
         false => Err(field.wrong(&format!(
-            "is not a valid name for {what}; take small letters, digits and hyphens"
+            "is not a valid name for {what}; use small letters, digits and hyphens"
         ))),
     }
 }

@@ -233,7 +233,7 @@ fn named(field: Field<'_>) -> Result<String, Flaw> {
     match is_name(name) {
         true => Ok(name.to_owned()),
         false => {
-            Err(field.wrong("is not a valid name for a study; take letters, digits and hyphens"))
+            Err(field.wrong("is not a valid name for a study; use letters, digits and hyphens"))
         }
     }
 }

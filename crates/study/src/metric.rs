@@ -451,7 +451,7 @@ impl FromStr for Metric {
     fn from_str(text: &str) -> Result<Self, String> {
         if text == Self::TlsTax.name() {
             return Err(format!(
-                "`{text}` compares two cells; take {}, or an [[answer]] with a gate",
+                "`{text}` compares two cells; use {}, or an [[answer]] with a gate",
                 Self::GoodputPerServerCpu
             ));
         }

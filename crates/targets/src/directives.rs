@@ -1,4 +1,4 @@
-//! Directives of nginx that a study adds to its configuration, or puts in the place of those that toll
+//! Directives of nginx that a study adds to its configuration, or that replace those which toll
 //! writes.
 
 use std::fmt;
@@ -100,7 +100,7 @@ impl FromStr for Directives {
     }
 }
 
-/// What to do in the place of a directive that is refused.
+/// What to do instead of a directive that is refused.
 fn instead_of(name: &str) -> Option<&'static str> {
     let known = REFUSED.iter().find(|(refused, _)| *refused == name);
     if let Some((_, instead)) = known {

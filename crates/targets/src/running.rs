@@ -57,13 +57,13 @@ pub(crate) struct Starting {
     /// The time that it has until it must answer, and when that is over.
     pub(crate) limit: Duration,
     pub(crate) deadline: Instant,
-    /// The server behind it, where there is one, which ends after it.
+    /// Its backend, where there is one, which ends after it.
     pub(crate) backend: Option<Box<Running>>,
 }
 
 impl Starting {
     /// Waits until `ready` says that it answers. An error as soon as the server has ended, gives a
-    /// wrong answer, runs on another TLS library than it was told, or the time is over.
+    /// wrong answer, runs on another TLS library than was asked, or the time is over.
     pub(crate) fn finish(
         mut self,
         settings: &Settings,
@@ -167,7 +167,7 @@ impl Running {
         self.started.http
     }
 
-    /// The certificate in PEM form, which a client is to trust.
+    /// The certificate in PEM form, for clients to trust.
     #[must_use]
     pub fn certificate(&self) -> &Path {
         &self.certificate
@@ -186,7 +186,7 @@ impl Running {
         &self.libraries
     }
 
-    /// The server behind it, whose CPU time is not its own; only HAProxy has one.
+    /// Its backend, whose CPU time is counted separately; only HAProxy has one.
     #[must_use]
     pub fn backend(&self) -> Option<&Running> {
         self.server.backend.as_deref()

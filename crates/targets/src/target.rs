@@ -38,8 +38,8 @@ pub struct Target {
     /// The machine that it runs on, as ssh names it; this one where it is left open.
     #[arg(skip)]
     pub host: Option<Host>,
-    /// The addresses of that machine at which it listens. The first is loaded, all must prove to be
-    /// that machine's.
+    /// The addresses of that machine at which it listens. The first is loaded; all are checked to be that
+    /// machine's.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "addresses")]
     pub listen: Vec<IpAddr>,
@@ -69,8 +69,8 @@ pub struct Target {
     #[serde(deserialize_with = "generated")]
     pub object: Mix,
 
-    /// Where the files lie that it serves: `memory` (tmpfs), or `disk`, in the result folder; then
-    /// what is cached of them is dropped before each trial.
+    /// Where its files are: `memory` (tmpfs), or `disk`, in the result folder; then the kernel's cache of
+    /// them is dropped before each trial.
     #[arg(skip)]
     pub storage: Storage,
     /// How many different files of the object's size are asked for.
@@ -155,7 +155,7 @@ pub struct Target {
     #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
     pub records_per_write: RecordsPerWrite,
 
-    /// Directives of nginx's configuration beside those that toll writes, or in their place.
+    /// Directives that are added to toll's configuration of nginx or replace parts of it.
     #[arg(skip)]
     pub directives: Directives,
     /// Where its TLS library comes from.
@@ -382,7 +382,7 @@ impl Target {
                 key: "send",
                 why: format!(
                     "target.send = {}, but toll knows no way to have {server} send with the \
-                     kernel's TLS; write user, or take embedded or nginx",
+                     kernel's TLS; write user, or use embedded or nginx",
                     self.send
                 ),
             });
@@ -393,7 +393,7 @@ impl Target {
                 key: "library",
                 why: format!(
                     "target.library = {}, but {server} runs on OpenSSL; write openssl or \
-                     openssl-built, or take embedded",
+                     openssl-built, or use embedded",
                     self.library
                 ),
             });
@@ -403,7 +403,7 @@ impl Target {
                 key: "send",
                 why: format!(
                     "target.send = {}, but only OpenSSL gives its keys to the kernel, not {}; write \
-                     user, or take target.library = openssl",
+                     user, or use target.library = openssl",
                     self.send, self.library
                 ),
             });
@@ -442,7 +442,7 @@ impl Target {
         if self.library != TlsLibrary::default() {
             let why = format!(
                 "target.library = {}, but the accelerator is one of the system's OpenSSL; write \
-                 openssl, or take target.accelerator = none",
+                 openssl, or use target.accelerator = none",
                 self.library
             );
             return Err(WrongValue { key: "library", why });
@@ -451,7 +451,7 @@ impl Target {
         if self.pauses_handshakes() && completions.is_empty() {
             let why = format!(
                 "target.offload = {}, but {server} never pauses a handshake: its workers wait for \
-                 private keys; write synchronous, or take embedded or haproxy",
+                 private keys; write synchronous, or use embedded or haproxy",
                 self.offload
             );
             return Err(WrongValue { key: "offload", why });
@@ -521,7 +521,7 @@ impl Target {
         let wrong = |key, why: String| Err(WrongValue { key, why });
         if !self.server.listens_anywhere() {
             let why = format!(
-                "target.host = {host}, but {} listens on loopback only; take another server",
+                "target.host = {host}, but {} listens on loopback only; use another server",
                 self.server
             );
             return wrong("host", why);

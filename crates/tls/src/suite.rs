@@ -97,7 +97,7 @@ impl Suite {
                 format!("`{text}` is not a cipher suite that toll knows; did you mean {name}?")
             }
             None => format!(
-                "`{text}` is not a cipher suite that toll knows; take an IANA name such as \
+                "`{text}` is not a cipher suite that toll knows; use an IANA name such as \
                  TLS_AES_128_GCM_SHA256 or an OpenSSL name such as AES128-SHA"
             ),
         }))

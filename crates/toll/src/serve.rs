@@ -144,7 +144,7 @@ impl Arguments {
         };
         if self.timeout.0 == 0 {
             return Err(Failure::request(
-                "--timeout 0s would end every connection; take a time such as 30s",
+                "--timeout 0s would end every connection; use a time such as 30s",
             ));
         }
         let target = self.target;

@@ -25,10 +25,10 @@ pub struct Asked {
     /// Not asked for unless said; only where there is TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypt_then_mac: Option<bool>,
-    /// How the server is to encrypt and send; known only of servers that toll configured.
+    /// How the server should encrypt and send; known only of servers that toll configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<SendMode>,
-    /// The accelerator of the server's private keys, where it was to have one.
+    /// The accelerator of the server's private keys, if it should have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<String>,
     /// The share of resumed handshakes, in percent.
@@ -101,28 +101,28 @@ pub struct Asked {
     /// The CPUs of the load threads, where they ran here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<String>,
-    /// The machine that the server was to run on, where that is another one.
+    /// The machine of the server, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The server's CPUs on its machine, where they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<String>,
-    /// The TLS library that the server was to run on, where it has a choice or was given one.
+    /// The TLS library that the server should run on, where it has a choice or was given one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
-    /// The folder that the server's TLS library was to come from.
+    /// The folder of the server's TLS library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_path: Option<String>,
     /// Variables that the server was given, `NAME=value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// Directives of nginx beside toll's own, or in their place.
+    /// Directives of nginx that are added to toll's own or replace them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directives: Option<String>,
-    /// What the cryptography of a Java server was to run on.
+    /// What the cryptography of a Java server should run on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crypto: Option<String>,
-    /// Whether that was to use AES instructions: `on` or `off`.
+    /// Whether that should use AES instructions: `on` or `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aes: Option<String>,
 }

@@ -60,7 +60,7 @@ pub struct Obtained {
     /// counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_calls: Option<SendCalls>,
-    /// What an accelerator of private keys did, where the server was to have one.
+    /// What an accelerator of private keys did, if the server should have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<AcceleratorUse>,
     /// Full handshakes.

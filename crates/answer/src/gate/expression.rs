@@ -27,7 +27,7 @@ pub(super) enum Counts {
     Interval,
 }
 
-/// What is held against the limit.
+/// What is compared with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
     Figure(Metric),

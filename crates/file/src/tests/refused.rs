@@ -197,7 +197,7 @@ fn cases_have_names_of_their_own() {
     );
     assert_eq!(
         refusal(&format!("{head}[[case]]\nname = \"Bulk\"")),
-        "line 4: name = \"Bulk\" is not a valid name for a case; take small letters, digits and hyphens"
+        "line 4: name = \"Bulk\" is not a valid name for a case; use small letters, digits and hyphens"
     );
     assert_eq!(
         case(&["[[case]]", "name = \"bulk\""]),
@@ -445,7 +445,7 @@ fn answers_are_about_what_is_measured() {
     assert_eq!(answer(&[]), "line 15: an answer has no case; write case = \"...\"");
     assert_eq!(
         answer(&["case = \"setup\"", "metric = \"goodput\""]),
-        "line 17: metric = \"goodput\" is about bodies, but case setup makes handshakes only; take \
+        "line 17: metric = \"goodput\" is about bodies, but case setup makes handshakes only; use \
          rate or rate-per-server-cpu"
     );
 }

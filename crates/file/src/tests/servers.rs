@@ -165,7 +165,7 @@ fn how_it_sends_is_refused_where_the_kernel_or_the_server_cannot() {
     assert!(
         haproxy.ends_with(
             "target.send = ktls-write, but toll knows no way to have haproxy send with the kernel's \
-             TLS; write user, or take embedded or nginx"
+             TLS; write user, or use embedded or nginx"
         ),
         "{haproxy}"
     );
@@ -176,7 +176,7 @@ fn how_it_sends_is_refused_where_the_kernel_or_the_server_cannot() {
     assert!(
         cbc.contains(
             "target.send = ktls-sendfile, but the kernel's TLS does not have load.suite = \
-             TLS_RSA_WITH_AES_128_CBC_SHA; take one with GCM or ChaCha20"
+             TLS_RSA_WITH_AES_128_CBC_SHA; use one with GCM or ChaCha20"
         ),
         "{cbc}"
     );

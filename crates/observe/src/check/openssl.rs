@@ -33,7 +33,7 @@ pub(super) fn item(measured: &Measured) -> Item {
          this version, not the processor",
         openssl / ring
     );
-    let advice = "measure with a newer OpenSSL (`library-path`), or take the GCM figures as valid for \
+    let advice = "measure with a newer OpenSSL (`library-path`), or treat the GCM figures as valid for \
                   this version only";
     Item::warning(NAME, seen, &why, Fix::Advice(advice.to_owned()))
 }

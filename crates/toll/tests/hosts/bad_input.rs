@@ -25,7 +25,7 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
             "echo '{\"toll\":\"0.0.9\"}'; cat",
             "me@server has toll 0.0.9, and this is toll 0.1.0; install the same version on both",
         ),
-        ("echo Welcome; cat", "me@server prints `Welcome` where toll's agent should greet"),
+        ("echo Welcome; cat", "me@server prints `Welcome` instead of the greeting of toll's agent"),
         (
             "echo 'me@server: Permission denied (publickey,password).' >&2; exit 255",
             "me@server does not let toll in without a password; set up a key (ssh-copy-id me@server)",

@@ -67,7 +67,7 @@ fn what_cannot_be_served_is_said_in_one_line() {
         ),
         (
             &["--accelerator", "model", "--certificate-key", "ecdsa:p256"],
-            "the accelerator decrypts with RSA keys, and ecdsa:p256 only signs; take rsa:2048",
+            "the accelerator decrypts with RSA keys, and ecdsa:p256 only signs; use rsa:2048",
         ),
         (
             &["--accelerator", "model", "--accelerator-rate", "rsa:4096 1/s"],
