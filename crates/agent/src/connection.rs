@@ -192,7 +192,7 @@ impl Connection {
         let _: io::Result<()> = send(&self.output, &line);
         match self.lines.recv_timeout(limit) {
             Ok(Line::Whole(line)) => serde_json::from_str(&line)
-                .map_err(|_| format!("answers `{}`, which is no answer", shortened(&line))),
+                .map_err(|_| format!("answers `{}`, which is not an answer", shortened(&line))),
             Ok(Line::Garbage(begin)) => Err(format!("answers `{begin}` without an end")),
             Err(RecvTimeoutError::Timeout) => {
                 Err(format!("does not answer within {} s", limit.as_secs()))
@@ -381,11 +381,11 @@ mod tests {
         assert_eq!(error, expected);
         let error = greeted("Welcome to server\n").unwrap_err();
         assert!(
-            error.starts_with("server prints `Welcome to server` where toll's agent"),
+            error.starts_with("server prints `Welcome to server` instead of the greeting"),
             "{error}"
         );
         let error = greeted("Welc").unwrap_err();
-        assert!(error.starts_with("server prints `Welc` where"), "{error}");
+        assert!(error.starts_with("server prints `Welc` instead of"), "{error}");
         let error = greeted("").unwrap_err();
         assert!(error.starts_with("no agent on server: the pipe is closed"), "{error}");
     }
@@ -404,7 +404,7 @@ mod tests {
     #[test]
     fn garbage_is_named_and_ends_the_connection() {
         for (answer, expected) in [
-            ("hello\n", "the agent on server answers `hello`, which is no answer"),
+            ("hello\n", "the agent on server answers `hello`, which is not an answer"),
             ("{\"done\":7}\n", "the agent on server sent a wrong answer (invalid type"),
             ("{\"done\":[]", "the agent on server answers `{\"done\":[]` without an end"),
             ("", "the agent on server ended (the pipe is closed)"),

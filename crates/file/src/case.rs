@@ -251,7 +251,7 @@ fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
     let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.to_string() == name);
     if !draft.target.has("cores") && swept("target.cores").is_none() {
         let threads = "threads-per-core";
-        let lacks = "needs target.cores; write it too";
+        let lacks = "needs a number of cores; write target.cores too";
         return match (swept("target.threads-per-core"), draft.target.level(threads)) {
             (Some(sweep), _) => Err(sweep.values[0].field.flaw(lacks)),
             (None, Level::File) => Ok(()),

@@ -87,8 +87,8 @@ mod tests {
     fn what_is_no_provider_is_refused() {
         for (text, why) in [
             ("/x.so", "`/x.so` is not a valid name for a provider"),
-            ("=/x.so", "`` is no name"),
-            ("a b=/x.so", "`a b` is no name"),
+            ("=/x.so", "`` is not a valid name"),
+            ("a b=/x.so", "`a b` is not a valid name"),
             ("qat", "`` is not an absolute path"),
             ("qat=x.so", "`x.so` is not an absolute path"),
         ] {

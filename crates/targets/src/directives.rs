@@ -142,7 +142,7 @@ mod tests {
             let message = refusal(&format!("aio on; {name} x"));
             assert_eq!(message, format!("toll's proof depends on {name}; leave it out"));
         }
-        assert!(refusal("server { listen 80").contains("no plain directive"));
+        assert!(refusal("server { listen 80").contains("not a plain directive"));
         assert_eq!(refusal("aio on; aio off"), "aio is given twice; leave one out");
     }
 }

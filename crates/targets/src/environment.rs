@@ -177,7 +177,7 @@ mod tests {
         assert!(refusal("LD_LIBRARY_PATH=/x").ends_with("write that instead"));
         for text in ["lib", "", "/a:/b", "/a;/b", "/a/$ORIGIN"] {
             let message = text.parse::<LibraryPath>().unwrap_err();
-            assert!(message.contains("no absolute path of one folder"), "{message}");
+            assert!(message.contains("not an absolute path of one folder"), "{message}");
         }
     }
 }

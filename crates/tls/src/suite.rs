@@ -193,6 +193,6 @@ mod tests {
         let message = Suite::parse("TLS_AES_128_GCM_SHA265").unwrap_err().to_string();
         assert!(message.ends_with("did you mean TLS_AES_128_GCM_SHA256?"), "{message}");
         let message = Suite::parse("nonsense").unwrap_err().to_string();
-        assert!(message.contains("take an IANA name"), "{message}");
+        assert!(message.contains("use an IANA name"), "{message}");
     }
 }

@@ -384,5 +384,5 @@ fn a_part_that_is_not_there_is_refused_with_what_is() {
         assert!(message.contains(expected), "{wanted}: {message}");
     }
     let message = only(&["case=handshakes", "suite=none"]).unwrap_err();
-    assert!(message.contains("no cell of this study has all of it"), "{message}");
+    assert!(message.contains("no cell of this study matches all of them"), "{message}");
 }

@@ -195,7 +195,7 @@ fn wrong_answers_are_refused_with_their_lines() {
         ),
         (
             vec![about, library, openssl, "published = \"x\""],
-            "line 12: published names no reference",
+            "line 12: published needs a reference",
         ),
         (vec![about, library, openssl, "project = [0]"], "line 12: project = 0 is out of range"),
     ] {
@@ -203,7 +203,7 @@ fn wrong_answers_are_refused_with_their_lines() {
         assert!(said.starts_with(why), "{said}\n{why}");
     }
     let with_reference = answer(&[about, library, openssl, "published = \"nginx-a-core\""])
-        .replace("names no reference", "");
+        .replace("needs a reference", "");
     assert!(with_reference.contains("line 12"), "{with_reference}");
 }
 
@@ -266,7 +266,7 @@ fn a_part_is_asked_for_by_its_name() {
     assert!(cells.cut.contains(&"no primitives".to_owned()));
     assert_eq!(
         only(&["primitives=x"]).unwrap_err(),
-        "--only primitives=x: there is no such table of primitives; there are: t"
+        "--only primitives=x: no table of primitives has this name; there are: t"
     );
     assert!(
         only(&["primitives=t", "suite=none"]).unwrap_err().contains("ask for tables or for cells")

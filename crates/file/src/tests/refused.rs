@@ -164,7 +164,7 @@ fn the_top_of_a_file_says_what_it_is() {
         "line 3: load is a table; write its keys as load.KEY = VALUE"
     );
     let message = crate::parse("my study.toml", &with(&[], &[]), &allowed()).unwrap_err();
-    assert!(message.to_string().starts_with("my study.toml: the file's name is no name"));
+    assert!(message.to_string().starts_with("my study.toml: the file's name is not a valid name"));
 }
 
 #[test]

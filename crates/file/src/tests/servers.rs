@@ -155,7 +155,7 @@ fn environments_and_libraries_are_swept() {
     let message = refusal(&["server = \"nginx\"", "environment = [\"A=1 B=2\"]"], &[]);
     assert!(message.contains("holds a blank"), "{message}");
     let message = refusal(&["server = \"nginx\"", "library-path = \"lib\""], &[]);
-    assert!(message.contains("no absolute path"), "{message}");
+    assert!(message.contains("not an absolute path"), "{message}");
 }
 
 #[test]

@@ -337,8 +337,8 @@ mod tests {
             (format!("{good}take.x = '(x)(y)'\n"), 6, "has 2 groups"),
             (format!("{good}take.x = 3\n"), 6, "a take is a pattern"),
             (format!("{good}take.x = {{ fields = \"y\" }}\n"), 6, "a take is a pattern"),
-            (format!("{good}take.user = '(x)'\n"), 6, "no name for a value"),
-            (format!("{good}take.\"a b\" = '(x)'\n"), 6, "no name for a value"),
+            (format!("{good}take.user = '(x)'\n"), 6, "not a name for a value"),
+            (format!("{good}take.\"a b\" = '(x)'\n"), 6, "not a name for a value"),
             (
                 format!("{good}reconnect = \"never\"\n"),
                 6,
