@@ -59,7 +59,7 @@ struct Agent {
     reserved: Option<(Ports, Prover)>,
     watched: Option<Box<dyn Machine>>,
     objects: Option<Arc<Objects>>,
-    /// In the place of a result folder.
+    /// Instead of a result folder.
     folder: TempDir,
 }
 
@@ -129,7 +129,7 @@ impl Agent {
         }
     }
 
-    /// The ports that were reserved, which nobody answers at any more.
+    /// The reserved ports, at which no program listens any more.
     fn proven(&mut self) -> Result<Ports, Refusal> {
         let (ports, prover) = self.reserved.take().ok_or_else(|| no("ports"))?;
         drop(prover);

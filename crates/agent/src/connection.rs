@@ -1,5 +1,5 @@
-//! toll's end of the pipe to an agent: each request has an answer within its limit, or the connection is
-//! over and says why.
+//! toll's end of the pipe to an agent: each request is answered within its limit, or the connection
+//! ends with a reason.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -18,7 +18,7 @@ use crate::request::{Answer, Greeting, Request, VERSION};
 /// How long the shell has until the agent greets: a host that drops packets never answers.
 const GREETING: Duration = Duration::from_secs(30);
 
-/// How often toll says that it is there.
+/// How often toll sends a sign of life.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
 /// How long the shell has to end once its input has.
@@ -31,7 +31,7 @@ pub(crate) struct Connection {
     host: Host,
     output: Output,
     lines: Receiver<Line>,
-    /// What it calls itself through, where that is a process.
+    /// The process that it is reached through, if there is one.
     shell: Option<Process>,
     /// Why it is over.
     over: Option<String>,
@@ -99,13 +99,13 @@ impl Connection {
         let greeting: Greeting = match self.lines.recv_timeout(GREETING) {
             Ok(Line::Whole(line)) => serde_json::from_str(&line).map_err(|_| {
                 format!(
-                    "{host} prints `{}` where toll's agent should greet; see what `{command}` prints, \
-                     and silence the shell's start-up files",
+                    "{host} prints `{}` instead of the greeting of toll's agent; see what `{command}` \
+                     prints, and silence the shell's start-up files",
                     shortened(&line)
                 )
             })?,
             Ok(Line::Garbage(begin)) => {
-                return Err(format!("{host} prints `{begin}` where toll's agent should greet"));
+                return Err(format!("{host} prints `{begin}` instead of the greeting of toll's agent"));
             }
             Err(RecvTimeoutError::Timeout) => {
                 return Err(format!(
@@ -161,7 +161,7 @@ impl Connection {
         match self.exchange(request, request.limit()) {
             Ok(Answer::Done(value)) => match serde_json::from_value(value) {
                 Ok(value) => Ok(value),
-                Err(error) => Err(self.end(format!("answers something else than asked ({error})"))),
+                Err(error) => Err(self.end(format!("sent a wrong answer ({error})"))),
             },
             Ok(Answer::Refused(refusal)) => Err(refusal),
             Err(why) => Err(self.end(why)),
@@ -192,7 +192,7 @@ impl Connection {
         let _: io::Result<()> = send(&self.output, &line);
         match self.lines.recv_timeout(limit) {
             Ok(Line::Whole(line)) => serde_json::from_str(&line)
-                .map_err(|_| format!("answers `{}`, which is no answer", shortened(&line))),
+                .map_err(|_| format!("answers `{}`, which is not an answer", shortened(&line))),
             Ok(Line::Garbage(begin)) => Err(format!("answers `{begin}` without an end")),
             Err(RecvTimeoutError::Timeout) => {
                 Err(format!("does not answer within {} s", limit.as_secs()))
@@ -370,11 +370,11 @@ mod tests {
         assert_eq!(error, expected);
         let error = greeted("Welcome to server\n").unwrap_err();
         assert!(
-            error.starts_with("server prints `Welcome to server` where toll's agent"),
+            error.starts_with("server prints `Welcome to server` instead of the greeting"),
             "{error}"
         );
         let error = greeted("Welc").unwrap_err();
-        assert!(error.starts_with("server prints `Welc` where"), "{error}");
+        assert!(error.starts_with("server prints `Welc` instead of"), "{error}");
         let error = greeted("").unwrap_err();
         assert!(error.starts_with("no agent on server: the pipe is closed"), "{error}");
     }
@@ -393,11 +393,8 @@ mod tests {
     #[test]
     fn garbage_is_named_and_ends_the_connection() {
         for (answer, expected) in [
-            ("hello\n", "the agent on server answers `hello`, which is no answer"),
-            (
-                "{\"done\":7}\n",
-                "the agent on server answers something else than asked (invalid type",
-            ),
+            ("hello\n", "the agent on server answers `hello`, which is not an answer"),
+            ("{\"done\":7}\n", "the agent on server sent a wrong answer (invalid type"),
             ("{\"done\":[]", "the agent on server answers `{\"done\":[]` without an end"),
             ("", "the agent on server ended (the pipe is closed)"),
         ] {

@@ -8,7 +8,7 @@ use targets::TargetError;
 /// Why a server, an agent or its machine does not do what it is asked, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Whether the target may be left out, and the others measured.
+    /// Whether the others may be measured without this target.
     pub is_missing: bool,
     pub why: String,
 }
@@ -18,12 +18,12 @@ impl Refusal {
         Self { is_missing: false, why: why.to_string() }
     }
 
-    /// Of what is not installed, or does not take what it is asked for.
+    /// For what is not installed, or cannot do what it is asked.
     pub fn missing(why: impl fmt::Display) -> Self {
         Self { is_missing: true, why: why.to_string() }
     }
 
-    /// The same, with the machine that it is of.
+    /// The same, with the name of its machine.
     pub(crate) fn on(self, host: &targets::Host) -> Self {
         Self { why: format!("on {host}: {}", self.why), ..self }
     }

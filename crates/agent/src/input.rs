@@ -12,12 +12,12 @@ use signal_hook::low_level::pipe;
 
 use crate::pipe::Lines;
 
-/// How long toll may be silent before it counts as gone: it says something every two seconds. A network
-/// that is cut ends no connection.
+/// How long toll may send nothing before it counts as gone; it sends a sign of life every two seconds.
+/// A connection does not end when the network is cut.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// How long a request that is under way and the end of the servers, which takes up to 7 s, may take after
-/// that, until the process is ended.
+/// After that, how long the current request and the end of the servers (up to 7 s) may take until the
+/// process is ended.
 const GRACE: Duration = Duration::from_secs(8);
 
 /// Lines of an input until it ends, nothing comes for 10 s, or a signal asks the process to end.

@@ -1,9 +1,9 @@
-//! Lines in what comes through a pipe.
+//! Lines from the bytes of a pipe.
 
 /// The longest line, which is what many CPUs did in a long window.
 const LONGEST: usize = 64 << 20;
 
-/// What has come of a line that has not ended.
+/// The beginning of a line that has not ended.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(Vec<u8>);
 

@@ -17,11 +17,11 @@ use crate::request::{Begun, Greeting, Request};
 use crate::there::There;
 use crate::{Refusal, RunningServer, Wanted};
 
-/// Looks from other machines whether these addresses answer a number; which does not. The addresses from
-/// which they looked.
+/// Checks from other machines whether these addresses answer a number; the error says which does not.
+/// Returns the addresses from which they looked.
 type Others<'a> = dyn Fn(&[SocketAddr], &str) -> Result<Vec<IpAddr>, String> + 'a;
 
-/// Who is to load a server, and looks first whether its addresses prove to be its machine's.
+/// The machines that will load a server, and check first that its addresses are its machine's.
 pub struct Clients<'a> {
     /// Where connections of this machine come from; `None` where the kernel chooses.
     pub sources: &'a [Option<Source>],
@@ -45,7 +45,7 @@ pub struct RemoteHost {
 }
 
 impl RemoteHost {
-    /// Starts the agent there, and makes the objects that its servers are to serve. `folder` is the
+    /// Starts the agent there, and makes the objects that its servers will serve. `folder` is the
     /// result folder, which gets certificates and logs.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl RemoteHost {
         self.begin(wanted, clients, |wanted| Request::Start(Box::new(wanted)))
     }
 
-    /// Ends a server and starts another process of it. One that was lost with its agent is started anew.
+    /// Ends a server and starts another process of it; also a server that was lost with its agent.
     ///
     /// # Errors
     /// In one line. Nothing is left running.
@@ -156,7 +156,7 @@ impl RemoteHost {
             }
         }
         if !stays_within(Path::new(&facts.name)) {
-            let why = format!("`{}` is no name of a server", shortened(&facts.name));
+            let why = format!("`{}` is not a valid name for a server", shortened(&facts.name));
             return Err(Refusal::of(why).on(host));
         }
         let name = format!("{}-{host}", facts.name);
@@ -170,7 +170,7 @@ impl RemoteHost {
         Ok(Box::new(There { connection, server, facts, clients }))
     }
 
-    /// The addresses of a server that is to be started, and those of who is to load it.
+    /// The addresses of a server to be started, and of the machines that will load it.
     fn prove(
         &self,
         listen: &[IpAddr],
@@ -196,7 +196,7 @@ impl RemoteHost {
         Ok((addresses, clients))
     }
 
-    /// Copies what servers have logged into the result folder, as far as it can be had.
+    /// Copies the servers' logs into the result folder, as far as they can be read.
     fn copy_logs(&self) {
         let logs: Result<Vec<(PathBuf, String)>, Refusal> = self.ask(&Request::Logs);
         let folder = self.local_logs();
@@ -234,8 +234,8 @@ impl RemoteHost {
     }
 }
 
-/// Whether what an agent names is in the folder that it is joined to: the other machine is not to choose
-/// which files of this one are written.
+/// Whether the path that an agent names stays in the folder that it is joined to: the other machine must
+/// not choose which files of this one are written.
 fn stays_within(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
@@ -338,7 +338,7 @@ mod tests {
         for name in ["../../evil", "/tmp/toll-evil", "a/../../../evil", "."] {
             let (host, all) = host(name, &[]);
             let why = start(&host).unwrap_err();
-            assert_eq!(why, format!("on server: `{name}` is no name of a server"));
+            assert_eq!(why, format!("on server: `{name}` is not a valid name for a server"));
             assert_eq!(files(all.path()), [] as [&str; 0]);
         }
         let (host, all) = host("nginx", &[]);

@@ -34,7 +34,7 @@ pub trait RunningServer: fmt::Debug {
     /// It is no longer the server that was started.
     fn check_alive(&mut self) -> Result<(), String>;
 
-    /// Why it is no more; see [`targets::Running::death`].
+    /// How it ended; see [`targets::Running::death`].
     fn death(&mut self) -> Option<String>;
 
     /// What [`targets::Program`] says of it, like the next three.

@@ -20,7 +20,7 @@ pub struct Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Above the value that it is held against, which is 1 for a ratio.
+    /// Above the value that it is compared with, which is 1 for a ratio.
     Above,
     /// Below it.
     Below,
@@ -32,7 +32,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of a figure that is held against a value. One sample has no interval and shows no difference.
+    /// Of a figure that is compared with a value. One sample has no interval and shows no difference.
     #[must_use]
     pub fn of(figure: Option<&Estimate>, value: f64) -> Self {
         match figure {

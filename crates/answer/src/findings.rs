@@ -69,7 +69,7 @@ pub struct Answer {
     pub headline: Option<Headline>,
     /// The answer; after the first sentence, its details.
     pub sentences: Vec<String>,
-    /// What else there is to say: what to do, what was published.
+    /// Further remarks: what to do, what was published.
     pub remarks: Vec<Remark>,
     #[serde(skip)]
     pub charts: Vec<Chart>,

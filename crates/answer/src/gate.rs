@@ -1,7 +1,7 @@
 //! Gates: figures that a run must reach, for CI.
 //!
 //! A gate is met where the whole interval of every cell that it is about meets the limit, and fails
-//! where the whole interval of one misses it. Between the two it is inconclusive, which is said and
+//! where the whole interval of one misses it. Between the two it is inconclusive, which is reported and
 //! fails nothing: a gate that failed there would fail by chance in many runs. A cell without a figure,
 //! or with too few trials for an interval, fails it, so that nothing passes by not being measured.
 

@@ -35,7 +35,7 @@ pub(crate) fn spoken(operation: Operation, key: &str) -> &str {
     }
 }
 
-/// A value behind a figure: `with AES-128-GCM`, `over plain HTTP`.
+/// A value after a figure: `with AES-128-GCM`, `over plain HTTP`.
 pub(crate) fn with(key: &str, value: &str) -> String {
     let label = label(key, value);
     let word = if label == PLAIN { "over" } else { "with" };

@@ -1,4 +1,4 @@
-//! The ranks of a study as toll has them: started once, and again where one was lost.
+//! The ranks of a study, from toll's side: started once, and again after one was lost.
 
 use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, SocketAddr};
@@ -18,7 +18,7 @@ use crate::share::Share;
 use crate::watch::{Seen, State, Watch};
 use crate::words::{Line as ToRank, Order};
 
-/// Between two looks at who is late, and at whether toll was interrupted.
+/// How often late ranks and interrupts are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The ranks of a study.
@@ -30,14 +30,14 @@ pub struct Cluster<'a> {
     interrupt: &'a AtomicBool,
 }
 
-/// What a cluster and its load have in turns.
+/// What a cluster and its load use in turn.
 #[derive(Default)]
 struct Shared<'a> {
     session: Option<Session<'a>>,
     /// Of the last load.
     figures: Vec<RankFigures>,
     lost: Vec<(usize, String)>,
-    /// When all ranks of a session that lost one have ended: those that are cut off load on until they
+    /// When all ranks of a session that lost one have ended: those that are cut off keep loading until they
     /// find out.
     all_ended: Option<Instant>,
     /// Whether they did not come back for the last load.
@@ -60,7 +60,7 @@ impl<'a> Cluster<'a> {
     /// Starts the ranks; returns when each can load from its place.
     ///
     /// # Errors
-    /// Why one is not there, or cannot, in one line; or it was interrupted.
+    /// In one line, why a rank is missing or cannot load from its place; or it was interrupted.
     pub fn start(
         hosts: Hosts,
         ranks: Vec<Rank>,
@@ -82,11 +82,11 @@ impl<'a> Cluster<'a> {
         (1..).zip(self.ranks.iter().take(count)).map(of_rank).collect()
     }
 
-    /// Has each of the first ranks look, from its source, whether the address that it is to load answers
+    /// Lets each of the first ranks check, from its source, that the address that it will load answers
     /// this number, at all ports. The addresses from which they looked.
     ///
     /// # Errors
-    /// Which rank found another machine there, or nobody; or the ranks do not come back.
+    /// Which rank found another machine there, or none; or the ranks do not come back.
     pub fn prove(
         &self,
         count: usize,
@@ -115,7 +115,7 @@ impl<'a> Cluster<'a> {
         proven
     }
 
-    /// The ranks, started anew where one was lost.
+    /// The ranks, which are started again after one was lost.
     pub(crate) fn session(&self) -> Result<Session<'a>, String> {
         let mut shared = self.shared.borrow_mut();
         if let Some(session) = shared.session.take().filter(Session::is_there) {
@@ -133,7 +133,7 @@ impl<'a> Cluster<'a> {
     /// Begins a load, which the plan's first ranks share; returns when all have begun, or one was lost.
     ///
     /// # Errors
-    /// It cannot be shared, a rank cannot make its share, or the ranks do not come back; or it was
+    /// The load cannot be shared, a rank cannot make its share, or the ranks do not come back; or it was
     /// interrupted.
     pub fn load(&self, job: &Job, offer: Offer) -> Result<ClusterLoad<'a>, String> {
         self.shared.borrow_mut().is_lost = false;
@@ -158,7 +158,7 @@ impl<'a> Cluster<'a> {
         Ok(load)
     }
 
-    /// Whether the last load could not begin because the ranks did not come back: that says nothing of
+    /// Whether the last load could not begin because the ranks did not come back, which says nothing about
     /// the load.
     #[must_use]
     pub fn is_lost(&self) -> bool {
@@ -246,7 +246,7 @@ impl ClusterLoad<'_> {
         watch.look(Instant::now());
     }
 
-    /// toll's go, and of each rank how long after it its word came that it had begun, and when it did by
+    /// toll's start signal, and for each rank how long after it the report of its begin came, and when that was by
     /// its own clock.
     #[cfg(test)]
     pub(crate) fn beginnings(&self) -> (Instant, Vec<(Duration, u64)>) {
@@ -280,7 +280,7 @@ impl Load for ClusterLoad<'_> {
         watch.are_all_done() || !watch.lost().is_empty()
     }
 
-    /// Tells the ranks, unless their time is over and they will end by themselves.
+    /// Asks the ranks to end, unless their time is over and they end by themselves.
     fn stop(&self) {
         if Instant::now() < self.window.get().1 && !self.is_interrupted.replace(true) {
             self.session.send(ToRank::All(Order::Stop));
@@ -319,7 +319,7 @@ impl Load for ClusterLoad<'_> {
     }
 }
 
-/// What a rank did, where it has said so.
+/// What a rank did, if it has reported it.
 fn of_rank(seen: &Seen, share: &Share) -> Option<RankFigures> {
     let State::Done(done) = &seen.state else { return None };
     let outcome = &done.outcome;

@@ -2,11 +2,11 @@
 //!
 //! toll starts `mpirun` once a run. Rank 0 runs beside toll, loads nothing, and passes JSON lines on; the
 //! others, on the hosts of the study's `[[rank]]`, each load with toll's engine or with another program.
-//! A trial is: the plan out, *ready* back, a barrier, each begins and reports *begun*, the window, the
-//! results. All of that is decided by toll, so rank 0 is a `Relay` and the others are a `Member`
-//! each; what carries their messages is a trait with a stand-in in memory.
+//! In a trial toll sends the plan, each rank answers *ready*, all meet at a barrier, each begins and
+//! reports *begun*, and after the window come the results. toll decides all of that: rank 0 is a `Relay`,
+//! the others are a `Member` each, and the transport of messages is a trait with a stand-in in memory.
 //!
-//! MPI's blocking calls keep a CPU busy. Only its calls that return at once are used, and sleep.
+//! MPI's blocking calls keep a CPU busy, so only calls that return at once are used, with sleep between.
 
 mod cluster;
 mod control;
@@ -37,5 +37,5 @@ pub use program::main;
 
 use std::time::Duration;
 
-/// A rank that hears nothing for this long takes the others for gone, stops loading and ends.
+/// A rank that receives nothing for this long stops loading and ends.
 const SILENCE: Duration = Duration::from_secs(10);

@@ -30,8 +30,8 @@ struct Running {
     progress: Arc<Mutex<Progress>>,
 }
 
-/// Begins a load, in the thread that says so to toll: another one would have to be waited for, beside
-/// load threads that want its CPU.
+/// Begins a load, in the thread that reports it to toll. Another thread would have to compete with load
+/// threads for its CPU.
 type Begin = Box<dyn FnOnce() -> Result<Instant, String> + Send>;
 
 /// What a trial's thread has made.
@@ -111,7 +111,7 @@ impl Loader for TrialLoader {
     }
 }
 
-/// Says that a load is ready, and returns it once it was begun; its window begins so long after it.
+/// Reports that a load is ready, and returns it once it has begun, with the time from then to its window.
 fn when_begun<L: Load + Send + 'static>(
     made: &Sender<Made>,
     before_window: Duration,

@@ -10,11 +10,11 @@ use crate::messages::Messages;
 use crate::share::Share;
 use crate::words::{Done, Order, Report};
 
-/// How long it sleeps while it only waits, which costs next to no CPU time.
+/// How long it sleeps between polls while it only waits, to use almost no CPU time.
 const IDLE: Duration = Duration::from_millis(30);
-/// How long once all are ready, since it is to begin soon after the others.
+/// How long once all are ready, so that it begins soon after the others.
 const SOON: Duration = Duration::from_micros(200);
-/// How often it says that it is there while a trial is under way.
+/// How often it sends a sign of life during a trial.
 const BEAT: Duration = Duration::from_millis(250);
 
 /// What makes a rank's load.
@@ -59,13 +59,13 @@ pub(crate) enum Stage {
     Done(Box<Done>),
 }
 
-/// What a rank is to do next.
+/// What a rank does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(crate) enum Step {
     Sleep(Duration),
     /// It was told to end.
     End,
-    /// It has heard nothing for [`SILENCE`].
+    /// It has received nothing for [`SILENCE`].
     Alone,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Mpi {
     size: usize,
     /// What is being sent.
     sending: Vec<(Request, Vec<u8>)>,
-    /// What is being received, and from whom.
+    /// What is being received, and its sender.
     receiving: Option<(Request, usize, Vec<u8>)>,
     barrier: Option<Request>,
 }
@@ -36,7 +36,7 @@ impl Request {
         Self(NonNull::new(request).unwrap_or_else(|| abort()))
     }
 
-    /// Whether it is over; it is not to be asked again then.
+    /// Whether it is over; then it must not be asked again.
     fn is_done(&self) -> bool {
         let mut is_done = 0;
         // SAFETY: the request is one of the shim's, which frees it only where it is done; the callers

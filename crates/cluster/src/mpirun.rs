@@ -14,7 +14,7 @@ use crate::control;
 pub struct Hosts {
     /// `toll-rank`, at the same place on each of them.
     pub program: PathBuf,
-    /// The network of MPI's own messages, such as `10.0.0.0/24`; where it is not said, MPI takes any.
+    /// The network of MPI's own messages, such as `10.0.0.0/24`; by default MPI uses any.
     pub control: Option<String>,
     pub shell: Shell,
 }
@@ -22,8 +22,8 @@ pub struct Hosts {
 /// The program of a rank, which is installed beside toll.
 const PROGRAM: &str = "toll-rank";
 
-/// How Open MPI's daemons notice that a host is cut off: after 3 s of silence they ask three times, a
-/// second apart. So a daemon that is cut off ends, and its ranks with it.
+/// How Open MPI's daemons notice that a host is cut off: after 3 s without traffic they send three
+/// probes, one per second. A daemon that is cut off ends, and its ranks with it.
 const KEEPALIVE: [(&str, &str); 3] = [
     ("oob_tcp_keepalive_time", "3"),
     ("oob_tcp_keepalive_intvl", "1"),
@@ -33,7 +33,7 @@ const KEEPALIVE: [(&str, &str); 3] = [
 /// `mpirun` of `PATH`.
 ///
 /// # Errors
-/// It is not there, and what to do.
+/// It is not installed; the message says what to do.
 pub(crate) fn find_mpirun() -> Result<PathBuf, String> {
     find_mpirun_in(std::env::var_os("PATH"))
 }
@@ -51,10 +51,10 @@ impl Hosts {
         std::env::current_exe().unwrap_or_default().with_file_name(PROGRAM)
     }
 
-    /// Refuses where something lacks that is needed on this machine. Nothing is started.
+    /// Checks that this machine has all that is needed. Nothing is started.
     ///
     /// # Errors
-    /// What, and what to do.
+    /// What is missing, and what to do.
     pub fn check(&self) -> Result<(), String> {
         self.check_with(std::env::var_os("PATH"))?;
         control::check(self.control.as_deref())
@@ -71,7 +71,7 @@ impl Hosts {
     }
 }
 
-/// What `mpirun` is told, to run rank 0 here and one more in each of these places.
+/// The arguments of `mpirun` that run rank 0 here and one more rank in each of these places.
 pub(crate) fn arguments(hosts: &Hosts, ranks: &[Rank], is_root: bool) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     if is_root {
@@ -83,7 +83,7 @@ pub(crate) fn arguments(hosts: &Hosts, ranks: &[Rank], is_root: bool) -> Vec<Str
         words.extend(["--mca".to_owned(), key.to_owned(), value.to_owned()]);
     };
     set("plm_rsh_agent", &hosts.shell.before_host().join(" "));
-    // Each daemon hangs on toll's, so that a host that is cut off cuts no other off.
+    // Each daemon is connected to toll's directly, so that a lost host does not cut off another one.
     set("plm_rsh_no_tree_spawn", "1");
     set("routed", "direct");
     set("btl", "tcp,self");

@@ -1,4 +1,4 @@
-//! Rank 0, which passes on what toll and the ranks say to each other, and enters the barrier for toll.
+//! Rank 0, which relays messages between toll and the ranks, and enters the barrier for toll.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -8,15 +8,15 @@ use crate::member::Step;
 use crate::messages::Messages;
 use crate::words::{Line, Order};
 
-/// How long it sleeps between looks, while a trial is about to begin and else.
+/// How long it sleeps between polls: while a trial is about to begin, and otherwise.
 const SOON: Duration = Duration::from_micros(200);
 const IDLE: Duration = Duration::from_millis(30);
-/// How long after the barrier the words of the others that they have begun are passed on at once.
+/// How long after the barrier it passes on at once the reports of the others that they have begun.
 const BEGINNING: Duration = Duration::from_millis(100);
 
 /// Rank 0.
 pub(crate) struct Relay {
-    /// When toll said something last.
+    /// When the last message from toll came.
     heard: Instant,
     state: State,
     /// Whether toll has told the ranks to end.

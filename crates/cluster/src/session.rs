@@ -1,4 +1,4 @@
-//! A running `mpirun`, with which toll speaks JSON lines: through its input to rank 0, and back.
+//! A running `mpirun`, with which toll exchanges JSON lines: through its input to rank 0, and back.
 
 use std::cell::Cell;
 use std::env;
@@ -23,13 +23,13 @@ use crate::words::{Line, Order, Report};
 
 /// How long the ranks may take until all are there.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// How often toll says that it is still there.
+/// How often toll sends a sign of life.
 const BEAT: Duration = Duration::from_secs(2);
-/// Between two looks at whether toll was interrupted.
+/// How often interrupts are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the ranks may take to end by themselves.
 const END_LIMIT: Duration = Duration::from_secs(2);
-/// How much of what `mpirun` complains of is read.
+/// How much of `mpirun`'s messages is read.
 const MOST_COMPLAINT: usize = 64 << 10;
 
 /// A running `mpirun`; dropping it ends it, and all ranks.
@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
     /// Starts a rank in each of these places; returns when all have said that they can load from there.
     ///
     /// # Errors
-    /// Why one is not there, or cannot; or it was interrupted.
+    /// Why a rank is missing or cannot load; or it was interrupted.
     pub(crate) fn start(
         hosts: &Hosts,
         ranks: &[Rank],
@@ -250,7 +250,7 @@ impl Drop for Session<'_> {
     }
 }
 
-/// Removes what an `mpirun` has left that was killed: its folder in `ompi.HOST.USER`, and that one where
+/// Removes what a killed `mpirun` has left: its folder in `ompi.HOST.USER`, and that one where
 /// no other has a folder there.
 fn remove_files_of(mpirun: u32) {
     let of_user = format!(".{}", geteuid().as_raw());
@@ -264,7 +264,7 @@ fn remove_files_of(mpirun: u32) {
     }
 }
 
-/// Writes lines, and now and then one more which says that toll is there, until there are no more.
+/// Writes lines until there are no more, and a sign of life now and then.
 fn write(mut stdin: PipeWriter, lines: &Receiver<Line>) {
     loop {
         let line = match lines.recv_timeout(BEAT) {

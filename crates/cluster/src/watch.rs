@@ -9,9 +9,9 @@ use units::Nanos;
 
 use crate::words::{Done, Report};
 
-/// A rank that says nothing for this long is lost; it says something four times a second.
+/// A rank that sends nothing for this long is lost; it sends something four times per second.
 const LOST: Duration = Duration::from_secs(4);
-/// One that has said nothing for this long when all ended is to blame for that.
+/// If a rank has sent nothing for this long when all ended, it was the cause.
 const SILENT: Duration = Duration::from_secs(1);
 /// How long the ranks may take until all have begun.
 const BEGIN_LIMIT: Duration = Duration::from_secs(9);
@@ -38,11 +38,11 @@ pub(crate) struct Seen {
     loads: bool,
     pub(crate) state: State,
     pub(crate) progress: Progress,
-    /// How long after toll's go its word came that it had begun.
+    /// How long after toll's start signal its report came that it had begun.
     pub(crate) begun_within: Option<Duration>,
     /// When it began by the clock of its machine.
     pub(crate) clock_ns: u64,
-    /// The longest that it said nothing while it loaded.
+    /// The longest time without a message while it loaded.
     pub(crate) silence: Duration,
     heard: Instant,
 }
@@ -59,7 +59,7 @@ pub(crate) enum State {
 }
 
 impl Watch {
-    /// Of ranks the first of which, so many, were asked at `now` to prepare a load that takes this long.
+    /// The first ranks, this many, were asked at `now` to prepare a load that takes this long.
     pub(crate) fn new(ranks: &[Rank], loading: usize, now: Instant, length: Duration) -> Self {
         let seen = |(number, place): (usize, &Rank)| Seen {
             rank: number + 1,
@@ -115,7 +115,7 @@ impl Watch {
         self.went = Some(now);
     }
 
-    /// Takes for lost who has said nothing for too long, or is late.
+    /// Counts ranks as lost that have sent nothing for too long, or are late.
     pub(crate) fn look(&mut self, now: Instant) {
         let since = |then: Instant| now.saturating_duration_since(then);
         let is_late_to_begin = since(self.asked) >= BEGIN_LIMIT;

@@ -24,13 +24,13 @@ pub(crate) enum Line {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
-    /// Where it is to load from: can it?
+    /// Asks whether it can load from this place.
     Place(Rank),
-    /// Whether these addresses, which are to be loaded from there, answer the number.
+    /// Asks whether these addresses answer the number to connections from there.
     Prove { addresses: Vec<SocketAddr>, source: Option<Source>, nonce: String },
     /// What it loads in the next trial; nothing where it only takes part in the barrier.
     Prepare(Option<Box<Share>>),
-    /// All are ready: to look often from now on, so as to begin soon after toll's go.
+    /// All are ready: poll often from now on, to begin soon after toll's start signal.
     Wake,
     /// toll is still there.
     Alive,
@@ -44,17 +44,17 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Report {
-    /// It can load from its place; what it was to look at has proved to be the server's, and it looked
+    /// It can load from its place; the addresses have proved to be the server's, and it looked
     /// from this address.
     Here(Option<IpAddr>),
-    /// It cannot do what it was told; why.
+    /// Why it cannot do what was asked.
     Refused(String),
     /// It waits at the barrier.
     Ready,
-    /// It waits there, and looks often.
+    /// It waits there, and polls often.
     Awake,
-    /// Its load has begun, at this time of its monotonic clock. That says something only where toll's
-    /// clock is the same one, as it is in tests.
+    /// Its load has begun, at this time of its monotonic clock, which is meaningful only where toll has the
+    /// same clock, as in tests.
     Begun { clock_ns: u64 },
     /// It is there, and has done this much.
     Progress(Progress),

@@ -99,7 +99,7 @@ impl FromStr for CpuList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no list of CPUs; write one such as 0 or 0,2-5");
+        let wrong = || format!("`{text}` is not a list of CPUs; write one such as 0 or 0,2-5");
         let number = |digits: &str| -> Result<usize, String> {
             let cpu = digits.trim().parse::<usize>().map_err(|_| wrong())?;
             if cpu < MAX_CPUS { Ok(cpu) } else { Err(wrong()) }

@@ -85,7 +85,7 @@ impl Experiment for Cells<'_> {
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         let study = &with_kept_sessions(self.0, results)?;
-        // First of all: what a host lacks is to be known before a server is started.
+        // First, so that what a host lacks is known before a server is started.
         let cluster = (!study.ranks.is_empty())
             .then(|| Cluster::start(hosts(study), study.ranks.clone(), interrupt))
             .transpose();
@@ -107,8 +107,8 @@ impl Experiment for Cells<'_> {
     }
 }
 
-/// Starts the agents of other machines, and writes what these are; where a run is continued, checks that
-/// they still are.
+/// Starts the agents of other machines, and records these machines; when a run is continued, checks that
+/// they are the same.
 fn reach_hosts(
     study: &Study,
     results: &Results,
@@ -158,8 +158,8 @@ fn hosts(study: &Study) -> Hosts {
     Hosts { program: Hosts::program(), control, shell }
 }
 
-/// The study with the copies of its session files that the result folder keeps, so that a run which
-/// is continued measures the same pages, whatever has become of the files since.
+/// The study with the copies of its session files in the result folder, so that a continued run measures
+/// the same pages, even if the files have changed.
 fn with_kept_sessions(study: &Study, results: &Results) -> Result<Study, RunError> {
     let mut study = study.clone();
     let mut kept: Vec<(PathBuf, PathBuf)> = Vec::new();

@@ -25,10 +25,10 @@ pub trait Experiment {
     /// How much there is to measure, and how long that takes.
     fn forecast(&self) -> String;
 
-    /// How long that takes at most.
+    /// The longest that it may take.
     fn time(&self) -> Duration;
 
-    /// What keeps it from answering well, however it is measured.
+    /// Warnings about what the study asks for, whatever the trials will be.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -50,7 +50,7 @@ pub trait Experiment {
     /// Measures what the journal of `results` lacks; all of it in a new folder.
     ///
     /// # Errors
-    /// What kept it from beginning or from going on. The parts until then are in the journal.
+    /// Why it could not begin or continue. The parts until then are in the journal.
     fn run(
         &self,
         results: &Results,
@@ -62,8 +62,8 @@ pub trait Experiment {
     fn findings(&self, recorded: &Recorded<'_>) -> Findings;
 }
 
-/// The experiments of a study, in the order in which they are measured: servers first, since what
-/// they lack is to be known before minutes are spent.
+/// The experiments of a study, in the order in which they are measured: servers first, so that what
+/// they lack is known before minutes are spent.
 #[must_use]
 pub fn of(study: &Study) -> Vec<Box<dyn Experiment + '_>> {
     let all: [Option<Box<dyn Experiment>>; 2] = [cells::of(study), primitive::of(study)];
@@ -91,13 +91,13 @@ pub struct Recorded<'a> {
     pub analysis: &'a Analysis,
 }
 
-/// What happens in a run, for a person who waits or a program that reads along.
+/// Events of a run, for a person who waits or for a program.
 pub enum Event<'a> {
-    /// Something to know, in a sentence.
+    /// A note, in a sentence.
     Says(String),
     /// A part is being measured.
     Progress {
-        /// How long all that is to be done takes yet.
+        /// How much longer the run takes.
         left: Duration,
         /// How much is left, and what is being done, in words.
         words: &'a dyn Fn() -> (String, String),
@@ -111,7 +111,7 @@ pub enum Event<'a> {
     },
 }
 
-/// How a run ended that could begin.
+/// How a run ended, if it could begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// All that the study asks for is in the journal.
@@ -120,7 +120,7 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Why a run could not begin, or go on. Each part that was done is in the journal.
+/// Why a run could not begin or continue. Each part that was done is in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Something that it needs could not be started.
@@ -129,7 +129,7 @@ pub enum RunError {
     /// Every cell of the study lacks its server or its client.
     #[error("nothing of this study can be measured here: {0}")]
     NothingToMeasure(String),
-    /// A server is another one than that of the trials which are in the journal.
+    /// A server is not the one of the trials in the journal.
     #[error("{was} was measured before, but {is} runs now; start a new run")]
     ServerChanged {
         /// In the journal.
@@ -137,7 +137,7 @@ pub enum RunError {
         /// Now.
         is: String,
     },
-    /// This machine is another one than that of the trials which are in the journal.
+    /// This machine is not the one of the trials in the journal.
     #[error("this is not the machine that was measured before: {0}; start a new run")]
     MachineChanged(String),
     /// A part could not be measured.
@@ -146,8 +146,8 @@ pub enum RunError {
     /// The server is no longer the one that was started; its last trial is not valid.
     #[error("{0}")]
     TargetLost(String),
-    /// A rank was lost in two trials of a cell running; neither is valid.
-    #[error("{cell} lost a rank in two trials running: {why}")]
+    /// A rank was lost in two consecutive trials of a cell; neither is valid.
+    #[error("{cell} lost a rank in two consecutive trials: {why}")]
     RankLost { cell: String, why: String },
     /// The journal could not be read or written.
     #[error("{0}")]

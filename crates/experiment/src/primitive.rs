@@ -52,7 +52,7 @@ impl Experiment for Tables<'_> {
         Plan {
             summary: self.forecast(),
             parts: Vec::new(),
-            heading: "Commands that would measure primitives, once a round",
+            heading: "Commands that would measure primitives, once per round",
             commands: parts.iter().filter(|part| part.round == 0).map(Part::command).collect(),
         }
     }

@@ -56,13 +56,13 @@ pub(super) fn read(
     let metric = metric(field)?;
     if metric.row().kind == Kind::State {
         return Err(field.wrong(
-            "is neither good nor bad, so it makes no answer; gate it with --gate, or take another \
+            "is neither good nor bad, so it makes no answer; gate it with --gate, or choose another \
              metric",
         ));
     }
     if metric.row().is_of_bodies && is_of_handshakes {
         return Err(field.wrong(&format!(
-            "is about bodies, but case {} makes handshakes only; take rate or rate-per-server-cpu",
+            "is about bodies, but case {} makes handshakes only; use rate or rate-per-server-cpu",
             case.name
         )));
     }
@@ -78,7 +78,7 @@ pub(super) fn read(
             let kind = format!("than metric = {}; leave it out", metric.name());
             published(field, reference, |of| match counts(of.unit, metric) {
                 true => Ok(()),
-                false => Err(format!("is of another kind ({}) {kind}", of.says)),
+                false => Err(format!("has another unit or kind ({}) {kind}", of.says)),
             })
         })?,
         project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
@@ -89,20 +89,26 @@ pub(super) fn read(
             .transpose()?,
     };
     if let (Some(field), Some(_)) = (fields.get("nominal"), &rule.along) {
-        return Err(field.flaw("goes along no key; leave `along` out, or write another answer"));
+        return Err(
+            field.flaw("cannot be used with `along`; leave `along` out, or write another answer")
+        );
     }
     if let (Some(field), Kind::Tax) = (fields.get("gate"), metric.row().kind) {
-        return Err(field.flaw("is of a ratio, which a tax is not; gate goodput-per-server-cpu"));
+        return Err(field.flaw("needs a ratio, and a tax is none; gate goodput-per-server-cpu"));
     }
     if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
-        return Err(field.flaw("goes along no tax; leave it out, or take another metric"));
+        return Err(
+            field.flaw("cannot be used with tls-tax; leave it out, or choose another metric")
+        );
     }
     if let (Some(field), true) = (fields.get("crossover"), rule.crossover) {
         if rule.along.is_none() {
-            return Err(field.flaw("is of values along a key; write along = \"...\" too"));
+            return Err(field.flaw("needs `along`; write along = \"...\" too"));
         }
         if metric.row().kind == Kind::Cost {
-            return Err(field.flaw("is of what a server gives; take a metric such as goodput"));
+            return Err(
+                field.flaw("needs a metric of which more is better; choose one such as goodput")
+            );
         }
     }
     if metric == Metric::TlsTax && !(PLAIN.contains(&&*rule.compare) && rule.baseline == "none") {
@@ -122,7 +128,7 @@ fn case<'a, 'c>(
     cases.get(text).map(|(case, cells)| (*case, cells.as_slice())).ok_or_else(|| {
         let names = cases.keys().copied();
         field.wrong(&format!(
-            "is no case of this study{}",
+            "is not a case of this study{}",
             did_you_mean(text, "its cases are", names)
         ))
     })
@@ -161,13 +167,15 @@ fn nominal(
 ) -> Result<String, Flaw> {
     let table = named(field, tables)?;
     if metric != Metric::RatePerServerCpu {
-        return Err(field.wrong("is of what one core does; write metric = \"rate-per-server-cpu\""));
+        return Err(
+            field.wrong("needs the metric of one core; write metric = \"rate-per-server-cpu\"")
+        );
     }
     for cell in cells {
         let case = &cell.case;
         let Some(algorithm) = cell.private_key_operation() else {
             return Err(field.wrong(&format!(
-                "is of full handshakes with a key that toll made; not all cells of case {case} are"
+                "needs full handshakes with a key that toll made; not all cells of case {case} have it"
             )));
         };
         if !table.algorithms.contains(&algorithm) {
@@ -189,11 +197,11 @@ pub(super) fn published(
     let one = |field: Field<'_>| {
         let text = field.text()?;
         let Some(reference) = reference else {
-            return Err(field.flaw("names no reference; write reference = \"...\" at the top"));
+            return Err(field.flaw("needs a reference; write reference = \"...\" at the top"));
         };
         let published = reference.figure(text).ok_or_else(|| {
             let hint = did_you_mean(text, "its figures are", reference.figures());
-            field.wrong(&format!("is no figure of the study's reference{hint}"))
+            field.wrong(&format!("is not a figure of the study's reference{hint}"))
         })?;
         check(&published).map_err(|why| field.wrong(&why))?;
         Ok(published)
@@ -219,7 +227,7 @@ fn counts(unit: PublishedUnit, metric: Metric) -> bool {
 
 fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
     if metric.row().kind != Kind::Throughput {
-        return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
+        return Err(field.flaw("needs the metric goodput or rate; write one of these"));
     }
     project_counts(field)
 }
@@ -244,5 +252,5 @@ fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
     }
     let values = sweep.values.iter().map(|value| value.text.as_str());
     let hint = did_you_mean(&text, "these are", values);
-    Err(field.wrong(&format!("is no value of the sweep of {}{hint}", sweep.key)))
+    Err(field.wrong(&format!("is not a value of the sweep of {}{hint}", sweep.key)))
 }

@@ -232,7 +232,7 @@ fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
     let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.to_string() == name);
     if !draft.target.has("cores") && swept("target.cores").is_none() {
         let threads = "threads-per-core";
-        let lacks = "is of the cores that target.cores counts; write target.cores too";
+        let lacks = "needs a number of cores; write target.cores too";
         return match (swept("target.threads-per-core"), draft.target.level(threads)) {
             (Some(sweep), _) => Err(sweep.values[0].field.flaw(lacks)),
             (None, Level::File) => Ok(()),
@@ -242,7 +242,7 @@ fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
     for name in ["target.cpus", "load.cpus"] {
         if let Some(value) = swept(name).and_then(|sweep| sweep.values.first()) {
             return Err(value.field.flaw(
-                "is swept beside target.cores, which takes its CPUs from there; leave one out",
+                "is swept together with target.cores, which takes its CPUs from there; leave one out",
             ));
         }
     }
@@ -255,7 +255,7 @@ fn check_keys(fields: &Fields<'_>) -> Result<(), Flaw> {
     let is_own = |key| OWN_KEYS.contains(&key) || tables.contains(&key);
     let Some(field) = fields.iter().find(|field| !is_own(field.key)) else { return Ok(()) };
     if Key::named(field.key).is_some() {
-        return Err(field.flaw("stands in quotes, which make it another key; leave them out"));
+        return Err(field.flaw("is in quotes, which makes it another key; leave the quotes out"));
     }
     let keys: Vec<String> = Key::all().map(|key| key.to_string()).collect();
     let known: Vec<_> = OWN_KEYS.into_iter().chain(keys.iter().map(String::as_str)).collect();
@@ -268,10 +268,9 @@ pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     match !text.is_empty() && text.chars().all(fits) {
         true => Ok(text.to_owned()),
-        false => {
-            Err(field
-                .wrong(&format!("is no name of {what}; take small letters, digits and hyphens")))
-        }
+        false => Err(field.wrong(&format!(
+            "is not a valid name for {what}; use small letters, digits and hyphens"
+        ))),
     }
 }
 
@@ -304,7 +303,7 @@ pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
     for value in field.called(key.table.prefix(), key.name).values()? {
         let text = key.canonical(value)?;
         if !texts.insert(text.clone()) {
-            return Err(value.wrong("stands in its sweep twice; leave one out"));
+            return Err(value.wrong("is listed in its sweep twice; leave one out"));
         }
         values.push(Swept { text, field: value });
     }

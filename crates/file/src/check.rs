@@ -128,7 +128,7 @@ fn check_certificate(target: &Target, plan: &Plan) -> Result<(), String> {
 fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
     match plan.only_suite() {
         Some(suite) if target.send.is_kernels() && suite.mac != Mac::Aead => Err(format!(
-            "target.send = {}, but the kernel's TLS does not have load.suite = {suite}; take one \
+            "target.send = {}, but the kernel's TLS does not have load.suite = {suite}; use one \
              with GCM or ChaCha20, or target.send = user",
             target.send
         )),

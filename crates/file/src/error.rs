@@ -93,7 +93,7 @@ impl de::Error for Flaw {
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let hint = did_you_mean(variant, "write one of:", expected.iter().copied());
-        Self::lacking(format!("`{variant}` is no value of it{hint}"))
+        Self::lacking(format!("`{variant}` is not a valid value{hint}"))
     }
 }
 

@@ -152,7 +152,7 @@ impl<'a> Field<'a> {
     /// An error about a key that is none of `what`, which has the keys `known`.
     pub(super) fn unknown(self, what: &str, known: &[&str]) -> Flaw {
         let hint = did_you_mean(self.key, "its keys are", known.iter().copied());
-        self.flaw(&format!("is no key of {what}{hint}"))
+        self.flaw(&format!("is not a key of {what}{hint}"))
     }
 
     /// An error about the value; `what` follows it.
@@ -172,7 +172,7 @@ impl<'a> Field<'a> {
                  [...] in a case",
                 self.name()
             ))),
-            _ => Err(self.flaw("is no text; write it in quotes")),
+            _ => Err(self.flaw("is not a string; write it in quotes")),
         }
     }
 
@@ -204,9 +204,9 @@ impl<'a> Field<'a> {
                 .filter(|number| (least..=most).contains(number))
                 .ok_or_else(|| self.wrong(&format!("is out of range; {}", range()))),
             DeValue::Array(_) | DeValue::Table(_) => {
-                Err(self.flaw(&format!("is no number; {}", range())))
+                Err(self.flaw(&format!("is not a number; {}", range())))
             }
-            _ => Err(self.wrong(&format!("is no whole number; {}, without quotes", range()))),
+            _ => Err(self.wrong(&format!("is not a whole number; {}, without quotes", range()))),
         }
     }
 
@@ -260,7 +260,7 @@ impl<'a> Field<'a> {
     /// The values of a list.
     pub(super) fn values(self) -> Result<Vec<Field<'a>>, Flaw> {
         self.elements()
-            .ok_or_else(|| self.flaw("is no list; write the values to try between [ and ]"))
+            .ok_or_else(|| self.flaw("is not a list; write the values to try between [ and ]"))
     }
 
     /// An error of a value's own type.
@@ -301,7 +301,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
                 visitor.visit_str(&self.written()).map_err(place)?;
                 Err(self.text().err().unwrap_or_else(|| self.flaw("lacks its quotes")))
             }
-            _ => Err(self.text().err().unwrap_or_else(|| self.flaw("is no text"))),
+            _ => Err(self.text().err().unwrap_or_else(|| self.flaw("is not a string"))),
         }
     }
 

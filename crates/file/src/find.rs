@@ -64,7 +64,7 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
     if maximize.row().kind != Kind::Throughput {
         return Err(draft.find.flaw(
             "maximize",
-            format!("find.maximize = {maximize} is no throughput; write goodput or rate"),
+            format!("find.maximize = {maximize} is not a throughput; write goodput or rate"),
         ));
     }
     if maximize.row().is_of_bodies && plan.operation == Operation::Handshakes {
@@ -88,7 +88,7 @@ impl Search {
             Load::Connections(count) => Ok(count),
             Load::Arrival(arrival) => {
                 let what = format!(
-                    "find.{name} = {arrival} is no number of connections; write one such as 64, or \
+                    "find.{name} = {arrival} is not a number of connections; write one such as 64, or \
                      over = \"load.arrival\""
                 );
                 Err(draft.find.flaw(name, what))
@@ -111,7 +111,7 @@ impl Search {
             }
             Some(_) => {
                 let what =
-                    format!("find.{name} is no rate of arrivals; write one such as {example}");
+                    format!("find.{name} is not a rate of arrivals; write one such as {example}");
                 Err(draft.find.flaw(name, what))
             }
         };

@@ -120,7 +120,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     };
     let question = match fields.get("question") {
         Some(field) => field.sentence()?.to_owned(),
-        None => return Err(Flaw::lacking("the study asks nothing; write question = \"...\"")),
+        None => return Err(Flaw::lacking("the study has no question; write question = \"...\"")),
     };
     let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
     let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
@@ -213,7 +213,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
 
 fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
     match fields.get("schema") {
-        None => Err(Flaw::lacking(format!("the file names no form; write schema = {SCHEMA}"))),
+        None => Err(Flaw::lacking(format!("the file has no schema; write schema = {SCHEMA}"))),
         Some(field) => match field.integer(0, u64::MAX)? {
             SCHEMA => Ok(()),
             _ => Err(field.wrong(&format!("is not known here; this toll reads schema = {SCHEMA}"))),
@@ -239,7 +239,9 @@ fn named(field: Field<'_>) -> Result<String, Flaw> {
     let name = field.text()?;
     match is_name(name) {
         true => Ok(name.to_owned()),
-        false => Err(field.wrong("is no name of a study; take letters, digits and hyphens")),
+        false => {
+            Err(field.wrong("is not a valid name for a study; use letters, digits and hyphens"))
+        }
     }
 }
 
@@ -249,7 +251,7 @@ fn named_as(file: &str) -> Result<String, Flaw> {
     match is_name(name) {
         true => Ok(name.to_owned()),
         false => Err(Flaw::lacking(
-            "the file's name is no name of a study; write one such as name = \"my-study\"",
+            "the file's name is not a valid name for a study; write one such as name = \"my-study\"",
         )),
     }
 }
@@ -268,7 +270,7 @@ fn cases<'a>(fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, F
         let case = Case::read(line, &fields, shared)?;
         if let Some(other) = known.insert(case.name.clone(), line) {
             let name = &case.name;
-            let what = format!("a case {name} begins at line {other} already; name one anew");
+            let what = format!("a case {name} begins at line {other} already; rename one");
             return Err(Flaw::at(line, what));
         }
         cases.push(case);

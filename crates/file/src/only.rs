@@ -56,7 +56,7 @@ pub fn only(study: &mut Study, wanted: &[String]) -> Result<(), StudyError> {
     if study.cells.is_empty() {
         let all = wanted.join(", ");
         return Err(StudyError::Unknown(format!(
-            "--only {all}: no cell of this study has all of it; leave one out"
+            "--only {all}: no cell of this study matches all of them; leave one out"
         )));
     }
     study.renumber();
@@ -81,7 +81,7 @@ fn only_tables(study: &mut Study, wanted: &[&String]) -> Result<(), StudyError> 
                 false => did_you_mean(name, "there are:", names()),
             };
             return Err(StudyError::Unknown(format!(
-                "--only {text}: no table of primitives is called so{hint}"
+                "--only {text}: no table of primitives has this name{hint}"
             )));
         }
         kept.push(name.to_owned());
@@ -132,7 +132,7 @@ fn by(study: &Study, name: &str) -> Result<By, String> {
         ([], _) => {
             let names: Vec<&str> = Key::all().map(|key| key.name).chain([CASE]).collect();
             Err(format!(
-                "--only {name}: no key is called so{}",
+                "--only {name}: there is no such key{}",
                 did_you_mean(name, "there are:", names.into_iter())
             ))
         }

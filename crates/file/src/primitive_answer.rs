@@ -87,7 +87,7 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
             return Err(value.wrong(&format!(
-                "is no size of primitives {}; these are {}",
+                "is not a size of primitives {}; these are {}",
                 table.name,
                 names.join(", ")
             )));

@@ -88,7 +88,7 @@ impl FromStr for LibraryName {
     fn from_str(name: &str) -> Result<Self, String> {
         if name.contains('/') && !name.starts_with('/') {
             return Err(format!(
-                "`{name}` is no absolute path; write one, or the name of a library"
+                "`{name}` is not an absolute path; write one, or the name of a library"
             ));
         }
         library::canonical(name).map(Self).map_err(|why| why.to_string())
@@ -135,7 +135,7 @@ pub(super) fn tables(
         if tables.iter().any(|other| other.name == table.name) {
             return Err(Flaw::at(
                 line,
-                format!("two tables of primitives are named {}; name one anew", table.name),
+                format!("two tables of primitives are named {}; rename one", table.name),
             ));
         }
         rows = rows.saturating_add(
@@ -189,7 +189,7 @@ fn settings(said: &Merged<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<
         Some(_) if !has_bytes => {
             return Err(said.flaw(
                 "sizes",
-                "sizes is of messages, and none of these algorithms goes over one; leave it out",
+                "sizes has no effect, because none of these algorithms takes messages; leave it out",
             ));
         }
         Some(sizes) => sorted(unique(said.field("sizes"), sizes)?),
@@ -223,7 +223,7 @@ fn unique<T: PartialEq>(field: Option<Field<'_>>, values: Vec<T>) -> Result<Vec<
         return Err(field.flaw(&format!("has more than {MOST_ROWS} values; write fewer")));
     }
     match (1..values.len()).find(|&at| values[..at].contains(&values[at])) {
-        Some(at) => Err(elements[at].wrong("stands there twice; leave one out")),
+        Some(at) => Err(elements[at].wrong("is listed twice; leave one out")),
         None => Ok(values),
     }
 }
@@ -278,9 +278,9 @@ pub(super) fn scale(
     let said = Merged::table(&fields, "the primitives of a scale", &SCALED)?;
     let Written { sizes, rounds, samples, .. } = Written::read(&said)?;
     if tables.is_empty() {
-        return Err(
-            field.flaw("is of tables that this study does not have; leave it out of the scale")
-        );
+        return Err(field.flaw(
+            "needs tables of primitives, and this study has none; leave it out of the scale",
+        ));
     }
     let sizes = sizes.map(|sizes| unique(said.field("sizes"), sizes)).transpose()?;
     let sizes = sizes.map(sorted);
@@ -315,6 +315,6 @@ pub(super) fn named<'a>(field: Field<'_>, tables: &'a [Table]) -> Result<&'a Tab
                 did_you_mean(text, "there are:", tables.iter().map(|table| table.name.as_str()))
             }
         };
-        field.wrong(&format!("is no table of primitives of this study{hint}"))
+        field.wrong(&format!("is not a table of primitives of this study{hint}"))
     })
 }

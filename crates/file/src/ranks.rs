@@ -37,7 +37,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Vec<Written>, Flaw> {
         let place: Rank = written.read()?;
         if !is_host(&place.host) {
             let what = format!(
-                "rank.host = {:?} is no name of a machine; write one such as lg1, and its user in \
+                "rank.host = {:?} is not a valid name for a machine; write one such as lg1, and its user in \
                  the configuration of ssh",
                 place.host
             );
@@ -85,7 +85,7 @@ pub(super) fn settle(
     load.ranks = u32::try_from(count).ok().and_then(NonZeroU32::new);
     if let Some(cpus) = draft.load.field("cpus") {
         return Err(cpus.flaw(
-            "has no use where ranks make the load, which have CPUs of their own; leave it out",
+            "has no effect where ranks make the load, which have CPUs of their own; leave it out",
         ));
     }
     let conflicts = load.conflicts();

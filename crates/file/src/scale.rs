@@ -46,7 +46,7 @@ impl<'a> Scale<'a> {
                     true => "; the study has none, so leave --scale out".to_owned(),
                     false => did_you_mean(wanted, "there are:", names.iter().copied()),
                 };
-                Err(Flaw::lacking(format!("`{wanted}` is no scale of this study{hint}")))
+                Err(Flaw::lacking(format!("`{wanted}` is not a scale of this study{hint}")))
             }
             _ => Ok(found),
         }
@@ -61,7 +61,7 @@ impl<'a> Scale<'a> {
             let Some(index) = all.iter().position(|case| case.name == name) else {
                 let names = all.iter().map(|case| case.name.as_str());
                 let hint = did_you_mean(name, "its cases are", names);
-                return Err(field.wrong(&format!("is no case of this study{hint}")));
+                return Err(field.wrong(&format!("is not a case of this study{hint}")));
             };
             has[index] = true;
         }
@@ -167,7 +167,7 @@ fn set_one<'a>(
     let Some(index) = cases.iter().position(|case| case.name == field.key) else {
         let names = cases.iter().map(|case| case.name.as_str());
         let hint = did_you_mean(field.key, "there are:", names);
-        return Err(field.flaw(&format!("is no case of this scale{hint}")));
+        return Err(field.flaw(&format!("is not a case of this scale{hint}")));
     };
     let fields = field.fields("")?;
     fields.check_known("a case of a scale", &Table::ALL.map(Table::name))?;

@@ -15,7 +15,7 @@ pub(super) fn flaw(source: Source<'_>, error: &toml::de::Error) -> Flaw {
         text if text.is_empty() => text,
         text => format!(" (here: {text})"),
     };
-    Flaw::at(line, format!("this is no TOML: {}{here}", error.message()))
+    Flaw::at(line, format!("this is not TOML: {}{here}", error.message()))
 }
 
 /// Key and value of the line with this offset, if the value is a bare word and the offset in it.

@@ -27,7 +27,7 @@ pub enum JournalError {
     File { path: String, source: io::Error },
     /// A line of a form that this version does not know.
     #[error(
-        "{path}, line {number}: schema {schema}, but this toll reads {SCHEMA}; take the toll that wrote it"
+        "{path}, line {number}: schema {schema}, but this toll reads {SCHEMA}; use the toll that wrote it"
     )]
     Schema {
         path: String,

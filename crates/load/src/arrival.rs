@@ -225,7 +225,7 @@ mod tests {
             ("paced 4", "has no unit"),
             ("paced", "needs a time or a rate"),
             ("paced 2Gb", "`2Gb` has no unit of a rate; write a data rate such as 10Gb/s"),
-            ("paced 2GB/s", "is no time with a unit"),
+            ("paced 2GB/s", "is not a time with a unit"),
             ("paced 0Mb/s", "below 1b/s"),
             ("paced 9999999Gb/s", "above 1000000Gb/s"),
         ] {

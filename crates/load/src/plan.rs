@@ -28,8 +28,8 @@ pub struct Plan {
 
     /// What makes the load: toll, wrk, ab, h2load or s_time
     ///
-    /// s_time is openssl s_time -new, for handshakes. Both sides are accounted for as ever, but what
-    /// another program counts is its own word: toll verifies nothing then, and has no latencies.
+    /// s_time is openssl s_time -new, for handshakes. The CPU time of both sides is measured as usual,
+    /// but the counts are those of the other program: toll verifies nothing then, and has no latencies.
     #[arg(long, value_name = "PROGRAM", default_value_t = Client::Toll, hide_possible_values = true, help_heading = LOAD)]
     pub client: Client,
 
@@ -46,9 +46,9 @@ pub struct Plan {
     #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = LOAD)]
     pub session: Option<PathBuf>,
 
-    /// What {page} stands for in a session file
+    /// The value of {page} in a session file
     ///
-    /// In bytes: how large its pages are to be [default: 16KiB].
+    /// In bytes: how large its pages should be [default: 16KiB].
     #[arg(long, value_name = "SIZE", hide_short_help = true, help_heading = LOAD)]
     pub page: Option<Bytes>,
 
@@ -60,15 +60,15 @@ pub struct Plan {
 
     /// A field to send with each request, such as 'X-Tenant: 7'
     ///
-    /// May be given again. Not Host, Range, Connection, Content-Length or Accept-Encoding, which would
-    /// change what is counted. It is kept in the receipt as it is.
+    /// Repeatable. Not Host, Range, Connection, Content-Length or Accept-Encoding, which would change
+    /// what is counted. It is kept in the receipt as it is.
     #[arg(short = 'H', long, value_name = "NAME: VALUE", help_heading = LOAD)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub header: Vec<Header>,
 
     /// Where connections come from, an address or an interface of this machine
     ///
-    /// May be given again, or as a list with commas: connections are spread over them
+    /// Repeatable, or a list with commas: connections are spread over them
     /// [default: the kernel chooses; on loopback many addresses, where one would run short of ports].
     #[arg(long, value_name = "ADDRESS|INTERFACE", value_delimiter = ',', hide_short_help = true, help_heading = LOAD)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -87,7 +87,7 @@ pub struct Plan {
     #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS, help_heading = LOAD)]
     pub connections: usize,
 
-    /// How many of the study's ranks make the load, the first of them.
+    /// How many of the study's ranks make the load, from the first on.
     // `toll load` has no other hosts.
     #[arg(skip)]
     pub ranks: Option<NonZeroU32>,
@@ -118,9 +118,9 @@ pub struct Plan {
 
     /// The client's part in the key exchange: fixed or fresh
     ///
-    /// fixed: one share, with static RSA one premaster secret, for all handshakes, which spares the
-    /// client work and leaves the server's as it is
-    /// [default: fixed; fresh with the ECDHE suites of CBC, which know no other].
+    /// fixed: one share, with static RSA one premaster secret, for all handshakes; this saves work of
+    /// the client, and the server's work stays the same
+    /// [default: fixed; fresh with the ECDHE suites of CBC, which have no other].
     #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
     pub key_exchange: Option<KeyExchangeMode>,
 
@@ -145,7 +145,7 @@ pub struct Plan {
 
     /// When operations begin: closed, poisson 2000/s, paced 4s ...
     ///
-    /// closed (each connection as soon as its last answer is there), "closed, think 5ms" (that long
+    /// closed (each connection as soon as its last response ends), "closed, think 5ms" (that long
     /// after it), poisson 2000/s or uniform 2000/s (at that rate, whether or not answers come; latency
     /// counts from then), paced 4s (each connection every 4 s), paced 2Gb/s (each connection as often
     /// as all together need to ask for that much).
@@ -170,8 +170,8 @@ pub struct Plan {
 
     /// Whether one wake-up of the client may serve several sockets
     ///
-    /// A load thread of a closed loop with 64 connections or more pauses up to 2 ms then. It costs the
-    /// client less CPU time, and latencies are up to the pause too long
+    /// A load thread of a closed loop with 64 connections or more then pauses up to 2 ms. The client
+    /// uses less CPU time, and latencies are up to the pause too long
     /// [default: on; in a study off where a latency is the metric or the limit].
     #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub coalesce: Option<bool>,
@@ -182,8 +182,8 @@ pub struct Plan {
 
     /// How to end connections: fin or rst
     ///
-    /// rst is a reset, which leaves no TIME-WAIT at either side; with one-request-per-connection the
-    /// server is not asked to close then.
+    /// rst is a reset, which leaves no TIME-WAIT on either side; with one-request-per-connection the
+    /// server is then not asked to close.
     #[arg(long, value_name = "HOW", default_value_t = Close::Fin, hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub close: Close,
 

@@ -37,7 +37,7 @@ impl FromStr for Percent {
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
             .and_then(|digits| digits.parse().ok())
             .and_then(Self::new)
-            .ok_or_else(|| format!("`{text}` is no share; write a whole percentage such as 70%"))
+            .ok_or_else(|| format!("`{text}` is not a share; write a whole percentage such as 70%"))
     }
 }
 

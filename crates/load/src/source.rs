@@ -68,7 +68,7 @@ impl FromStr for Source {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(address) = text.parse::<IpAddr>() {
             return match address.is_unspecified() || address.is_multicast() {
-                true => Err(format!("`{text}` is no address that a connection can come from")),
+                true => Err(format!("`{text}` is not an address that a connection can come from")),
                 false => Ok(Self::Address(address)),
             };
         }

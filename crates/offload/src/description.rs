@@ -119,7 +119,7 @@ impl Description {
             CertificateKey::Rsa(_) => {
                 Err(format!("has no rate for {key}; add one, such as {key} 40000/s"))
             }
-            _ => Err(format!("decrypts with RSA keys, and {key} only signs; take rsa:2048")),
+            _ => Err(format!("decrypts with RSA keys, and {key} only signs; use rsa:2048")),
         }
     }
 }
@@ -153,6 +153,6 @@ mod tests {
         let none = refusal(Way::Synchronous, CertificateKey::Rsa(3072));
         assert_eq!(none, "has no rate for rsa:3072; add one, such as rsa:3072 40000/s");
         let signs = refusal(Way::Inline, CertificateKey::EcdsaP256);
-        assert_eq!(signs, "decrypts with RSA keys, and ecdsa:p256 only signs; take rsa:2048");
+        assert_eq!(signs, "decrypts with RSA keys, and ecdsa:p256 only signs; use rsa:2048");
     }
 }

@@ -19,12 +19,12 @@ impl ProviderPath {
         let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         if name.is_empty() || !name.chars().all(fits) {
             return Err(format!(
-                "`{name}` is no name of a provider; write NAME=PATH, with letters, digits, _ . - in \
+                "`{name}` is not a valid name for a provider; write NAME=PATH, with letters, digits, _ . - in \
                  the name"
             ));
         }
         if !path.is_absolute() {
-            return Err(format!("`{}` is no absolute path; write NAME=/PATH", path.display()));
+            return Err(format!("`{}` is not an absolute path; write NAME=/PATH", path.display()));
         }
         Ok(Self { name: name.to_owned(), path: path.to_owned() })
     }
@@ -86,11 +86,11 @@ mod tests {
     #[test]
     fn what_is_no_provider_is_refused() {
         for (text, why) in [
-            ("/x.so", "`/x.so` is no name of a provider"),
-            ("=/x.so", "`` is no name"),
-            ("a b=/x.so", "`a b` is no name"),
-            ("qat", "`` is no absolute path"),
-            ("qat=x.so", "`x.so` is no absolute path"),
+            ("/x.so", "`/x.so` is not a valid name for a provider"),
+            ("=/x.so", "`` is not a valid name"),
+            ("a b=/x.so", "`a b` is not a valid name"),
+            ("qat", "`` is not an absolute path"),
+            ("qat=x.so", "`x.so` is not an absolute path"),
         ] {
             let refusal = text.parse::<ProviderPath>().unwrap_err();
             assert!(refusal.starts_with(why), "{text}: {refusal}");

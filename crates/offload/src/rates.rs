@@ -42,7 +42,7 @@ impl FromStr for Rates {
         for entry in text.split(',').map(str::trim) {
             let wrong = |why: &str| format!("`{entry}` {why}; {FORM}");
             let (key, rate) =
-                entry.split_once(' ').ok_or_else(|| wrong("is no key with its rate"))?;
+                entry.split_once(' ').ok_or_else(|| wrong("is not a key with its rate"))?;
             let key: CertificateKey = key.parse().map_err(|_| wrong("names no key"))?;
             if !matches!(key, CertificateKey::Rsa(_)) {
                 return Err(wrong("is no RSA key, and others only sign"));
@@ -85,8 +85,8 @@ mod tests {
     fn what_is_no_rate_is_refused() {
         let refusal = |text: &str| text.parse::<Rates>().unwrap_err();
         for (text, why) in [
-            ("", "`` is no key with its rate"),
-            ("rsa:2048", "`rsa:2048` is no key with its rate"),
+            ("", "`` is not a key with its rate"),
+            ("rsa:2048", "`rsa:2048` is not a key with its rate"),
             ("dsa 1/s", "`dsa 1/s` names no key"),
             ("ecdsa:p256 1/s", "`ecdsa:p256 1/s` is no RSA key"),
             ("rsa:2048 0/s", "`rsa:2048 0/s` has no whole number"),

@@ -30,13 +30,13 @@ pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
         }
         (_, Operation::Handshakes) => {
             return refuse(format!(
-                "{peer} cannot make handshakes without a request; take --client s_time, or \
+                "{peer} cannot make handshakes without a request; use --client s_time, or \
                  --operation one-request-per-connection"
             ));
         }
         (Peer::H2load, Operation::OneRequestPerConnection) => {
             return refuse(
-                "h2load does not go on after a connection's end; take --client wrk or ab for \
+                "h2load does not go on after a connection's end; use --client wrk or ab for \
                  one-request-per-connection"
                     .into(),
             );

@@ -110,12 +110,12 @@ fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
             "contradicts --arrival paced 1s",
         ),
         (Peer::Wrk, |p| p.plan.resumption = "70%".parse().unwrap(), "contradicts --resumption 70%"),
-        (Peer::Wrk, |p| p.plan.operation = Operation::Handshakes, "take --client s_time"),
+        (Peer::Wrk, |p| p.plan.operation = Operation::Handshakes, "use --client s_time"),
         (Peer::STime, |_| (), "add --operation handshakes"),
         (
             Peer::H2load,
             |p| p.plan.operation = Operation::OneRequestPerConnection,
-            "take --client wrk or ab",
+            "use --client wrk or ab",
         ),
         (Peer::Ab, |p| p.plan.cpus = "0-1".parse().unwrap(), "cannot use 2 CPUs"),
         (

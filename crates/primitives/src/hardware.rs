@@ -147,7 +147,7 @@ fn words(said: &str) -> Vec<u64> {
 }
 
 fn unknown(text: &str) -> String {
-    format!("`{text}` is no level; write all, avx2, sse or none")
+    format!("`{text}` is not a level; write all, avx2, sse or none")
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Profile {
         (all > 0).then(|| of_class as f64 / all as f64)
     }
 
-    /// Why its shares are not to be relied on, a clause each.
+    /// Why its shares are not reliable, a clause each.
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();

@@ -38,7 +38,7 @@ pub enum ScalingError {
     #[error("a scaling law takes {LEAST_COUNTS} numbers of cores or more, and there are {0}")]
     TooFew(usize),
     /// A number of cores or a throughput is not above zero, or not finite.
-    #[error("{0} is no number of cores or throughput")]
+    #[error("{0} is not a number of cores or throughput")]
     NotPositive(f64),
     /// The points follow another law.
     #[error("the points do not follow the scaling law: one is {:.0}% off", .0 * 100.0)]

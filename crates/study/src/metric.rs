@@ -433,13 +433,13 @@ impl FromStr for Metric {
     fn from_str(text: &str) -> Result<Self, String> {
         if text == Self::TlsTax.name() {
             return Err(format!(
-                "`{text}` compares two cells; take {}, or an [[answer]] with a gate",
+                "`{text}` compares two cells; use {}, or an [[answer]] with a gate",
                 Self::GoodputPerServerCpu
             ));
         }
         Self::of_cells().find(|metric| metric.name() == text).ok_or_else(|| {
             let names = Self::of_cells().map(Self::name);
-            format!("`{text}` is no metric{}", did_you_mean(text, "metrics are", names))
+            format!("`{text}` is not a metric{}", did_you_mean(text, "metrics are", names))
         })
     }
 }
@@ -455,7 +455,7 @@ mod tests {
             assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
         }
         let why = |text: &str| text.parse::<Metric>().unwrap_err();
-        assert_eq!(why("goodputt"), "`goodputt` is no metric; did you mean goodput?");
+        assert_eq!(why("goodputt"), "`goodputt` is not a metric; did you mean goodput?");
         assert!(why("zzz").contains(
             "client-busy, server-cpus, server-cycles, memory-bandwidth, memory-per-byte, p50"
         ));

@@ -167,7 +167,7 @@ impl Reference {
                 (None, high) => high.is_none() && figure.unit == PublishedUnit::Words,
             };
             if !is_range || (figure.is_at_least && high.is_some()) {
-                return Err(format!("figure {name}: {low:?} to {high:?} is no range"));
+                return Err(format!("figure {name}: {low:?} to {high:?} is not a range"));
             }
             if reference.figures[..place].iter().any(|other| other.name == *name) {
                 return Err(format!("two figures are named {name}"));
@@ -246,8 +246,8 @@ mod tests {
         let good = "unit = \"ratio\"\nlow = 2.0\nsays = \"2x\"\n";
         assert!(Reference::parse(&file(good)).is_ok());
         for (change, why) in [
-            ("high = 1.0", "is no range"),
-            ("high = 3.0\nis-at-least = true", "is no range"),
+            ("high = 1.0", "is not a range"),
+            ("high = 3.0\nis-at-least = true", "is not a range"),
             ("curve = [1.0]", "unknown field"),
         ] {
             let message = Reference::parse(&file(&format!("{good}{change}\n"))).unwrap_err();

@@ -40,7 +40,7 @@ pub struct CryptoFacts {
     pub aes: String,
     /// What does each algorithm.
     pub providers: BTreeMap<String, String>,
-    /// The switches that decide over AES instructions, as they stand.
+    /// The current values of the switches for AES instructions.
     pub switches: BTreeMap<String, String>,
     /// What AES costs in the warm process, by cipher.
     pub ns_per_byte: BTreeMap<String, f64>,

@@ -1,4 +1,4 @@
-//! Directives of nginx that a study adds to its configuration, or puts in the place of those that toll
+//! Directives of nginx that a study adds to its configuration, or that replace those which toll
 //! writes.
 
 use std::fmt;
@@ -84,7 +84,7 @@ impl FromStr for Directives {
             if directive.contains(['{', '}', '#', '"', '\'', '\\', '$']) || directive.contains('\n')
             {
                 return Err(format!(
-                    "`{directive}` is no plain directive; write names and words without blocks, \
+                    "`{directive}` is not a plain directive; write names and words without blocks, \
                      quotes, variables and comments, such as tcp_nodelay off; aio threads"
                 ));
             }
@@ -100,7 +100,7 @@ impl FromStr for Directives {
     }
 }
 
-/// What to do in the place of a directive that is refused.
+/// What to do instead of a directive that is refused.
 fn instead_of(name: &str) -> Option<&'static str> {
     let known = REFUSED.iter().find(|(refused, _)| *refused == name);
     if let Some((_, instead)) = known {
@@ -142,7 +142,7 @@ mod tests {
             let message = refusal(&format!("aio on; {name} x"));
             assert_eq!(message, format!("toll's proof depends on {name}; leave it out"));
         }
-        assert!(refusal("server { listen 80").contains("no plain directive"));
+        assert!(refusal("server { listen 80").contains("not a plain directive"));
         assert_eq!(refusal("aio on; aio off"), "aio is given twice; leave one out");
     }
 }

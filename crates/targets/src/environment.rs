@@ -135,7 +135,7 @@ impl FromStr for LibraryPath {
             SYSTEM => Ok(Self::System),
             _ if text.starts_with('/') && is_one => Ok(Self::Folder(text.into())),
             _ => Err(format!(
-                "`{text}` is no absolute path of one folder; write one such as \
+                "`{text}` is not an absolute path of one folder; write one such as \
                  /opt/openssl/lib, or {SYSTEM}; for the OpenSSL of make openssl write target.library = \
                  openssl-built"
             )),
@@ -177,7 +177,7 @@ mod tests {
         assert!(refusal("LD_LIBRARY_PATH=/x").ends_with("write that instead"));
         for text in ["lib", "", "/a:/b", "/a;/b", "/a/$ORIGIN"] {
             let message = text.parse::<LibraryPath>().unwrap_err();
-            assert!(message.contains("no absolute path of one folder"), "{message}");
+            assert!(message.contains("not an absolute path of one folder"), "{message}");
         }
     }
 }

@@ -27,7 +27,7 @@ pub enum TargetError {
     /// The security level of its TLS library forbids the certificate's key; a caller may leave the
     /// target out.
     #[error(
-        "{why}; {key} is below what its TLS library allows here, so take a larger key, or leave \
+        "{why}; {key} is below what its TLS library allows here, so use a larger key, or leave \
              this target out"
     )]
     WeakKey { key: CertificateKey, why: String },
@@ -35,7 +35,7 @@ pub enum TargetError {
     #[error("{0}")]
     Settings(String),
     #[error(
-        "{server}'s configuration cannot hold the path {}; take a folder with UTF-8 names and \
+        "{server}'s configuration cannot hold the path {}; use a folder with UTF-8 names and \
          without {without}",
         path.display()
     )]
@@ -58,7 +58,7 @@ pub enum TargetError {
     #[error("{name} does not use the TLS library in {}: {why}", folder.display())]
     Library {
         name: String,
-        /// Where the library was to come from.
+        /// Where the library should come from.
         folder: PathBuf,
         why: String,
     },

@@ -20,7 +20,7 @@ pub struct Facts {
     pub https: SocketAddr,
     /// Where it serves the same objects over plain HTTP.
     pub http: SocketAddr,
-    /// The file of its certificate in PEM form, which a client is to trust.
+    /// The file of its certificate in PEM form, for clients to trust.
     pub certificate: PathBuf,
     /// The TLS library that it says it runs on, and its version, where it has a choice.
     pub stack: Option<(Stack, String)>,
@@ -29,6 +29,6 @@ pub struct Facts {
     pub libraries: Vec<Library>,
     /// The CPUs that all of it is pinned to.
     pub cpus: CpuList,
-    /// Those of the server behind it, where there is one; only HAProxy has one.
+    /// Those of its backend, where there is one; only HAProxy has one.
     pub backend_cpus: Option<CpuList>,
 }

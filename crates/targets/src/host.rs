@@ -26,7 +26,7 @@ impl FromStr for Host {
         match !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
             true => Ok(Self(text.to_owned())),
             false => Err(format!(
-                "`{text}` is no host; write it as for ssh, such as server or me@server"
+                "`{text}` is not a host; write it as for ssh, such as server or me@server"
             )),
         }
     }
@@ -48,7 +48,7 @@ mod tests {
             assert_eq!(good.parse::<Host>().unwrap().to_string(), good);
         }
         for bad in ["", "-oProxyCommand=x", "a b", "a;b", "a$(b)", "a\nb", "a/b"] {
-            assert!(bad.parse::<Host>().unwrap_err().contains("is no host"), "{bad}");
+            assert!(bad.parse::<Host>().unwrap_err().contains("is not a host"), "{bad}");
         }
     }
 }

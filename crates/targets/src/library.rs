@@ -20,7 +20,7 @@ use crate::{Target, TargetError};
 
 /// OpenSSL's two libraries, the one that has a version in it first.
 pub(crate) const OPENSSL: [&str; 2] = ["libcrypto.so", "libssl.so"];
-/// What stands before the number in the version that a library carries.
+/// The text before the number in the version string of a library.
 const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
 /// The first OpenSSL that has X25519MLKEM768.
 const FIRST_WITH_ML_KEM: (u32, u32) = (3, 5);
@@ -30,7 +30,7 @@ const BUILT: &str = "openssl-built";
 /// Where that lies, in `target`.
 const BUILT_FOLDER: &str = "openssl/lib";
 
-/// Which TLS library a server is to run on.
+/// The TLS library that a server should run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub enum TlsLibrary {
     /// One that it has; its OpenSSL is that of the target's `library-path`.
@@ -226,7 +226,7 @@ fn files(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
         .map(|entry| entry.path())
 }
 
-/// Refuses a server that was told a folder and runs on something else.
+/// Refuses a server that runs on another library than that of the given folder.
 pub(crate) fn check_mapped(
     server: &str,
     folder: &Path,

@@ -87,7 +87,7 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<(), TargetError> {
 }
 
 /// What toll's provider counted in a server, when no operation is under way any more or a second has
-/// passed; the largest number of operations at once begins anew.
+/// passed; the largest number of operations at once is then counted from 0 again.
 pub(crate) fn counts(server: &Running) -> Result<Option<Counts>, TargetError> {
     let path = server.logs().join(COUNTS);
     if !path.exists() {

@@ -63,7 +63,7 @@ impl Place {
             return Ok(Self { name, logs, folder, key_pem: identity.key_pem });
         }
         Err(TargetError::Settings(format!(
-            "{} holds {MOST} targets already; take another result folder",
+            "{} holds {MOST} targets already; use another result folder",
             targets.display()
         )))
     }

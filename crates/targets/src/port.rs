@@ -1,4 +1,4 @@
-//! Free ports for servers that must be told one.
+//! Free ports for servers that need one in their configuration.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
@@ -26,13 +26,13 @@ impl Ports {
         Ok(Self { https: reserve(addresses)?, http: reserve(addresses)? })
     }
 
-    /// Where it is to speak TLS.
+    /// Where it serves HTTPS.
     #[must_use]
     pub fn https(&self) -> Vec<SocketAddr> {
         self.https.iter().map(ReservedPort::address).collect()
     }
 
-    /// Where it is to serve plain HTTP.
+    /// Where it serves plain HTTP.
     #[must_use]
     pub fn http(&self) -> Vec<SocketAddr> {
         self.http.iter().map(ReservedPort::address).collect()
@@ -59,7 +59,7 @@ fn reserve(addresses: &[IpAddr]) -> Result<Vec<ReservedPort>, TargetError> {
     }
 }
 
-/// A port that nobody else is given while this value lives.
+/// A port that is given to no other server while this value lives.
 ///
 /// The kernel chose the port for a socket that is bound and does not listen, with `SO_REUSEPORT`.
 /// A server of the same user that sets `SO_REUSEPORT` too can listen on it, while the kernel gives

@@ -39,7 +39,7 @@ const GLANCE: Duration = Duration::from_millis(2);
 const GUARD: &str =
     "trap '' TERM INT HUP; read -r _; rm -f -- \"$@\"; kill -TERM 0; sleep 5; kill -KILL 0";
 
-/// How a server ended that was told to stop.
+/// How a server ended that was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// By itself, within 3 s.
@@ -48,11 +48,11 @@ pub enum Stopped {
     Killed,
 }
 
-/// What is to be started: a server, or another program that must not outlive toll.
+/// A program to start: a server, or another one that must not outlive toll.
 #[derive(Debug)]
 pub struct Launch<'a> {
     pub program: PathBuf,
-    /// What it is told.
+    /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Variables beside those of this process.
     pub environment: Vec<(OsString, OsString)>,
@@ -101,7 +101,7 @@ impl Process {
         }
     }
 
-    /// Its number; another's, perhaps, once [`exited`](Self::exited) has told of its end.
+    /// Its number, which may be another process's once [`exited`](Self::exited) has reported its end.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.server.id()

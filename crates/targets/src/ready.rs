@@ -20,7 +20,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 pub enum Unready {
     /// It may be in a moment.
     NotYet(String),
-    /// It answers, and wrongly; waiting will not mend that.
+    /// It gives a wrong answer; waiting does not fix that.
     Wrong(String),
 }
 

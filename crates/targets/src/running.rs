@@ -54,13 +54,13 @@ pub(crate) struct Starting {
     /// The time that it has until it must answer, and when that is over.
     pub(crate) limit: Duration,
     pub(crate) deadline: Instant,
-    /// The server behind it, where there is one, which ends after it.
+    /// Its backend, where there is one, which ends after it.
     pub(crate) backend: Option<Box<Running>>,
 }
 
 impl Starting {
     /// Waits until `ready` says that it answers. An error as soon as the server has ended, gives a
-    /// wrong answer, runs on another TLS library than it was told, or the time is over.
+    /// wrong answer, runs on another TLS library than was asked, or the time is over.
     pub(crate) fn finish(
         mut self,
         settings: &Settings,

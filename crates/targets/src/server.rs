@@ -160,7 +160,7 @@ pub trait Program: Sync {
         Ok(None)
     }
 
-    /// Why this version of it writes to the kernel's TLS where it is to use `sendfile`, if it does.
+    /// Why this version of it writes to the kernel's TLS where it should use `sendfile`, if it does.
     fn lacks_sendfile(&self, _version: &str) -> Option<String> {
         None
     }

@@ -31,7 +31,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of a server that is told nothing: both versions, its own suites and groups, an
+    /// The settings of a server by default: both versions, its own suites and groups, an
     /// RSA-2048 key, tickets, a session cache, encrypt-then-MAC. Its program is looked for in the
     /// folders of `PATH`, `/usr/sbin` and `/usr/local/sbin`.
     #[must_use]
@@ -82,7 +82,7 @@ impl Settings {
         }
         if let Some(suite) = self.suites.iter().find(|s| !self.versions.contains(&s.version())) {
             return Err(TargetError::Settings(format!(
-                "{suite} is a suite of {}, which the server is not to speak; \
+                "{suite} is a suite of {}, which the server does not offer; \
                  add the version or leave the suite out",
                 suite.version()
             )));
@@ -139,7 +139,7 @@ mod tests {
         };
         assert_eq!(
             refusal(only(Version::Tls13, &["AES128-SHA"])),
-            "TLS_RSA_WITH_AES_128_CBC_SHA is a suite of TLS 1.2, which the server is not to speak; \
+            "TLS_RSA_WITH_AES_128_CBC_SHA is a suite of TLS 1.2, which the server does not offer; \
              add the version or leave the suite out"
         );
         let message =

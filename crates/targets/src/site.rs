@@ -17,7 +17,7 @@ use crate::{Settings, TargetError};
 pub(crate) const OUTPUT_LOG: &str = "output.log";
 /// The file of the line that a server prints that announces its ports.
 pub(crate) const ANNOUNCEMENT: &str = "announcement.json";
-/// The log that tells of its troubles, where it writes one.
+/// Its error log, where it writes one.
 pub(crate) const ERROR_LOG: &str = "error.log";
 
 /// What a server is started with. All paths are absolute, but for those of a dry run.

@@ -38,8 +38,8 @@ pub struct Target {
     /// The machine that it runs on, as ssh names it; this one where it is left open.
     #[arg(skip)]
     pub host: Option<Host>,
-    /// The addresses of that machine at which it listens. The first is loaded, all must prove to be
-    /// that machine's.
+    /// The addresses of that machine at which it listens. The first is loaded; all are checked to be that
+    /// machine's.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "addresses")]
     pub listen: Vec<IpAddr>,
@@ -69,8 +69,8 @@ pub struct Target {
     #[serde(deserialize_with = "generated")]
     pub object: Mix,
 
-    /// Where the files lie that it serves: `memory` (tmpfs), or `disk`, in the result folder; then
-    /// what is cached of them is dropped before each trial.
+    /// Where its files are: `memory` (tmpfs), or `disk`, in the result folder; then the kernel's cache of
+    /// them is dropped before each trial.
     #[arg(skip)]
     pub storage: Storage,
     /// How many different files of the object's size are asked for.
@@ -105,25 +105,25 @@ pub struct Target {
     #[arg(long, value_name = "WAY", default_value_t, requires = KEYS, help_heading = TLS)]
     pub offload: Way,
 
-    /// Operations per second of each of its engines, by key
+    /// Operations per second of each engine of the accelerator, by key
     #[arg(long, value_name = "RATES", default_value_t, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_rate: Rates,
 
-    /// From the beginning of an operation to its answer
+    /// Time from the beginning of an accelerator's operation to its answer
     #[arg(long, value_name = "TIME", default_value = "100us", requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_latency: Nanos,
 
-    /// Operations that it holds at once
+    /// Operations that the accelerator holds at once
     ///
-    /// Those that it has no room for are done on the CPU.
+    /// Others are done on the CPU.
     #[arg(long, value_name = "N", default_value_t = Description::QUEUE, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_queue: NonZeroUsize,
 
-    /// Its engines, which work side by side
+    /// Engines of the accelerator, which work in parallel
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_count: NonZeroUsize,
 
-    /// How its answers are learned of: poll or event
+    /// How the server finds out about answers: poll or event
     ///
     /// poll (the server asks when the next one is due), event (each paused handshake has a descriptor
     /// that becomes readable) [default: poll; event in servers that are not toll's].
@@ -132,15 +132,15 @@ pub struct Target {
 
     /// OpenSSL provider for private keys, by name and file
     ///
-    /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for all
-    /// that it implements.
+    /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for
+    /// everything it implements.
     #[arg(long, value_name = "NAME=PATH", group = KEYS, help_heading = TLS, hide_short_help = true)]
     pub provider: Option<ProviderPath>,
 
     /// How to encrypt and send: user, ktls-write or ktls-sendfile
     ///
-    /// user (by the TLS library), ktls-write (plaintext is written, and the kernel encrypts),
-    /// ktls-sendfile (the kernel encrypts what it takes from a file).
+    /// user (by the TLS library), ktls-write (the server writes plaintext, the kernel encrypts),
+    /// ktls-sendfile (the kernel reads from a file and encrypts).
     #[arg(long, value_name = "MODE", default_value_t, value_parser = Suggested::<SendMode>::new(send_modes), hide_possible_values = true, help_heading = LOAD)]
     pub send: SendMode,
 
@@ -150,12 +150,12 @@ pub struct Target {
 
     /// Full records in one send, 1 to 64
     ///
-    /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite side by side where encrypt-then-MAC
-    /// is off; nginx does not get that.
+    /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite in parallel where encrypt-then-MAC is
+    /// off; nginx does not use that.
     #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
     pub records_per_write: RecordsPerWrite,
 
-    /// Directives of nginx's configuration beside those that toll writes, or in their place.
+    /// Directives that are added to toll's configuration of nginx or replace parts of it.
     #[arg(skip)]
     pub directives: Directives,
     /// Where its TLS library comes from.
@@ -368,7 +368,7 @@ impl Target {
                 "send",
                 format!(
                     "target.send = {}, but toll knows no way to have {server} send with the \
-                     kernel's TLS; write user, or take embedded or nginx",
+                     kernel's TLS; write user, or use embedded or nginx",
                     self.send
                 ),
             );
@@ -379,7 +379,7 @@ impl Target {
                 "library",
                 format!(
                     "target.library = {}, but {server} runs on OpenSSL; write openssl or \
-                     openssl-built, or take embedded",
+                     openssl-built, or use embedded",
                     self.library
                 ),
             );
@@ -389,7 +389,7 @@ impl Target {
                 "send",
                 format!(
                     "target.send = {}, but only OpenSSL gives its keys to the kernel, not {}; write \
-                     user, or take target.library = openssl",
+                     user, or use target.library = openssl",
                     self.send, self.library
                 ),
             );
@@ -428,7 +428,7 @@ impl Target {
         if self.library != TlsLibrary::default() {
             let why = format!(
                 "target.library = {}, but the accelerator is one of the system's OpenSSL; write \
-                 openssl, or take target.accelerator = none",
+                 openssl, or use target.accelerator = none",
                 self.library
             );
             return wrong("library", why);
@@ -437,7 +437,7 @@ impl Target {
         if self.pauses_handshakes() && completions.is_empty() {
             let why = format!(
                 "target.offload = {}, but {server} never pauses a handshake: its workers wait for \
-                 private keys; write synchronous, or take embedded or haproxy",
+                 private keys; write synchronous, or use embedded or haproxy",
                 self.offload
             );
             return wrong("offload", why);
@@ -506,7 +506,7 @@ impl Target {
         let Some(host) = &self.host else { return Ok(()) };
         if !self.server.listens_anywhere() {
             let why = format!(
-                "target.host = {host}, but {} listens on loopback only; take another server",
+                "target.host = {host}, but {} listens on loopback only; use another server",
                 self.server
             );
             return wrong("host", why);
@@ -586,7 +586,7 @@ impl TryFrom<String> for Address {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let no_address = |_| format!("`{text}` is no address; write one such as 10.1.1.1");
+        let no_address = |_| format!("`{text}` is not an address; write one such as 10.1.1.1");
         text.parse().map(Self).map_err(no_address)
     }
 }

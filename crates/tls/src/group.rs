@@ -79,7 +79,7 @@ impl FromStr for Group {
         let hint = did_you_mean(text, NAMES.iter().map(|(name, _)| *name))
             .map_or_else(String::new, |name| format!("did you mean {name}? "));
         Err(NameError(format!(
-            "`{text}` is no group that toll knows; {hint}it knows x25519, secp256r1, \
+            "`{text}` is not a group that toll knows; {hint}it knows x25519, secp256r1, \
              secp384r1 and X25519MLKEM768"
         )))
     }

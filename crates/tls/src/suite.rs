@@ -97,7 +97,7 @@ impl Suite {
                 format!("`{text}` is not a cipher suite that toll knows; did you mean {name}?")
             }
             None => format!(
-                "`{text}` is not a cipher suite that toll knows; take an IANA name such as \
+                "`{text}` is not a cipher suite that toll knows; use an IANA name such as \
                  TLS_AES_128_GCM_SHA256 or an OpenSSL name such as AES128-SHA"
             ),
         }))
@@ -193,6 +193,6 @@ mod tests {
         let message = Suite::parse("TLS_AES_128_GCM_SHA265").unwrap_err().to_string();
         assert!(message.ends_with("did you mean TLS_AES_128_GCM_SHA256?"), "{message}");
         let message = Suite::parse("nonsense").unwrap_err().to_string();
-        assert!(message.contains("take an IANA name"), "{message}");
+        assert!(message.contains("use an IANA name"), "{message}");
     }
 }

@@ -4,10 +4,10 @@ use ::agent::Input;
 
 use crate::Failure;
 
-/// Run on a host of a study, for the toll that measures (toll run starts it over ssh).
+/// Start servers here for a toll on another machine (toll run starts it over ssh).
 ///
-/// It starts the study's servers on this machine and reads the machine, as lines of JSON on stdin ask,
-/// and answers with lines on stdout. It ends with its input, when that is silent for 10 s, or on
+/// It starts the study's servers on this machine and reads the machine. Requests are lines of JSON on
+/// stdin, answers are lines on stdout. It ends when its input ends or is silent for 10 s, or on
 /// SIGTERM, SIGHUP and SIGINT; its servers and its folder go with it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments;

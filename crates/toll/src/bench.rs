@@ -20,31 +20,32 @@ use self::figures::Context;
 use crate::progress::{Progress, in_minutes};
 use crate::{Failure, interrupt};
 
-/// Measure what algorithms cost, in core cycles per byte and operations per second, over libraries.
+/// Measure what algorithms cost in each library, in core cycles per byte and operations per second.
 ///
-/// Each result is checked against a second library; a wrong one gets no figure. Samples of about
-/// 100 µs stand between two readings of the core, and count only if nothing else used it. Without
-/// names, all libraries are measured with all algorithms, but with the handshakes of RSA-2048 and P-256
-/// over X25519 alone: `toll bench handshakes` has the others. The tables show OpenSSL and the fastest
-/// library of each algorithm, and with --all or --library every one.
+/// Each result is checked against a second library; a wrong one has no figure. A sample takes about
+/// 100 µs between two readings of the core, and counts only if nothing else used the core. Without
+/// names, all libraries are measured with all algorithms; of the handshakes only those of RSA-2048 and
+/// P-256 over X25519 (`toll bench handshakes` has the others). The tables show OpenSSL and the fastest
+/// library of each algorithm; with --all or --library they show every one.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What to measure: aes-128-gcm, "rsa-2048 sign", rsa-2048, or a kind: aes, gcm, cbc, ctr,
     /// ciphers, sha, hmac, hashes, rsa, ecdsa, signatures, key-exchange, public-key, records,
-    /// handshakes (full-handshakes, resumed-handshakes), tls for both; all, if none. Or `instructions`:
-    /// latency and throughput of single ones, and what algorithms cost with them at the least
+    /// handshakes (full-handshakes, resumed-handshakes), or tls for records and handshakes. Default: all.
+    /// Or `instructions`: latency and throughput of single instructions, and the least that algorithms
+    /// cost with them
     #[arg(value_name = "ALGORITHM")]
     algorithms: Vec<String>,
 
     /// A library: openssl (the system's), aws-lc, ring, rustcrypto, rustls-ring, rustls-aws-lc,
-    /// multibuffer (toll's own kernels), multibuffer-avx2 and so on, isa-l (where the environment says
-    /// ISAL=DIR), or the path of a libcrypto, with the libssl beside it for records and handshakes;
-    /// may be given often
+    /// multibuffer (toll's own kernels), multibuffer-avx2 and so on, isa-l (if the variable ISAL names
+    /// its folder), or the path of a libcrypto, with the libssl beside it for records and handshakes;
+    /// repeatable
     #[arg(long = "library", value_name = "NAME|PATH")]
     libraries: Vec<String>,
 
-    /// Bytes of a message; may be given often [default: 16B 256B 1KiB 8KiB 16KiB 64KiB]
+    /// Bytes of a message; repeatable [default: 16B 256B 1KiB 8KiB 16KiB 64KiB]
     #[arg(long = "size", value_name = "SIZE")]
     sizes: Vec<Bytes>,
 
@@ -57,15 +58,15 @@ pub(crate) struct Arguments {
     cache: Cache,
 
     /// Mask features of the processor: all (none masked), avx2 (no AVX-512, VAES, SHA-NI), sse (no
-    /// AVX either), none (no AES and PCLMULQDQ instructions either); toll starts itself again for it
+    /// AVX either), none (no AES and PCLMULQDQ instructions either); toll restarts itself for that
     #[arg(long, value_name = "LEVEL", default_value_t)]
     hardware: Hardware,
 
-    /// Samples of each figure, quiet ones
+    /// How many quiet samples each figure takes
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
     samples: u16,
 
-    /// Show the figures of all libraries, not only OpenSSL's and those of the fastest
+    /// Show the figures of all libraries, not only of OpenSSL and the fastest
     #[arg(long)]
     all: bool,
 
@@ -91,13 +92,13 @@ Examples:
   toll bench sha --library openssl --library multibuffer --size 8KiB --cache cold
       one message at a time, and many at once, with the data in memory
   toll bench records handshakes --size 1KiB --size 16KiB
-      TLS in memory, without sockets, server side and client side apart
+      TLS in memory, without sockets; server side and client side separately
   toll bench instructions
       what AESENC, PCLMULQDQ and similar instructions cost here: bounds and estimates for every library
   toll bench gcm cbc --hardware none
       what the AES instructions gain: the same without them
   toll bench rsa ecdsa --threads 2 --json | jq '.rows[] | [.algorithm, .library, .ops_per_s]'
-      operations per second of two CPUs together, for a program";
+      operations per second of two CPUs together, as JSON";
 
 /// The sizes of messages, where none is given.
 const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];

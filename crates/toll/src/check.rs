@@ -26,7 +26,7 @@ use crate::progress::Progress;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Set what can be set, and keep the former values for --restore; needs root
+    /// Change the settings that can be changed, and keep the former values; needs root
     #[arg(long)]
     apply: bool,
 
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     )]
     only: Vec<String>,
 
-    /// Compare settings with those of a file instead: one of sysctl.d, or what `sysctl -a` printed elsewhere
+    /// Compare settings with a file instead: one of sysctl.d, or the output of `sysctl -a` elsewhere
     #[arg(long, value_name = "FILE", conflicts_with_all = ["apply", "restore", "only"])]
     like: Option<PathBuf>,
 
@@ -66,8 +66,8 @@ Examples:
   toll check --json | jq -r '.items[] | select(.state != \"ok\") | .item'
 
 Settings last until --restore or until the machine restarts. The former values are saved before the
-first change, for root in /var/lib/toll/settings.json. The exit code is 0 whatever is found, and 3 if
-a setting could not be made or restored.";
+first change, for root in /var/lib/toll/settings.json. The exit code is 0 whatever is found, and 3
+if a setting could not be made or restored.";
 
 /// What is printed with --json.
 #[derive(Serialize)]

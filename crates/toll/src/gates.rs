@@ -21,14 +21,14 @@ pub(crate) struct Gates {
         long_help = "Exit with code 1 if a cell misses this: [CASE:]METRIC COMPARATOR \
                      VALUE, such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The \
                      whole interval counts: a gate whose limit lies within it is inconclusive, \
-                     which is said and is no failure. A cell with fewer than six valid trials \
+                     which is reported and is not a failure. A cell with fewer than six valid trials \
                      fails. CASE may be a cell's name. \
                      Metrics are those of answers and server-busy, client-busy; comparators: \
                      >=, <=, >, <"
     )]
     gates: Vec<Gate>,
 
-    /// Judge gates by medians alone: strict, and now and then wrong by chance
+    /// Judge gates by medians alone: stricter, but sometimes wrong by chance
     #[arg(long, requires = "gates", help_heading = "Output")]
     gate_median: bool,
 }

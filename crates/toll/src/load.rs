@@ -14,26 +14,27 @@ use crate::screen::Screen;
 use crate::summary::{self, Detail};
 use crate::{Failure, interrupt};
 
-/// Load a server, and say what it did, what that cost, and what limited it.
+/// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
-/// Every connection asks as soon as its last answer is there. Bodies are not decrypted but walked:
-/// the first and the last record are opened, which proves how many came between. One response in
-/// 64 is decrypted whole and, where it is one of toll's generated objects (/bytes/SIZE), compared.
+/// Each connection sends its next request when the last response is complete. Bodies are not
+/// decrypted but walked: the first and the last record are opened, which proves how many came
+/// between. One response in 64 is decrypted whole and, if it is one of toll's generated objects
+/// (/bytes/SIZE), compared.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
-    /// What to ask for, such as https://127.0.0.1:8443/bytes/1MiB
+    /// What to request, such as https://127.0.0.1:8443/bytes/1MiB
     #[arg(help_heading = TARGET, value_hint = ValueHint::Url)]
     url: Url,
 
     /// Several objects with their shares: '1KiB 90%, 1MiB 10%'
     ///
-    /// They are asked for in place of the URL's path: generated ones (/bytes/SIZE), or
+    /// They are requested instead of the URL's path: generated ones (/bytes/SIZE), or
     /// '/a.html 99.5%, /b.iso 0.5%'.
     #[arg(long, value_name = "LIST", help_heading = TARGET)]
     object: Option<Mix>,
 
-    /// The server's process, so that its CPU time is counted too
+    /// The server's process, so that toll measures its CPU time too
     #[arg(long, value_name = "PID", help_heading = TARGET)]
     server_pid: Option<u32>,
 
@@ -52,9 +53,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", help_heading = LOAD)]
     cpus: Option<CpuList>,
 
-    /// What everything random follows from
+    /// Seed of all that is random, such as the arrivals of poisson
     ///
-    /// Such as the arrivals of poisson; loads with equal seeds are alike.
+    /// Loads with equal seeds are alike.
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true, help_heading = LOAD)]
     seed: u64,
 
@@ -62,11 +63,11 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
 
-    /// Also print all that was asked for and got
+    /// Also print the whole receipt: what was asked for, and what was negotiated and verified
     #[arg(short, long, help_heading = OUTPUT)]
     verbose: bool,
 
-    /// Show no live line
+    /// Show no progress
     #[arg(long, help_heading = OUTPUT)]
     quiet: bool,
 }
@@ -82,15 +83,15 @@ Examples:
   toll load https://127.0.0.1:8443/ --insecure --operation handshakes --tls 1.3
       full handshakes per second
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --suite AES128-SHA --cpus 1 --server-pid 4711
-      AES-CBC as published measurements have it, with the server's CPU time
+      AES-CBC as in published measurements, with the server's CPU time
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1 --server-pid 4711
-      the same account of both sides, with wrk in place of toll's own client
+      the CPU time of both sides, with wrk instead of toll's own client
   toll load http://127.0.0.1:8080/index.html -n 10000 -H 'X-Tenant: 7'
       ten thousand requests, each with a header
   toll load https://127.0.0.1:8443/bytes/1KiB --insecure --arrival 'poisson 2000/s' -c 500
       how long users wait at 2,000 requests per second, waiting for a connection included
   toll load https://127.0.0.1:8443/ --insecure --operation session --session shop.toml -c 50
-      50 users who walk the pages of a web application again and again";
+      50 users who walk the pages of a web application over and over";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
@@ -165,7 +166,7 @@ impl Arguments {
                     format!("{}: {}: {error}", self.url, self.url.host())
                 }
                 AddressError::Foreign(_) => format!(
-                    "{}: {error}; if it is yours to load, say so with --i-operate-this-host",
+                    "{}: {error}; if it is yours to load, confirm that with --i-operate-this-host",
                     self.url
                 ),
             })

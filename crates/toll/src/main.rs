@@ -26,7 +26,7 @@ use cpus::{CpuList, Topology};
 use primitives::bench::BenchError;
 use serde::Serialize;
 
-/// Measures what TLS costs, says what limited each number, and what to change.
+/// Measures what TLS costs, and shows what limited each number and what to change.
 #[derive(Parser)]
 #[command(
     name = "toll",
@@ -43,19 +43,19 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   toll run quick
-      a first look at this machine: what do handshakes and bytes cost, in about a minute
+      a first look at this machine in about a minute: the cost of handshakes and of bytes
   toll report results/2026-11-21T20-51-34Z-quick
-      the answers of an earlier run, and its report.html again
+      print the answers of an earlier run, and make its report.html again
   toll compare results/monday results/tuesday
-      two runs cell by cell, with intervals, and what else differs
+      compare two runs cell by cell, with intervals, and list what else differs
   toll check
-      what on this machine will spoil a measurement, and how to fix it
+      show what on this machine will spoil a measurement, and how to fix it
   toll serve --cpus 0 --write-certificate cert.pem
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem --cpus 1
-      a server on one CPU, and a load on another
+      start a server on one CPU, and load it from another
 
-Exit codes: 0 done; 1 a gate (--gate) fails; 2 the request was wrong, or the server cannot be reached; 3 a measurement
-failed or is not valid; 130 interrupted.";
+Exit codes: 0 done; 1 a gate (--gate) fails; 2 the request was wrong, or the server cannot be
+reached; 3 a measurement failed or is not valid; 130 interrupted.";
 
 /// The end of a short help.
 pub(crate) const MORE: &str = "--help explains all options, and has examples.";

@@ -18,10 +18,10 @@ use crate::{Failure, gates, interrupt, screen, studies};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
-/// A study is a file that names servers, loads and what is swept; toll brings some along, `quick`
-/// for a first look at this machine in about a minute. Servers run on this machine's loopback, are
-/// started again each round, idle while another one is measured, and are stopped at the end. The
-/// trials of all cells are interleaved, so that what drifts touches all alike.
+/// A study is a file that names servers, loads and the settings to sweep. Some are built in, such as
+/// `quick`, a first look at this machine in about a minute. Servers run on this machine's loopback,
+/// are restarted each round, idle while another one is measured, and are stopped at the end. The
+/// trials of all cells (combinations of settings) are interleaved, so that drift affects all alike.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
@@ -34,22 +34,22 @@ pub(crate) struct Arguments {
     )]
     study: Option<String>,
 
-    /// List the built-in studies: what each asks, and how long it takes here
+    /// List the built-in studies: the question of each, and how long it takes here
     #[arg(long, conflicts_with_all = ["study", "continue_"], help_heading = TARGET)]
     list: bool,
 
-    /// Folder in which the folder of this run's results is made
+    /// Where to make the folder of this run's results
     #[arg(help_heading = OUTPUT, long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
 
-    /// Go on with the run whose results are in this folder: measure what it lacks
+    /// Continue the run whose results are in this folder: measure what is missing
     #[arg(help_heading = TARGET, long = "continue", id = "continue_", value_name = "DIR", conflicts_with_all = ["study", "out"])]
     continue_: Option<PathBuf>,
 
     /// Run only the cells that have this value, such as suite=NAME or case=NAME
     ///
     /// The key is whole (load.suite) or its last part (suite). With primitives=NAME, only that table
-    /// of primitives. Given again for another key, both must fit; for the same key, either may.
+    /// of primitives. Repeatable: a cell must have one of the values given for each key.
     #[arg(
         long,
         value_name = "KEY=VALUE",
@@ -60,18 +60,18 @@ pub(crate) struct Arguments {
     )]
     only: Vec<String>,
 
-    /// Measure each cell so often, instead of as often as the study says
+    /// How many times to measure each cell, instead of the study's number
     #[arg(help_heading = LOAD, long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
 
-    /// Run the study in another size that its file has, such as quick
+    /// Run the study at one of the scales in its file, such as quick
     #[arg(help_heading = LOAD, long, value_name = "NAME", conflicts_with = "continue_")]
     scale: Option<String>,
 
-    /// Also load with wrk, ab or h2load, and say whether the two agree
+    /// Also load with wrk, ab or h2load, and show whether the two agree
     ///
-    /// The load of each cell that the answers are about is made with the program too (handshakes with
-    /// s_time), in turn with toll and in windows of the same length; what limited each is said.
+    /// The load of each cell in the answers is repeated with that program (handshakes with s_time), in
+    /// turn with toll and in windows of the same length. The report shows what limited each.
     #[arg(help_heading = LOAD, hide_possible_values = true, long, value_name = "PROGRAM", conflicts_with = "continue_")]
     cross_check: Option<Peer>,
 
@@ -82,11 +82,11 @@ pub(crate) struct Arguments {
     #[arg(help_heading = LOAD, long, conflicts_with = "continue_")]
     profile: bool,
 
-    /// Rules of your own that say what a function does, tried before toll's
+    /// Your own rules that sort functions into classes of work, tried before toll's
     #[arg(help_heading = LOAD, long, value_name = "FILE", requires = "profile")]
     profile_rules: Option<PathBuf>,
 
-    /// Print the cells, the commands and the time that it would take, and do nothing
+    /// Print the cells, the commands and the time that the run would take, and do nothing
     #[arg(help_heading = OUTPUT, long, conflicts_with = "continue_")]
     dry_run: bool,
 
@@ -126,18 +126,18 @@ Examples:
   toll run quick
       a first look at this machine
   toll run quick --dry-run
-      what that would start and do
+      what that would start, and how long it would take
   toll run quick --cross-check wrk
-      the same, and whether wrk finds what toll finds
+      the same, and whether wrk measures the same
   toll run my-study.toml --out /tmp/results --json | jq .rate_per_s
       a study of your own, for a program
   toll run --continue results/2026-11-21T20-51-34Z-quick
-      go on after Ctrl-C, a crash or a reboot
+      continue after Ctrl-C, a crash or a reboot
 
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
-journal.jsonl (a line a trial, on disk when the trial ends), latency/ (HdrHistogram logs),
-study.toml (the study as you wrote it; session-1.toml is a copy of its session file), cells.json (all that it left open filled in), machine.json, targets.json, logs/ of the
-servers, and targets/ with their configurations and certificates; their private keys are removed with
+journal.jsonl (one line per trial, on disk when the trial ends), latency/ (HdrHistogram logs),
+study.toml (the study as you wrote it; session-1.toml is a copy of its session file), cells.json
+(with every setting filled in), machine.json, targets.json, logs/ of the servers, and targets/ with their configurations and certificates; their private keys are removed with
 them. toll report DIR makes the report again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -229,7 +229,7 @@ impl Arguments {
         let seen: Vec<&str> = noise.iter().map(|item| item.seen.as_str()).collect();
         if !seen.is_empty() {
             self.say(&format!(
-                "Note: this machine is noisy now: {}. Figures are surer once that ends.",
+                "Note: this machine is noisy now: {}. Figures are more reliable once that ends.",
                 seen.join("; ")
             ));
         }

@@ -16,7 +16,7 @@ use crate::{Failure, interrupt};
 /// Serve objects over HTTPS and HTTP: the built-in server under test.
 ///
 /// It serves the generated objects /bytes/SIZE, such as /bytes/16MiB, and the files of --root.
-/// Ctrl-C finishes the requests in flight and ends; a second one ends at once.
+/// Ctrl-C ends it after the requests in flight; a second Ctrl-C ends it at once.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
@@ -36,11 +36,11 @@ pub(crate) struct Arguments {
 
     /// Folder of files to serve
     ///
-    /// A file is taken before the generated object of the same path.
+    /// A file comes before the generated object of the same path.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = TARGET)]
     root: Option<PathBuf>,
 
-    /// TLS versions to offer, of 1.2 and 1.3
+    /// TLS versions to offer: 1.2, 1.3 or both
     ///
     /// [default: those of --suites, or both]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggested::<Version>::new(versions), hide_possible_values = true, help_heading = TLS)]
@@ -69,24 +69,24 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath, help_heading = TLS)]
     key: Option<PathBuf>,
 
-    /// Write the certificate there, for clients to trust
+    /// Write the certificate to this file, for clients to trust
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     write_certificate: Option<PathBuf>,
 
-    /// Keep counts of what is sent in this file
+    /// Count what is sent, in this file
     ///
-    /// A line of JSON for each thread with connections by mode, calls and bytes of write and
-    /// sendfile, written when the thread is idle for 5 ms.
+    /// It has a line of JSON per thread: connections by mode, calls and bytes of write and sendfile. A
+    /// thread writes its line when it has been idle for 5 ms.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     counters: Option<PathBuf>,
 
     /// How long a connection may be without progress
     ///
-    /// That is idle, taking to send a request's head, or receiving nothing.
+    /// It may be idle, sending the head of a request, or not reading for that long.
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = LOAD)]
     timeout: Nanos,
 
-    /// Say in one line of JSON where the server listens
+    /// Print where the server listens as one line of JSON
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
@@ -144,7 +144,7 @@ impl Arguments {
         };
         if self.timeout.0 == 0 {
             return Err(Failure::request(
-                "--timeout 0s would end every connection; take a time such as 30s",
+                "--timeout 0s would end every connection; use a time such as 30s",
             ));
         }
         let target = self.target;

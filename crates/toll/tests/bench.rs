@@ -201,7 +201,7 @@ fn cold_caches_are_for_bytes() {
 fn wrong_names_are_answered_with_the_nearest() {
     assert_eq!(
         error(&["aes-128-gmc"]),
-        "toll: `aes-128-gmc` is no algorithm; did you mean `AES-128-GCM`?; toll bench --list names \
+        "toll: `aes-128-gmc` is not an algorithm; did you mean `AES-128-GCM`?; toll bench --list names \
          all"
     );
     let said = error(&["--library", "rustcripto"]);
@@ -210,7 +210,7 @@ fn wrong_names_are_answered_with_the_nearest() {
     assert!(said.starts_with("toll: --size: `16` has no unit"), "{said}");
     assert!(error(&["--size", "0B"]).starts_with("toll: --size: 0B "));
     let said = error(&["--hardware", "mmx"]);
-    assert!(said.contains("`mmx` is no level; write all, avx2, sse or none"), "{said}");
+    assert!(said.contains("`mmx` is not a level; write all, avx2, sse or none"), "{said}");
     assert!(error(&["instructions", "aes"]).contains("measured alone"));
 }
 

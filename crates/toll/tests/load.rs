@@ -118,7 +118,7 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         (&[&plain.replace("http:", "https:"), "--insecure"], "not-tls: "),
         (&[unused], "refused: "),
         (&["127.0.0.1:8443"], "URL: `127.0.0.1:8443` "),
-        (&["https://192.0.2.1/"], "say so with --i-operate-this-host"),
+        (&["https://192.0.2.1/"], "confirm that with --i-operate-this-host"),
         (&[&https, "--server-pid", "8388608"], "process 8388608 has ended"),
     ] {
         let output = toll().arg("load").args(arguments).output().unwrap();

@@ -141,7 +141,7 @@ fn what_cannot_be_done_is_one_line_before_anything_is_sent() {
         (&["--client", "wrk", "--suite", "AES128-SHA"][..], "restrict the server instead"),
         (&["--client", "wrk", "-d", "1500ms"], "whole seconds"),
         (&["--client", "wrk", "--warmup", "1s"], "has no warm-up, which contradicts --warmup 1s"),
-        (&["--client", "wrk", "--operation", "handshakes"], "take --client s_time"),
+        (&["--client", "wrk", "--operation", "handshakes"], "use --client s_time"),
         (&["--client", "h2load", "--operation", "one-request-per-connection"], "wrk or ab"),
         (
             &["--client", "ab", "--key-exchange", "fixed"],

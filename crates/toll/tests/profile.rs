@@ -76,7 +76,7 @@ fn plain_http_needs_no_crypto_and_tls_does() {
     let page = desk.file("report.html");
     assert_eq!(page.matches("<img src=\"data:image").count(), 4);
     assert!(page.contains("of the server&#x27;s CPU time per byte"), "a stack for each cell");
-    assert!(!page.contains("of another trial"), "stacks and journal are of one trial");
+    assert!(!page.contains("belongs to another trial"), "stacks and journal are of one trial");
     // They are no measured trials: each cell still has one.
     let report = toll().arg("report").arg(desk.results()).arg("--json").output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();

@@ -126,7 +126,7 @@ fn a_part_of_a_study_is_forecast_and_told() {
     let output = toll_output(&["run", "quick", "--only", "siute=none", "--dry-run"]);
     assert_eq!(output.status.code(), Some(2));
     let error = text(&output.stderr);
-    assert!(error.contains("no key is called so") && error.lines().count() == 1, "{error}");
+    assert!(error.contains("there is no such key") && error.lines().count() == 1, "{error}");
     let desk = Desk::new(STUDY);
     let told = said(&desk.run(&["--dry-run"]).output().unwrap());
     assert!(

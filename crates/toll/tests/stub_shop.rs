@@ -271,7 +271,7 @@ fn a_wrong_session_file_is_refused_with_its_line_before_a_server_starts() {
             "line 5: unknown field `contain`; did you mean contains?",
         ),
         (SESSION.replace("/buy", "/buy/{item}"), "line 8: no earlier page takes `item`"),
-        (SESSION.replace("contains = \"Shelf\"", "take.x = '(x'"), "line 5: `(x` is no pattern"),
+        (SESSION.replace("contains = \"Shelf\"", "take.x = '(x'"), "line 5: `(x` is not a pattern"),
         (SESSION.replace("contains = \"Shelf\"", ""), "line 2: a page needs contains or take"),
     ] {
         fs::write(folder.join("shop.toml"), wrong).unwrap();

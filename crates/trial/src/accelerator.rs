@@ -15,7 +15,7 @@ use crate::{Line, Verdict};
 const COMPLETED: f64 = 0.99;
 
 impl Line {
-    /// The line with what an accelerator did for this server, where it was to have one. It is valid only
+    /// The line with what an accelerator did for this server, if it should have one. It is valid only
     /// where that completed the full handshakes.
     #[must_use]
     pub fn with_accelerator(mut self, target: &Target, counted: Option<AcceleratorCounts>) -> Self {

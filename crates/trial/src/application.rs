@@ -11,7 +11,7 @@ use crate::obtained::Orders;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Application {
     pub orders: Option<Orders>,
-    /// What its cryptography was to be, and what it is.
+    /// Its cryptography: what was asked, and what it is.
     pub crypto: Option<((Crypto, Aes), CryptoFacts)>,
 }
 

@@ -109,8 +109,8 @@ impl Evidence {
         self.server_descriptors >= Some(1.0)
     }
 
-    /// Whether the server's work was done by threads that each had a CPU and no more to use of it,
-    /// while other CPUs of the server's were free.
+    /// Whether the server's work was done by threads that each used a whole CPU, while other CPUs of the
+    /// server were free.
     #[must_use]
     pub fn has_few_workers(&self) -> bool {
         let has_free_cpus = self.server_cpus_idle.is_none_or(|idle| idle > 1.0 - SERVER_BUSY);

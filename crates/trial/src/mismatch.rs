@@ -24,7 +24,7 @@ const ENOUGH_HANDSHAKES: u64 = 500;
 /// How far the share of resumed handshakes may be from the one that was asked.
 const RESUMPTION_TOLERANCE: f64 = 0.10;
 
-/// One thing that is not as it was asked.
+/// One difference from what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The field of [`Asked`] that it is about.
@@ -46,7 +46,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// All differences, none where all is as it was asked.
+/// All differences from what was asked.
 pub(crate) fn mismatches(
     job: &Job,
     outcome: &Outcome,
@@ -75,7 +75,7 @@ pub(crate) fn compare_names(
 ) {
     let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
     let without_group = count(|kind| has_group(kind) && kind.group.is_none());
-    // A resumed handshake shows no certificate.
+    // A resumed handshake has no certificate.
     let without_key = count(|kind| !kind.resumed && kind.certificate_key.is_none());
     for (what, asked, obtained, nameless) in [
         ("tls", &asked.tls, &obtained.tls, 0),
@@ -174,8 +174,8 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
     }
 }
 
-/// Whether each connection of a closed loop had its turn within the window. Where it had not, the
-/// count is of those that were first, whatever the server does with the others.
+/// Whether each connection of a closed loop had its turn within the window. If not, the count is of the
+/// first ones only, whatever the server does with the others.
 fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let are_connections =
         matches!(job.plan.operation, Operation::Handshakes | Operation::OneRequestPerConnection);

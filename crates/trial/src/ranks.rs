@@ -1,7 +1,7 @@
 //! What ranks did: a line's part for each, what all of them give the verdict, and where their windows
 //! are not one.
 //!
-//! No two clocks are compared. A rank began between toll's go and the arrival of its word that it had,
+//! No two clocks are compared. A rank began between toll's start signal and the arrival of its report,
 //! both by toll's clock: that is `begun_within_ns`.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const WINDOW_OFF: f64 = 0.001;
 /// 100 ms, and a program that does not report its window takes some time to start and to end.
 const OTHERS_OFF: Nanos = Nanos(150_000_000);
 
-/// How long a rank may say nothing while it loads. It speaks four times a second, so one that was silent
+/// How long a rank may send nothing while it loads. It sends four times per second, so one that was silent
 /// for longer had stood still.
 const SILENT: Nanos = Nanos(1_000_000_000);
 
@@ -56,9 +56,9 @@ pub struct RankFigures {
     pub body: u64,
     /// How long its window was by its own clock.
     pub window_ns: u64,
-    /// It began at most this long after toll's go.
+    /// It began at most this long after toll's start signal.
     pub begun_within_ns: u64,
-    /// The longest that toll heard nothing of it while it loaded.
+    /// The longest time without a message from it while it loaded.
     #[serde(default)]
     pub silence_ns: u64,
     #[serde(flatten)]

@@ -25,7 +25,7 @@ pub struct Receipt {
     pub mismatch: Vec<Mismatch>,
 }
 
-/// What a server that toll started was to run on, and what it runs on.
+/// What a server that toll started should run on, and what it runs on.
 #[derive(Debug, Clone)]
 pub struct RunsOn {
     /// Its description.
@@ -46,7 +46,7 @@ impl Receipt {
         Self { asked, obtained, mismatch }
     }
 
-    /// The same with what the server was to run on and what it runs on.
+    /// The same with what the server should run on and what it runs on.
     pub(crate) fn with_server(mut self, server: &RunsOn) -> Self {
         let RunsOn { target, libraries, stack } = server;
         let Target { library, library_path, environment, directives, .. } = target;

@@ -15,14 +15,14 @@ use crate::obtained::SendCalls;
 use crate::receipt::Receipt;
 use crate::warning::Warning;
 
-/// How a server that toll started was to send, and what is known of it beside the kernel's counters.
+/// How a server that toll started should send, and what is known of it besides the kernel's counters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sending {
     /// What it was configured to do.
     pub asked: SendMode,
     /// What it has sent during the trial by its own count, where it counts that.
     pub counted: Option<SendCounters>,
-    /// Why it writes though it is to use `sendfile`, where its version says so.
+    /// Why it writes although it should use `sendfile`, if its version shows that.
     pub lacks_sendfile: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl Receipt {
         self.obtained.tls.values().sum()
     }
 
-    /// Adds how the server was to send and how it did, and where the two differ.
+    /// Adds how the server should send and how it did, and where the two differ.
     fn compare_sending(&mut self, sending: &Sending, kernel: &Fact<KernelTlsCounters>) {
         let asked = sending.asked;
         self.asked.send = Some(asked);
@@ -142,7 +142,7 @@ fn why_not_the_kernel(suites: &BTreeMap<String, u64>, kernel: &Fact<KernelTlsCou
     let is_cbc = |name: &&String| Suite::parse(name).is_ok_and(|suite| suite.mac != Mac::Aead);
     match suites.keys().find(is_cbc) {
         Some(suite) => format!("the kernel's TLS does not have {suite}"),
-        None => "its OpenSSL does not use the kernel's TLS; take 3.0 or later, built with \
+        None => "its OpenSSL does not use the kernel's TLS; use 3.0 or later, built with \
                  enable-ktls"
             .to_owned(),
     }

@@ -1,4 +1,4 @@
-//! One trial: what is loaded, by what, and what comes of it.
+//! One trial: what is loaded, by what, and the result.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct Trial {
     pub backend_cpus: Option<CpuList>,
     /// Where server and client run relative to each other.
     pub neighbours: Neighbours,
-    /// What the server was to run on and what it runs on, where toll started it.
+    /// What the server should run on and what it runs on, if toll started it.
     pub runs_on: Option<RunsOn>,
     /// Why the server's objects are not in memory, where they are not.
     pub objects_on_disk: Option<String>,

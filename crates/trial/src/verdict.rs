@@ -1,9 +1,9 @@
 //! What limited a trial.
 //!
-//! A rate is a statement about the server only where the server was the limit. So candidates are
-//! judged in an order in which each excuses those after it: with failing operations nothing else
-//! is worth asking; a client without descriptors, ports or CPU did not load the server fully; only
-//! then is a busy server the answer.
+//! A rate is a statement about the server only where the server was the limit. So candidates are judged
+//! in an order in which each rules out those after it: if operations fail, nothing else matters; a
+//! client without descriptors, ports or CPU did not load the server fully; only then is a busy server
+//! the answer.
 
 #[cfg(test)]
 mod tests;
@@ -13,17 +13,17 @@ use strum::Display;
 
 use crate::evidence::{Evidence, SERVER_BUSY};
 
-/// One failed operation in a hundred: more, and the mix of what is measured is another one.
+/// One failed operation in a hundred: with more, the mix of operations is not the one that was asked.
 pub const ERRORS: f64 = 0.01;
 
 /// A SYN that finds the accept queue full is sent again after one second (RFC 6298, section 2.1).
 /// Where that idles the connections for a twentieth of their time, the load is not what was asked.
 pub const ACCEPT_QUEUE_LOSS: f64 = 0.05;
 
-/// An event loop has nothing left well before 100%: answers wait for it, and the closed loop slows.
+/// An event loop is full well before 100%: answers wait for it, and the closed loop slows down.
 pub const CLIENT_BUSY: f64 = 0.90;
 
-/// A part of waiting in `client_busy` above which others are to blame rather than the client.
+/// The part of waiting in `client_busy` above which other programs are the cause rather than the client.
 pub const CLIENT_WAITING: f64 = 0.10;
 
 /// An accelerator that always has a next operation completes what its rate allows, but for what is under

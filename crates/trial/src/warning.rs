@@ -86,7 +86,7 @@ pub enum WarningKind {
     NotSteady,
     /// Another program used the kernel's TLS.
     ForeignKernelTls,
-    /// What was to be read from a disk came from memory.
+    /// Objects on a disk were read from memory.
     ObjectsInCache,
 }
 
@@ -140,7 +140,7 @@ impl Warning {
         .collect()
     }
 
-    /// Of a server whose busiest worker did much more than the others: it is full before they are.
+    /// The server's busiest worker did much more than the others, so it is full before they are.
     pub(crate) fn uneven_workers(workers: Workers) -> Option<Self> {
         let Workers { count, busiest, mean } = workers;
         workers.are_uneven().then(|| Self {
@@ -159,7 +159,7 @@ impl Warning {
         })
     }
 
-    /// Of a server whose CPU time is not known because its processes changed.
+    /// The server's CPU time is not known because its processes changed.
     pub(crate) fn processes_changed(change: ProcessesChanged) -> Self {
         let ProcessesChanged { before, after } = change;
         Self {
@@ -231,7 +231,7 @@ impl Warning {
         })
     }
 
-    /// Of a trial of which noise and idle CPUs could not be seen.
+    /// Noise and idle CPUs could not be seen in this trial.
     pub(crate) fn cores_unknown(error: &ObserveError) -> Self {
         Self {
             kind: WarningKind::CoresUnknown,
@@ -241,7 +241,7 @@ impl Warning {
         }
     }
 
-    /// Of a server whose objects lie on a disk, with a note from the code that wrote them.
+    /// The server's objects are on a disk, with a note from the code that wrote them.
     pub(crate) fn objects_on_disk(note: &str) -> Self {
         Self {
             kind: WarningKind::ObjectsOnDisk,
@@ -270,7 +270,7 @@ impl Warning {
         })
     }
 
-    /// Of a closed loop whose figures leave out some of its users' time.
+    /// The figures of a closed loop leave out some of its users' time.
     pub(crate) fn littles_law(law: &LittlesLaw, nouns: Nouns) -> Option<Self> {
         let noun = nouns.operation;
         let (likely_cause, remedy) = match law.cause? {
@@ -303,7 +303,7 @@ impl Warning {
         })
     }
 
-    /// Of a load that another program made.
+    /// Another program made the load.
     pub(crate) fn peer_client(peer: &PeerClient) -> Self {
         Self {
             kind: WarningKind::PeerClient,
@@ -359,7 +359,7 @@ impl Warning {
         }
     }
 
-    /// Of a server whose backend runs on the CPUs of server or client.
+    /// The server's backend runs on the CPUs of server or client.
     pub(crate) fn shared_backend(verdict: &Verdict) -> Self {
         let used =
             verdict.evidence.backend_busy.map_or_else(|| "an unknown share".to_owned(), percent);

@@ -17,7 +17,7 @@ impl FromStr for Bytes {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const FORM: &str = "write a size such as 512B, 16KiB, 1MiB or 4GiB";
         let (number, factor) =
-            number_and_unit(text, &UNITS, "is no size with a binary unit", FORM)?;
+            number_and_unit(text, &UNITS, "is not a size with a binary unit", FORM)?;
         scaled(number, factor)
             .map(Self)
             .ok_or_else(|| ParseError::new(text, "is not a whole number of bytes", FORM))

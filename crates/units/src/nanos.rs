@@ -56,7 +56,7 @@ impl FromStr for Nanos {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const FORM: &str = "write a time such as 500us, 150ms, 10s or 2min";
-        let (number, factor) = number_and_unit(text, &UNITS, "is no time with a unit", FORM)?;
+        let (number, factor) = number_and_unit(text, &UNITS, "is not a time with a unit", FORM)?;
         scaled(number, factor)
             .map(Self)
             .ok_or_else(|| ParseError::new(text, "is not a whole number of nanoseconds", FORM))

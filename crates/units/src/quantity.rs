@@ -55,18 +55,20 @@ impl Quantity {
         match self {
             Self::PerSecond => text.parse().map(|PerSecond(value)| value).map_err(in_words),
             Self::BitsPerSecond => text.parse().map(|BitsPerSecond(value)| value).map_err(in_words),
-            Self::Share => number("%", "no share such as 95%").map(|percent| percent / 100.0),
+            Self::Share => number("%", "not a share such as 95%").map(|percent| percent / 100.0),
             Self::Nanos => text.parse().map(|Nanos(value)| value as f64).map_err(in_words),
-            Self::SecondsPerGigabyte => number("s/GB", "no time per GB such as 0.35s/GB"),
-            Self::Cpus => number("CPUs", "no number of CPUs such as 1.5CPUs"),
-            Self::CyclesPerSecond => number("Gcycles/s", "no rate of cycles such as 1.5Gcycles/s")
-                .map(|cycles| cycles * 1e9),
+            Self::SecondsPerGigabyte => number("s/GB", "not a time per GB such as 0.35s/GB"),
+            Self::Cpus => number("CPUs", "not a number of CPUs such as 1.5CPUs"),
+            Self::CyclesPerSecond => {
+                number("Gcycles/s", "not a rate of cycles such as 1.5Gcycles/s")
+                    .map(|cycles| cycles * 1e9)
+            }
             Self::Bytes => text.parse().map(|Bytes(value)| value as f64).map_err(in_words),
             Self::BytesPerSecond => {
-                number("GB/s", "no rate such as 12.5GB/s").map(|rate| rate * 1e9)
+                number("GB/s", "not a rate such as 12.5GB/s").map(|rate| rate * 1e9)
             }
-            Self::BytesPerByte => number("B/B", "no number of bytes per byte such as 2.5B/B"),
-            Self::Packets => number("packets", "no number of packets such as 9 packets"),
+            Self::BytesPerByte => number("B/B", "not a number of bytes per byte such as 2.5B/B"),
+            Self::Packets => number("packets", "not a number of packets such as 9 packets"),
         }
     }
 
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(Quantity::Packets.parse("9 packets"), Ok(9.0));
         for text in ["95", "much%", "inf%"] {
             let message = Quantity::Share.parse(text).unwrap_err();
-            assert_eq!(message, format!("`{text}` is no share such as 95%"));
+            assert_eq!(message, format!("`{text}` is not a share such as 95%"));
         }
     }
 

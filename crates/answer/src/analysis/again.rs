@@ -22,10 +22,11 @@ impl Again {
     pub(super) fn sentence(self) -> Option<String> {
         let Self { measured, replaced } = self;
         let verb = if measured == 1 { "was" } else { "were" };
+        let were = if replaced == 1 { "was" } else { "were" };
         (measured > 0).then(|| {
             format!(
                 "{} {verb} disturbed by other programs or the hypervisor and measured again; the \
-                 quieter of the two counts, {replaced} times the second.",
+                 quieter of the two counts, so {replaced} {were} replaced.",
                 trials(measured)
             )
         })
@@ -104,7 +105,7 @@ mod tests {
         let scene = scene(0.0, 0.01, 1.0);
         let notes = scene.analysis().findings(&scene.lines).notes;
         let expected = "1 trial was disturbed by other programs or the hypervisor and measured \
-                        again; the quieter of the two counts, 1 times the second.";
+                        again; the quieter of the two counts, so 1 was replaced.";
         assert!(notes.iter().any(|note| note == expected), "{notes:?}");
         let quiet = Scene::handshakes();
         let notes = quiet.analysis().findings(&quiet.lines).notes;

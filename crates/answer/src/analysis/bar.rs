@@ -28,7 +28,7 @@ pub struct Bar {
     /// This cell's figure over the baseline's, from pairs of trials of one round (for a tax, of the
     /// goodput per server CPU-second that it is taken from); the baseline has none.
     pub ratio: Option<Figure>,
-    /// What is to be marked: the cell's mark, or that there is no figure.
+    /// The cell's mark, or that there is no figure.
     pub mark: Option<Mark>,
     /// `infeasible (best 3.2s)`, where no load of the cell keeps within the study's limit.
     pub infeasible: Option<String>,

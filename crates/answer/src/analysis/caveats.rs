@@ -16,7 +16,7 @@ use crate::wording::{capitalized, list, listed, plain_percent, unique};
 /// The fewest trials whose interval covers the median as often as intervals are asked to.
 pub(super) const ENOUGH: usize = 6;
 
-/// All that there is to say, the client's limits first.
+/// All caveats, the client's limits first.
 pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     let mut caveats = other_limits(compared);
     caveats.extend(other_clients(compared));
@@ -39,7 +39,7 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
     let all = compared.entries.iter().map(|entry| entry.trials.counts().valid).sum();
     let entries = compared.entries.iter();
-    // Of what was to serve the whole load, the others have no figure, and it is said why.
+    // A figure of the whole load is missing where trials did not serve it; the reason is given.
     let metric = compared.rule.metric;
     let has_figure = |entry: &&Entry<'_>| !is_of_whole_load(metric, entry.trials.cell);
     for entry in entries.filter(has_figure).filter(|entry| entry.trials.is_limited_by_others()) {

@@ -178,7 +178,7 @@ impl<'a> Compared<'a> {
         with(spoken(self.operation(), &self.rule.compare), entry.value)
     }
 
-    /// A cell that others are held against: `AES-128-GCM`.
+    /// A cell that others are compared with: `AES-128-GCM`.
     pub(super) fn name(&self, entry: &Entry<'_>) -> String {
         self.label(&self.rule.compare, entry.value)
     }

@@ -134,7 +134,7 @@ fn in_words(compared: &Compared<'_>, changes: &[(&Entry<'_>, Change)]) -> String
     list(&items)
 }
 
-/// Who is said to cost or to give.
+/// The subject of the sentence: what costs or gives something.
 #[derive(PartialEq, Eq)]
 pub(super) enum Subject {
     /// The compared thing itself: a certificate, a suite, a server.

@@ -1,4 +1,4 @@
-//! Whether another program finds what toll finds: pairs of cells that differ in the program that
+//! Whether another program measures the same as toll: pairs of cells that differ in the program that
 //! makes the load.
 //!
 //! Rates of two closed loops are about the same thing only where the server was the limit with both.

@@ -22,7 +22,7 @@ pub struct Cycles {
     pub ns_per_byte: BTreeMap<Class, f64>,
     /// Samples of kernel threads beside each sample of the server, by thread.
     pub kernel_threads: BTreeMap<String, f64>,
-    /// Why the shares are not to be relied on, a clause each.
+    /// Why the shares are not reliable, a clause each.
     pub doubts: Vec<String>,
     /// Whether the server's code hides its callers from the rules.
     pub lacks_frame_pointers: bool,

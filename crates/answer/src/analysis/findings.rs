@@ -147,9 +147,9 @@ impl Analysis {
         };
         let predictions = Section {
             title: "Predicted gains",
-            about: "What follows from the cost of the cipher alone, which the server reports: less CPU time \
-                    by body x change of ns/byte. Headers and requests are not counted. \
-                    The rate follows as far as the server's CPU is the limit.",
+            about: "What the cost of the cipher alone predicts, which the server reports: CPU time falls by \
+                    body x change of ns/byte. Headers and requests are not counted. The rate \
+                    follows only where the server's CPU is the limit.",
             tables: predictions::tables(&self.answers),
         };
         let tables = [

@@ -51,7 +51,7 @@ pub(super) fn latencies(compared: &Compared<'_>) -> Option<String> {
     let cells = compared
         .entries
         .iter()
-        // Where all are to resume, the few full ones only open the sessions.
+        // Where all should resume, the few full ones only open the sessions.
         .filter(|entry| entry.trials.cell.load.resumption.get() < 100)
         .filter_map(|entry| {
             let of = |latency: fn(&LatencyNs) -> Option<u64>| {

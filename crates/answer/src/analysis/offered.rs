@@ -1,6 +1,6 @@
-//! Loads that ask at a rate of their own: paced connections and open loops. What such a load keeps
-//! busy is a figure of the whole load only where the server served all of it; a server that falls
-//! behind does less work, and would look cheaper for it.
+//! Loads with a rate of their own: paced connections and open loops. How busy such a load keeps a server
+//! is a figure of the whole load only where the server served all of it; a server that falls behind does
+//! less work, and would look cheaper.
 
 use std::collections::BTreeMap;
 

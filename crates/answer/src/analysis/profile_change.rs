@@ -39,7 +39,7 @@ pub struct Shares {
 }
 
 impl ProfileChange {
-    /// One for each pair of cells that the rules compare and whose profiles are both to be relied on,
+    /// One for each pair of cells that the rules compare and whose profiles are both reliable,
     /// in the order of the rules.
     pub(super) fn all(rules: &[AnswerRule], trials: &[CellTrials<'_>]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();

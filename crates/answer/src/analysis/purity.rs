@@ -1,5 +1,5 @@
-//! Whether the handshakes of an answer were full handshakes, and no measure of resumed sessions, of
-//! requests, or of how many connections descriptors, ports and queues allow.
+//! Whether the figure of an answer is of full handshakes, and not of resumed sessions, of requests, or of
+//! how many connections descriptors, ports and queues allow.
 
 use load::Operation;
 use trial::{ACCEPT_QUEUE_LOSS, Evidence, Line};

@@ -9,7 +9,7 @@ use study::{Cell, Metric};
 /// How the load of a cell was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Search {
-    /// What was to be as much as it can be.
+    /// What was maximized.
     pub maximize: Metric,
     /// The key that was searched over: `load.connections`.
     pub over: &'static str,

@@ -37,7 +37,7 @@ pub struct CellSummary {
     pub figures: Figures,
     /// What limited the valid trials, and how many of them.
     pub limits: BTreeMap<Limit, usize>,
-    /// What is to be marked.
+    /// The mark of the cell.
     pub mark: Option<Mark>,
     /// How its load was found, where the study searches for it.
     pub search: Option<Search>,

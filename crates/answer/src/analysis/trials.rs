@@ -13,8 +13,8 @@ use super::search::Search;
 use crate::figure::Figure;
 use crate::mark::Mark;
 
-/// A median whose interval is wider than this part of it says little: on a quiet machine it is some
-/// hundredths.
+/// A median whose interval is wider than this part of it is of little use: on a quiet machine the interval
+/// is a few percent wide.
 const MOST_SPREAD: f64 = 0.25;
 
 /// How many trials there are, by what became of them.

@@ -32,9 +32,9 @@ pub struct Pair {
     pub ratio: Option<Estimate>,
     /// What the ratio says.
     pub verdict: Verdict,
-    /// What is to be marked of A's cell.
+    /// The mark of A's cell.
     pub mark_a: Option<Mark>,
-    /// What is to be marked of B's cell.
+    /// The mark of B's cell.
     pub mark_b: Option<Mark>,
 }
 

@@ -27,7 +27,7 @@ pub(super) enum Counts {
     Interval,
 }
 
-/// What is held against the limit.
+/// What is compared with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
     Figure(Metric),
@@ -112,12 +112,12 @@ mod tests {
             ("goodput", "there is no >=, <=, > or <"),
             ("goodput=10Gb/s", "there is no >="),
             ("goodput>=10", "`10` has no unit"),
-            ("godput>=10Gb/s", "`godput` is no metric; did you mean goodput?"),
-            ("p99<=5Gb/s", "is no time with a unit"),
+            ("godput>=10Gb/s", "`godput` is not a metric; did you mean goodput?"),
+            ("p99<=5Gb/s", "is not a time with a unit"),
             ("ratio>=much", "`much` is not a ratio"),
             ("ratio>=-1", "`-1` is not a ratio"),
             ("ratio>=inf", "`inf` is not a ratio"),
-            (">=1Gb/s", "`` is no metric"),
+            (">=1Gb/s", "`` is not a metric"),
         ] {
             let message = text.parse::<Gate>().unwrap_err();
             assert!(message.contains(why) && message.contains("; write "), "{text}: {message}");

@@ -47,9 +47,9 @@ pub struct Cost {
     pub high: f64,
     /// The core's frequency.
     pub core_hz: f64,
-    /// Runs a second, of all threads.
+    /// Runs per second, of all threads.
     pub ops_per_s: f64,
-    /// Bytes a second, of all threads.
+    /// Bytes per second, of all threads.
     pub bytes_per_s: Option<f64>,
     /// Messages in a run.
     pub messages_per_op: u64,

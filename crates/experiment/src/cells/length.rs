@@ -1,13 +1,13 @@
 //! How many rounds a study may have, and whether there is time to repeat a trial.
 //!
-//! Both follow from how long trials are to take, not from a clock: a run that is continued, and a
+//! Both follow from the planned length of trials, not from a clock: a run that is continued, and a
 //! machine that stood still for a minute, measure what the whole run would have.
 
 use std::time::Duration;
 
 use study::{Cell, Forecast, Study};
 
-/// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
+/// What a trial takes besides its warm-up and window: measuring the core's frequency, starting the
 /// load, closing its connections, writing the journal.
 const OVERHEAD: Duration = Duration::from_millis(80);
 
@@ -35,7 +35,7 @@ impl Length {
         Self { least, first, more, at_most: study.until.map(|until| until.at_most.into()) }
     }
 
-    /// The most rounds, where repeated trials have taken so long.
+    /// The most rounds, if repeated trials have taken this long.
     pub(super) fn most_rounds(&self, repeated: Duration) -> u32 {
         let left = self.at_most.and_then(|most| most.checked_sub(self.first + repeated));
         let more = left.map_or(0, |left| left.as_nanos() / self.more.as_nanos().max(1));

@@ -1,7 +1,7 @@
-//! The order in which trials run: all cells once a round, each round shuffled.
+//! The order in which trials run: all cells once per round, each round shuffled.
 //!
-//! What drifts (frequency, neighbours on the host) then touches all cells alike instead of those
-//! that come last. The order follows from the seed alone, so that it can be had again.
+//! Drift (of frequency, of neighbours on the host) then affects all cells alike instead of those that
+//! come last. The order follows from the seed alone, so that it can be repeated.
 
 use random::Random;
 
@@ -12,7 +12,7 @@ pub(crate) fn interleaved(cells: usize, rounds: u32, seed: u64) -> Vec<Vec<usize
 }
 
 /// What a trial's random arrivals and objects follow from: its study's seed, its cell and its round,
-/// so that no two trials of a study are alike, and each can be had again. It has 53 bits, which any
+/// so that no two trials of a study are alike, and each can be repeated. It has 53 bits, which any
 /// reader of a journal's JSON keeps.
 pub(crate) fn trial_seed(study: u64, cell: &str, round: u32) -> u64 {
     let words = cell.bytes().map(u64::from).chain([u64::from(round)]);

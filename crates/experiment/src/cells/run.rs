@@ -1,7 +1,7 @@
-//! Runs a study: servers started once or once a round and idle between trials, the trials of all cells
+//! Runs a study: servers started once or once per round and idle between trials, the trials of all cells
 //! interleaved, each on disk before the next begins.
 //!
-//! What it needs of the world is a [`Bench`], so that order, resumption, failure and interruption
+//! Servers and loads are behind the trait [`Bench`], so that order, resumption, failure and interruption
 //! are tested without servers and clocks.
 
 mod agenda;
@@ -28,7 +28,7 @@ use units::Nanos;
 /// The shortest window in which CPU time is sampled: some thousand samples of a busy server.
 const SAMPLED: Nanos = Nanos(2_000_000_000);
 
-/// What a run needs of the world: servers, and something that loads them.
+/// What a run needs: servers, and something that loads them.
 pub trait Bench {
     /// A server that runs.
     type Target;
@@ -114,7 +114,7 @@ pub struct Ask<'a> {
 /// Trials that the journal has and that are not valid are run again.
 ///
 /// # Errors
-/// What kept it from beginning or from going on. The trials until then are in the journal.
+/// Why it could not begin or continue. The trials until then are in the journal.
 pub fn run<B: Bench>(
     study: &Study,
     results: &Results,
@@ -222,7 +222,7 @@ pub fn run<B: Bench>(
     }
 }
 
-/// What became of a trial.
+/// The outcome of a trial.
 enum Became {
     /// It is in the journal.
     Trial(Box<TrialLine>),
@@ -244,7 +244,7 @@ struct Run<'a, 'b> {
     journal: Journal,
     interrupt: &'a AtomicBool,
     report: &'a mut (dyn FnMut(Event<'_>) + 'b),
-    /// Why CPU time could not be sampled: each reason is said once.
+    /// Why CPU time could not be sampled: each reason is reported once.
     not_sampled: Vec<String>,
 }
 
@@ -291,7 +291,7 @@ impl Run<'_, '_> {
             return Ok(Became::Interrupted);
         }
         let sampled = task.role == Role::Profile;
-        // Sampling slows the server, so its trial says nothing to a search.
+        // Sampling slows the server, so its trial does not count in a search.
         let sought = cell
             .find
             .zip(task.load)

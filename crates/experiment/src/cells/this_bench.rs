@@ -1,4 +1,4 @@
-//! The world of a run as it is: servers on this machine and others, loaded by the engine.
+//! The real bench of a run: servers on this machine and others, loaded by the engine.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -50,9 +50,9 @@ pub struct ThisBench<'a> {
     rules: Rules,
     /// How many servers were found that toll did not start.
     elsewhere: usize,
-    /// What makes the load, where that is not this machine.
+    /// The ranks that make the load, if not this machine.
     cluster: Option<Cluster<'a>>,
-    /// What was found of pairs of server and client CPUs.
+    /// Whether pairs of server and client CPUs share a core, as measured.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
 }
 
@@ -174,7 +174,7 @@ impl<'a> ThisBench<'a> {
         before: Option<Box<dyn RunningServer>>,
     ) -> Result<ThisTarget, Refusal> {
         let cluster = self.cluster.take();
-        // Those that load it look for themselves, by their own ways there.
+        // The machines that load it check for themselves, on their own paths.
         let others = |addresses: &[SocketAddr], nonce: &str| {
             cluster
                 .as_ref()
@@ -326,7 +326,7 @@ impl Bench for ThisBench<'_> {
             && let Some(library) = lacking(facts, group)
         {
             return Err(Refusal::missing(format!(
-                "{} runs on {library}, which lacks {group}; take another library, or leave \
+                "{} runs on {library}, which lacks {group}; use another library, or leave \
                  load.group = {group} out",
                 cell.target.server
             )));
@@ -340,7 +340,7 @@ impl Bench for ThisBench<'_> {
                 _ => Refusal::of(error),
             })?;
         }
-        // All objects are there; a large one would take minutes to tell what a small one does.
+        // All objects are there; a small one shows as much as a large one, which would take minutes.
         let sizes = content(&self.cells, cell.target.host.as_ref()).0;
         if let (Some(_), Some(smallest)) = (target.started(), sizes.into_iter().min())
             && cell.load.operation != Operation::Session
@@ -471,7 +471,7 @@ impl ThisTarget {
         Ok((ended, how.most().into()))
     }
 
-    /// Does something while it may use all CPUs that toll may use, if toll started it.
+    /// Does something while the server may use all CPUs that toll may use, if toll started it.
     fn spread<T>(&self, what: impl FnOnce() -> T) -> Result<T, String> {
         let Some(running) = self.started() else { return Ok(what()) };
         running.spread()?;
@@ -488,8 +488,8 @@ impl ThisTarget {
         }
     }
 
-    /// What kept a trial from being measured: where the server has died meanwhile, that, rather
-    /// than what failed for it.
+    /// Why a trial could not be measured: if the server has died meanwhile, that, rather than what
+    /// failed because of it.
     fn cause(&mut self, error: String) -> String {
         match &mut self.life {
             Life::Started(running) => running.death().unwrap_or(error),
@@ -505,7 +505,7 @@ impl ThisTarget {
         }
     }
 
-    /// What it was to run on and what it runs on, where toll started it.
+    /// What it should run on and what it runs on, if toll started it.
     fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
         let Facts { libraries, stack, .. } = self.facts()?;
         let (libraries, stack) = (libraries.clone(), stack.clone());
@@ -554,7 +554,7 @@ impl ThisTarget {
         Ok(Sending { asked: cell.target.send, counted, lacks_sendfile })
     }
 
-    /// What it says of itself after a load before which it had these orders. Its cryptography is asked
+    /// What it reports after a load before which it had these orders. It is asked about its cryptography
     /// after the first load only: a process keeps its providers and switches.
     fn application(&mut self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
         let orders = match (before, self.ask(|running| running.orders())?) {

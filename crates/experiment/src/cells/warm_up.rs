@@ -1,7 +1,7 @@
 //! Loads a server before its first trial, for a time or until it is steady.
 //!
-//! It is steady by what it completes per second of its own CPU time, as trials compare it: that of its
-//! compilers counts, and time that other programs or the hypervisor take does not.
+//! Steadiness is judged by what it completes per second of its own CPU time, as in trials: the time of
+//! its compilers counts, and time that other programs or the hypervisor take does not.
 //!
 //! Code that a just-in-time compiler has not reached yet runs many times slower, and instructions of
 //! the processor for AES are used in compiled code only. Compilers are threads of the server, which
@@ -18,7 +18,7 @@ use targets::{SteadyRule, WarmUp};
 use trial::NotSteady;
 use units::Nanos;
 
-/// How often it is looked at.
+/// How often its speed is read.
 const STEP: Duration = Duration::from_millis(100);
 
 /// The part with few users is this much of it, and the rest is a third of that.
@@ -36,7 +36,7 @@ pub(crate) struct Plan<'a> {
 }
 
 /// Loads with `job` as planned; `Some` where the server is not steady by then. A warm-up of a
-/// time that is too short for that is not judged. An interrupt ends it early. `each` is told how long it has taken.
+/// time that is too short for that is not judged. An interrupt ends it early. `each` is called with how long it has taken.
 ///
 /// # Errors
 /// The load could not begin.

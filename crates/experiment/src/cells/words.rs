@@ -1,4 +1,4 @@
-//! What is to be done with cells, in words.
+//! What a run will do with its cells, in words.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use units::{Nanos, counted, thousands};
 /// The range of fewer trials covers the median with less than 95%.
 const LEAST_TRIALS: u32 = 6;
 
-/// What keeps the cells from answering well, however they are measured.
+/// Warnings about the cells, whatever the trials will be.
 pub(super) fn notes(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     let is_shared = |cell: &&Cell| {
@@ -30,13 +30,13 @@ pub(super) fn notes(study: &Study) -> Vec<String> {
     if shared > 0 {
         notes.push(format!(
             "in {shared} of {} cells server and client share a CPU (target.cpus and load.cpus), so \
-             neither is loaded fully: believe costs per operation, not rates",
+             neither is loaded fully: use costs per operation, not rates",
             study.cells.len()
         ));
     }
     if study.trials < LEAST_TRIALS {
         notes.push(format!(
-            "with {} trials a cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
+            "with {} trials per cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
             study.trials
         ));
     }
@@ -86,7 +86,7 @@ fn rounded(time: Duration) -> Nanos {
     Nanos(time.as_secs().max(1).saturating_mul(1_000_000_000))
 }
 
-/// Keys of a target that the words of a cell are about anyway.
+/// Keys of a target that the words of a cell name anyway.
 const SAID: [&str; 5] =
     ["target.server", "target.cpus", "target.cores", "target.certificate-key", "target.object"];
 
@@ -152,14 +152,14 @@ fn connections(cell: &Cell) -> String {
     label_in(cell.load.operation, "load.connections", &count)
 }
 
-/// How many trials are left; of searches it is known how many at most.
+/// How many trials are left; for searches only the maximum is known.
 pub(super) fn left(ahead: &Forecast) -> String {
     let at_most = if ahead.searching > 0 { "at most " } else { "" };
     let trials = ahead.held.saturating_add(ahead.searching).saturating_add(ahead.sampling);
     format!("{at_most}{} trials", thousands(trials))
 }
 
-/// The cell by its swept values, the server first, and what a trial is for that is of a search.
+/// The cell by its swept values, the server first, and the purpose of a trial of a search.
 pub(super) fn doing(cell: &Cell, role: Role) -> String {
     let mut words = vec![cell.target.server.to_string()];
     words.extend(

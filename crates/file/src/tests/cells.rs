@@ -298,7 +298,7 @@ fn a_study_says_when_its_servers_are_started_again() {
     }
     assert_eq!(
         refusal(&format!("restart = \"rounds\"\n{}", with(&[], &[]))),
-        "line 1: restart: `rounds` is no value of it; did you mean round?"
+        "line 1: restart: `rounds` is not a valid value; did you mean round?"
     );
 }
 
@@ -324,7 +324,7 @@ fn a_study_says_when_enough_was_measured() {
         ),
         (
             "until = { intervall = \"5%\", at-most = \"3min\" }",
-            "line 1: until.intervall is no key of until; did you mean interval?",
+            "line 1: until.intervall is not a key of until; did you mean interval?",
         ),
     ] {
         assert_eq!(refusal(&read(line)), expected);

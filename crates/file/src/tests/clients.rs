@@ -71,7 +71,7 @@ fn what_a_client_cannot_do_is_refused() {
         ("wrk", &["load.duration = \"600ms\""], "load.client = wrk: wrk runs for whole seconds"),
         ("wrk", &["load.operation = \"handshakes\""], "wrk cannot make handshakes"),
         ("s_time", &[], "s_time makes handshakes only"),
-        ("siege", &[], "load.client: `siege` is no value of it; write one of: toll, wrk, ab"),
+        ("siege", &[], "load.client: `siege` is not a valid value; write one of: toll, wrk, ab"),
     ] {
         let message = client(name, lines);
         assert!(message.contains(expected), "{name}: {message}");

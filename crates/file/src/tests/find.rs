@@ -78,12 +78,12 @@ fn what_contradicts_a_search_is_refused_with_its_line() {
         (
             &[],
             &["find.over = \"load.conections\""],
-            "line 13: case bulk: find.over: `load.conections` is no value of it; did you mean load.connections?",
+            "line 13: case bulk: find.over: `load.conections` is not a valid value; did you mean load.connections?",
         ),
         (
             &[],
             &["find.hodl = \"2s\""],
-            "line 13: case bulk: find.hodl is no key of a find; did you mean hold?",
+            "line 13: case bulk: find.hodl is not a key of a find; did you mean hold?",
         ),
         (
             &[],
@@ -96,7 +96,7 @@ fn what_contradicts_a_search_is_refused_with_its_line() {
             "line 13: case bulk: find.hold: a window of 0s measures nothing",
         ),
         (&[], &["find.from = 64"], "find.to = 64 is not above find.from = 64"),
-        (&[], &["find.from = \"poisson 1/s\""], "is no number of connections"),
+        (&[], &["find.from = \"poisson 1/s\""], "is not a number of connections"),
         (
             &["arrival = \"poisson 9/s\""],
             &[],
@@ -313,9 +313,9 @@ fn a_scale_changes_one_case_and_leaves_the_others() {
     assert!(quick.cut.iter().any(|clause| clause == cut), "{:?}", quick.cut);
     let wrong = |line: &str| with(line).unwrap_err();
     let message = wrong("case.othre.load.warmup = \"7s\"");
-    assert!(message.contains("is no case of this scale; did you mean other?"), "{message}");
+    assert!(message.contains("is not a case of this scale; did you mean other?"), "{message}");
     let message = wrong("case.other.trials = 2");
-    assert!(message.contains("is no key of a case of a scale"), "{message}");
+    assert!(message.contains("is not a key of a case of a scale"), "{message}");
     let message = wrong("case.other.load.warmpu = \"7s\"");
     assert!(message.contains("did you mean warmup?"), "{message}");
 }
@@ -324,7 +324,7 @@ fn a_scale_changes_one_case_and_leaves_the_others() {
 fn a_scale_that_is_not_there_or_cuts_nothing_is_refused() {
     let message = scaled(Some("qiuck"), SCALED).unwrap_err();
     assert!(
-        message.contains("`qiuck` is no scale of this study; did you mean quick?"),
+        message.contains("`qiuck` is not a scale of this study; did you mean quick?"),
         "{message}"
     );
     let message = scaled(Some("quick"), &with(&[], &[])).unwrap_err();
@@ -338,7 +338,7 @@ fn a_scale_that_is_not_there_or_cuts_nothing_is_refused() {
     assert!(message.contains("is swept by case bulk"), "{message}");
     // Also where it is not wanted.
     let message = scaled(None, &SCALED.replace("load.warmup", "laod.warmup")).unwrap_err();
-    assert!(message.contains("is no key of a scale; did you mean load?"), "{message}");
+    assert!(message.contains("is not a key of a scale; did you mean load?"), "{message}");
 }
 
 fn only(wanted: &[&str]) -> Result<Study, String> {
@@ -368,7 +368,7 @@ fn a_part_of_a_study_is_its_cells_with_these_values() {
 #[test]
 fn a_part_that_is_not_there_is_refused_with_what_is() {
     for (wanted, expected) in [
-        ("siute=none", "--only siute: no key is called so; did you mean"),
+        ("siute=none", "--only siute: there is no such key; did you mean"),
         ("server=ngnix", "did you mean nginx?"),
         (
             "server=haproxy",
@@ -382,5 +382,5 @@ fn a_part_that_is_not_there_is_refused_with_what_is() {
         assert!(message.contains(expected), "{wanted}: {message}");
     }
     let message = only(&["case=handshakes", "suite=none"]).unwrap_err();
-    assert!(message.contains("no cell of this study has all of it"), "{message}");
+    assert!(message.contains("no cell of this study matches all of them"), "{message}");
 }

@@ -83,7 +83,7 @@ fn wrong_tables_are_refused_with_their_lines() {
     for (lines, why) in [
         (
             vec!["algorithm = [\"gcm\"]"],
-            "line 5: algorithm is no key of a table of primitives; did you mean algorithms?",
+            "line 5: algorithm is not a key of a table of primitives; did you mean algorithms?",
         ),
         (vec![], "line 3: primitives t: names no algorithms; write algorithms = [\"AES-128-GCM\"]"),
         (
@@ -92,23 +92,23 @@ fn wrong_tables_are_refused_with_their_lines() {
         ),
         (
             vec!["algorithms = [\"aes-128-gmc\"]"],
-            "line 5: primitives t: algorithms: `aes-128-gmc` is no algorithm; did you mean `AES-128-GCM`?; toll bench --list names all",
+            "line 5: primitives t: algorithms: `aes-128-gmc` is not an algorithm; did you mean `AES-128-GCM`?; toll bench --list names all",
         ),
         (
             vec![gcm, "libraries = [\"openssl\",", "\"rustcripto\"]"],
-            "line 7: primitives t: libraries: `rustcripto` is no library; did you mean `rustcrypto`?",
+            "line 7: primitives t: libraries: `rustcripto` is not a library; did you mean `rustcrypto`?",
         ),
         (
             vec![gcm, "libraries = [\"openssl\", \"libcrypto\"]"],
-            "line 6: primitives t: libraries = \"libcrypto\" stands there twice; leave one out",
+            "line 6: primitives t: libraries = \"libcrypto\" is listed twice; leave one out",
         ),
         (
             vec![gcm, "libraries = [\"lib/libcrypto.so\"]"],
-            "line 6: primitives t: libraries: `lib/libcrypto.so` is no absolute path",
+            "line 6: primitives t: libraries: `lib/libcrypto.so` is not an absolute path",
         ),
         (
             vec![gcm, "sizes = [\"8KB\"]"],
-            "line 6: primitives t: sizes: `8KB` is no size with a binary unit",
+            "line 6: primitives t: sizes: `8KB` is not a size with a binary unit",
         ),
         (vec![gcm, "sizes = [8]"], "line 6: primitives t: sizes: `8` has no unit; "),
         (
@@ -118,15 +118,15 @@ fn wrong_tables_are_refused_with_their_lines() {
         (vec![gcm, "sizes = [\"1GiB\"]"], "line 6: primitives t: sizes: `1GiB` is more than 16MiB"),
         (
             vec!["algorithms = [\"rsa\"]", "sizes = [\"1KiB\"]"],
-            "line 6: primitives t: sizes is of messages, and none of these algorithms goes over one",
+            "line 6: primitives t: sizes has no effect, because none of these algorithms takes messages",
         ),
         (
             vec![gcm, "cache = \"hot\""],
-            "line 6: primitives t: cache: `hot` is no value of it; write one of: warm, cold",
+            "line 6: primitives t: cache: `hot` is not a valid value; write one of: warm, cold",
         ),
         (
             vec![gcm, "hardware = [\"mmx\"]"],
-            "line 6: primitives t: hardware: `mmx` is no value of it; write one of: all, avx2, sse, none",
+            "line 6: primitives t: hardware: `mmx` is not a valid value; write one of: all, avx2, sse, none",
         ),
         (
             vec![gcm, "threads = 3"],
@@ -144,10 +144,13 @@ fn wrong_tables_are_refused_with_their_lines() {
             vec![gcm, "rounds = 1001"],
             "line 6: primitives t: rounds = 1001 is out of range; write a whole number from 1 to 1000",
         ),
-        (vec![gcm, "samples = \"9\""], "line 6: primitives t: samples = \"9\" is no whole number"),
+        (
+            vec![gcm, "samples = \"9\""],
+            "line 6: primitives t: samples = \"9\" is not a whole number",
+        ),
         (
             vec![gcm, "[[primitives]]", "name = \"t\"", gcm],
-            "line 6: two tables of primitives are named t; name one anew",
+            "line 6: two tables of primitives are named t; rename one",
         ),
     ] {
         let said = refused(&lines);
@@ -167,16 +170,16 @@ fn wrong_answers_are_refused_with_their_lines() {
     for (lines, why) in [
         (
             vec!["primitives = \"u\""],
-            "line 9: primitives = \"u\" is no table of primitives of this study; there are: t",
+            "line 9: primitives = \"u\" is not a table of primitives of this study; there are: t",
         ),
         (
             vec![about, "metric = \"rate\""],
-            "line 10: metric is no key of an answer about primitives; ",
+            "line 10: metric is not a key of an answer about primitives; ",
         ),
         (vec![about], "line 8: an answer has no compare; write compare = \"...\""),
         (
             vec![about, "compare = \"librari\""],
-            "line 10: compare: `librari` is no value of it; did you mean library?",
+            "line 10: compare: `librari` is not a valid value; did you mean library?",
         ),
         (
             vec![about, "compare = \"cache\""],
@@ -188,11 +191,11 @@ fn wrong_answers_are_refused_with_their_lines() {
         ),
         (
             vec![about, library, openssl, "at = \"4KiB\""],
-            "line 12: at = \"4KiB\" is no size of primitives t; these are 1KiB, 8KiB",
+            "line 12: at = \"4KiB\" is not a size of primitives t; these are 1KiB, 8KiB",
         ),
         (
             vec![about, library, openssl, "published = \"x\""],
-            "line 12: published names no reference",
+            "line 12: published needs a reference",
         ),
         (vec![about, library, openssl, "project = [0]"], "line 12: project = 0 is out of range"),
     ] {
@@ -200,7 +203,7 @@ fn wrong_answers_are_refused_with_their_lines() {
         assert!(said.starts_with(why), "{said}\n{why}");
     }
     let with_reference = answer(&[about, library, openssl, "published = \"nginx-a-core\""])
-        .replace("names no reference", "");
+        .replace("needs a reference", "");
     assert!(with_reference.contains("line 12"), "{with_reference}");
 }
 
@@ -237,7 +240,7 @@ fn a_scale_makes_all_tables_shorter() {
     let said = said.to_string();
     assert!(
         said.contains(
-            "line 14: primitives.round is no key of the primitives of a scale; did you mean rounds?"
+            "line 14: primitives.round is not a key of the primitives of a scale; did you mean rounds?"
         ),
         "{said}"
     );
@@ -263,7 +266,7 @@ fn a_part_is_asked_for_by_its_name() {
     assert!(cells.cut.contains(&"no primitives".to_owned()));
     assert_eq!(
         only(&["primitives=x"]).unwrap_err(),
-        "--only primitives=x: no table of primitives is called so; there are: t"
+        "--only primitives=x: no table of primitives has this name; there are: t"
     );
     assert!(
         only(&["primitives=t", "suite=none"]).unwrap_err().contains("ask for tables or for cells")

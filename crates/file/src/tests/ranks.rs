@@ -54,7 +54,7 @@ fn ranks_that_cannot_be_are_refused_with_their_line() {
     );
     assert!(
         refused(&["host = \"me@lg1\"\ncpus = \"0\""], "")
-            .starts_with("line 12: rank.host = \"me@lg1\" is no name")
+            .starts_with("line 12: rank.host = \"me@lg1\" is not a valid name")
     );
     assert!(
         refused(&["host = \"lg1\"\ncpus = \"0\"\nhostt = \"a\""], "")
@@ -110,7 +110,7 @@ fn a_load_of_ranks_is_not_cross_checked() {
 fn loads_that_ranks_cannot_share_are_refused() {
     let cases = [
         ("ranks = 3", "load.ranks = 3, but the study has 2 [[rank]]; write more"),
-        ("cpus = \"0\"", "load.cpus has no use where ranks make the load,"),
+        ("cpus = \"0\"", "load.cpus has no effect where ranks make the load,"),
         ("count = 100", "load.count: ranks share a time, not a number of operations; leave it out"),
         ("source = \"127.0.0.1\"", "load.source: ranks each have a source of their own"),
         ("connections = 1", "load.connections = 1 leaves none for the rank on lg1;"),

@@ -29,19 +29,19 @@ fn answer(lines: &[&str]) -> String {
 fn unknown_keys_are_suggested() {
     assert_eq!(
         load(&["durration = \"1s\""]),
-        "line 8: load.durration is no key of a load; did you mean duration?"
+        "line 8: load.durration is not a key of a load; did you mean duration?"
     );
     assert_eq!(
         case(&["load.durration = \"1s\""]),
-        "line 10: case bulk: load.durration is no key of a load; did you mean duration?"
+        "line 10: case bulk: load.durration is not a key of a load; did you mean duration?"
     );
     assert_eq!(
         case(&["duration = \"1s\""]),
-        "line 10: duration is no key of a case; did you mean load.duration?"
+        "line 10: duration is not a key of a case; did you mean load.duration?"
     );
     assert_eq!(
         case(&["\"load.duration\" = \"1s\""]),
-        "line 10: load.duration stands in quotes, which make it another key; leave them out"
+        "line 10: load.duration is in quotes, which makes it another key; leave the quotes out"
     );
     assert_eq!(
         case(&["sweep.\"load.suit\" = [\"none\"]"]),
@@ -49,13 +49,15 @@ fn unknown_keys_are_suggested() {
     );
     assert_eq!(
         refusal("schema = 1\nquestoin = \"?\"\n"),
-        "line 2: questoin is no key of a study; did you mean question?"
+        "line 2: questoin is not a key of a study; did you mean question?"
     );
     assert_eq!(
         answer(&["metrics = \"rate\""]),
-        "line 16: metrics is no key of an answer; did you mean metric?"
+        "line 16: metrics is not a key of an answer; did you mean metric?"
     );
-    assert!(load(&["colour = 1"]).contains("load.colour is no key of a load; its keys are cpus, "));
+    assert!(
+        load(&["colour = 1"]).contains("load.colour is not a key of a load; its keys are cpus, ")
+    );
 }
 
 #[test]
@@ -87,7 +89,7 @@ fn values_of_another_type_are_told_how_they_are_written() {
         ),
         (
             "connections = \"64\"",
-            "load.connections = \"64\" is no whole number; write a whole number from 1 to \
+            "load.connections = \"64\" is not a whole number; write a whole number from 1 to \
              4294967295, without quotes",
         ),
         (
@@ -99,8 +101,8 @@ fn values_of_another_type_are_told_how_they_are_written() {
             "load.suite is a list, where one value belongs; to try several values write \
              sweep.\"load.suite\" = [...] in a case",
         ),
-        ("group = { x = 1 }", "load.group is no text; write it in quotes"),
-        ("warmup = 1979-05-27", "load.warmup is no text; write it in quotes"),
+        ("group = { x = 1 }", "load.group is not a string; write it in quotes"),
+        ("warmup = 1979-05-27", "load.warmup is not a string; write it in quotes"),
     ] {
         assert_eq!(load(&[line]), format!("line 8: {message}"));
     }
@@ -112,10 +114,10 @@ fn values_that_are_none_are_told_which_there_are() {
         ("suite = \"TLS_AES_128_GCM_SHA265\"", "did you mean TLS_AES_128_GCM_SHA256?"),
         ("tls = \"1.1\"", "write 1.2 or 1.3, or none for plain HTTP"),
         ("verify = \"64\"", "write 1/64, or 1/1 for all"),
-        ("cpus = \"one\"", "`one` is no list of CPUs"),
+        ("cpus = \"one\"", "`one` is not a list of CPUs"),
         ("arrival = \"poisson 2000\"", "`poisson 2000`"),
         ("arrival = \"paced 2Gb\"", "`2Gb` has no unit of a rate"),
-        ("resumption = \"0.5\"", "`0.5` is no share; write a whole percentage such as 70%"),
+        ("resumption = \"0.5\"", "`0.5` is not a share; write a whole percentage such as 70%"),
     ] {
         let message = load(&[line]);
         assert!(message.starts_with("line 8: load.") && message.contains(part), "{message}");
@@ -136,12 +138,12 @@ fn values_that_are_none_are_told_which_there_are() {
 
 #[test]
 fn the_top_of_a_file_says_what_it_is() {
-    assert_eq!(refusal(""), "the file names no form; write schema = 1");
+    assert_eq!(refusal(""), "the file has no schema; write schema = 1");
     assert_eq!(
         refusal("schema = 2"),
         "line 1: schema = 2 is not known here; this toll reads schema = 1"
     );
-    assert_eq!(refusal("schema = 1"), "the study asks nothing; write question = \"...\"");
+    assert_eq!(refusal("schema = 1"), "the study has no question; write question = \"...\"");
     assert!(
         refusal("schema = 1\nquestion = \" \"").starts_with("line 2: question is to be one line")
     );
@@ -162,18 +164,18 @@ fn the_top_of_a_file_says_what_it_is() {
         "line 3: load is a table; write its keys as load.KEY = VALUE"
     );
     let message = crate::parse("my study.toml", &with(&[], &[]), &allowed()).unwrap_err();
-    assert!(message.to_string().starts_with("my study.toml: the file's name is no name"));
+    assert!(message.to_string().starts_with("my study.toml: the file's name is not a valid name"));
 }
 
 #[test]
 fn what_is_no_toml_is_told_with_its_line() {
     for text in ["a =", "a = 1 2 \"", "[[case]", "a = \"x\nb = 1", "\u{0}", "= 3"] {
         let message = refusal(text);
-        assert!(message.starts_with("line 1: this is no TOML: "), "{message}");
+        assert!(message.starts_with("line 1: this is not TOML: "), "{message}");
     }
     assert_eq!(
         refusal("seed = 1\nseed = 1_000"),
-        "line 2: this is no TOML: duplicate key (here: seed)"
+        "line 2: this is not TOML: duplicate key (here: seed)"
     );
     for (line, mended) in [
         ("tls = none # plain", "tls = \"none\""),
@@ -195,11 +197,11 @@ fn cases_have_names_of_their_own() {
     );
     assert_eq!(
         refusal(&format!("{head}[[case]]\nname = \"Bulk\"")),
-        "line 4: name = \"Bulk\" is no name of a case; take small letters, digits and hyphens"
+        "line 4: name = \"Bulk\" is not a valid name for a case; use small letters, digits and hyphens"
     );
     assert_eq!(
         case(&["[[case]]", "name = \"bulk\""]),
-        "line 10: a case bulk begins at line 8 already; name one anew"
+        "line 10: a case bulk begins at line 8 already; rename one"
     );
     assert_eq!(
         refusal(&format!("{head}[[case]]\nname = \"bulk\"")),
@@ -213,11 +215,11 @@ fn sweeps_try_different_values() {
         (&["sweep.\"load.tls\" = []"][..], "load.tls is swept over no value; write at least one"),
         (
             &["sweep.\"load.suite\" = [\"AES128-SHA\", \"TLS_RSA_WITH_AES_128_CBC_SHA\"]"],
-            "load.suite = \"TLS_RSA_WITH_AES_128_CBC_SHA\" stands in its sweep twice; leave one out",
+            "load.suite = \"TLS_RSA_WITH_AES_128_CBC_SHA\" is listed in its sweep twice; leave one out",
         ),
         (
             &["sweep.\"load.tls\" = \"1.3\""],
-            "load.tls is no list; write the values to try between [ and ]",
+            "load.tls is not a list; write the values to try between [ and ]",
         ),
         (
             &["sweep.load.tls = [\"1.3\"]"],
@@ -405,11 +407,11 @@ fn answers_are_about_what_is_measured() {
     };
     assert_eq!(
         full(("case", "bluk")),
-        "line 16: case = \"bluk\" is no case of this study; did you mean bulk?"
+        "line 16: case = \"bluk\" is not a case of this study; did you mean bulk?"
     );
     assert_eq!(
         full(("metric", "goodputt")),
-        "line 17: metric: `goodputt` is no value of it; did you mean goodput?"
+        "line 17: metric: `goodputt` is not a valid value; did you mean goodput?"
     );
     assert!(full(("metric", "server-busy")).starts_with(
         "line 17: metric = \"server-busy\" is neither good nor bad, so it makes no answer; gate it"
@@ -420,7 +422,7 @@ fn answers_are_about_what_is_measured() {
     );
     assert_eq!(
         full(("baseline", "AES256-SHA")),
-        "line 19: baseline = \"AES256-SHA\" is no value of the sweep of load.suite; did you mean \
+        "line 19: baseline = \"AES256-SHA\" is not a value of the sweep of load.suite; did you mean \
          TLS_RSA_WITH_AES_128_CBC_SHA?"
     );
     assert!(full(("baseline", "AES128-SHA")).starts_with(
@@ -438,12 +440,12 @@ fn answers_are_about_what_is_measured() {
     );
     assert_eq!(
         gated("metric = \"tls-tax\"", "baseline = \"none\"", "gate = \"ratio >= 4\""),
-        "line 20: gate is of a ratio, which a tax is not; gate goodput-per-server-cpu"
+        "line 20: gate needs a ratio, and a tax is none; gate goodput-per-server-cpu"
     );
     assert_eq!(answer(&[]), "line 15: an answer has no case; write case = \"...\"");
     assert_eq!(
         answer(&["case = \"setup\"", "metric = \"goodput\""]),
-        "line 17: metric = \"goodput\" is about bodies, but case setup makes handshakes only; take \
+        "line 17: metric = \"goodput\" is about bodies, but case setup makes handshakes only; use \
          rate or rate-per-server-cpu"
     );
 }
@@ -497,12 +499,12 @@ fn a_bill_needs_full_handshakes_and_the_algorithm_of_each_key() {
     );
     assert_eq!(
         nominal("nominal = \"signature\"", PER_CORE, &[]),
-        "line 17: nominal = \"signature\" is no table of primitives of this study; did you mean \
+        "line 17: nominal = \"signature\" is not a table of primitives of this study; did you mean \
          signatures?"
     );
     assert_eq!(
         nominal("nominal = \"signatures\"", "metric = \"rate\"", &[]),
-        "line 17: nominal = \"signatures\" is of what one core does; write metric = \
+        "line 17: nominal = \"signatures\" needs the metric of one core; write metric = \
          \"rate-per-server-cpu\""
     );
     for swept in [
@@ -534,8 +536,8 @@ fn a_bill_needs_full_handshakes_and_the_algorithm_of_each_key() {
         };
         assert_eq!(
             refusal(&text),
-            "line 22: nominal = \"signatures\" is of full handshakes with a key that toll made; not all \
-             cells of case bulk are",
+            "line 22: nominal = \"signatures\" needs full handshakes with a key that toll made; not all \
+             cells of case bulk have it",
             "{swept}"
         );
     }

@@ -155,7 +155,7 @@ fn environments_and_libraries_are_swept() {
     let message = refusal(&["server = \"nginx\"", "environment = [\"A=1 B=2\"]"], &[]);
     assert!(message.contains("holds a blank"), "{message}");
     let message = refusal(&["server = \"nginx\"", "library-path = \"lib\""], &[]);
-    assert!(message.contains("no absolute path"), "{message}");
+    assert!(message.contains("not an absolute path"), "{message}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn how_it_sends_is_refused_where_the_kernel_or_the_server_cannot() {
     assert!(
         haproxy.ends_with(
             "target.send = ktls-write, but toll knows no way to have haproxy send with the kernel's \
-             TLS; write user, or take embedded or nginx"
+             TLS; write user, or use embedded or nginx"
         ),
         "{haproxy}"
     );
@@ -176,7 +176,7 @@ fn how_it_sends_is_refused_where_the_kernel_or_the_server_cannot() {
     assert!(
         cbc.contains(
             "target.send = ktls-sendfile, but the kernel's TLS does not have load.suite = \
-             TLS_RSA_WITH_AES_128_CBC_SHA; take one with GCM or ChaCha20"
+             TLS_RSA_WITH_AES_128_CBC_SHA; use one with GCM or ChaCha20"
         ),
         "{cbc}"
     );

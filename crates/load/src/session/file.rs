@@ -197,7 +197,7 @@ fn page(start: usize, table: PageTable, names: &mut Vec<String>) -> Result<Page,
     for (name, value) in table.take {
         if !is_name(&name) || BUILT_IN.contains(&name.as_str()) {
             let why = format!(
-                "`{name}` is no name for a value; use letters, digits, - and _, and neither user nor page"
+                "`{name}` is not a name for a value; use letters, digits, - and _, and neither user nor page"
             );
             return Err(flaw(&value, why));
         }
@@ -221,7 +221,7 @@ fn taking(value: &Spanned<TakeValue>) -> Result<Taking, Flaw> {
         // The first lines repeat the pattern.
         let error = error.to_string();
         let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        flaw(value, format!("`{pattern}` is no pattern: {why}"))
+        flaw(value, format!("`{pattern}` is not a pattern: {why}"))
     })?;
     match regex.captures_len() {
         2 => Ok(Taking::Pattern(regex)),
@@ -332,13 +332,13 @@ mod tests {
                 5,
                 "no earlier page takes `x`",
             ),
-            (format!("{good}take.x = '(x'\n"), 6, "is no pattern: unclosed group"),
+            (format!("{good}take.x = '(x'\n"), 6, "is not a pattern: unclosed group"),
             (format!("{good}take.x = 'x'\n"), 6, "has 0 groups"),
             (format!("{good}take.x = '(x)(y)'\n"), 6, "has 2 groups"),
             (format!("{good}take.x = 3\n"), 6, "a take is a pattern"),
             (format!("{good}take.x = {{ fields = \"y\" }}\n"), 6, "a take is a pattern"),
-            (format!("{good}take.user = '(x)'\n"), 6, "no name for a value"),
-            (format!("{good}take.\"a b\" = '(x)'\n"), 6, "no name for a value"),
+            (format!("{good}take.user = '(x)'\n"), 6, "not a name for a value"),
+            (format!("{good}take.\"a b\" = '(x)'\n"), 6, "not a name for a value"),
             (
                 format!("{good}reconnect = \"never\"\n"),
                 6,

@@ -27,10 +27,10 @@ impl Origin {
             let location = String::from_utf8_lossy(location);
             Failure::new(ErrorKind::Redirect, format!("a redirect to {location}, {why}"))
         };
-        let text = std::str::from_utf8(location).map_err(|_| wrong("which is no text"))?;
+        let text = std::str::from_utf8(location).map_err(|_| wrong("which is not text"))?;
         // It goes into the next request's first line.
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong("which is no address"));
+            return Err(wrong("which is not an address"));
         }
         let text = text.split('#').next().unwrap_or_default();
         let (scheme, after) = match text.split_once(':') {
@@ -50,7 +50,7 @@ impl Origin {
             return Ok(if path.starts_with('/') { path.to_owned() } else { format!("/{path}") });
         }
         if scheme.is_some() {
-            return Err(wrong("which is no address"));
+            return Err(wrong("which is not an address"));
         }
         let base = path.split('?').next().unwrap_or_default();
         Ok(match after.bytes().next() {

@@ -31,7 +31,7 @@ pub(super) fn item(measured: &Measured) -> Found {
          this version, not the processor",
         openssl / ring
     );
-    let advice = "measure with a newer OpenSSL (`library-path`), or take the GCM figures as valid for \
+    let advice = "measure with a newer OpenSSL (`library-path`), or treat the GCM figures as valid for \
                   this version only";
     warning(seen, &why, Fix::advice(advice))
 }

@@ -56,7 +56,7 @@ pub fn beside(root: &Root, text: &str) -> Result<Vec<Setting>, String> {
             setting(root, line).ok_or_else(|| {
                 let begin: String = line.chars().take(40).collect();
                 let begin = begin.escape_debug();
-                format!("line {number}: `{begin}` is no setting; write NAME = VALUE")
+                format!("line {number}: `{begin}` is not a setting; write NAME = VALUE")
             })
         })
         .collect()
@@ -141,7 +141,7 @@ mod tests {
             ["net.core.rmem_default", "net core = 1", "= 1", "../../etc/passwd = 1", "a..b=1"]
         {
             let error = beside(&root, &format!("# one\n{line}\n")).unwrap_err();
-            assert_eq!(error, format!("line 2: `{line}` is no setting; write NAME = VALUE"));
+            assert_eq!(error, format!("line 2: `{line}` is not a setting; write NAME = VALUE"));
         }
         let long = "x".repeat(1_000);
         assert!(beside(&root, &long).unwrap_err().len() < 100);

@@ -184,7 +184,7 @@ impl fmt::Display for Algorithm {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no algorithm{hint}; toll bench --list names all")]
+#[error("`{word}` is not an algorithm{hint}; toll bench --list names all")]
 pub struct UnknownAlgorithm {
     word: String,
     hint: String,
@@ -243,9 +243,9 @@ mod tests {
         let said = |word| Algorithm::select(word).unwrap_err().to_string();
         assert_eq!(
             said("aes-128-gmc"),
-            "`aes-128-gmc` is no algorithm; did you mean `AES-128-GCM`?; toll bench --list names all"
+            "`aes-128-gmc` is not an algorithm; did you mean `AES-128-GCM`?; toll bench --list names all"
         );
         assert!(said("rsa-2408").contains("`RSA-2048`"), "{}", said("rsa-2408"));
-        assert_eq!(said("blowfish"), "`blowfish` is no algorithm; toll bench --list names all");
+        assert_eq!(said("blowfish"), "`blowfish` is not an algorithm; toll bench --list names all");
     }
 }

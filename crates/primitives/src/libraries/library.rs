@@ -57,7 +57,7 @@ pub const NAMES: [&str; 15] = [
 pub enum OpenError {
     /// There is none of that name.
     #[error(
-        "`{name}` is no library{hint}; give one of {}, or the path of a libcrypto",
+        "`{name}` is not a library{hint}; give one of {}, or the path of a libcrypto",
         NAMES.join(", ")
     )]
     Unknown { name: String, hint: String },

@@ -53,7 +53,7 @@ fn wrong(run: &Run<'_>, cell: &str, count: u64) -> Option<String> {
     };
     let count = thousands(count);
     Some(format!(
-        "profile/{cell}.folded has {count} samples, and the journal {journal}: it is of another trial, \
+        "profile/{cell}.folded has {count} samples, and the journal {journal}: it belongs to another trial, \
          so it is not drawn."
     ))
 }

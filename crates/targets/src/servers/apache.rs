@@ -69,7 +69,7 @@ impl Program for Apache {
         version.and_then(|version| version.split_whitespace().next()).map(str::to_owned).ok_or_else(
             || {
                 TargetError::Settings(format!(
-                    "{} -v names no version; take Apache httpd 2.4",
+                    "{} -v names no version; use Apache httpd 2.4",
                     binary.display()
                 ))
             },

@@ -110,7 +110,7 @@ impl CommandLine {
         self.0.contains("{plain-port}")
     }
 
-    /// The command line with what its placeholders stand for.
+    /// The command line with its placeholders filled in.
     /// What stands in braces in a value stays as it is.
     pub(crate) fn filled(&self, site: &Site<'_>) -> String {
         let path = |path: &Path| shell_quoted(&path.to_string_lossy());
@@ -158,7 +158,7 @@ impl FromStr for CommandLine {
         let line = Self(text.to_owned());
         if let Some(unknown) = placeholders(text).find(|name| !PLACEHOLDERS.contains(name)) {
             return Err(format!(
-                "{{{unknown}}} stands for nothing; there are {{{}}}",
+                "{{{unknown}}} is not known; these are: {{{}}}",
                 PLACEHOLDERS.join("}, {")
             ));
         }
@@ -222,10 +222,7 @@ mod tests {
         let refusal = |text: &str| text.parse::<CommandLine>().unwrap_err();
         assert!(refusal("serve").contains("no port; write {port}"), "{}", refusal("serve"));
         let message = refusal("serve {port} {crt}");
-        assert!(
-            message.starts_with("{crt} stands for nothing; there are {address}, "),
-            "{message}"
-        );
+        assert!(message.starts_with("{crt} is not known; these are: {address}, "), "{message}");
         assert_eq!(refusal("serve {port}\n"), "a command is one line");
         assert!("serve {plain-port} | { cat; } '{\"a\":1}'".parse::<CommandLine>().is_ok());
     }

@@ -68,7 +68,7 @@ impl Program for Haproxy {
             let complaint = String::from_utf8_lossy(&output.stderr);
             let complaint = complaint.lines().next().unwrap_or("it says nothing of them").trim();
             TargetError::Settings(format!(
-                "{} -vv names no version and no OpenSSL ({complaint}); take a HAProxy that is built \
+                "{} -vv names no version and no OpenSSL ({complaint}); use a HAProxy that is built \
                  with OpenSSL",
                 binary.display()
             ))

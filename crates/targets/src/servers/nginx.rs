@@ -59,7 +59,7 @@ impl Program for Nginx {
         if settings.target.accelerator != Kind::None && settings.target.cpus.len() > 1 {
             return Err(TargetError::Settings(
                 "each of nginx's workers would have a modelled device of its own; give it one CPU, or \
-                 take embedded or haproxy"
+                 use embedded or haproxy"
                     .to_owned(),
             ));
         }
@@ -72,7 +72,7 @@ impl Program for Nginx {
         let said = String::from_utf8_lossy(&output.stderr);
         parse_version(&said).ok_or_else(|| {
             TargetError::Settings(format!(
-                "{} -V names no version and no OpenSSL; take an nginx that is built with its SSL \
+                "{} -V names no version and no OpenSSL; use an nginx that is built with its SSL \
                  module",
                 binary.display()
             ))

@@ -74,7 +74,7 @@ impl Server for Tomcat {
         false
     }
 
-    /// Its code is compiled anew after each start, which takes many seconds.
+    /// Its code is compiled again after each start, which takes many seconds.
     fn restart(&self) -> Restart {
         Restart::Never
     }

@@ -183,7 +183,7 @@ fn beside_isa_l(measurement: &Measurement) -> String {
             let _ = writeln!(
                 text,
                 "{} with {} lanes at {}: {} here; ISA-L crypto read {reading:.3} on a Xeon of the \
-                 Sapphire Rapids generation (not here, not now, warm).",
+                 Sapphire Rapids generation (another machine, data in the cache).",
                 row.key.algorithm,
                 measured.messages_per_op,
                 Bytes(size),

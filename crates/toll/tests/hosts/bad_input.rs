@@ -25,7 +25,7 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
             "echo '{\"toll\":\"0.0.9\"}'; cat",
             "me@server has toll 0.0.9, and this is toll 0.1.0; install the same version on both",
         ),
-        ("echo Welcome; cat", "me@server prints `Welcome` where toll's agent should greet"),
+        ("echo Welcome; cat", "me@server prints `Welcome` instead of the greeting of toll's agent"),
         (
             "echo 'me@server: Permission denied (publickey,password).' >&2; exit 255",
             "me@server does not let toll in without a password; set up a key (ssh-copy-id me@server)",
@@ -71,9 +71,9 @@ fn studies_that_contradict_a_host_name_their_line() {
         (
             "10.83.0.2",
             "server",
-            "line 10: target.listen: `server` is no address; write one such as",
+            "line 10: target.listen: `server` is not an address; write one such as",
         ),
-        ("me@server", "-oProxyCommand=x", "line 9: target.host: `-oProxyCommand=x` is no host"),
+        ("me@server", "-oProxyCommand=x", "line 9: target.host: `-oProxyCommand=x` is not a host"),
         (
             "host = \"me@server\"\n",
             "",
@@ -82,7 +82,7 @@ fn studies_that_contradict_a_host_name_their_line() {
         ("object = \"4KiB\"", "cpus = \"1000\"", "on me@server: CPU 1000 is not available"),
         ("object = \"4KiB\"", "cores = 1", "target.cores counts the cores of this machine"),
         ("\"embedded\"", "\"tomcat\"", "tomcat listens on loopback only"),
-        ("shell =", "shel =", "line 6: hosts.shel is no key of hosts"),
+        ("shell =", "shel =", "line 6: hosts.shel is not a key of hosts"),
         (
             "server = \"embedded\"",
             "server = \"command\"\ncommand = \"serve {port}\"",

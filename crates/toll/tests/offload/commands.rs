@@ -68,7 +68,7 @@ fn the_provider_is_listed_as_active() {
 #[test]
 fn a_wrong_setting_is_named() {
     for (setting, why) in [
-        ("accelerator-rate = 5", "accelerator-rate = 5: `5` is no key with its rate"),
+        ("accelerator-rate = 5", "accelerator-rate = 5: `5` is not a key with its rate"),
         ("accelerator-latency = 5", "accelerator-latency = 5: "),
         ("accelerator-queue = 0", "accelerator-queue = 0: "),
         (

@@ -42,7 +42,7 @@ fn a_provider_that_cannot_be_used_is_refused_in_a_line() {
         assert!(said.contains("no file /nowhere/qat.so"), "{said}");
         refusal(&study(server, &of(&text), RSA));
         let said = refusal(&study(server, "provider = \"qat.so\"", RSA));
-        assert!(said.contains("`` is no absolute path; write NAME=/PATH"), "{said}");
+        assert!(said.contains("`` is not an absolute path; write NAME=/PATH"), "{said}");
         let both = format!("{}\naccelerator = \"model\"", of(&library()));
         assert!(refusal(&study(server, &both, RSA)).contains("has a provider of its own"));
         let inline = format!("{}\noffload = \"inline\"", of(&library()));

@@ -130,7 +130,7 @@ fn a_cell_that_loses_a_rank_twice_running_ends_the_run() {
     let mut toll = run.toll;
     assert_eq!(toll.exit_code(), Some(3));
     let said = text(&toll.finish().stderr);
-    let words = "all-0001 lost a rank in two trials running: rank 1 on lg1: no result";
+    let words = "all-0001 lost a rank in two consecutive trials: rank 1 on lg1: no result";
     assert!(said.contains(words), "{said}");
     assert_eq!(trials(&run.desk).len(), 2);
     nothing_is_left(&bridge);

@@ -55,7 +55,7 @@ fn a_place_that_no_rank_can_load_from_is_named() {
         "rank 2 on lg2: there is no CPU 900 for it; it may use ",
     );
     refused("host = \"lg2\"", "host = \"lg1\"", "has a CPU of lg1 that the rank of line ");
-    refused("host = \"lg2\"", "host = \"me@lg2\"", "is no name of a machine;");
+    refused("host = \"lg2\"", "host = \"me@lg2\"", "is not a valid name for a machine;");
     refused(
         "to = \"10.84.0.1\"\n[target]",
         "to = \"10.84.0.2\"\n[target]",

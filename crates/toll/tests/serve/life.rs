@@ -67,7 +67,7 @@ fn what_cannot_be_served_is_said_in_one_line() {
         ),
         (
             &["--accelerator", "model", "--certificate-key", "ecdsa:p256"],
-            "the accelerator decrypts with RSA keys, and ecdsa:p256 only signs; take rsa:2048",
+            "the accelerator decrypts with RSA keys, and ecdsa:p256 only signs; use rsa:2048",
         ),
         (
             &["--accelerator", "model", "--accelerator-rate", "rsa:4096 1/s"],
@@ -96,13 +96,16 @@ fn options_that_do_not_parse_say_how_to_write_them() {
         (&["--record-size", "32KiB"], "use 512B to 16KiB"),
         (&["--records-per-write", "0"], "use 1 to 64"),
         (&["--offload", "inline"], "--accelerator"),
-        (&["--accelerator", "model", "--accelerator-rate", "40000/s"], "is no key with its rate"),
+        (
+            &["--accelerator", "model", "--accelerator-rate", "40000/s"],
+            "is not a key with its rate",
+        ),
         (&["--accelerator", "model", "--accelerator-queue", "0"], "--accelerator-queue"),
         (&["--tls", "1.1"], "write 1.2 or 1.3"),
         (&["--certificate-key", "rsa:512"], "write rsa:1024"),
         (&["--tickets", "perhaps"], "--tickets"),
         (&["--library", "rustls"], "write openssl, rustls-ring or rustls-aws-lc"),
-        (&["--groups", "secp521r1"], "is no group that toll knows"),
+        (&["--groups", "secp521r1"], "is not a group that toll knows"),
     ] {
         let (code, text) = refusal(options);
         assert_eq!(code, Some(2), "{text}");

@@ -123,7 +123,7 @@ fn what_an_accelerator_cannot_do_is_refused_in_a_line() {
             "accelerator = \"model\"\ncertificate-key = \"rsa:3072\"",
             "has no rate for rsa:3072; add one, such as rsa:3072 40000/s",
         ),
-        ("accelerator = \"model\"\ncertificate-key = \"ecdsa:p256\"", "only signs; take rsa:2048"),
+        ("accelerator = \"model\"\ncertificate-key = \"ecdsa:p256\"", "only signs; use rsa:2048"),
         (
             "accelerator = \"model\"\naccelerator-rate = \"rsa:4096 1/s\"",
             "has no rate for rsa:2048",

@@ -66,7 +66,7 @@ impl Split {
         })
     }
 
-    /// Both bars. A mark is no matter of this chart: what an operation costs does not depend on who was
+    /// Both bars. This chart needs no marks: what an operation costs does not depend on what was
     /// the limit.
     fn row(&self, cell: &CellSummary, label: String) -> BarRow {
         let both = [(Series::Server, "server"), (Series::Client, "client")];

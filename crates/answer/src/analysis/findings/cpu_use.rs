@@ -90,9 +90,9 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
     ];
     (!rows.is_empty()).then(|| Section {
         title: "What used each CPU",
-        about: "Medians over the valid trials of a cell. What a server or a client uses is known of \
-                all its CPUs together, and is shared out by what programs used on each. Interrupts \
-                are those that the kernel counts apart.",
+        about: "Medians over the valid trials of a cell. The CPU time of a server or a client is \
+                known for all its CPUs together, and is shared out in proportion to what programs used \
+                on each. Interrupts are those that the kernel counts separately.",
         tables: vec![Table { title: "CPU by CPU".to_owned(), columns, ..Table::default() }],
     })
 }

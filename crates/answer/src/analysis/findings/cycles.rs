@@ -68,7 +68,7 @@ fn headline(sampled: &[(&CellSummary, &Cycles)], changes: &[ProfileChange]) -> H
     sampled.iter().filter(is_reliable).find_map(largest).unwrap_or_else(|| Headline {
         value: "?".to_owned(),
         unit: "no reliable profile".to_owned(),
-        sentence: "No profile is to be relied on".to_owned(),
+        sentence: "No profile is reliable".to_owned(),
         advice: None,
     })
 }
@@ -157,7 +157,7 @@ fn how(cycles: &Cycles) -> String {
     let clock = match cycles.event {
         Event::Cycles => "by the core's cycle counter",
         Event::CpuClock => {
-            "by the kernel's timer, as this machine lets no cycles be sampled; what runs with \
+            "by the kernel's timer, because cycles cannot be sampled on this machine; work with \
              interrupts off is counted where they are on again, and sorted by its callers"
         }
     };
@@ -185,7 +185,7 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
     let loopback = where_seen(
         Class::Loopback,
         "part of the server's CPU time is the client's half of TCP, which the sender's CPU runs on \
-         loopback; a client on another host would not cost the server that",
+         loopback; a client on another host would not use that time",
     );
     let unreliable = |cycles: &Cycles| {
         listed(cycles.doubts.clone()).map(|why| format!("the shares are unreliable: {why}"))

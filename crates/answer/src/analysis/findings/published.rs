@@ -54,7 +54,7 @@ pub(super) fn ratio<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Pub
 
 fn one_in_words(published: &Published, shapes: &str) -> String {
     let of = match published.unit {
-        PublishedUnit::Ratio => format!(", here times the grey {shapes}"),
+        PublishedUnit::Ratio => format!(", drawn as a multiple of the grey {shapes}"),
         _ => String::new(),
     };
     format!(

@@ -16,8 +16,8 @@ pub(super) fn section(cells: &[&CellSummary], lines: &[TrialLine]) -> Option<Sec
     (!tables.is_empty()).then_some(Section {
         title: "Shares of the ranks",
         about: "What each rank did of the load that they made together: the means of a cell's valid \
-                trials. Busy is the busiest load thread of a rank. No two clocks are compared: a rank \
-                began at most so long after toll's go.",
+                trials. Busy is the busiest load thread of a rank. No two clocks are compared; \
+                the table has the longest time that a rank can have begun after toll's start signal.",
         tables,
     })
 }

@@ -229,7 +229,7 @@ fn what_limits_the_rules_is_said_with_its_remedy() {
     for (is_caveat, cell, words) in [
         (true, "kTLS sendfile", "6.0% fit no rule: add your own with --profile-rules"),
         (false, "kTLS sendfile", "make openssl, and target.library = \"openssl-built\""),
-        (false, "kTLS sendfile", "a client on another host would not cost the server that"),
+        (false, "kTLS sendfile", "a client on another host would not use that time"),
         (false, "user TLS", "build it with CFLAGS=-fno-omit-frame-pointer"),
     ] {
         let is_it = |(of, text): &&(bool, String)| {

@@ -241,7 +241,7 @@ fn rate(row: &Row, cost: &Cost) -> String {
     format!("{rate}{of_all} at {}{bound}", Hertz(cost.core_hz))
 }
 
-/// With three digits that count, but no more than three decimals.
+/// With three significant digits, but at most three decimals.
 pub(super) fn three_digits(number: f64) -> String {
     if number >= 999.5 {
         return units::thousands(number.round() as u64);

@@ -104,7 +104,7 @@ impl<'a> Agenda<'a> {
         agenda
     }
 
-    /// Takes note of a trial that is in the journal.
+    /// Notes a trial of the journal.
     pub(super) fn note(&mut self, trial: &TrialLine) {
         let TrialLine { place, line } = trial;
         let Some(index) = self.study.cells.iter().position(|cell| cell.name == place.cell) else {
@@ -135,7 +135,7 @@ impl<'a> Agenda<'a> {
         }
     }
 
-    /// Takes note of a load that cannot be made here, which is as one that breaks the limit.
+    /// Notes a load that cannot be made here, which counts like one that breaks the limit.
     pub(super) fn cannot(&mut self, cell: usize, load: u64) {
         let broken = Seen { load, figure: 0.0, watched: None, holds: false, is_held: false };
         self.cells[cell].seen.extend([broken, broken]);
@@ -146,7 +146,7 @@ impl<'a> Agenda<'a> {
         self.cells[cell].is_left_out = true;
     }
 
-    /// Whether there is anything to be done for a cell.
+    /// Whether anything is left to do for a cell.
     pub(super) fn wants(&self, cell: usize) -> bool {
         let ahead = self.ahead_of(cell);
         // Where this run has something to do, it may have more rounds of every cell.
@@ -181,7 +181,7 @@ impl<'a> Agenda<'a> {
         })
     }
 
-    /// Takes note that the CPU time of a cell's server cannot be sampled.
+    /// Notes that the CPU time of a cell's server cannot be sampled.
     pub(super) fn cannot_sample(&mut self, cell: usize) {
         self.cells[cell].is_sampled = true;
     }
@@ -245,8 +245,8 @@ impl<'a> Agenda<'a> {
         trials + preparations(&wanted, &begun) + self.restarting()
     }
 
-    /// How long the restarts take that are to come: one for each round but the one that a server is in,
-    /// or starts with.
+    /// How long the remaining restarts take: one for each round but the one that a server is in or starts
+    /// with.
     fn restarting(&self) -> Nanos {
         let of = |cells: &Vec<usize>| {
             let open: BTreeSet<u32> =

@@ -10,7 +10,7 @@ use crate::{Event, RunError};
 use journal::{Results, Role, TargetRecord, TrialLine};
 use study::{Cell, Only, Study};
 
-/// The servers that run, and which cell is whose.
+/// The running servers, and the server of each cell.
 pub(super) struct Servers<T> {
     running: Vec<Server<T>>,
     /// For each cell of the study, the index of its server if that runs.
@@ -171,8 +171,8 @@ impl<T> Server<T> {
     }
 }
 
-/// Writes down why a cell is not measured at a server that runs, and says so once: its client is not
-/// installed, or where that is toll the server lacks what the cell asks for.
+/// Records why a cell is not measured at a running server, and reports it once: its client is not
+/// installed, or, if that is toll, the server lacks what the cell asks for.
 fn leave_out(
     cell: &Cell,
     why: String,
@@ -231,7 +231,7 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
     )
 }
 
-/// Trials of two versions of a server are not of one thing.
+/// Trials of two versions of a server must not be mixed.
 fn check_same(known: Option<&TargetRecord>, now: &TargetRecord) -> Result<(), RunError> {
     match (known.and_then(|record| record.version.as_ref()), &now.version) {
         (Some(was), Some(is)) if was != is => {

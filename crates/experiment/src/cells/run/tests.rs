@@ -509,7 +509,8 @@ fn a_cell_that_loses_a_rank_twice_running_ends_the_run() {
         let ended = desk.run(&mut Stage { rank_lost_in, ..Stage::default() });
         (ended.map_err(|error| error.to_string()), desk.results.entries().unwrap().trials.len())
     };
-    let words = format!("{} lost a rank in two trials running: rank 2 on lg1: no result", cells[0]);
+    let words =
+        format!("{} lost a rank in two consecutive trials: rank 2 on lg1: no result", cells[0]);
     assert_eq!(ended(vec![first, second]), (Err(words), second + 1));
     // Others lose one too, or it comes back for a trial.
     assert_eq!(ended(vec![first, first + 1]), (Ok(Ended::Complete), 12));

@@ -64,8 +64,9 @@ impl LibCrypto {
         let not_loaded =
             |why: String| OpenError::NotLoaded { path: path.display().to_string(), why };
         let loaded = load(path).map_err(not_loaded)?;
-        Self::new(&path.display().to_string(), loaded, Some(ssl::beside(path)))
-            .ok_or_else(|| not_loaded("it is no libcrypto: it has no OpenSSL_version".to_owned()))
+        Self::new(&path.display().to_string(), loaded, Some(ssl::beside(path))).ok_or_else(|| {
+            not_loaded("it is not a libcrypto: it has no OpenSSL_version".to_owned())
+        })
     }
 
     fn new(id: &str, loaded: Loaded, libssl: Option<PathBuf>) -> Option<Self> {

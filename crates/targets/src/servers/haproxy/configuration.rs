@@ -25,7 +25,7 @@ use crate::{Settings, TargetError, openssl};
 const SESSIONS: u32 = 20_000;
 
 /// # Errors
-/// A path that HAProxy cannot be told.
+/// A path that HAProxy's configuration cannot hold.
 pub(super) fn render(site: &Site<'_>) -> Result<String, TargetError> {
     let cpus = site.settings.target.cpus.as_slice();
     let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
@@ -88,7 +88,7 @@ fn tls(site: &Site<'_>) -> Result<String, TargetError> {
     Ok(words.join(" "))
 }
 
-/// OpenSSL's configuration, in the place of the system's own.
+/// OpenSSL's configuration, instead of the system's.
 ///
 /// # Errors
 /// A provider that is not there, or whose path cannot be written.

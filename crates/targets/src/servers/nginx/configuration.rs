@@ -47,7 +47,7 @@ struct Room {
 
 impl Configuration<'_> {
     /// # Errors
-    /// A path that nginx cannot be told.
+    /// A path that nginx's configuration cannot hold.
     pub(super) fn render(&self) -> Result<String, TargetError> {
         let Room { workers_on_a_core, connections, descriptors } = self.room()?;
         let mut text = self.main(workers_on_a_core, descriptors)?;

@@ -59,7 +59,7 @@ fn a_cell_without_its_ranks_twice_running_ends_the_run() {
         (ended, desk.places().len())
     };
     assert_eq!(ended(&[], &[0, 2]), (Ok(Ended::Complete), 3));
-    let words = "bulk-0001 lost a rank in two trials running: rank 2 on lg1 did not start";
+    let words = "bulk-0001 lost a rank in two consecutive trials: rank 2 on lg1 did not start";
     assert_eq!(ended(&[], &[0, 1]), (Err(words.to_owned()), 0));
     assert_eq!(ended(&[0], &[1]), (Err(words.to_owned()), 1));
 }
