@@ -113,7 +113,7 @@ impl<'a> Cluster<'a> {
         };
         let proven = session.ask(&self.ranks[..count], of_rank, "did not answer");
         self.shared.borrow_mut().session = Some(session);
-        proven
+        proven.map_err(|unanswered| unanswered.why)
     }
 
     /// The ranks, started anew where one was lost.
