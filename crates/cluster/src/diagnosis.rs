@@ -42,8 +42,7 @@ const LONGEST: usize = 200;
 pub(crate) fn of_hosts(hosts: &Hosts, ranks: &[Rank], interrupt: &AtomicBool) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for rank in ranks {
-        // Open MPI reaches this machine without the shell.
-        if !names.contains(&&*rank.host) && !is_here(&rank.host) {
+        if !names.contains(&&*rank.host) {
             names.push(&rank.host);
         }
     }
@@ -68,6 +67,10 @@ fn is_here(host: &str) -> bool {
 }
 
 fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> {
+    // Open MPI reaches this machine without the shell.
+    if is_here(host) {
+        return Ok(());
+    }
     let program = hosts.program.display().to_string();
     let control = hosts.control.iter().flat_map(|control| ["--control", control]);
     let greet = [&*program, "--of", VERSION, GREET].into_iter().chain(control);
