@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use targets::{Host, Shell, wait_for};
+use targets::{Host, Shell, Unspoken, wait_for};
 
 use crate::Refusal;
 use crate::pipe::{Lines, shortened};
@@ -75,8 +75,10 @@ impl Connection {
         };
         let mut this = Self::over(host, output, input);
         this.shell = Some(Process { child, complaints: complaints(errors) });
-        let greeting = this.greeting(&words.join(" "))?;
-        Ok((this, greeting))
+        let greeting = this.greeting(&words.join(" "));
+        // What has not greeted is no agent, whose end would be worth waiting for.
+        this.over = greeting.as_ref().err().cloned();
+        Ok((this, greeting?))
     }
 
     /// Over these pipes.
@@ -128,26 +130,17 @@ impl Connection {
     fn not_begun(&mut self, command: &str) -> String {
         let host = self.host.clone();
         let (status, said) = self.end_of_shell();
-        let is_said = |words: &str| said.as_ref().is_some_and(|said| said.contains(words));
-        if is_said("Host key verification failed") {
-            return format!(
-                "ssh does not know the key of {host}; connect once by hand to check it: ssh {host}"
-            );
-        }
-        if is_said("Permission denied") {
-            return format!(
-                "{host} does not let toll in without a password; set up a key (ssh-copy-id {host}), \
-                 and try `{command}`"
-            );
-        }
-        let said = said.map_or(status.clone(), |said| shortened_line(&said));
-        match status.as_str() {
-            "exit status: 127" => format!(
-                "{host} has no toll ({said}); install toll {VERSION} there, in a folder of the PATH \
-                 that `ssh {host} env` prints"
-            ),
-            _ => format!("no agent on {host}: {said}; try `{command}`"),
-        }
+        let place = format!("in a folder of the PATH that `ssh {host} env` prints");
+        let unspoken = Unspoken {
+            host: host.as_str(),
+            speaker: "agent",
+            program: "toll",
+            place: &place,
+            status: &status,
+            said: said.as_deref(),
+            command,
+        };
+        unspoken.to_string()
     }
 
     /// Asks, and waits for the answer.

@@ -13,6 +13,7 @@ mod connection;
 mod failure;
 mod here;
 mod input;
+mod logs;
 mod pipe;
 mod remote;
 mod request;

@@ -12,6 +12,7 @@ use targets::{Facts, Host, Shell};
 use units::Bytes;
 
 use crate::connection::Connection;
+use crate::logs::Logs;
 use crate::pipe::shortened;
 use crate::request::{Begun, Greeting, Request};
 use crate::there::There;
@@ -38,8 +39,7 @@ pub struct RemoteHost {
     address: Option<IpAddr>,
     /// The result folder.
     folder: PathBuf,
-    /// Where its servers log to, until the agent ends.
-    logs: PathBuf,
+    logs: Rc<Logs>,
     /// Why its objects are not in memory, where they are not.
     note: Option<String>,
 }
@@ -60,6 +60,7 @@ impl RemoteHost {
             Connection::open(shell, host).map_err(Refusal::of)?;
         let connection = Rc::new(RefCell::new(connection));
         let (host_name, folder) = (host.clone(), folder.to_owned());
+        let logs = Rc::new(Logs::new(Rc::clone(&connection), logs, &folder, host));
         let mut this = Self { host: host_name, connection, address, folder, logs, note: None };
         if !sizes.is_empty() {
             let request = Request::Objects { sizes, files };
@@ -147,7 +148,9 @@ impl RemoteHost {
             wanted.target.listen = vec![address.ok_or_else(lacks)?];
         }
         let (proven, clients) = self.prove(&wanted.target.listen, clients)?;
-        let begun = self.ask(&request(wanted)).map_err(|refusal| self.with_logs(refusal));
+        let begun = self
+            .ask(&request(wanted))
+            .map_err(|refusal: Refusal| Refusal { why: self.logs.copied(refusal.why), ..refusal });
         let Begun { server, facts, certificate } = begun?;
         for address in [facts.https, facts.http] {
             if !proven.contains(&address) {
@@ -167,7 +170,8 @@ impl RemoteHost {
             .map_err(|error| Refusal::of(format!("{}: {error}", path.display())))?;
         let facts = Facts { name, certificate: path, ..facts };
         let connection = Rc::clone(&self.connection);
-        Ok(Box::new(There { connection, server, facts, clients }))
+        let (host, logs) = (host.clone(), Rc::clone(&self.logs));
+        Ok(Box::new(There { host, connection, server, facts, clients, logs }))
     }
 
     /// The addresses of a server to be started, and of the machines that will load it.
@@ -196,36 +200,6 @@ impl RemoteHost {
         Ok((addresses, clients))
     }
 
-    /// Copies the servers' logs into the result folder, as far as they can be read.
-    fn copy_logs(&self) {
-        let logs: Result<Vec<(PathBuf, String)>, Refusal> = self.ask(&Request::Logs);
-        let folder = self.local_logs();
-        for (name, text) in logs.unwrap_or_default() {
-            if !stays_within(&name) {
-                continue;
-            }
-            let path = folder.join(name);
-            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            // A disk that is full says so when the journal is written.
-            let _ = made.and_then(|()| std::fs::write(&path, text));
-        }
-    }
-
-    fn local_logs(&self) -> PathBuf {
-        self.folder.join("logs").join(self.host.as_str())
-    }
-
-    /// A refusal that names a log there names its copy.
-    fn with_logs(&self, refusal: Refusal) -> Refusal {
-        let there = self.logs.display().to_string();
-        if !refusal.why.contains(&there) {
-            return refusal;
-        }
-        self.copy_logs();
-        let here = self.local_logs().display().to_string();
-        Refusal { why: refusal.why.replace(&there, &here), ..refusal }
-    }
-
     fn ask<T: serde::de::DeserializeOwned>(&self, request: &Request) -> Result<T, Refusal> {
         let answer = self.connection.borrow_mut().ask(request);
         let is_lost = self.is_lost();
@@ -236,14 +210,14 @@ impl RemoteHost {
 
 /// Whether the path that an agent names stays in the folder that it is joined to: the other machine must
 /// not choose which files of this one are written.
-fn stays_within(path: &Path) -> bool {
+pub(crate) fn stays_within(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 impl Drop for RemoteHost {
     fn drop(&mut self) {
         if !self.is_lost() {
-            self.copy_logs();
+            self.logs.copy();
         }
     }
 }
@@ -292,15 +266,10 @@ mod tests {
         });
         let host: Host = "server".parse().unwrap();
         let connection = Connection::over(&host, here.try_clone().unwrap(), here);
-        let host = RemoteHost {
-            host,
-            connection: Rc::new(RefCell::new(connection)),
-            address: None,
-            folder: all.path().join("run"),
-            logs: "/there".into(),
-            note: None,
-        };
-        (host, all)
+        let connection = Rc::new(RefCell::new(connection));
+        let folder = all.path().join("run");
+        let logs = Rc::new(Logs::new(Rc::clone(&connection), "/there".into(), &folder, &host));
+        (RemoteHost { host, connection, address: None, folder, logs, note: None }, all)
     }
 
     fn begun(name: &str, addresses: &[SocketAddr]) -> Value {
@@ -352,5 +321,18 @@ mod tests {
         let (host, all) = host("nginx", &logs);
         drop(host);
         assert_eq!(files(all.path()), ["run/logs/server/nginx/error.log"]);
+    }
+
+    #[test]
+    fn what_names_a_log_there_names_its_copy_where_there_is_one() {
+        let (host, all) = host("nginx", &["nginx/error.log"]);
+        let copy = all.path().join("run/logs/server/nginx/error.log").display().to_string();
+        let died = "nginx died; /there/nginx/error.log ends with: bind() failed";
+        let named = host.logs.copied(died.to_owned());
+        assert_eq!(named, died.replace("/there/nginx/error.log", &copy));
+        assert!(Path::new(&copy).is_file());
+        // What could not be written there is none of this machine's.
+        let full = "/there/nginx: No space left on device (os error 28)";
+        assert_eq!(host.logs.copied(full.to_owned()), full);
     }
 }

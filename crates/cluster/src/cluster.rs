@@ -10,6 +10,7 @@ use load::{Job, Load, Outcome, Progress, Rank};
 use peers::Offer;
 use rustix::process::geteuid;
 use trial::{Line, Operations, RankFigures, rank_name};
+use units::Nanos;
 
 use crate::SILENCE;
 use crate::mpirun::{Hosts, arguments};
@@ -112,7 +113,7 @@ impl<'a> Cluster<'a> {
         };
         let proven = session.ask(&self.ranks[..count], of_rank, "did not answer");
         self.shared.borrow_mut().session = Some(session);
-        proven
+        proven.map_err(|unanswered| unanswered.why)
     }
 
     /// The ranks, which are started again after one was lost.
@@ -300,7 +301,7 @@ impl Load for ClusterLoad<'_> {
                 shared.all_ended = Some(Instant::now() + SILENCE);
             }
         }
-        let mut outcome = Outcome::default();
+        let mut parts = Vec::new();
         let mut figures = Vec::new();
         for (seen, share) in watch.into_ranks().zip(&shares) {
             figures.extend(of_rank(&seen, share));
@@ -310,13 +311,29 @@ impl Load for ClusterLoad<'_> {
                 for why in &mut part.lost {
                     *why = format!("{name}: {why}");
                 }
-                outcome.merge(part);
+                parts.push(part);
             }
         }
+        let mut outcome = merged(parts);
         outcome.interrupted = is_interrupted.get() && shared.lost.is_empty();
         shared.figures = figures;
         outcome
     }
+}
+
+/// What all ranks did. The windows of toll's own are as long as was asked for; those of other programs,
+/// which end by their own clocks, differ. So that the rate is the sum of theirs, the window is the mean of
+/// all, weighted by what each completed in a second: sum(n) / sum(n / window).
+fn merged(parts: Vec<Outcome>) -> Outcome {
+    let completed: u64 = parts.iter().map(|part| part.completed).sum();
+    let rate = |part: &Outcome| part.completed as f64 / part.window.0.max(1) as f64;
+    let rates: f64 = parts.iter().map(rate).sum();
+    let mut all = Outcome::default();
+    parts.into_iter().for_each(|part| all.merge(part));
+    if completed > 0 {
+        all.window = Nanos((completed as f64 / rates).round() as u64);
+    }
+    all
 }
 
 /// What a rank did, if it has reported it.
@@ -371,6 +388,24 @@ mod tests {
         let cluster = silent(interrupt, |_| {});
         cluster.shared.borrow_mut().session = Some(session);
         assert_eq!((why(&cluster).as_str(), cluster.is_lost()), (INTERRUPTED, false));
+    }
+
+    #[test]
+    fn the_rate_of_all_ranks_is_the_sum_of_theirs_where_their_windows_differ() {
+        let of = |completed, millis: u64| Outcome {
+            completed,
+            window: Nanos(millis * 1_000_000),
+            ..Outcome::default()
+        };
+        let rate = |outcome: &Outcome| outcome.completed as f64 / outcome.window.seconds();
+        // As two wrk that were asked for a second: 1,000 and 2,000 per second.
+        let all = merged(vec![of(1_000, 1_000), of(2_200, 1_100)]);
+        assert_eq!(all.completed, 3_200);
+        assert!((rate(&all) - 3_000.0).abs() < 0.001, "{}", rate(&all));
+        // One that completed nothing has no weight; equal windows stay what they are.
+        assert_eq!(merged(vec![of(7, 1_000), of(0, 1_100)]).window, of(0, 1_000).window);
+        assert_eq!(merged(vec![of(7, 333), of(5, 333), of(3, 333)]).window, of(0, 333).window);
+        assert_eq!(merged(vec![of(0, 1_000), of(0, 1_100)]).window, of(0, 1_100).window);
     }
 
     #[test]

@@ -22,9 +22,16 @@ pub(crate) fn check(control: Option<&str>) -> Result<(), String> {
 }
 
 fn check_of(control: Option<&str>, all: &[Address]) -> Result<(), String> {
+    let takes = |(name, ip): &Address| control.is_none_or(|control| has(control, name, *ip));
+    if let Some(control) = control.filter(|_| !all.iter().any(takes)) {
+        return Err(format!(
+            "no interface is in hosts.control = {control}; write the network by which all hosts reach each \
+             other, such as 10.0.0.0/24"
+        ));
+    }
     for (interface, first) in all {
         let own = || all.iter().filter(|(name, _)| name == interface).map(|(_, ip)| *ip);
-        let is_used = own().any(|ip| control.is_none_or(|control| has(control, ip)));
+        let is_used = own().any(|ip| takes(&(interface.clone(), ip)));
         let second = own().find(|ip| ip != first);
         if let Some(second) = second.filter(|_| is_used && !own().any(|ip| ip.is_loopback())) {
             return Err(format!(
@@ -37,15 +44,17 @@ fn check_of(control: Option<&str>, all: &[Address]) -> Result<(), String> {
 }
 
 /// Whether an address is in one of these networks, such as `10.0.0.0/24,10.0.1.0/24`. What is no network
-/// (`eth0`) has all.
-fn has(control: &str, ip: Ipv4Addr) -> bool {
-    control.split(',').any(|network| {
+/// is the name of an interface.
+fn has(control: &str, interface: &str, ip: Ipv4Addr) -> bool {
+    control.split(',').map(str::trim).any(|network| {
         let parsed = network.split_once('/').and_then(|(base, length)| {
             let base = base.parse::<Ipv4Addr>().ok()?;
             let host_bits = 32_u32.checked_sub(length.parse().ok()?)?;
             Some((base, u32::MAX.checked_shl(host_bits).unwrap_or(0)))
         });
-        parsed.is_none_or(|(base, mask)| base.to_bits() & mask == ip.to_bits() & mask)
+        parsed.map_or(network == interface, |(base, mask)| {
+            base.to_bits() & mask == ip.to_bits() & mask
+        })
     })
 }
 
@@ -71,5 +80,18 @@ mod tests {
         }
         assert_eq!(check_of(Some("10.85.0.0/24"), &all), Ok(()));
         assert_eq!(check_of(Some("0.0.0.0/0"), &[all[0].clone(), all[2].clone()]), Ok(()));
+        assert_eq!(check_of(Some("eth1"), &all), Ok(()));
+        assert!(check_of(Some("eth0"), &all).unwrap_err().starts_with("eth0 has the addresses "));
+    }
+
+    #[test]
+    fn a_control_network_that_the_machine_is_not_in_is_refused() {
+        let all = [("eth0".to_owned(), "10.84.0.11".parse().unwrap())];
+        for control in ["10.99.0.0/24", "eth7", "10.84.0.0", "hello"] {
+            let why = check_of(Some(control), &all).unwrap_err();
+            let words = format!("no interface is in hosts.control = {control}; write the network ");
+            assert!(why.starts_with(&words), "{why}");
+        }
+        assert_eq!(check_of(Some("10.99.0.0/24, 10.84.0.0/16"), &all), Ok(()));
     }
 }

@@ -10,8 +10,11 @@
 
 mod cluster;
 mod control;
+mod diagnosis;
 #[cfg(feature = "mpi")]
 mod loader;
+#[cfg(any(test, feature = "mpi"))]
+mod machine;
 #[cfg(any(test, feature = "mpi"))]
 mod member;
 #[cfg(any(test, feature = "mpi"))]

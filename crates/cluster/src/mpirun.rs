@@ -20,7 +20,7 @@ pub struct Hosts {
 }
 
 /// The program of a rank, which is installed beside toll.
-const PROGRAM: &str = "toll-rank";
+pub(crate) const PROGRAM: &str = "toll-rank";
 
 /// How Open MPI's daemons notice that a host is cut off: after 3 s without traffic they send three
 /// probes, one per second. A daemon that is cut off ends, and its ranks with it.

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::control;
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
 use crate::mpi::Mpi;
 use crate::mpirun::VERSION;
 use crate::relay::Relay;
+use crate::{control, diagnosis, machine};
 
 /// How long MPI may take to end: another rank may be gone without it.
 const END_LIMIT: u32 = 2;
@@ -20,11 +20,19 @@ const END_LIMIT: u32 = 2;
 /// Runs a rank: rank 0 passes on what toll says on its standard input, and what the others say on its
 /// standard output; they load.
 pub fn main() -> ExitCode {
-    let of = std::env::args().skip_while(|word| word != "--of").nth(1);
+    let after = |word: &str| std::env::args().skip_while(|other| other != word).nth(1);
+    let of = after("--of");
     if of.as_deref() != Some(VERSION) {
         let of = of.as_deref().unwrap_or("no toll");
         eprintln!("toll-rank {VERSION} was started by toll {of}; install the same on each host");
         return ExitCode::from(2);
+    }
+    if std::env::args().any(|word| word == diagnosis::GREET) {
+        match machine::check(after("--control").as_deref()) {
+            Ok(()) => println!("{}", diagnosis::greeting()),
+            Err(why) => println!("{}{why}", diagnosis::refusal()),
+        }
+        return ExitCode::SUCCESS;
     }
     // Set by mpirun: what toll has told it, and the number of this process.
     let [control, rank] =

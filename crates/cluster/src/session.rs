@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::Rank;
-use rustix::process::{Signal, geteuid};
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 use targets::{Launch, Process};
 use trial::rank_name;
 
+use crate::diagnosis;
 use crate::mpirun::{Hosts, arguments, find_mpirun};
 use crate::words::{Line, Order, Report};
 
@@ -47,6 +48,14 @@ pub(crate) struct Session<'a> {
 
 /// Why something that was interrupted did not happen.
 pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// A question that not all ranks have answered as they should.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unanswered {
+    pub(crate) why: String,
+    /// Whether that is a rank's own answer.
+    is_a_ranks: bool,
+}
 
 /// What came from rank 0, and when.
 enum Said {
@@ -78,11 +87,12 @@ impl<'a> Session<'a> {
         let asked = session.ask(ranks, |place| Order::Place(place.clone()), "did not start");
         match asked {
             Ok(_) => Ok(session),
-            Err(why) => {
-                if interrupt.load(Relaxed) {
-                    session.kill();
+            Err(Unanswered { why, is_a_ranks }) => {
+                if is_a_ranks && !interrupt.load(Relaxed) {
+                    return Err(why);
                 }
-                Err(why)
+                session.kill();
+                Err(diagnosis::of_hosts(hosts, ranks, interrupt).unwrap_or(why))
             }
         }
     }
@@ -97,7 +107,8 @@ impl<'a> Session<'a> {
         ranks: &[Rank],
         order: impl Fn(&Rank) -> Order,
         fails: &str,
-    ) -> Result<Vec<IpAddr>, String> {
+    ) -> Result<Vec<IpAddr>, Unanswered> {
+        let unanswered = |why: String| Unanswered { why, is_a_ranks: false };
         self.has_open_question.set(true);
         for (rank, place) in (1..).zip(ranks) {
             self.send(Line::To(rank, order(place)));
@@ -106,12 +117,15 @@ impl<'a> Session<'a> {
         let mut answers: Vec<Option<Option<IpAddr>>> = vec![None; ranks.len()];
         while answers.contains(&None) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let lacking = || {
-                let rank = answers.iter().position(Option::is_none).unwrap_or_default();
-                format!("{} {fails}", rank_name(rank + 1, &ranks[rank].host))
+            // None is to blame where none has answered.
+            let lacking = || match answers.iter().position(Option::is_none) {
+                Some(rank) if answers.len() == 1 || answers.iter().any(Option::is_some) => {
+                    format!("{} {fails}", rank_name(rank + 1, &ranks[rank].host))
+                }
+                _ => format!("the ranks {fails}"),
             };
             if self.interrupt.load(Relaxed) {
-                return Err(INTERRUPTED.to_owned());
+                return Err(unanswered(INTERRUPTED.to_owned()));
             }
             match self.receive(left.min(LOOK)) {
                 Ok(Some((_, rank, Report::Here(from)))) => {
@@ -121,7 +135,8 @@ impl<'a> Session<'a> {
                 Ok(Some((_, rank, Report::Refused(why)))) => {
                     let host = rank.checked_sub(1).and_then(|index| ranks.get(index));
                     let host = host.map_or("an unknown host", |place| &place.host);
-                    return Err(format!("{}: {why}", rank_name(rank, host)));
+                    let why = format!("{}: {why}", rank_name(rank, host));
+                    return Err(Unanswered { why, is_a_ranks: true });
                 }
                 Ok(Some(_)) => {}
                 Ok(None) if !left.is_zero() => {}
@@ -130,9 +145,11 @@ impl<'a> Session<'a> {
                     let complaint =
                         if complaint.is_empty() { "mpirun says nothing" } else { &*complaint };
                     let limit = START_LIMIT.as_secs();
-                    return Err(format!("{} within {limit} s: {complaint}", lacking()));
+                    return Err(unanswered(format!("{} within {limit} s: {complaint}", lacking())));
                 }
-                Err(Ended { why, .. }) => return Err(format!("{}: {why}", lacking())),
+                Err(Ended { why, .. }) => {
+                    return Err(unanswered(format!("{}: {why}", lacking())));
+                }
             }
         }
         self.has_open_question.set(false);
@@ -245,9 +262,24 @@ impl Drop for Session<'_> {
         if self.lines.is_some() {
             self.end();
         }
+        let shells = children_of(self.process.pid());
         self.process.stop();
+        for shell in shells {
+            // Most have gone with it.
+            let _ = pidfd_send_signal(shell, Signal::KILL);
+        }
         remove_files_of(self.process.pid());
     }
+}
+
+/// What an `mpirun` has started. Where it is ended while it starts ranks it leaves its shells behind, and
+/// one that calls a host which does not answer waits for minutes.
+fn children_of(mpirun: u32) -> Vec<OwnedFd> {
+    let tasks = fs::read_dir(format!("/proc/{mpirun}/task")).into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: String = children.collect();
+    let pids = children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+    pids.filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()).collect()
 }
 
 /// Removes what a killed `mpirun` has left: its folder in `ompi.HOST.USER`, and that one where
@@ -312,6 +344,8 @@ fn first_line(complaint: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
     use super::*;
 
     #[test]
@@ -328,7 +362,7 @@ mod tests {
     }
 
     /// Two ranks, and an `mpirun` that says this.
-    fn asked(says: &str, interrupt: &AtomicBool) -> (Result<Vec<IpAddr>, String>, bool) {
+    fn asked(says: &str, interrupt: &AtomicBool) -> (Result<Vec<IpAddr>, Unanswered>, bool) {
         let place = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
         let script = format!("printf '{says}'; cat > /dev/null");
         let words = vec!["-c".to_owned(), script];
@@ -345,13 +379,46 @@ mod tests {
         assert_eq!(asked(here, &calm), (Ok(vec!["10.1.1.2".parse().unwrap()]), true));
         let why = "rank 1 on lg1: no such interface".to_owned();
         let refuses = r#"[1,{"refused":"no such interface"}]\n"#;
-        assert_eq!(asked(refuses, &calm), (Err(why), false));
+        assert_eq!(asked(refuses, &calm), (Err(Unanswered { why, is_a_ranks: true }), false));
     }
 
     #[test]
     fn an_interrupt_ends_the_wait_for_ranks_that_do_not_start() {
-        let why = Err(INTERRUPTED.to_owned());
-        assert_eq!(asked("", &AtomicBool::new(true)), (why, false));
+        let why = Unanswered { why: INTERRUPTED.to_owned(), is_a_ranks: false };
+        assert_eq!(asked("", &AtomicBool::new(true)), (Err(why), false));
+    }
+
+    #[test]
+    fn the_shells_of_an_mpirun_that_is_ended_end_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = folder.path().join("shell");
+        // In a session of its own, as Open MPI has each of its own group.
+        let script =
+            format!("setsid sleep 600 & echo $! > {}; cat > /dev/null; wait", written.display());
+        let calm = AtomicBool::new(false);
+        let words = vec!["-c".to_owned(), script];
+        let session = Session::spawn("/bin/sh".into(), words, &calm).unwrap();
+        let pid = loop {
+            let text = fs::read_to_string(&written).unwrap_or_default();
+            if let Some(pid) = text.trim().parse().ok().filter(|_| text.ends_with('\n')) {
+                break Pid::from_raw(pid).unwrap();
+            }
+            std::thread::sleep(LOOK);
+        };
+        let shell = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        session.kill();
+        // It is readable once the process has ended (pidfd_open(2)).
+        let minute = Timespec { tv_sec: 60, tv_nsec: 0 };
+        assert_eq!(poll(&mut [PollFd::new(&shell, PollFlags::IN)], Some(&minute)), Ok(1));
+    }
+
+    #[test]
+    fn no_rank_is_blamed_for_what_none_has_answered() {
+        let calm = AtomicBool::new(false);
+        let why = |says: &str| asked(says, &calm).0.unwrap_err().why;
+        assert_eq!(why("noise\\n"), "the ranks did not start: mpirun ended: it printed `noise`");
+        let one = r#"[1,{"here":null}]\nnoise\n"#;
+        assert!(why(one).starts_with("rank 2 on lg2 did not start: mpirun ended"), "{}", why(one));
     }
 
     #[test]

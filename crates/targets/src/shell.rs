@@ -1,4 +1,4 @@
-//! The command that runs the agent on another machine.
+//! The command that runs programs of toll on other machines, and why it fails.
 
 use std::fmt;
 use std::path::Path;
@@ -32,7 +32,17 @@ impl Shell {
     /// The words of the command that starts the agent there.
     #[must_use]
     pub fn words(&self, host: &Host) -> Vec<String> {
-        let rest = [host.as_str()].into_iter().chain(AGENT).map(str::to_owned);
+        self.words_for(host.as_str(), AGENT)
+    }
+
+    /// The words that run a command there.
+    #[must_use]
+    pub fn words_for<'a>(
+        &self,
+        host: &'a str,
+        command: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<String> {
+        let rest = [host].into_iter().chain(command).map(str::to_owned);
         self.before_host().into_iter().chain(rest).collect()
     }
 
@@ -43,6 +53,56 @@ impl Shell {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command
+    }
+}
+
+/// A command that ended before the program of toll that it was to run on a host spoke.
+#[derive(Debug, Clone, Copy)]
+pub struct Unspoken<'a> {
+    pub host: &'a str,
+    /// What was to speak: `agent`.
+    pub speaker: &'a str,
+    /// Its program, `toll`, and where on the host it is looked for.
+    pub program: &'a str,
+    pub place: &'a str,
+    /// Such as `exit status: 255`.
+    pub status: &'a str,
+    /// Its last line of complaint.
+    pub said: Option<&'a str>,
+    /// All words of it.
+    pub command: &'a str,
+}
+
+impl fmt::Display for Unspoken<'_> {
+    /// Why, and what to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 200;
+        const VERSION: &str = env!("CARGO_PKG_VERSION");
+        let Self { host, speaker, program, place, status, said, command } = *self;
+        let is_said = |words: &str| said.is_some_and(|said| said.contains(words));
+        let why: String =
+            said.unwrap_or(status).chars().filter(|c| !c.is_control()).take(MOST).collect();
+        match status {
+            "exit status: 127" => {
+                write!(f, "{host} has no {program} ({why}); install toll {VERSION} there, {place}")
+            }
+            // A shell ends so where it may not, or cannot, run the program.
+            "exit status: 126" => write!(
+                f,
+                "{host} cannot run its {program} ({why}); install toll {VERSION} there, for its processor \
+                 and executable, {place}"
+            ),
+            _ if is_said("Host key verification failed") => write!(
+                f,
+                "ssh does not know the key of {host}; connect once by hand to check it: ssh {host}"
+            ),
+            _ if is_said("Permission denied") => write!(
+                f,
+                "{host} does not let toll in without a password; set up a key (ssh-copy-id {host}), \
+                 and try `{command}`"
+            ),
+            _ => write!(f, "no {speaker} on {host}: {why}; try `{command}`"),
+        }
     }
 }
 

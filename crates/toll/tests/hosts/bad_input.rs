@@ -22,6 +22,10 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
             "me@server has no toll (bash:",
         ),
         (
+            "echo 'bash: line 1: /usr/bin/toll: Permission denied' >&2; exit 126",
+            "me@server cannot run its toll (bash: line 1: /usr/bin/toll: Permission denied); install",
+        ),
+        (
             "echo '{\"toll\":\"0.0.9\"}'; cat",
             "me@server has toll 0.0.9, and this is toll 0.1.0; install the same version on both",
         ),

@@ -82,6 +82,28 @@ fn an_agent_that_is_lost_twice_in_a_cell_ends_the_run() {
     assert!(scene.lines().iter().all(|trial| !trial.line.valid));
 }
 
+#[test]
+fn a_server_that_dies_there_is_named_with_its_host_and_the_copy_of_its_log() {
+    let Some(scene) = Scene::new(CASE) else { return };
+    let _machine = machine();
+    scene.write(&scene.study().replace("\"embedded\"", "\"nginx\""));
+    let child = start(&scene);
+    let theirs = scene.processes();
+    for (pid, _) in processes_with("nginx").iter().filter(|(pid, _)| theirs.contains(pid)) {
+        kill(*pid);
+    }
+    let output = child.finish();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let copy = scene.desk.results().join("logs/me@server/nginx/error.log");
+    let words = format!("toll: on me@server: nginx died (signal: 9 (SIGKILL)); {}", copy.display());
+    assert!(said.contains(&words), "{said}");
+    assert!(copy.is_file());
+    let line = &scene.lines()[0].line;
+    assert!(!line.valid && line.target_error.as_ref().unwrap().contains("nginx died"), "{line:?}");
+    until("nothing is left on the server's machine", || scene.processes().is_empty());
+}
+
 /// The folders of agents.
 fn folders() -> BTreeSet<String> {
     let all = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();

@@ -88,7 +88,7 @@ impl Bridge {
         }
         let enter = format!(
             "host=$1; shift; cd {} || exit
-TMPDIR=$PWD/temporary/$host exec nsenter --target \"$(cat $host)\" --net sh -c \"$*\"",
+TMPDIR=$PWD/temporary/$host exec nsenter --target \"$(cat $PWD/$host)\" --net sh -c \"$*\"",
             folder.path().display()
         );
         write_program(&folder.path().join("shell"), &enter);

@@ -72,6 +72,11 @@ fn a_place_that_no_rank_can_load_from_is_named() {
         "load.connections = 1 leaves none for the rank on lg1;",
     );
     refused("connections = 4", "connections = 4\ncount = 9", "load.count: ranks share a time");
+    refused(
+        "control = \"10.84.0.0/24\"",
+        "control = \"10.99.0.0/24\"",
+        "on this machine no interface is in hosts.control = 10.99.0.0/24; write the network ",
+    );
     // The shell's own words.
     refused("host = \"lg2\"", "host = \"lg7\"", "/lg7: No such file or directory");
     assert_eq!(server.answered_all(), before, "something was sent");
@@ -88,13 +93,46 @@ fn a_machine_whose_addresses_mpi_mixes_up_is_named() {
             run(bridge.on(1, "ip").args(words.split(' ')));
         };
         ip("add");
-        let words = format!("machine of rank 1, eth0 has the addresses 10.84.0.11 and {address}, ");
+        let words = format!("rank 1 on lg1: eth0 has the addresses 10.84.0.11 and {address}, ");
         refused(&bridge, &server, &|study| study, &words);
         ip("delete");
     }
     run(bridge.command("ip").args("address add 10.84.0.2/24 dev br0".split(' ')));
     let words = "on this machine br0 has the addresses 10.84.0.1 and 10.84.0.2, ";
     refused(&bridge, &server, &|study| study, words);
+}
+
+/// Open MPI's own words name no host, or take many lines.
+#[test]
+fn a_host_that_cannot_start_its_rank_is_named() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    let enters = std::fs::read_to_string(bridge.shell()).unwrap();
+    // In the place of the second host's command.
+    let refused_for = |script: &str, words: &str| {
+        let of_second = format!("if [ \"$1\" = lg2 ]; then {script}; fi\n");
+        let (first_line, rest) = enters.split_once('\n').unwrap();
+        let shell = format!("{first_line}\n{of_second}{rest}");
+        std::fs::write(bridge.shell(), shell).unwrap();
+        refused(&bridge, &server, &|study| study, &format!("rank 2 on lg2: {words}"));
+    };
+    refused_for("echo Welcome", "lg2 prints `Welcome` where toll-rank should speak; see what `");
+    refused_for(
+        "echo 'sh: toll-rank: not found' >&2; exit 127",
+        "lg2 has no toll-rank (sh: toll-rank: not found); install toll ",
+    );
+    refused_for(
+        "echo 'toll-rank: Permission denied' >&2; exit 126",
+        "lg2 cannot run its toll-rank (toll-rank: Permission denied); install toll ",
+    );
+    refused_for(
+        "echo 'lg2: Permission denied (publickey,password).' >&2; exit 255",
+        "lg2 does not let toll in without a password; set up a key (ssh-copy-id lg2)",
+    );
+    // A machine that is not in the network of MPI's messages.
+    let control = "no interface is in hosts.control = 10.84.0.0/24";
+    run(bridge.on(2, "ip").args("address delete 10.84.0.12/24 dev eth0".split(' ')));
+    refused_for("true", control);
 }
 
 #[test]
