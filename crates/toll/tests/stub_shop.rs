@@ -214,6 +214,27 @@ fn a_trial_is_valid_only_where_the_shop_has_an_order_for_each_order_page() {
 }
 
 #[test]
+fn an_application_that_runs_already_is_walked_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (shop, address) = Shop::start(1);
+    let study = STUDY.replace(
+        "server = \"tomcat\"\nobject = \"1KiB\"\n",
+        &format!("server = \"address\"\nurl = \"http://{address}/\"\n"),
+    );
+    let lines = run(folder.path(), address, &study, SESSION);
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert!(line.valid && line.receipt.mismatch.is_empty(), "{line:?}");
+    let pages: Vec<_> = line.pages.iter().map(|page| (&*page.name, page.errors.len())).collect();
+    assert_eq!(pages, [("shelf", 0), ("buy", 0)]);
+    assert!(line.pages.iter().all(|page| page.completed > 3), "{line:?}");
+    let completed: u64 = line.pages.iter().map(|page| page.completed).sum();
+    assert_eq!(line.operations.completed, completed);
+    // Only toll's own shop is asked for its orders.
+    assert_eq!(line.receipt.obtained.orders, None);
+    assert!(shop.orders.load(Relaxed) - 7 >= line.pages[1].completed);
+}
+
+#[test]
 fn a_process_is_warmed_up_with_few_users_and_more_cpus_then_with_all_users_and_asked_once() {
     let folder = tempfile::tempdir().unwrap();
     let (shop, address) = Shop::start(1);

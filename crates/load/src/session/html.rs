@@ -1,12 +1,12 @@
 //! The value of a field in a page's HTML.
 
-use memchr::memmem;
+use memchr::memchr;
 
 /// The value of the first `<input>` with this name; `None` where there is none, or it has no value
 /// that is text.
 pub(super) fn field(html: &[u8], name: &str) -> Option<String> {
     let mut rest = html;
-    while let Some(at) = memmem::find(rest, b"<") {
+    while let Some(at) = memchr(b'<', rest) {
         rest = &rest[at + 1..];
         let is_input = rest.get(..5).is_some_and(|tag| tag.eq_ignore_ascii_case(b"input"));
         if !is_input || !rest.get(5).is_some_and(|b| b.is_ascii_whitespace() || *b == b'/') {
