@@ -99,7 +99,7 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
         Some(line) => {
             let begin: String = line.chars().filter(|c| !c.is_control()).take(60).collect();
             return Err(format!(
-                "{host} prints `{begin}` where {PROGRAM} should speak; see what `{command}` prints, and \
+                "{host} prints `{begin}` instead of the greeting of {PROGRAM}; see what `{command}` prints, and \
                  silence the shell's start-up files"
             ));
         }
@@ -182,7 +182,8 @@ mod tests {
     fn the_host_that_does_not_answer_as_it_should_is_named() {
         let own = greeting();
         assert_eq!(found(&format!("echo '{own}'")), None);
-        let noise = "rank 3 on lg2: lg2 prints `Welcome` where toll-rank should speak; see what `";
+        let noise =
+            "rank 3 on lg2: lg2 prints `Welcome` instead of the greeting of toll-rank; see what `";
         for (script, expected) in [
             (format!("echo Welcome; echo '{own}'"), noise),
             (format!("echo '{own}'; echo Welcome"), noise),

@@ -116,7 +116,10 @@ fn a_host_that_cannot_start_its_rank_is_named() {
         std::fs::write(bridge.shell(), shell).unwrap();
         refused(&bridge, &server, &|study| study, &format!("rank 2 on lg2: {words}"));
     };
-    refused_for("echo Welcome", "lg2 prints `Welcome` where toll-rank should speak; see what `");
+    refused_for(
+        "echo Welcome",
+        "lg2 prints `Welcome` instead of the greeting of toll-rank; see what `",
+    );
     refused_for(
         "echo 'sh: toll-rank: not found' >&2; exit 127",
         "lg2 has no toll-rank (sh: toll-rank: not found); install toll ",
