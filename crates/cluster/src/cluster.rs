@@ -237,9 +237,9 @@ impl ClusterLoad<'_> {
             match self.session.receive(limit) {
                 Ok(Some((at, rank, report))) => watch.hear(at, rank, report),
                 Ok(None) => break,
-                Err(Ended { rank, why }) => {
-                    watch.end(Instant::now(), rank, &why);
-                    break;
+                Err(Ended { at, rank, why }) => {
+                    watch.end(at, rank, &why);
+                    return;
                 }
             }
             limit = Duration::ZERO;

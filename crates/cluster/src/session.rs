@@ -30,6 +30,8 @@ const BEAT: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the ranks may take to end by themselves.
 const END_LIMIT: Duration = Duration::from_secs(2);
+/// How long an `mpirun` that ends may take to print who has died.
+const WORDS_LIMIT: Duration = Duration::from_secs(2);
 /// How much of `mpirun`'s messages is read.
 const MOST_COMPLAINT: usize = 64 << 10;
 
@@ -66,6 +68,8 @@ enum Said {
 /// Why there will be no more reports.
 #[derive(Debug)]
 pub(crate) struct Ended {
+    /// When that was noticed, before its words were waited for.
+    pub(crate) at: Instant,
     /// The rank that has died, where `mpirun` names one.
     pub(crate) rank: Option<usize>,
     pub(crate) why: String,
@@ -223,7 +227,8 @@ impl<'a> Session<'a> {
 
     fn ended(&self, how: &str) -> Ended {
         // It may print who has died after its output has ended.
-        let deadline = Instant::now() + Duration::from_millis(500);
+        let at = Instant::now();
+        let deadline = at + WORDS_LIMIT;
         while died(&self.complaint()).is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -231,7 +236,7 @@ impl<'a> Session<'a> {
         let rank = died(&complaint);
         let line = first_line(&complaint);
         let why = ["mpirun ended", how, &line].into_iter().filter(|part| !part.is_empty());
-        Ended { rank, why: why.collect::<Vec<_>>().join(": ") }
+        Ended { at, rank, why: why.collect::<Vec<_>>().join(": ") }
     }
 
     /// What it has complained of so far. The file's offset is the program's.
@@ -410,6 +415,21 @@ mod tests {
         // It is readable once the process has ended (pidfd_open(2)).
         let minute = Timespec { tv_sec: 60, tv_nsec: 0 };
         assert_eq!(poll(&mut [PollFd::new(&shell, PollFlags::IN)], Some(&minute)), Ok(1));
+    }
+
+    /// Meanwhile all ranks are silent, which says nothing of them.
+    #[test]
+    fn an_mpirun_ends_before_its_words_are_waited_for() {
+        let calm = AtomicBool::new(false);
+        let words = ["-c", "exit 1"].map(str::to_owned).into();
+        let session = Session::spawn("/bin/sh".into(), words, &calm).unwrap();
+        let ended = loop {
+            if let Err(ended) = session.receive(LOOK) {
+                break ended;
+            }
+        };
+        assert!(ended.at.elapsed() >= WORDS_LIMIT);
+        assert_eq!((ended.rank, ended.why.as_str()), (None, "mpirun ended"));
     }
 
     #[test]
