@@ -1,14 +1,13 @@
 //! What servers of another machine log, copied into the result folder.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use targets::Host;
 
 use crate::Refusal;
 use crate::connection::Connection;
-use crate::remote::stays_within;
 use crate::request::Request;
 
 /// The logs of an agent's servers.
@@ -60,4 +59,10 @@ impl Logs {
             false => text,
         }
     }
+}
+
+/// Whether the path that an agent names stays in the folder that it is joined to: the other machine must
+/// not choose which files of this one are written.
+pub(crate) fn stays_within(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use cpus::CpuList;
@@ -12,7 +12,7 @@ use targets::{Facts, Host, Shell};
 use units::Bytes;
 
 use crate::connection::Connection;
-use crate::logs::Logs;
+use crate::logs::{Logs, stays_within};
 use crate::pipe::shortened;
 use crate::request::{Begun, Greeting, Request};
 use crate::there::There;
@@ -206,12 +206,6 @@ impl RemoteHost {
         // Of a connection that is over, the reason names the host.
         answer.map_err(|why| if is_lost { why } else { why.on(&self.host) })
     }
-}
-
-/// Whether the path that an agent names stays in the folder that it is joined to: the other machine must
-/// not choose which files of this one are written.
-pub(crate) fn stays_within(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 impl Drop for RemoteHost {

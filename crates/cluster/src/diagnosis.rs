@@ -99,8 +99,8 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
         Some(line) => {
             let begin: String = line.chars().filter(|c| !c.is_control()).take(60).collect();
             return Err(format!(
-                "{host} prints `{begin}` instead of the greeting of {PROGRAM}; see what `{command}` prints, and \
-                 silence the shell's start-up files"
+                "{host} prints `{begin}` instead of the greeting of {PROGRAM}; see what `{command}` \
+                 prints, and silence the shell's start-up files"
             ));
         }
         None if output.lines().count() == 1 => return Ok(()),

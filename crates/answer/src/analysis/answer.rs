@@ -80,12 +80,13 @@ impl Answer {
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
+        let cells: Vec<_> = compared.entries.iter().map(|entry| entry.trials).collect();
         Self {
             headline: None,
             sentence: [
                 saved(compared),
                 latencies(compared),
-                beside_published(compared),
+                beside_published(&rule.published, &cells),
                 accelerator::costs(compared),
                 accelerator::lone(compared),
                 accelerator::used(compared, None),

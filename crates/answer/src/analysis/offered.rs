@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use study::{Cell, Metric, PublishedUnit};
+use study::{Cell, Metric, Published, PublishedUnit};
 use trial::{Limit, Line, OFFERED_SERVED};
 use units::{BitsPerSecond, percent};
 
-use super::compared::Compared;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
 use crate::figure::{Figure, paired};
@@ -68,15 +67,16 @@ pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> 
     Some(format!("{what} {of_trials} ({reasons})"))
 }
 
-/// How far from a published pace the trials ran, in a sentence.
-pub(super) fn beside_published(compared: &Compared<'_>) -> Option<String> {
-    let published = &compared.rule.published;
+/// How far from a published pace the trials of these cells ran, in a sentence.
+pub(super) fn beside_published(
+    published: &[Published],
+    cells: &[&CellTrials<'_>],
+) -> Option<String> {
     let published = published.iter().find(|of| of.unit == PublishedUnit::Pace)?;
     let pace = |line: &Line| Some(line.receipt.obtained.pace_bps? as f64);
-    let paces: Vec<f64> =
-        compared.entries.iter().flat_map(|entry| entry.trials.valid()).filter_map(pace).collect();
+    let paces: Vec<f64> = cells.iter().flat_map(|cell| cell.valid()).filter_map(pace).collect();
     let pace = stats::median(&paces).ok()?;
-    let is_here = compared.entries.iter().all(|entry| entry.trials.cell.target.url.is_none());
+    let is_here = cells.iter().all(|cell| cell.cell.target.url.is_none());
     let way = if is_here { " over loopback" } else { "" };
     Some(format!(
         "This ran{way} at {}, {} of the {} that {} had.",
