@@ -12,10 +12,8 @@ pub struct Reference {
     schema: u32,
     /// Whose figures they are, as a sentence names them: `Intel's Xeon E5 v3`.
     pub who: String,
-    /// Where they were published.
+    /// Where and when they were published.
     pub source: String,
-    /// When, where that is known.
-    pub year: Option<u32>,
     #[serde(rename = "figure")]
     figures: Vec<Figure>,
 }
