@@ -1,15 +1,15 @@
-//! Signatures of TLS 1.3 handshakes (RFC 8446, section 4.2.3).
+//! Signatures of handshakes.
 //!
-//! A signature is verified once in many handshakes, so what a library looks up for one call costs as
-//! much as the arithmetic. AWS-LC takes half of OpenSSL's time for ECDSA then; RSA is OpenSSL's, whose
-//! keys may be shorter than 2048 bits.
+//! A signature is verified once in many handshakes, so what a library looks up for one call counts too.
+//! With cold caches AWS-LC verifies one of P-256 in 50 us, OpenSSL 3.0 in 64 us (AMD Zen 4). RSA is
+//! OpenSSL's, whose keys may be shorter than 2048 bits.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ECDSA_P521_SHA512_ASN1, UnparsedPublicKey,
 };
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
-use openssl::pkey::{Id, PKey, Public};
+use openssl::pkey::{Id, PKey, PKeyRef, Public};
 use openssl::rsa::Padding;
 use openssl::sign::{RsaPssSaltlen, Verifier};
 
@@ -25,35 +25,46 @@ impl PublicKey {
         Ok(Self { der: parsed.public_key_to_der()?, parsed })
     }
 
-    /// Whether `signature` is one of `message`, by this key and in this scheme.
+    /// Whether `signature` is one of `message`, by this key and in this scheme of TLS 1.3 (RFC 8446,
+    /// section 4.2.3).
     pub(super) fn has_signed(&self, scheme: u16, message: &[u8], signature: &[u8]) -> bool {
         let ecdsa = |algorithm| {
             UnparsedPublicKey::new(algorithm, &self.der).verify(message, signature).is_ok()
         };
+        let pss =
+            |digest| has_signed_rsa(&self.parsed, digest, Padding::PKCS1_PSS, message, signature);
         match scheme {
             0x0403 => ecdsa(&ECDSA_P256_SHA256_ASN1),
             0x0503 => ecdsa(&ECDSA_P384_SHA384_ASN1),
             0x0603 => ecdsa(&ECDSA_P521_SHA512_ASN1),
-            0x0804 => self.has_signed_pss(MessageDigest::sha256(), message, signature),
-            0x0805 => self.has_signed_pss(MessageDigest::sha384(), message, signature),
-            0x0806 => self.has_signed_pss(MessageDigest::sha512(), message, signature),
+            0x0804 => pss(MessageDigest::sha256()),
+            0x0805 => pss(MessageDigest::sha384()),
+            0x0806 => pss(MessageDigest::sha512()),
             0x0807 if self.parsed.id() == Id::ED25519 => Verifier::new_without_digest(&self.parsed)
                 .and_then(|mut verifier| verifier.verify_oneshot(signature, message))
                 .unwrap_or(false),
             _ => false,
         }
     }
+}
 
-    /// The same for RSASSA-PSS with a salt as long as the digest.
-    fn has_signed_pss(&self, digest: MessageDigest, message: &[u8], signature: &[u8]) -> bool {
-        let verified = || -> Result<bool, ErrorStack> {
-            let mut verifier = Verifier::new(digest, &self.parsed)?;
-            verifier.set_rsa_padding(Padding::PKCS1_PSS)?;
+/// The same for an RSA key and a padding; the salt of PSS is as long as the digest.
+pub(super) fn has_signed_rsa(
+    key: &PKeyRef<Public>,
+    digest: MessageDigest,
+    padding: Padding,
+    message: &[u8],
+    signature: &[u8],
+) -> bool {
+    let verified = || -> Result<bool, ErrorStack> {
+        let mut verifier = Verifier::new(digest, key)?;
+        verifier.set_rsa_padding(padding)?;
+        if padding == Padding::PKCS1_PSS {
             verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
-            verifier.verify_oneshot(signature, message)
-        };
-        self.parsed.id() == Id::RSA && verified().unwrap_or(false)
-    }
+        }
+        verifier.verify_oneshot(signature, message)
+    };
+    key.id() == Id::RSA && verified().unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -3,10 +3,8 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::rsa::Padding;
-use openssl::sign::{RsaPssSaltlen, Verifier};
 use openssl::x509::X509;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
@@ -19,6 +17,8 @@ use rustls::{
     CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme,
 };
 use tls::CertificateKey;
+
+use super::signature::has_signed_rsa;
 
 /// Verifies every certificate, but the same one only once; verifies one signature in K; notes the
 /// server's signature scheme. One per thread: the notes belong to the handshake that is being
@@ -58,27 +58,19 @@ fn verify_short_rsa(
     cert: &CertificateDer<'_>,
     dss: &DigitallySignedStruct,
 ) -> Result<HandshakeSignatureValid, Error> {
-    let (digest, is_pss) = match dss.scheme {
-        SignatureScheme::RSA_PKCS1_SHA256 => (MessageDigest::sha256(), false),
-        SignatureScheme::RSA_PKCS1_SHA384 => (MessageDigest::sha384(), false),
-        SignatureScheme::RSA_PKCS1_SHA512 => (MessageDigest::sha512(), false),
-        SignatureScheme::RSA_PSS_SHA256 => (MessageDigest::sha256(), true),
-        SignatureScheme::RSA_PSS_SHA384 => (MessageDigest::sha384(), true),
-        SignatureScheme::RSA_PSS_SHA512 => (MessageDigest::sha512(), true),
+    let (digest, padding) = match dss.scheme {
+        SignatureScheme::RSA_PKCS1_SHA256 => (MessageDigest::sha256(), Padding::PKCS1),
+        SignatureScheme::RSA_PKCS1_SHA384 => (MessageDigest::sha384(), Padding::PKCS1),
+        SignatureScheme::RSA_PKCS1_SHA512 => (MessageDigest::sha512(), Padding::PKCS1),
+        SignatureScheme::RSA_PSS_SHA256 => (MessageDigest::sha256(), Padding::PKCS1_PSS),
+        SignatureScheme::RSA_PSS_SHA384 => (MessageDigest::sha384(), Padding::PKCS1_PSS),
+        SignatureScheme::RSA_PSS_SHA512 => (MessageDigest::sha512(), Padding::PKCS1_PSS),
         _ => return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into()),
     };
-    let is_valid = || -> Result<bool, ErrorStack> {
-        let key = X509::from_der(cert)?.public_key()?;
-        let mut verifier = Verifier::new(digest, &key)?;
-        if is_pss {
-            verifier.set_rsa_padding(Padding::PKCS1_PSS)?;
-            verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
-        }
-        verifier.verify_oneshot(dss.signature(), message)
-    };
-    match is_valid() {
-        Ok(true) => Ok(HandshakeSignatureValid::assertion()),
-        Ok(false) | Err(_) => Err(CertificateError::BadSignature.into()),
+    let key = X509::from_der(cert).and_then(|certificate| certificate.public_key());
+    match key.is_ok_and(|key| has_signed_rsa(&key, digest, padding, message, dss.signature())) {
+        true => Ok(HandshakeSignatureValid::assertion()),
+        false => Err(CertificateError::BadSignature.into()),
     }
 }
 
