@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use targets::{Host, Shell, Unspoken, wait_for};
+use targets::{Host, Shell, Unspoken, one_line, wait_for};
 
 use crate::Refusal;
 use crate::pipe::{Lines, shortened};
@@ -198,7 +198,7 @@ impl Connection {
     fn ended(&mut self) -> String {
         let (status, said) = self.end_of_shell();
         match said {
-            Some(said) => format!("ended ({status}: {})", shortened_line(&said)),
+            Some(said) => format!("ended ({status}: {})", one_line(&said)),
             None => format!("ended ({status})"),
         }
     }
@@ -314,11 +314,6 @@ fn complaints(mut errors: impl Read + Send + 'static) -> Receiver<String> {
         }
     });
     last
-}
-
-fn shortened_line(said: &str) -> String {
-    const MOST: usize = 200;
-    said.chars().filter(|c| !c.is_control()).take(MOST).collect()
 }
 
 #[cfg(test)]

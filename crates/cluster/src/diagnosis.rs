@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use load::Rank;
-use targets::Unspoken;
+use targets::{Unspoken, wait_for};
 use trial::rank_name;
 
 use crate::mpirun::{Hosts, PROGRAM, VERSION};
@@ -30,7 +30,7 @@ pub(crate) fn refusal() -> String {
 
 /// How long a host may take to answer.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Between two looks at whether a shell has ended, and at whether toll was interrupted.
+/// How often interrupts are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 /// How much of what a host prints is read.
 const MOST: u64 = 64 << 10;
@@ -133,15 +133,12 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
 /// The exit status, where it comes in time.
 fn wait(child: &mut Child, interrupt: &AtomicBool) -> Option<String> {
     let end = Instant::now() + LIMIT;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status.to_string()),
-            Ok(None) if Instant::now() < end && !interrupt.load(Relaxed) => {
-                std::thread::sleep(LOOK);
-            }
-            _ => return None,
+    while Instant::now() < end && !interrupt.load(Relaxed) {
+        if let Some(status) = wait_for(child, LOOK) {
+            return Some(status.to_string());
         }
     }
+    None
 }
 
 /// What is printed there, once that ends; after [`MOST`] nobody reads it.

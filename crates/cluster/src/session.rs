@@ -277,8 +277,8 @@ impl Drop for Session<'_> {
     }
 }
 
-/// What an `mpirun` has started. Where it is ended while it starts ranks it leaves its shells behind, and
-/// one that calls a host which does not answer waits for minutes.
+/// The processes that an `mpirun` has started. If it is killed while it starts ranks, its shells go on, and
+/// one whose host does not answer waits for minutes.
 fn children_of(mpirun: u32) -> Vec<OwnedFd> {
     let tasks = fs::read_dir(format!("/proc/{mpirun}/task")).into_iter().flatten().flatten();
     let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());

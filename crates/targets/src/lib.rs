@@ -75,7 +75,7 @@ pub use send_counters::{Calls, SendCounters};
 pub use server::{Invocation, Program, Restart, Server};
 pub use servers::{CommandLine, SERVERS, by_name};
 pub use settings::Settings;
-pub use shell::{Shell, Unspoken};
+pub use shell::{Shell, Unspoken, one_line};
 pub use site::Site;
 pub use start::{RESTART_TAKES, command, restart, restart_on, start, start_on};
 pub use target::{IfMissing, Target, ThreadsPerCore};

@@ -76,12 +76,10 @@ pub struct Unspoken<'a> {
 impl fmt::Display for Unspoken<'_> {
     /// Why, and what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MOST: usize = 200;
         const VERSION: &str = env!("CARGO_PKG_VERSION");
         let Self { host, speaker, program, place, status, said, command } = *self;
         let is_said = |words: &str| said.is_some_and(|said| said.contains(words));
-        let why: String =
-            said.unwrap_or(status).chars().filter(|c| !c.is_control()).take(MOST).collect();
+        let why = one_line(said.unwrap_or(status));
         match status {
             "exit status: 127" => {
                 write!(f, "{host} has no {program} ({why}); install toll {VERSION} there, {place}")
@@ -104,6 +102,13 @@ impl fmt::Display for Unspoken<'_> {
             _ => write!(f, "no {speaker} on {host}: {why}; try `{command}`"),
         }
     }
+}
+
+/// What a program has complained of, for an error of one line.
+#[must_use]
+pub fn one_line(said: &str) -> String {
+    const MOST: usize = 200;
+    said.chars().filter(|c| !c.is_control()).take(MOST).collect()
 }
 
 impl Default for Shell {
