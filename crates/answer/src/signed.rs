@@ -20,7 +20,7 @@ pub(crate) enum Signed {
 impl Signed {
     pub(crate) fn of(difference: &Figure) -> Self {
         let interval = difference.estimate.interval;
-        // Only what is 0 or not finite has no opposite, and it lies on neither side.
+        // The samples of a figure are finite, and so are their opposites.
         let opposite = difference.map(|difference| -difference);
         match opposite {
             _ if interval.low > 0.0 => Self::Above(difference.clone()),
