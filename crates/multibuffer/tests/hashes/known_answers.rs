@@ -1,10 +1,8 @@
 //! Known answers: FIPS 180-4's examples, and the message lengths and the Monte Carlo procedure of
 //! NIST's validation system (SHAVS), with answers from two other libraries.
 
-mod reference;
-
+use crate::reference::{Reference, message};
 use multibuffer::{Backend, Hasher, Sha1, Sha256, Sha512, Work};
-use reference::{Reference, message};
 
 #[test]
 fn a_first_use() {
