@@ -48,7 +48,7 @@ fn each_program_makes_the_load_and_both_sides_are_accounted_for() {
         ("s_time", &["-c", "1", "--operation", "handshakes", "--tls", "1.3"]),
     ] {
         let mut load = load(&server, "bytes/64KiB");
-        let (line, code) = line(load.args(["-d", "2s", "--client", client]).args(options));
+        let (line, code) = line(load.args(["-d", "1s", "--client", client]).args(options));
         let what = format!("{client} {options:?}: {line:?}");
         assert_eq!(code, Some(0), "{what}");
         assert!(line.operations.completed > 0 && line.operations.errors.is_empty(), "{what}");
@@ -78,7 +78,7 @@ fn plain_http_is_loaded_too_and_the_summary_names_the_client() {
     for client in ["wrk", "ab", "h2load"] {
         let output = toll()
             .args(["load", &format!("http://{}/bytes/1KiB", server.plain), "--client", client])
-            .args(["-c", "2", "-d", "2s", "--cpus", &last_cpu().to_string()])
+            .args(["-c", "2", "-d", "1s", "--cpus", &last_cpu().to_string()])
             .output()
             .unwrap();
         let said = text(&output.stdout);
@@ -97,7 +97,7 @@ fn answers_without_success_are_errors() {
         let url = format!("http://{}/", failing());
         let (line, code) = line(
             toll()
-                .args(["load", &url, "--client", client, "-c", "2", "-d", "2s"])
+                .args(["load", &url, "--client", client, "-c", "2", "-d", "1s"])
                 .args(["--cpus", &last_cpu().to_string()]),
         );
         assert_eq!(code, Some(3), "{client}: {line:?}");
@@ -114,7 +114,7 @@ fn a_server_that_dies_is_no_number() {
         let mut server = Serve::alone(&[]);
         let mut load = toll();
         load.args(["load", &format!("http://{}/bytes/1KiB", server.plain), "--client", client]);
-        load.args(["-c", "2", "-d", "4s", "--cpus", &last_cpu().to_string(), "--json"]);
+        load.args(["-c", "2", "-d", "2s", "--cpus", &last_cpu().to_string(), "--json"]);
         let mut load = Killed::start(load.stdout(Stdio::piped()));
         until("the client runs", || loads(client, server.plain));
         std::thread::sleep(Duration::from_millis(300));

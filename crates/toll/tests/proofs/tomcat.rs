@@ -12,8 +12,8 @@ fn study(folder: &TempDir, case: &str) -> Command {
     let file = folder.path().join("study.toml");
     let text = format!(
         "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\nserver = \"tomcat\"\nobject = \"16KiB\"\n\
-         [load]\nconnections = 4\nsuite = \"TLS_RSA_WITH_AES_128_GCM_SHA256\"\nwarmup = \"1s\"\n\
-         duration = \"1s\"\n[[case]]\nname = \"c\"\n{case}\n"
+         [load]\nconnections = 4\nsuite = \"TLS_RSA_WITH_AES_128_GCM_SHA256\"\nwarmup = \"300ms\"\n\
+         duration = \"500ms\"\n[[case]]\nname = \"c\"\n{case}\n"
     );
     fs::write(&file, text).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_toll"));

@@ -222,7 +222,7 @@ fn a_trial_is_one_line_of_json() {
     let server = Serve::alone(&[]);
     let line = line(load(&server, "bytes/1MiB").args([
         "-d",
-        "1s",
+        "300ms",
         "-c",
         "4",
         "--tls",
@@ -249,12 +249,12 @@ fn a_trial_is_one_line_of_json() {
 #[test]
 fn each_operation_has_its_receipt() {
     let server = Serve::alone(&[]);
-    let handshakes = line(load(&server, "").args(["-d", "1s", "--operation", "handshakes"]));
+    let handshakes = line(load(&server, "").args(["-d", "300ms", "--operation", "handshakes"]));
     let obtained = &handshakes.receipt.obtained;
     assert!(handshakes.valid && obtained.full.unwrap() >= handshakes.operations.completed);
     assert_eq!((obtained.resumed, handshakes.bytes.body), (Some(0), 0));
 
-    let cbc = line(load(&server, "bytes/16KiB").args(["-d", "1s", "--suite", "AES128-SHA"]));
+    let cbc = line(load(&server, "bytes/16KiB").args(["-d", "300ms", "--suite", "AES128-SHA"]));
     let obtained = &cbc.receipt.obtained;
     assert!(cbc.valid);
     assert_eq!(obtained.suite.keys().collect::<Vec<_>>(), ["TLS_RSA_WITH_AES_128_CBC_SHA"]);
@@ -263,7 +263,7 @@ fn each_operation_has_its_receipt() {
 
     let mut command = toll();
     command.arg("load").arg(format!("http://{}/bytes/16KiB", server.plain));
-    let plain = line(command.args(["-d", "1s", "--operation", "one-request-per-connection"]));
+    let plain = line(command.args(["-d", "300ms", "--operation", "one-request-per-connection"]));
     assert!(plain.valid);
     assert_eq!(plain.receipt.asked.tls.as_deref(), Some("none"));
     assert_eq!(plain.receipt.obtained.full, None);
@@ -272,7 +272,7 @@ fn each_operation_has_its_receipt() {
 #[test]
 fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
     let server = Serve::alone(&[]);
-    let output = load(&server, "bytes/64KiB").args(["-d", "1s"]).output().unwrap();
+    let output = load(&server, "bytes/64KiB").args(["-d", "300ms"]).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{said}");
     let first = said.lines().next().unwrap();
@@ -299,7 +299,7 @@ fn latencies_tell_how_late_they_may_have_been_seen() {
         ("64", "uniform 100/s", "on", false),
     ] {
         let mut load = toll();
-        load.args(["load", &url, "-d", "1s", "--cpus", &last_cpu().to_string()]);
+        load.args(["load", &url, "-d", "300ms", "--warmup", "100ms", "--cpus", &last_cpu().to_string()]);
         load.args(["-c", connections, "--arrival", arrival, "--coalesce", coalesce]);
         let Line { latency_ns: latency, receipt, .. } = line(&mut load);
         assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
@@ -398,7 +398,7 @@ fn a_load_of_so_many_operations_ends_when_its_time_is_over() {
 fn an_interrupt_ends_with_what_was_measured() {
     let server = Serve::alone(&[]);
     let process = Killed::piped(load(&server, "bytes/64KiB").args(["-d", "5min"]));
-    sleep(Duration::from_millis(1500));
+    sleep(Duration::from_millis(600));
     process.send("-INT");
     let output = process.finish();
     let said = text(&output.stdout);
@@ -412,7 +412,7 @@ fn an_interrupt_in_the_warm_up_measured_nothing() {
     let server = Serve::alone(&[]);
     let url = format!("http://{}/bytes/64KiB", server.plain);
     let process = Killed::piped(toll().args(["load", &url, "--warmup", "5min"]));
-    sleep(Duration::from_millis(1000));
+    sleep(Duration::from_millis(300));
     process.send("-INT");
     let output = process.finish();
     let said = text(&output.stdout);
@@ -438,8 +438,8 @@ fn a_server_that_is_killed_is_an_error_and_not_a_number() {
     let server = Serve::alone(&[]);
     let pid = server.pid();
     let mut command = load(&server, "bytes/64KiB");
-    let process = Killed::piped(command.args(["-d", "2s", "--server-pid", &pid]));
-    sleep(Duration::from_secs(1));
+    let process = Killed::piped(command.args(["-d", "1s", "--server-pid", &pid]));
+    sleep(Duration::from_millis(500));
     server.process.send("-KILL");
     // Reaped, so that it is gone and no zombie.
     drop(server);
@@ -471,7 +471,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
         .collect();
     sleep(Duration::from_millis(300));
     let mut command = load(&server, "bytes/1MiB");
-    let output = command.args(["-d", "2s", "--json", "--server-pid", &server.pid()]).output();
+    let output = command.args(["-d", "1s", "--json", "--server-pid", &server.pid()]).output();
     // It may be that nothing completes, and then the trial is not valid; that is not asked here.
     let line: Line = serde_json::from_str(&text(&output.unwrap().stdout)).unwrap();
     let evidence = &line.verdict.evidence;
@@ -583,7 +583,7 @@ fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
     let server = Serve::alone(&[]);
     let url = format!("https://{}/bytes/1KiB", server.tls);
     let output = toll()
-        .args(["load", &url, "--insecure", "-d", "1s", "--warmup", "200ms", "-c", "50", "--json"])
+        .args(["load", &url, "--insecure", "-d", "1s", "--warmup", "100ms", "-c", "50", "--json"])
         .args(["--arrival", "uniform 100/s", "--server-pid", &server.pid()])
         .output()
         .unwrap();
@@ -650,7 +650,7 @@ fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
         let server = Serve::alone(&["--tickets", tickets]);
         let url = format!("https://{}/bytes/1KiB", server.tls);
         let output = toll()
-            .args(["load", &url, "--insecure", "-d", "2s", "--warmup", "1s", "-c", "4", "--json"])
+            .args(["load", &url, "--insecure", "-d", "500ms", "--warmup", "300ms", "-c", "4", "--json"])
             .args(["--operation", "one-request-per-connection", "--resumption", "70%"])
             .args(["--tls", "1.3"])
             .output()
@@ -705,7 +705,7 @@ fn what_handshakes_send_is_counted_to_the_byte() {
     let server = Serve::alone(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
     let traffic = |group: &str| {
         let mut command = server.load("bytes/1B");
-        command.args(["--operation", "handshakes", "-c", "2", "-d", "2s", "--tls", "1.3"]);
+        command.args(["--operation", "handshakes", "-c", "2", "-d", "500ms", "--warmup", "100ms", "--tls", "1.3"]);
         line(command.args(["--group", group])).traffic.unwrap()
     };
     let (alone, hybrid) = (traffic("x25519"), traffic("X25519MLKEM768"));

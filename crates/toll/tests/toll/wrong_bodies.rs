@@ -28,7 +28,7 @@ fn is_told(text: &str) -> bool {
 #[test]
 fn a_load_with_one_of_them_is_not_valid() {
     let url = format!("http://{}/bytes/256KiB", start_server());
-    let load = ["load", &url, "-c", "4", "-d", "1s", "--warmup", "0s", "--json"];
+    let load = ["load", &url, "-c", "4", "-d", "300ms", "--warmup", "0s", "--json"];
     let ended = toll_output(&load);
     let line: Line = serde_json::from_slice(&ended.stdout).unwrap();
     let evidence = &line.verdict.evidence;
@@ -59,7 +59,7 @@ connections = 4
 tls = "none"
 verify = "1/64"
 warmup = "0s"
-duration = "1s"
+duration = "300ms"
 [[case]]
 name = "all"
 "#,

@@ -20,7 +20,7 @@ fn agent(scene: &Scene) -> u32 {
 
 /// Starts a run with trials that are long enough to break, and waits until one is under way.
 fn start(scene: &Scene) -> Killed {
-    scene.write(&scene.study().replace("duration = \"1s\"", "duration = \"3s\""));
+    scene.write(&scene.study().replace("duration = \"1s\"", "duration = \"2s\""));
     let mut child = Killed::piped(&mut scene.run(&[]));
     until("the servers run", || {
         assert!(child.0.try_wait().unwrap().is_none());

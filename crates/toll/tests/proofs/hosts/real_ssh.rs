@@ -22,7 +22,7 @@ object = "4KiB"
 [load]
 connections = 4
 warmup = "50ms"
-duration = "1s"
+duration = "500ms"
 [[case]]
 name = "bulk"
 "#;

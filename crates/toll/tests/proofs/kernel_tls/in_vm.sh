@@ -1,5 +1,5 @@
-# What tests/kernel_tls.rs runs in virtual machines whose kernel has TLS: `studies` in one, `servers` in
-# another. It prints what the tests look at, in parts that begin with a line `== NAME`.
+# What this test runs in a virtual machine whose kernel has TLS. It prints what the test looks at, in parts
+# that begin with a line `== NAME`.
 toll=$1
 part() { echo "== $1"; }
 # The counters of a server whose connections are all closed.
@@ -42,18 +42,16 @@ mkdir -p /tmp/served/files && cd /tmp/served
 head -c 3000000 "$toll" >files/long
 echo short >files/short
 
-if [ "$2" = studies ]; then
-    part study
-    run study ktls --scale vm
-    part study-journal
-    cat study/*/journal.jsonl
+part study
+run study ktls --scale vm
+part study-journal
+cat study/*/journal.jsonl
 
-    part suites
-    run suites /suites.toml --only case=suites --only case=decrypted
-    part suites-journal
-    cat suites/*/journal.jsonl
-    exit
-fi
+part suites
+run suites /suites.toml --only case=nginx-walked --only case=nginx-decrypted \
+    --only case=embedded-walked --only case=embedded-decrypted
+part suites-journal
+cat suites/*/journal.jsonl
 
 large large
 part strace

@@ -25,7 +25,7 @@ cpus = "{}"
 operation = "handshakes"
 connections = 64
 warmup = "200ms"
-duration = "1s"
+duration = "500ms"
 {load}
 [[case]]
 name = "one"

@@ -10,7 +10,7 @@ use super::bridge::{Bridge, Loaded, journal_length, trials};
 
 /// Each trial takes this long, and may take as much more where a rank is lost.
 const LATE: Duration = Duration::from_secs(10);
-const WINDOW: Duration = Duration::from_secs(4);
+const WINDOW: Duration = Duration::from_secs(3);
 
 /// A run of trials under way, with two ranks.
 struct Run<'a> {
@@ -22,7 +22,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn start(bridge: &'a Bridge, server: &'a Loaded, trials: u32) -> Self {
-        let load = "connections = 4\nduration = \"4s\"";
+        let load = "connections = 4\nduration = \"3s\"";
         let study =
             server.study(bridge, 2, load).replace("trials = 1", &format!("trials = {trials}"));
         let desk = Desk::new(&study);
@@ -172,7 +172,7 @@ fn a_rank_beside_busy_loops_waits_for_its_cpu_and_is_named() {
     let cpu = support::last_cpu().to_string();
     let busy = ["-c", &cpu, "sh", "-c", "while :; do :; done"];
     let _busy = [(); 8].map(|()| Killed::start(Command::new("taskset").args(busy)));
-    let desk = Desk::new(&server.study(&bridge, 1, "connections = 32\nduration = \"2s\""));
+    let desk = Desk::new(&server.study(&bridge, 1, "connections = 32\nduration = \"1s\""));
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
     let line = trials(&desk).remove(0).line;
     let said = text(&output.stderr);

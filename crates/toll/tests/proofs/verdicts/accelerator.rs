@@ -30,7 +30,7 @@ cpus = "{}"
 operation = "handshakes"
 connections = 64
 warmup = "200ms"
-duration = "2s"
+duration = "1s"
 {load}
 [[case]]
 name = "ways"

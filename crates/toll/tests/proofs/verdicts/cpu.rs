@@ -34,7 +34,7 @@ fn signatures_that_cost_the_server_all_its_cpu_are_its_limit() {
         return;
     }
     let server = Serve::alone(&["--certificate-key", "rsa:3072"]);
-    let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "3s"];
+    let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "1s"];
     let line = undisturbed(|| line(load(&server, "").args(handshakes)));
     let verdict = &line.verdict;
     assert_eq!(verdict.limit, Limit::ServerCpu, "{verdict:?}");
@@ -56,7 +56,7 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
     let allowed = CpuList::allowed().unwrap();
     let two: Vec<String> = allowed.as_slice()[..2].iter().map(ToString::to_string).collect();
     run(Command::new("taskset").args(["-a", "-c", "-p", &two.join(","), &pid]));
-    let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "3s"];
+    let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "1s"];
     let line = undisturbed(|| line(load(&server, "").args(handshakes)));
     let evidence = &line.verdict.evidence;
     let (busy, busiest) = (evidence.server_busy.unwrap(), evidence.server_busiest_thread.unwrap());
@@ -99,7 +99,7 @@ fn a_program_on_the_servers_cpu_is_marked_over_plain_http_too() {
     // At this niceness the loop has a quarter of a busy CPU, at none half of it: so much is seen
     // also where it is not known what the kernel does.
     let _loop = busy_loop(&first_cpu(), if is_known { 5 } else { 0 });
-    let line = line(load_plain(&server, "bytes/16KiB").args(["-c", "16", "-d", "3s"]));
+    let line = line(load_plain(&server, "bytes/16KiB").args(["-c", "16", "-d", "1s"]));
     let evidence = &line.verdict.evidence;
     assert!(evidence.foreign >= Some(NOISE), "{evidence:?}");
     let is_marked = line.warnings.iter().any(|warning| warning.kind == WarningKind::ForeignWork);

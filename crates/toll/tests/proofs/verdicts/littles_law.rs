@@ -66,7 +66,7 @@ fn a_server_of_a_known_time_keeps_the_law() {
     ] {
         const USERS: u64 = 32;
         let users = USERS.to_string();
-        let line = keeping(load(&stub, "3s", options).args(["--json", "-c", &users]));
+        let line = keeping(load(&stub, "1s", options).args(["--json", "-c", &users]));
         let law = law(&line);
         assert!(line.valid && line.operations.completed >= 2_000, "{options:?}: {line:?}");
         assert_eq!((law.users, law.judged, law.cause), (USERS, true, None), "{law:?}");
@@ -90,7 +90,7 @@ fn failures_take_time_that_the_law_misses() {
         false => Answer::Ok,
     };
     let stub = Stub::start(tenth);
-    let line = line(load(&stub, "2s", &["-c", "4"]).arg("--json"));
+    let line = line(load(&stub, "1s", &["-c", "4"]).arg("--json"));
     let law = law(&line);
     assert!(law.judged && !line.valid, "{line:?}");
     assert!(law.deviation < -0.05 && law.cause == Some(Cause::Failures), "{law:?}");
@@ -105,7 +105,7 @@ fn a_user_who_is_never_answered_is_missing_from_the_law() {
         1 => Answer::Never,
         _ => Answer::Ok,
     });
-    let line = line(load(&stub, "2s", &["-c", "10"]).arg("--json"));
+    let line = line(load(&stub, "1s", &["-c", "10"]).arg("--json"));
     let law = law(&line);
     assert!((law.deviation - -0.1).abs() < 0.01, "{law:?}");
     assert_eq!((law.judged, law.cause), (true, Some(Cause::Ramp)));
@@ -117,7 +117,7 @@ fn a_busy_client_begins_late() {
     let server = Serve::alone(&[]);
     let _loops: Vec<_> = (0..2).map(|_| busy_loop(&last_cpu(), 0)).collect();
     let mut load = load_plain(&server, "bytes/1KiB");
-    load.args(["--arrival", "closed, think 1ms", "-c", "16", "-d", "4s"]);
+    load.args(["--arrival", "closed, think 1ms", "-c", "16", "-d", "2s"]);
     let line = line(&mut load);
     let law = law(&line);
     assert!(law.judged && law.deviation < -0.02, "{law:?}");

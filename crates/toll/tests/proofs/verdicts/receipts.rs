@@ -7,7 +7,7 @@ use observe::Fact;
 use super::bench::{line, load, load_plain};
 use support::Serve;
 
-const SHORT: [&str; 6] = ["-c", "2", "-d", "1s", "--warmup", "1s"];
+const SHORT: [&str; 6] = ["-c", "2", "-d", "300ms", "--warmup", "100ms"];
 
 #[test]
 fn every_name_follows_the_server() {
