@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Shorter than any test's limit, longer than an honest answer takes.
-const STALL: Nanos = Nanos(200 * MILLISECOND);
+const STALL: Nanos = Nanos(100 * MILLISECOND);
 
 #[test]
 fn a_port_without_a_server_refuses() {

@@ -228,8 +228,9 @@ impl Bench for Stage {
             line.load_error = Some("a load thread ended early: no epoll".into());
         }
         if self.rank_lost_in.contains(&number) {
-            let lost = [(2, "rank 2 on lg1: no result".to_owned())];
-            line = line.with_ranks(Vec::new(), Nanos(1), &lost);
+            line.valid = false;
+            line.lost_ranks = vec![2];
+            line.load_error = Some("rank 2 on lg1: no result".into());
         }
         let mut latencies = Latencies::default();
         latencies.whole.record(1 + number as u64).unwrap();

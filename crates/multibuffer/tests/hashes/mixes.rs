@@ -1,9 +1,7 @@
 //! The fuzz target `mixes` on its seeds and on random inputs; `scripts/fuzz` runs it with a nightly
 //! compiler.
 
-#[path = "mixes/body.rs"]
 mod body;
-mod reference;
 
 use proptest::prelude::*;
 

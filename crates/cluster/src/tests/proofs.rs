@@ -39,7 +39,7 @@ fn cluster() -> Option<Cluster<'static>> {
 }
 
 #[test]
-fn a_hundred_true_beginnings_lie_within_their_bounds() {
+fn true_beginnings_lie_within_their_bounds() {
     let Some(cluster) = cluster() else { return };
     let plan = Plan {
         operation: Operation::Handshakes,
@@ -51,7 +51,7 @@ fn a_hundred_true_beginnings_lie_within_their_bounds() {
     };
     // Nobody listens there: what is tried fails, and the load begins and ends all the same.
     let job = Job::new(plan, "https://127.0.0.1:1/".parse().unwrap(), ([127, 0, 0, 1], 1).into());
-    for start in 0..100 {
+    for start in 0..30 {
         let (now, now_ns) = (Instant::now(), clock_ns());
         let load = cluster.load(&job, Offer::Anything).unwrap();
         let (went, seen) = load.beginnings();
@@ -99,7 +99,7 @@ fn ranks_that_wait_use_next_to_no_cpu_time() {
     let use_next_to_none = |when: &str| {
         let (begin, before) = (Instant::now(), cpu_time_of_ranks());
         assert!(before > Duration::ZERO, "the ranks are not found");
-        std::thread::sleep(Duration::from_secs(5));
+        std::thread::sleep(Duration::from_secs(2));
         let (used, passed) = (cpu_time_of_ranks() - before, begin.elapsed());
         // Each would use a whole CPU in a blocking call.
         assert!(used < passed / 100, "{when}: {used:?} in {passed:?}");

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use crate::messages::Messages;
+use cluster::{Messages, Process};
 
 unsafe extern "C" {
     fn toll_mpi_init(rank: *mut c_int, size: *mut c_int) -> c_int;
@@ -68,19 +68,18 @@ impl Mpi {
         let (sending, receiving, barrier) = (Vec::new(), None, None);
         Ok(Self { rank: number(rank), size: number(size), sending, receiving, barrier })
     }
+}
 
-    /// The number of this process.
-    pub(crate) fn rank(&self) -> usize {
+impl Process for Mpi {
+    fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Whether something has not left yet.
-    pub(crate) fn is_sending(&self) -> bool {
+    fn is_sending(&self) -> bool {
         !self.sending.is_empty()
     }
 
-    /// Ends MPI in this process, together with the other ranks.
-    pub(crate) fn finalize(self) {
+    fn finalize(self) {
         // SAFETY: no other thread uses MPI, and no call of it follows.
         unsafe { toll_mpi_finalize() };
     }

@@ -1,17 +1,16 @@
 //! What algorithms cost, in the page and on a terminal.
 
-mod fabricated;
-
 use answer::analysis::Figure;
 use answer::primitive::{
     Answer, Beside, Cost, Costs, Curve, Discarded, LowerBound, Point, Row, Series,
 };
-use fabricated::{Fabricated, HOSTILE, whole};
 use primitives::instructions::Bounded;
 use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
 use report::Style;
 use stats::Estimate;
+
+use crate::fabricated::{Fabricated, HOSTILE, whole};
 
 fn figure(samples: &[f64]) -> Figure {
     Figure { estimate: Estimate::of(samples).unwrap(), samples: samples.to_vec() }

@@ -1,5 +1,5 @@
-//! Sockets of slots that pause between connections. The test is alone in its process because it
-//! counts the process's sockets.
+//! Sockets of slots that pause between connections. The test counts the sockets of its process, which
+//! nextest gives it alone.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -49,8 +49,8 @@ fn a_slot_without_a_connection_has_no_socket() {
     let before = sockets();
     let plan = Plan {
         operation: Operation::OneRequestPerConnection,
-        // The users start evenly, one every 50 ms, so that all slots pause between two of them.
-        arrival: "closed, think 1s".parse().unwrap(),
+        // The users start evenly, one every 20 ms, so that all slots pause between two of them.
+        arrival: "closed, think 400ms".parse().unwrap(),
         connections: CONNECTIONS,
         cpus: cpus::CpuList::from(cpus::CpuList::allowed().unwrap().as_slice()[0]),
         warmup: Some(Nanos(0)),

@@ -2,15 +2,14 @@
 //!
 //! With `TOLL_SCREENSHOTS=DIR` pictures of what was seen are left in that folder.
 
-#[path = "browser/driver.rs"]
 mod driver;
-mod fabricated;
 
 use answer::findings::{Axis, Chart, Curve, Dot, Line, Quality};
 use driver::Browser;
-use fabricated::Fabricated;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::fabricated::{self, Fabricated};
 
 const WIDE: (u32, u32) = (1200, 800);
 const PHONE: (u32, u32) = (390, 844);

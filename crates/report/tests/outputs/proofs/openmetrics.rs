@@ -1,7 +1,5 @@
 //! The OpenMetrics text, read by another implementation of the format: Prometheus's for Python.
 
-mod fabricated;
-
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use study::Metric;
+
+use crate::fabricated;
 
 /// Prints every sample as a line of JSON, after the strict parser has taken the text.
 const READER: &str = r#"

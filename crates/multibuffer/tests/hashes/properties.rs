@@ -1,11 +1,9 @@
 //! Every backend agrees with two other libraries: for every number of messages, mixes of lengths,
 //! and pieces.
 
-mod reference;
-
+use crate::reference::{Reference, message};
 use multibuffer::{Context, Hasher, Sha1, Sha256, Sha512};
 use proptest::prelude::*;
-use reference::{Reference, message};
 
 /// Lengths around which padding or the last block change, and any others.
 fn length() -> impl Strategy<Value = usize> {

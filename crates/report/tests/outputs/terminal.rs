@@ -1,10 +1,9 @@
 //! What a person sees after a run.
 
-mod fabricated;
-
-use fabricated::Fabricated;
 use report::Style;
 use unicode_width::UnicodeWidthStr;
+
+use crate::fabricated::{self, Fabricated};
 
 fn plain(run: &Fabricated, width: usize) -> String {
     run.terminal(width, Style::Plain)

@@ -1,7 +1,6 @@
 //! An invented run: the cells of a first study with figures such as a small machine gives, a
 //! client that was the limit, a trial that is invalid, a server that is not installed, and texts of
 //! a server that means harm.
-#![allow(dead_code, reason = "each test uses a part of it")]
 
 mod answers;
 mod line;

@@ -1,10 +1,17 @@
 //! Known answers: FIPS 180-4's examples, and the message lengths and the Monte Carlo procedure of
 //! NIST's validation system (SHAVS), with answers from two other libraries.
 
-mod reference;
+use crate::reference::{Reference, message};
+use multibuffer::{Backend, Hasher, Sha1, Sha256, Sha512, Work};
 
-use multibuffer::{Hasher, Sha1, Sha256, Sha512, Work};
-use reference::{Reference, message};
+#[test]
+fn a_first_use() {
+    let messages = ["abc", "", "many messages, of any lengths"];
+    let mut digests = [[0; 32]; 3];
+    let hasher = Hasher::<Sha256>::with(Backend::best::<Sha256>()).unwrap();
+    hasher.hash_many(&messages, &mut digests).unwrap();
+    assert_eq!(digests[0][..4], [0xba, 0x78, 0x16, 0xbf]);
+}
 
 /// Every backend, with more equal messages than lanes.
 fn check_alike<A: Reference>(message: &[u8], expected: &str) {

@@ -1,9 +1,8 @@
 //! `report.html` as text: nothing becomes markup, nothing is asked of anybody, nothing is missing.
 
-mod fabricated;
-
-use fabricated::{Fabricated, HOSTILE};
 use serde_json::json;
+
+use crate::fabricated::{self, Fabricated, HOSTILE};
 
 fn page(run: &Fabricated) -> String {
     run.html()

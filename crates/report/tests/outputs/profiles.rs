@@ -1,9 +1,7 @@
 //! Profiles on the page: stacks by class, a tile, flame graphs.
 
-mod fabricated;
-
-use fabricated::HOSTILE;
-use fabricated::samples::{SAMPLES, sampled};
+use crate::fabricated::samples::{SAMPLES, sampled};
+use crate::fabricated::{self, HOSTILE};
 
 /// How often `needle` is in `text`.
 fn count(text: &str, needle: &str) -> usize {

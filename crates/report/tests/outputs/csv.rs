@@ -1,10 +1,10 @@
 //! `cells.csv` through a reader of its own.
 
-mod fabricated;
-
 use std::collections::BTreeMap;
 
 use study::Metric;
+
+use crate::fabricated;
 
 /// The records of a text in the form of RFC 4180, section 2.
 fn records(text: &str) -> Vec<Vec<String>> {
