@@ -12,7 +12,7 @@ const NONE: &str = "none";
 /// What toll's proof depends on, each with what to do instead: which objects are served, where and by
 /// whom, what is negotiated, and how it is sent.
 const REFUSED: [(&str, &str); 9] = [
-    ("sendfile", "write target.send"),
+    ("sendfile", "write target.sendfile"),
     ("ssl_buffer_size", "write target.record-size"),
     ("ssl_certificate", "write target.certificate-key"),
     ("ssl_session_tickets", "write target.tickets"),
@@ -137,7 +137,10 @@ mod tests {
     #[test]
     fn what_the_proof_depends_on_is_refused() {
         let refusal = |text: &str| text.parse::<Directives>().unwrap_err();
-        assert_eq!(refusal("sendfile on"), "toll's proof depends on sendfile; write target.send");
+        assert_eq!(
+            refusal("sendfile on"),
+            "toll's proof depends on sendfile; write target.sendfile"
+        );
         for name in ["root", "ssl_conf_command", "server_name", "gzip", "proxy_temp_path"] {
             let message = refusal(&format!("aio on; {name} x"));
             assert_eq!(message, format!("toll's proof depends on {name}; leave it out"));

@@ -182,7 +182,7 @@ fn how_it_sends_is_refused_where_the_kernel_or_the_server_cannot() {
     );
     let directive = refused(&["server = \"nginx\"", "directives = \"sendfile on\""], &[]);
     assert!(
-        directive.ends_with("toll's proof depends on sendfile; write target.send"),
+        directive.ends_with("toll's proof depends on sendfile; write target.sendfile"),
         "{directive}"
     );
     let useless = refused(&["server = \"haproxy\"", "directives = \"aio threads\""], &[]);
