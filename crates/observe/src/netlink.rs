@@ -9,7 +9,9 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
-use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt,
+};
 
 /// The kernel answers at once; a lost answer must not hang a trial.
 const LIMIT: Duration = Duration::from_secs(1);

@@ -1,11 +1,13 @@
-//! What the TCP connections of a port really use: their congestion control, and whether it holds packets
+//! What the TCP connections of an address really use: their congestion control, and whether it holds packets
 //! back (sock_diag(7), `NETLINK_SOCK_DIAG`; linux/inet_diag.h).
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::namespace;
 use crate::netlink::{Netlink, Question, attribute, u64_at};
 
 /// Connections of one side, as far as they were looked at.
@@ -21,7 +23,7 @@ pub struct TcpConnections {
     pub least_pacing_bps: Option<f64>,
 }
 
-/// Which end of a connection has the port.
+/// Which end of a connection has the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
@@ -48,20 +50,22 @@ const PACING_RATE: usize = 104;
 const MAX_PACING_RATE: usize = 112;
 
 impl TcpConnections {
-    /// Those that are established now in the network namespace of the process `pid`.
+    /// Those that are established now in the network namespace of the process `pid`, some hundred at most.
     ///
     /// # Errors
     /// The kernel does not answer such questions, or only root may look into that namespace.
-    pub fn of_port(pid: u32, port: u16, end: End) -> io::Result<Self> {
-        crate::namespace::within(pid, move || Self::here(port, end))
+    pub fn at(address: SocketAddr, end: End, pid: u32) -> io::Result<Self> {
+        namespace::within(pid, move || Self::here(address, end))
     }
 
-    fn here(port: u16, end: End) -> io::Result<Self> {
+    fn here(address: SocketAddr, end: End) -> io::Result<Self> {
         let mut found = Self::default();
         for family in [libc::AF_INET, libc::AF_INET6] {
-            let question = question(family as u8, port, end);
+            let question = question(family as u8, address.port(), end);
             for answer in Netlink::of_sockets()?.ask_for(MOST, BY_FAMILY, &question)? {
-                found.add(&answer);
+                if address_of(&answer, end) == Some(address.ip().to_canonical()) {
+                    found.add(&answer);
+                }
             }
             // A server's sockets are of one family, which may be IPv6 where clients use IPv4.
             if !found.congestion.is_empty() {
@@ -87,6 +91,20 @@ impl TcpConnections {
     }
 }
 
+/// The address that this end of an answer's connection has.
+fn address_of(answer: &[u8], end: End) -> Option<IpAddr> {
+    let at = match end {
+        End::Local => 8,
+        End::Remote => 24,
+    };
+    let bytes: [u8; 16] = answer.get(at..at + 16)?.try_into().ok()?;
+    let address = match i32::from(*answer.first()?) {
+        libc::AF_INET => IpAddr::from([bytes[0], bytes[1], bytes[2], bytes[3]]),
+        _ => IpAddr::from(bytes),
+    };
+    Some(address.to_canonical())
+}
+
 /// `struct inet_diag_req_v2`: which connections, and which attributes of them.
 fn question(family: u8, port: u16, end: End) -> [u8; 56] {
     let mut bytes = [0; 56];
@@ -108,7 +126,7 @@ fn question(family: u8, port: u16, end: End) -> [u8; 56] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+    use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 
     use proptest::prelude::*;
     use rustix::net::sockopt;
@@ -137,7 +155,11 @@ mod tests {
         let mut seen = TcpConnections::default();
         seen.add(&answer(&[(CONGESTION, b"cubic\0"), (INFO, &info(9, u64::MAX))]));
         assert_eq!((seen.paced, seen.least_pacing_bps), (0, None));
-        seen.add(&answer(&[(INFO, &info(500, u64::MAX)), (CONGESTION, b"bbr\0"), (BBR_INFO, &[0; 20])]));
+        seen.add(&answer(&[
+            (INFO, &info(500, u64::MAX)),
+            (CONGESTION, b"bbr\0"),
+            (BBR_INFO, &[0; 20]),
+        ]));
         seen.add(&answer(&[(CONGESTION, b"cubic\0"), (INFO, &info(125, 125))]));
         assert_eq!((seen.paced, seen.least_pacing_bps), (2, Some(1000.0)));
         let counted: Vec<_> = seen.congestion.iter().map(|(name, n)| (&**name, *n)).collect();
@@ -146,19 +168,24 @@ mod tests {
 
     #[test]
     fn both_ends_of_connections_here_are_seen() {
-        for ip in [Ipv4Addr::LOCALHOST.into(), std::net::IpAddr::from(Ipv6Addr::LOCALHOST)] {
+        for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
             let Ok(listener) = TcpListener::bind(SocketAddr::new(ip, 0)) else { continue };
             sockopt::set_tcp_congestion(&listener, "reno").unwrap();
             let address = listener.local_addr().unwrap();
             let _clients = [(); 3].map(|()| TcpStream::connect(address).unwrap());
             let _connections = [(); 3].map(|()| listener.accept().unwrap());
-            let of = |end| TcpConnections::of_port(std::process::id(), address.port(), end).unwrap();
+            let of = |end| TcpConnections::at(address, end, std::process::id()).unwrap();
             let ours = of(End::Local);
             assert_eq!(ours.congestion, [("reno".to_owned(), 3)].into());
             assert_eq!((ours.paced, ours.least_pacing_bps), (0, None));
             assert_eq!(of(End::Remote).congestion.values().sum::<u64>(), 3);
         }
-        let nobody = TcpConnections::of_port(std::process::id(), 1, End::Local).unwrap();
+        // The same port of another address is somebody else's.
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let _client = TcpStream::connect(address).unwrap();
+        let other = SocketAddr::new(Ipv4Addr::new(127, 0, 0, 2).into(), address.port());
+        let nobody = TcpConnections::at(other, End::Local, std::process::id()).unwrap();
         assert_eq!(nobody, TcpConnections::default());
     }
 
@@ -169,7 +196,7 @@ mod tests {
         let pairs: Vec<_> = (0..400)
             .map(|_| (TcpStream::connect(address).unwrap(), listener.accept().unwrap()))
             .collect();
-        let seen = TcpConnections::of_port(std::process::id(), address.port(), End::Local).unwrap();
+        let seen = TcpConnections::at(address, End::Local, std::process::id()).unwrap();
         let count = seen.congestion.values().sum::<u64>() as usize;
         assert!((MOST..pairs.len()).contains(&count), "{count}");
     }

@@ -12,6 +12,7 @@ use units::Nanos;
 
 use crate::busy_program::BusyProgram;
 use crate::compilers;
+use crate::congestion::Connections;
 use crate::evidence::{Evidence, Facts, Interface, OtherMachine};
 use crate::line::{
     ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
@@ -105,7 +106,8 @@ impl Trial {
             Some(server) => receipt.with_server(server),
             None => receipt,
         };
-        let mut receipt = receipt;
+        let is_loopback = self.job.address.ip().to_canonical().is_loopback();
+        let mut receipt = receipt.with_connections(&observed.connections, is_loopback);
         receipt.asked.host = self.host.clone();
         receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
         let verdict = Verdict::of(evidence);
@@ -138,6 +140,10 @@ impl Trial {
         let littles_law = outcome.peer.is_none().then(|| self.littles_law(outcome)).flatten();
         warnings.extend(littles_law.as_ref().and_then(|law| Warning::littles_law(law, nouns)));
         warnings.extend(Warning::mixed(&receipt.obtained));
+        let paced = receipt.obtained.pacing.as_ref().filter(|_| is_loopback);
+        warnings.extend(paced.map(|pacing| {
+            Warning::paced(pacing, &receipt.obtained.server_congestion, self.runs_on.is_some())
+        }));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
         warnings.extend(workers.and_then(Warning::uneven_workers));
@@ -310,6 +316,8 @@ pub(crate) struct Observed {
     pub(crate) interfaces: Vec<Interface>,
     /// What the kernel encrypted by itself from before the load to after it.
     pub(crate) kernel_tls: Result<KernelTlsCounters, ObserveError>,
+    /// What connections had for congestion control.
+    pub(crate) connections: Connections,
     pub(crate) series: Result<CpuSeries, ObserveError>,
     /// Of the server's machine, where that is another one.
     pub(crate) there: Option<SeriesThere>,

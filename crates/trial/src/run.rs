@@ -10,6 +10,7 @@ use load::{Job, Load};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 
 use crate::account::Observed;
+use crate::congestion::Connections;
 use crate::machine::Machine;
 use crate::moment::Moment;
 use crate::reading::{CoreHz, Readings};
@@ -48,7 +49,11 @@ impl Trial {
         let mut readings = Readings::begin(machine.read(&threads));
         // Looked at within the window: at its end the load lets its connections go.
         let mut server_descriptors: Option<OpenDescriptors> = None;
+        let mut connections = Connections::default();
         let mut read = |machine: &M| {
+            if connections.is_empty() {
+                connections = machine.connections(self.job.address);
+            }
             readings.advance(Machine::read(machine, &threads));
             let both = server_descriptors.into_iter().chain(Machine::server_descriptors(machine));
             server_descriptors = both.min_by_key(|files| files.limit.saturating_sub(files.open));
@@ -89,6 +94,7 @@ impl Trial {
                 .unwrap_or_default(),
             interfaces: machine.interfaces(),
             kernel_tls,
+            connections,
             series,
             there,
             core_hz,
