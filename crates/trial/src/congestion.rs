@@ -1,14 +1,13 @@
 //! The congestion control of a trial's connections, in its receipt: what was asked for, what they had, and
 //! what held packets back.
 
-use std::collections::BTreeMap;
-
 use observe::TcpConnections;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use units::{BitsPerSecond, thousands};
 
 use crate::mismatch::Mismatch;
+use crate::obtained::Obtained;
 use crate::receipt::Receipt;
 use crate::warning::{Warning, WarningKind};
 
@@ -46,7 +45,7 @@ pub struct Pacing {
 impl Receipt {
     /// Adds what connections had; `is_loopback` where the load was made over that. The receipt has what was
     /// asked for already.
-    pub(crate) fn with_connections(mut self, seen: &Connections, is_loopback: bool) -> Self {
+    pub(crate) fn add_connections(&mut self, seen: &Connections, is_loopback: bool) {
         let queue = seen.loopback_queue.clone().filter(|kind| is_loopback && kind == "fq");
         let TcpConnections { paced, least_pacing_bps, .. } = seen.server;
         self.obtained.pacing = (paced > 0 || queue.is_some()).then_some(Pacing {
@@ -76,15 +75,15 @@ impl Receipt {
                 self.mismatch.push(Mismatch::new(what, asked, others.join(", ")));
             }
         }
-        self
     }
 }
 
 impl Warning {
-    /// Of a server on loopback whose packets were held back.
-    pub(crate) fn paced(pacing: &Pacing, server: &BTreeMap<String, u64>, is_started: bool) -> Self {
-        let Pacing { connections, least_bps, queue } = pacing;
-        let controls = server.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    /// Of a server on loopback whose packets were held back; `is_started` where toll started it.
+    pub(crate) fn paced(obtained: &Obtained, is_started: bool) -> Option<Self> {
+        let Pacing { connections, least_bps, queue } = obtained.pacing.as_ref()?;
+        let controls: Vec<&str> = obtained.server_congestion.keys().map(String::as_str).collect();
+        let controls = controls.join(", ");
         let rate = least_bps.map(|bps| format!(", at {} at least", BitsPerSecond(bps)));
         let (seen, remedy) = match queue {
             Some(kind) if *connections == 0 => (
@@ -109,7 +108,7 @@ impl Warning {
                 },
             ),
         };
-        Self {
+        Some(Self {
             kind: WarningKind::Paced,
             seen,
             likely_cause:
@@ -117,7 +116,7 @@ impl Warning {
                            which there is no reason on loopback"
                     .into(),
             remedy: format!("its CPU time is not that of sending; {remedy}"),
-        }
+        })
     }
 }
 
@@ -134,7 +133,8 @@ mod tests {
         let mut receipt = Receipt::default();
         receipt.asked.server_congestion = server.map(str::to_owned);
         receipt.asked.client_congestion = client.map(str::to_owned);
-        receipt.with_connections(seen, true)
+        receipt.add_connections(seen, true);
+        receipt
     }
 
     #[test]
@@ -156,7 +156,9 @@ mod tests {
         let of = |server, queue: Option<&str>, is_loopback| {
             let loopback_queue = queue.map(str::to_owned);
             let seen = Connections { server, client: seen("cubic", 0), loopback_queue };
-            Receipt::default().with_connections(&seen, is_loopback).obtained.pacing
+            let mut receipt = Receipt::default();
+            receipt.add_connections(&seen, is_loopback);
+            receipt.obtained.pacing
         };
         assert_eq!(of(seen("cubic", 0), Some("pfifo_fast"), true), None);
         assert_eq!(of(seen("cubic", 0), Some("fq"), false), None);
