@@ -299,7 +299,16 @@ fn latencies_tell_how_late_they_may_have_been_seen() {
         ("64", "uniform 100/s", "on", false),
     ] {
         let mut load = toll();
-        load.args(["load", &url, "-d", "300ms", "--warmup", "100ms", "--cpus", &last_cpu().to_string()]);
+        load.args([
+            "load",
+            &url,
+            "-d",
+            "300ms",
+            "--warmup",
+            "100ms",
+            "--cpus",
+            &last_cpu().to_string(),
+        ]);
         load.args(["-c", connections, "--arrival", arrival, "--coalesce", coalesce]);
         let Line { latency_ns: latency, receipt, .. } = line(&mut load);
         assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
@@ -650,7 +659,18 @@ fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
         let server = Serve::alone(&["--tickets", tickets]);
         let url = format!("https://{}/bytes/1KiB", server.tls);
         let output = toll()
-            .args(["load", &url, "--insecure", "-d", "500ms", "--warmup", "300ms", "-c", "4", "--json"])
+            .args([
+                "load",
+                &url,
+                "--insecure",
+                "-d",
+                "500ms",
+                "--warmup",
+                "300ms",
+                "-c",
+                "4",
+                "--json",
+            ])
             .args(["--operation", "one-request-per-connection", "--resumption", "70%"])
             .args(["--tls", "1.3"])
             .output()
@@ -705,7 +725,18 @@ fn what_handshakes_send_is_counted_to_the_byte() {
     let server = Serve::alone(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
     let traffic = |group: &str| {
         let mut command = server.load("bytes/1B");
-        command.args(["--operation", "handshakes", "-c", "2", "-d", "500ms", "--warmup", "100ms", "--tls", "1.3"]);
+        command.args([
+            "--operation",
+            "handshakes",
+            "-c",
+            "2",
+            "-d",
+            "500ms",
+            "--warmup",
+            "100ms",
+            "--tls",
+            "1.3",
+        ]);
         line(command.args(["--group", group])).traffic.unwrap()
     };
     let (alone, hybrid) = (traffic("x25519"), traffic("X25519MLKEM768"));
