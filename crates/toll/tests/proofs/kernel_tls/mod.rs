@@ -140,7 +140,6 @@ fn servers_send_by_the_kernel(parts: &Parts) {
         let warned = line.warnings.iter().any(|it| it.kind == WarningKind::ForeignKernelTls);
         assert!(warned, "{}: {:?}", place.cell, line.warnings);
     }
-
 }
 
 fn servers_go_on_after_faults(parts: &Parts) {
@@ -168,7 +167,6 @@ fn servers_go_on_after_faults(parts: &Parts) {
         let line: Line = serde_json::from_str(line).unwrap();
         assert_eq!(line.operations.errors, [("short-body".to_owned(), 1)].into(), "{stopped}");
     }
-
 }
 
 /// Without the module connections are served by user TLS.
