@@ -5,6 +5,7 @@
 
 mod accelerator;
 mod bench;
+mod congestion;
 mod connections;
 mod cpu;
 mod handshakes;
