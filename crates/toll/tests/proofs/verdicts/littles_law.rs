@@ -67,7 +67,10 @@ fn a_server_of_a_known_time_keeps_the_law() {
         let users = USERS.to_string();
         let line = keeping(load(&stub, "2s", options).args(["--json", "-c", &users]));
         let law = law(&line);
-        assert!(line.valid && line.operations.completed >= USERS * LEAST_OPERATIONS, "{options:?}: {line:?}");
+        assert!(
+            line.valid && line.operations.completed >= USERS * LEAST_OPERATIONS,
+            "{options:?}: {line:?}"
+        );
         assert_eq!((law.users, law.judged, law.cause), (USERS, true, None), "{law:?}");
         assert_eq!(warnings(&line), [""; 0]);
         // The server's time and the users' are known from outside: it serves them one by one.
