@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use support::{Killed, Serve, answering, last_cpu, machine, processes_with, text, toll, until};
+use support::{Killed, Serve, answering, last_cpu, processes_with, text, toll, until};
 use trial::{Line, WarningKind};
 
 /// `toll load` of an object over TLS, with the server's CPU time.
@@ -38,7 +38,7 @@ fn loads(client: &str, address: SocketAddr) -> bool {
 
 #[test]
 fn each_program_makes_the_load_and_both_sides_are_accounted_for() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     for (client, options) in [
         ("wrk", &["-c", "4"][..]),
         ("wrk", &["-c", "4", "--operation", "one-request-per-connection"]),
@@ -74,7 +74,7 @@ fn each_program_makes_the_load_and_both_sides_are_accounted_for() {
 
 #[test]
 fn plain_http_is_loaded_too_and_the_summary_names_the_client() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     for client in ["wrk", "ab", "h2load"] {
         let output = toll()
             .args(["load", &format!("http://{}/bytes/1KiB", server.plain), "--client", client])
@@ -92,7 +92,6 @@ fn plain_http_is_loaded_too_and_the_summary_names_the_client() {
 
 #[test]
 fn answers_without_success_are_errors() {
-    let _machine = machine();
     for client in ["wrk", "ab", "h2load"] {
         let url = format!("http://{}/", failing());
         let (line, code) = line(
@@ -111,7 +110,7 @@ fn answers_without_success_are_errors() {
 #[test]
 fn a_server_that_dies_is_no_number() {
     for client in ["wrk", "ab", "h2load"] {
-        let mut server = Serve::alone(&[]);
+        let mut server = Serve::pinned(&[]);
         let mut load = toll();
         load.args(["load", &format!("http://{}/bytes/1KiB", server.plain), "--client", client]);
         load.args(["-c", "2", "-d", "2s", "--cpus", &last_cpu().to_string(), "--json"]);
@@ -159,7 +158,7 @@ fn what_cannot_be_done_is_one_line_before_anything_is_sent() {
 
 #[test]
 fn the_program_ends_with_ctrl_c_and_with_toll() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     for client in ["wrk", "ab", "h2load"] {
         for signal in ["-INT", "-KILL"] {
             let mut load = toll();

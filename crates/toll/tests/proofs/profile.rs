@@ -6,7 +6,7 @@ use std::process::Command;
 
 use journal::{Role, TrialLine};
 use profile::{Class, Recording};
-use support::{Desk, machine, text, toll, toll_path, write_program};
+use support::{Desk, text, toll, toll_path, write_program};
 
 const STUDY: &str = r#"
 schema = 1
@@ -45,7 +45,6 @@ fn profiles(lines: &str) -> Vec<TrialLine> {
 
 #[test]
 fn plain_http_needs_no_crypto_and_tls_does() {
-    let _alone = machine();
     if !can_sample() {
         return;
     }
@@ -97,7 +96,6 @@ fn with_perf(script: &str) -> (tempfile::TempDir, String) {
 
 #[test]
 fn a_perf_that_fails_is_named_and_all_else_is_measured() {
-    let _alone = machine();
     let desk = Desk::new(STUDY);
     let (_programs, path) = with_perf("echo 'Error: no such event' >&2\nexit 129");
     let output =
@@ -111,7 +109,6 @@ fn a_perf_that_fails_is_named_and_all_else_is_measured() {
 
 #[test]
 fn lost_samples_and_few_samples_are_marked() {
-    let _alone = machine();
     if !can_sample() {
         return;
     }

@@ -9,9 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use cpus::CpuList;
-use support::{
-    Killed, Serve, answering, answering_to, first_cpu, last_cpu, machine, text, toll, toll_path,
-};
+use support::{Killed, Serve, answering, answering_to, first_cpu, last_cpu, text, toll, toll_path};
 use trial::{LatencyNs, Limit, Line, WarningKind};
 use units::Bytes;
 
@@ -52,7 +50,7 @@ fn line(command: &mut Command) -> Line {
 
 #[test]
 fn a_wrong_request_ends_in_one_line_before_anything_starts() {
-    let server = Serve::alone(&["--tls", "1.2"]);
+    let server = Serve::pinned(&["--tls", "1.2"]);
     let https = format!("https://{}/bytes/1KiB", server.tls);
     let plain = format!("http://{}/bytes/1KiB", server.plain);
     let missing = format!("https://{}/missing", server.tls);
@@ -167,7 +165,7 @@ fn a_body_that_is_not_the_object_is_told_before_anything_is_measured() {
     file("64KiB", &[0; 65_536]);
     file("32KiB", &[0; 1000]);
     file("16KiB", &[0; 65_536]);
-    let server = Serve::alone(&["--root", root.path().to_str().unwrap()]);
+    let server = Serve::pinned(&["--root", root.path().to_str().unwrap()]);
     for (object, kind) in [
         ("bytes/64KiB", "content: "),
         ("bytes/32KiB", "short-body: "),
@@ -183,7 +181,6 @@ fn a_body_that_is_not_the_object_is_told_before_anything_is_measured() {
 
 #[test]
 fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
-    let _machine = machine();
     for (body, kind) in [(vec![0; 1024], "content"), (vec![0; 2048], "long-body")] {
         let load = || {
             let mut command = toll();
@@ -210,16 +207,8 @@ fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
 }
 
 #[test]
-fn help_teaches_with_examples() {
-    let output = toll().args(["load", "--help"]).output().unwrap();
-    let said = text(&output.stdout);
-    assert!(output.status.success() && said.contains("Examples:"), "{said}");
-    assert!(said.contains("toll load https://127.0.0.1:8443/ --insecure --operation handshakes"));
-}
-
-#[test]
 fn a_trial_is_one_line_of_json() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let line = line(load(&server, "bytes/1MiB").args([
         "-d",
         "300ms",
@@ -248,7 +237,7 @@ fn a_trial_is_one_line_of_json() {
 
 #[test]
 fn each_operation_has_its_receipt() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let handshakes = line(load(&server, "").args(["-d", "300ms", "--operation", "handshakes"]));
     let obtained = &handshakes.receipt.obtained;
     assert!(handshakes.valid && obtained.full.unwrap() >= handshakes.operations.completed);
@@ -271,7 +260,7 @@ fn each_operation_has_its_receipt() {
 
 #[test]
 fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let output = load(&server, "bytes/64KiB").args(["-d", "300ms"]).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{said}");
@@ -405,7 +394,7 @@ fn a_load_of_so_many_operations_ends_when_its_time_is_over() {
 
 #[test]
 fn an_interrupt_ends_with_what_was_measured() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let process = Killed::piped(load(&server, "bytes/64KiB").args(["-d", "5min"]));
     sleep(Duration::from_millis(600));
     process.send("-INT");
@@ -418,7 +407,7 @@ fn an_interrupt_ends_with_what_was_measured() {
 
 #[test]
 fn an_interrupt_in_the_warm_up_measured_nothing() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("http://{}/bytes/64KiB", server.plain);
     let process = Killed::piped(toll().args(["load", &url, "--warmup", "5min"]));
     sleep(Duration::from_millis(300));
@@ -433,7 +422,7 @@ fn an_interrupt_in_the_warm_up_measured_nothing() {
 
 #[test]
 fn the_receipt_names_the_cpus_that_were_used() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("http://{}/bytes/1KiB", server.plain);
     let all = CpuList::allowed().unwrap().to_string();
     let mut command = toll();
@@ -444,7 +433,7 @@ fn the_receipt_names_the_cpus_that_were_used() {
 
 #[test]
 fn a_server_that_is_killed_is_an_error_and_not_a_number() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let pid = server.pid();
     let mut command = load(&server, "bytes/64KiB");
     let process = Killed::piped(command.args(["-d", "1s", "--server-pid", &pid]));
@@ -469,7 +458,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
         eprintln!("skipped: one CPU only");
         return;
     }
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     // Where it is allowed at a higher priority, so that it also holds beside other tests.
     let spinning = "renice -n -10 -p $$ >/dev/null 2>&1; while :; do :; done";
     let _others: Vec<Killed> = (0..4)
@@ -500,7 +489,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
 
 #[test]
 fn a_process_that_is_not_the_server_has_no_cpu_time_of_it() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let other = Killed::start(Command::new("sleep").arg("60"));
     let pid = other.pid().to_string();
     let output = load(&server, "bytes/1KiB").args(["--server-pid", &pid]).output().unwrap();
@@ -511,7 +500,7 @@ fn a_process_that_is_not_the_server_has_no_cpu_time_of_it() {
 
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output =
         load(&server, "bytes/1KiB").args(["-d", "200ms", "--json"]).stdout(full).output().unwrap();
@@ -559,7 +548,7 @@ fn a_self_signed_certificate_that_is_named_is_trusted_and_no_other_like_it() {
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
-    let server = Serve::alone(&["--certificate", &path("one.pem"), "--key", &path("one.key")]);
+    let server = Serve::pinned(&["--certificate", &path("one.pem"), "--key", &path("one.key")]);
     let url = format!("https://{}/bytes/1KiB", server.tls);
     let load = |authority: &str| {
         let mut command = toll();
@@ -578,7 +567,7 @@ fn a_self_signed_certificate_that_is_named_is_trusted_and_no_other_like_it() {
 
 #[test]
 fn a_process_that_holds_toll_is_no_server() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("https://{}/bytes/1KiB", server.tls);
     let own = std::process::id().to_string();
     let output = toll().args(["load", &url, "--insecure", "--server-pid", &own]).output().unwrap();
@@ -589,7 +578,7 @@ fn a_process_that_holds_toll_is_no_server() {
 
 #[test]
 fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("https://{}/bytes/1KiB", server.tls);
     let output = toll()
         .args(["load", &url, "--insecure", "-d", "1s", "--warmup", "100ms", "-c", "50", "--json"])
@@ -640,7 +629,7 @@ fn a_server_that_stalls_misses_deadlines_and_its_pace() {
 
 #[test]
 fn connections_of_a_paced_load_that_open_in_the_window_are_reported() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let mut load = server.load("bytes/1KiB");
     load.args(["-c", "100", "-d", "1s", "--warmup", "0s", "--arrival", "paced 10s"]);
     let line = line(&mut load);
@@ -656,7 +645,7 @@ fn connections_of_a_paced_load_that_open_in_the_window_are_reported() {
 #[test]
 fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
     for (tickets, is_valid) in [("on", true), ("off", false)] {
-        let server = Serve::alone(&["--tickets", tickets]);
+        let server = Serve::pinned(&["--tickets", tickets]);
         let url = format!("https://{}/bytes/1KiB", server.tls);
         let output = toll()
             .args([
@@ -692,7 +681,7 @@ fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
 
 #[test]
 fn several_objects_a_seed_and_a_way_to_close_are_in_the_receipt() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let mut command = load(&server, "");
     command.args(["--object", "1KiB 75%, 64KiB 25%", "--seed", "5", "--close", "rst"]);
     command.args(["--operation", "one-request-per-connection", "-c", "4", "-d", "500ms"]);
@@ -708,7 +697,7 @@ fn several_objects_a_seed_and_a_way_to_close_are_in_the_receipt() {
 
 #[test]
 fn an_object_that_is_not_there_is_named_before_the_load() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let output = load(&server, "").args(["--object", "1KiB 75%, /missing 25%"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("/missing"), "{}", text(&output.stderr));
@@ -722,7 +711,7 @@ fn an_object_that_is_not_there_is_named_before_the_load() {
 #[test]
 fn what_handshakes_send_is_counted_to_the_byte() {
     // Signatures of RSA have one length.
-    let server = Serve::alone(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
+    let server = Serve::pinned(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
     let traffic = |group: &str| {
         let mut command = server.load("bytes/1B");
         command.args([

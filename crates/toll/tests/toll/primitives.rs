@@ -3,10 +3,9 @@
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::MutexGuard;
 
 use journal::Journal;
-use support::{Desk, Killed, machine, text, toll, until};
+use support::{Desk, Killed, text, toll, until};
 
 const STUDY: &str = r#"
 schema = 1
@@ -27,24 +26,20 @@ baseline = "openssl"
 project = [4]
 "#;
 
-/// A study that has the machine for itself.
-struct Alone {
-    desk: Desk,
-    _machine: MutexGuard<'static, ()>,
-}
+/// A folder with a study of tables.
+struct Tables(Desk);
 
-impl Deref for Alone {
+impl Deref for Tables {
     type Target = Desk;
 
     fn deref(&self) -> &Desk {
-        &self.desk
+        &self.0
     }
 }
 
-impl Alone {
+impl Tables {
     fn new(study: &str) -> Self {
-        let machine = machine();
-        Self { desk: Desk::new(study), _machine: machine }
+        Self(Desk::new(study))
     }
 
     fn lines(&self) -> Vec<journal::primitive::RowLine> {
@@ -87,7 +82,7 @@ fn the_gates_of_answers_decide_the_exit_code() {
 
 #[test]
 fn a_table_is_measured_kept_and_reported() {
-    let desk = Alone::new(STUDY);
+    let desk = Tables::new(STUDY);
     let output = desk.run(&[]).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
@@ -117,7 +112,7 @@ fn a_table_is_measured_kept_and_reported() {
 
 #[test]
 fn a_dry_run_names_commands_and_time_and_does_nothing() {
-    let desk = Alone::new(STUDY);
+    let desk = Tables::new(STUDY);
     let output = desk.run(&["--dry-run"]).output().unwrap();
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}");
@@ -131,7 +126,7 @@ fn a_dry_run_names_commands_and_time_and_does_nothing() {
 
 #[test]
 fn wrong_tables_are_one_line_with_their_place() {
-    let desk = Alone::new(&STUDY.replace("\"aws-lc\"", "\"aws-lcc\""));
+    let desk = Tables::new(&STUDY.replace("\"aws-lc\"", "\"aws-lcc\""));
     let output = desk.run(&[]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
@@ -141,7 +136,7 @@ fn wrong_tables_are_one_line_with_their_place() {
     );
     assert!(said.contains("did you mean `aws-lc`?") && said.lines().count() == 1, "{said}");
     drop(desk);
-    let desk = Alone::new(&STUDY.replace("\"aws-lc\"", "\"/no/such/libcrypto.so\""));
+    let desk = Tables::new(&STUDY.replace("\"aws-lc\"", "\"/no/such/libcrypto.so\""));
     let output = desk.run(&[]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -150,7 +145,7 @@ fn wrong_tables_are_one_line_with_their_place() {
 
 #[test]
 fn a_run_that_was_killed_goes_on() {
-    let desk = Alone::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
+    let desk = Tables::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
     drop(desk.start(&["--quiet"]));
     let before = desk.lines();
     assert!(!before.is_empty() && before.len() < 40 * 8);
@@ -170,7 +165,7 @@ fn a_run_that_was_killed_goes_on() {
 
 #[test]
 fn an_interrupt_keeps_whole_parts() {
-    let desk = Alone::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
+    let desk = Tables::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
     let run = desk.start(&[]);
     run.send("-INT");
     let output = run.finish();
@@ -183,7 +178,7 @@ fn an_interrupt_keeps_whole_parts() {
 /// A figure that was made better by hand is not believed.
 #[test]
 fn a_forged_line_is_discarded_and_told() {
-    let desk = Alone::new(STUDY);
+    let desk = Tables::new(STUDY);
     assert!(desk.run(&["--quiet"]).output().unwrap().status.success());
     let journal = std::fs::read_to_string(desk.journal()).unwrap();
     let forged: Vec<String> = journal
@@ -247,7 +242,7 @@ fn lying_libcrypto(folder: &Path) -> PathBuf {
 fn a_library_that_lies_is_refused_and_no_number() {
     let folder = tempfile::tempdir().unwrap();
     let lying = lying_libcrypto(folder.path());
-    let desk = Alone::new(&format!(
+    let desk = Tables::new(&format!(
         "schema = 1\nquestion = \"Who lies?\"\n[[primitives]]\nname = \"hashes\"\n\
          algorithms = [\"SHA-256\"]\nlibraries = [\"openssl\", \"{}\"]\nsizes = [\"64B\"]\n\
          rounds = 1\nsamples = 3\n[[answer]]\nprimitives = \"hashes\"\ncompare = \"library\"\n\
@@ -272,7 +267,7 @@ fn a_library_that_lies_is_refused_and_no_number() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn what_is_not_available_is_said_and_the_rest_measured() {
-    let desk = Alone::new(
+    let desk = Tables::new(
         "schema = 1\nquestion = \"?\"\n[[primitives]]\nname = \"hashes\"\nalgorithms = [\"SHA-256\"]\n\
          libraries = [\"openssl\", \"multibuffer-avx512\"]\nsizes = [\"64B\"]\nhardware = \"none\"\n\
          rounds = 1\nsamples = 3\n",

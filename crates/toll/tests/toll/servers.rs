@@ -21,7 +21,7 @@ fn run(target: &str, case: &str) -> Ran {
         "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\n{target}\n[load]\nconnections = 4\n\
          warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n{case}\n"
     ));
-    let output = desk.run_undisturbed();
+    let output = desk.undisturbed(desk.run(&["--quiet"]).output().unwrap());
     let (code, stderr) = (output.status.code(), text(&output.stderr));
     Ran { code, stderr, lines: desk.lines(), desk }
 }

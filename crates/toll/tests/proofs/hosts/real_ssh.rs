@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{Desk, Killed, machine, run, text, toll_path, until};
+use support::{Desk, Killed, run, text, toll_path, until};
 
 const SSHD: &str = "/usr/sbin/sshd";
 
@@ -90,7 +90,6 @@ fn a_server_behind_sshd_is_measured_once_its_key_and_ours_are_known() {
     let folder = desk.path().display().to_string();
     fs::write(desk.study(), STUDY.replace("$FOLDER", &folder)).unwrap();
     let Some(_sshd) = start(desk.path()) else { return };
-    let _machine = machine();
     let refusal = || {
         let output = desk.run(&[]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));

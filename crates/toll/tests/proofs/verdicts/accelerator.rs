@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use journal::TrialLine;
 use rustix::process::{Resource, getrlimit};
-use support::{Desk, Serve, first_cpu, last_cpu, machine, text, until};
+use support::{Desk, Serve, first_cpu, last_cpu, text, until};
 use targets::{AcceleratorCounts, SendCounters};
 use trial::{AcceleratorUse, Limit, Line};
 
@@ -43,7 +43,6 @@ name = "ways"
 
 /// The trials of a study.
 fn trials(desk: &Desk) -> Vec<TrialLine> {
-    let _machine = machine();
     let output = desk.run(&[]).output().unwrap();
     assert!(desk.results_if_any().is_some(), "{}", text(&output.stderr));
     let journal = std::fs::read_to_string(desk.journal()).unwrap();
@@ -118,7 +117,7 @@ fn a_handshake_that_the_accelerator_did_not_complete_is_a_mismatch() {
 fn slow_server(latency: &str) -> (Serve, PathBuf) {
     let folder = tempfile::tempdir().unwrap().keep();
     let counters = folder.join("counters");
-    let server = Serve::alone(&[
+    let server = Serve::pinned(&[
         "--suites",
         "AES128-SHA",
         "--accelerator",
@@ -154,11 +153,11 @@ fn finished(file: &std::path::Path, at_once: u64) {
 
 #[test]
 fn clients_that_leave_during_a_pause_leave_no_job() {
-    let (mut server, counters) = slow_server("15s");
+    let (mut server, counters) = slow_server("6s");
     let idle = open_files(server.process.pid());
     // As many as the machine's descriptors allow, with some for other purposes.
     let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX) - 200;
-    let clients = descriptors.min(10_000);
+    let clients = descriptors.min(3_000);
     drop(begin_load(&server, clients as usize));
     // It may not have had all of its own when it said where it listens.
     until("no connection", || open_files(server.process.pid()) < idle + 10);

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Desk, Killed, Serve, first_cpu, last_cpu, machine, run, text, toll};
+use support::{Desk, Killed, Serve, first_cpu, last_cpu, run, text, toll};
 use tls::{CertificateKey, Identity};
 use trial::{Limit, Line, WarningKind};
 
@@ -126,7 +126,7 @@ impl Found {
 
 #[test]
 fn full_handshakes_are_said_to_be_handshakes() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     for (operation, requests) in
         [("handshakes", "no request on any"), ("one-request-per-connection", "one request on each")]
     {
@@ -146,7 +146,7 @@ fn full_handshakes_are_said_to_be_handshakes() {
 
 #[test]
 fn resumed_handshakes_are_counted_apart() {
-    let server = Serve::alone(&["--tickets", "on"]);
+    let server = Serve::pinned(&["--tickets", "on"]);
     let found = Study { resumption: "50%", ..Study::of(&server) }.run();
     let purity = found.purity();
     let [full, resumed] = ["These were handshakes: ", " full and "].map(|before| {
@@ -159,7 +159,6 @@ fn resumed_handshakes_are_counted_apart() {
 
 #[test]
 fn a_server_that_would_answer_a_second_request_has_no_rate() {
-    let _machine = machine();
     let address = Server::default().start(|_, accept| {
         std::thread::spawn(|| accept.answer_all());
     });
@@ -171,7 +170,7 @@ fn a_server_that_would_answer_a_second_request_has_no_rate() {
 fn a_hundred_descriptors_of_the_server_are_named() {
     let mut limited = Command::new("prlimit");
     limited.args(["--nofile=100:100", toll().get_program().to_str().unwrap()]);
-    let server = Serve::alone_by(limited, "127.0.0.1", &["--certificate-key", "ecdsa:p256"]);
+    let server = Serve::pinned_by(limited, "127.0.0.1", &["--certificate-key", "ecdsa:p256"]);
     // Others hold all of them but one, for which the handshakes wait in turn.
     let mut held = Vec::new();
     while open_files(server.process.pid()) < 99 {
@@ -195,7 +194,7 @@ fn a_hundred_ports_that_are_all_in_time_wait_are_named() {
     const ADDRESS: &str = "10.84.0.1";
     let Some(namespace) = Namespace::new() else { return };
     run(namespace.command("ip").args(["address", "add", ADDRESS, "dev", "lo"]));
-    let server = Serve::alone_by(namespace.toll(), ADDRESS, &[]);
+    let server = Serve::pinned_by(namespace.toll(), ADDRESS, &[]);
     let range = "net.ipv4.ip_local_port_range=40000 40099";
     run(namespace.command("sysctl").args(["--quiet", "--write", range]));
     let found = Study { warmup: "0s", ..Study::of(&server) }.run_by(namespace.toll());
@@ -213,7 +212,6 @@ fn a_hundred_ports_that_are_all_in_time_wait_are_named() {
 
 #[test]
 fn a_backlog_of_one_is_named() {
-    let _machine = machine();
     let slow = Server { backlog: 1, ..Server::default() };
     let address = slow.start(|_, accept| {
         std::thread::sleep(Duration::from_millis(20));
@@ -252,7 +250,6 @@ fn nine_of_ten_connections_for_one_worker_are_a_warning() {
     if std::env::var_os(UNEVEN).is_some() {
         serve_unevenly();
     }
-    let _machine = machine();
     let mut command = Command::new("taskset");
     command.args(["-c", &first_cpu().to_string()]).arg(std::env::current_exe().unwrap());
     let this = "verdicts::handshakes::nine_of_ten_connections_for_one_worker_are_a_warning";
@@ -274,7 +271,6 @@ fn nine_of_ten_connections_for_one_worker_are_a_warning() {
 
 #[test]
 fn an_alert_in_mid_handshake_is_an_error() {
-    let _machine = machine();
     for version in ["1.2", "1.3"] {
         // It asks for a certificate once the load runs, and its alert comes after the client's
         // Finished.
@@ -292,7 +288,6 @@ fn an_alert_in_mid_handshake_is_an_error() {
 
 #[test]
 fn fewer_handshakes_than_connections_are_no_rate() {
-    let _machine = machine();
     // One in eight connections has its handshake in the window, the others after it.
     let address = Server::default().start(|number, accept| {
         let late = if number % 8 == 0 { 400 } else { 3_000 };
@@ -315,7 +310,6 @@ exec "/usr/sbin/${0##*/}" "$@""#;
 /// The embedded server sets its own level, as long as its library has such keys.
 #[test]
 fn a_key_that_the_security_level_forbids_is_named_and_left_out() {
-    let _machine = machine();
     for (server, program) in
         [("nginx", "nginx"), ("apache", "apache2"), ("haproxy", "haproxy"), ("embedded", "none")]
     {
@@ -367,7 +361,6 @@ fn a_certificate_of_another_size_is_no_rate() {
         eprintln!("skipped: there is no nginx");
         return;
     }
-    let _machine = machine();
     let desk = Desk::new(
         r#"
 schema = 1
