@@ -170,8 +170,10 @@ impl CellTrials<'_> {
     /// The congestion control of the server's connections in the valid trials; empty where none is
     /// recorded.
     pub(super) fn congestion(&self) -> BTreeSet<String> {
-        let names = |line: &'a Line| line.receipt.obtained.server_congestion.keys().cloned();
-        self.valid().flat_map(names).collect()
+        self.valid()
+            .flat_map(|line| line.receipt.obtained.server_congestion.keys())
+            .cloned()
+            .collect()
     }
 
     /// Whether both servers sent under one congestion control, or were asked for different ones: such as
