@@ -170,10 +170,10 @@ impl CellTrials<'_> {
     /// The congestion control of the server's connections in the valid trials; empty where none is
     /// recorded.
     pub(super) fn congestion(&self) -> BTreeSet<String> {
-        self.valid()
-            .flat_map(|line| line.receipt.obtained.server_congestion.keys())
-            .cloned()
-            .collect()
+        let names = |line: &Line| {
+            line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
+        };
+        self.valid().flat_map(names).collect()
     }
 
     /// Whether both servers sent under one congestion control, or were asked for different ones: such as
