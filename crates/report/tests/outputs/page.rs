@@ -20,6 +20,7 @@ fn words(page: &str) -> String {
             page.replace_range(from..upto, "");
         }
     }
+    let page = page.replace("&#x2f;", "/").replace("&#x27;", "'");
     let texts = page.split('<').filter_map(|part| Some(part.split_once('>')?.1.trim()));
     let texts = texts.filter(|text| !text.is_empty());
     texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
