@@ -60,6 +60,7 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
     std::fs::write(&garbage, "-----BEGIN nothing").unwrap();
     let garbage = garbage.to_str().unwrap();
     let unused = "https://127.0.0.1:1/";
+    let not_tls = plain.replace("http:", "https:");
     let refused = [
         &[https.as_str(), "-d", "10"][..],
         &[&https, "--warmup", "1"],
@@ -97,7 +98,7 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         &[&https, "--insecure", "--tls", "1.3"],
         &[&https, "--insecure", "--suite", "ECDHE-ECDSA-AES128-SHA"],
         &[&missing, "--insecure"],
-        &[&plain.replace("http:", "https:"), "--insecure"],
+        &[&not_tls, "--insecure"],
         &[unused],
         &["127.0.0.1:8443"],
         &["https://192.0.2.1/"],
@@ -106,10 +107,10 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
     // What this process may use is that of the machine.
     let here = CpuList::allowed().unwrap().to_string();
     let names = [
-        (server.tls.as_str(), "TLS"),
-        (&server.plain, "PLAIN"),
-        (server.folder.path().to_str().unwrap(), "FOLDER"),
-        (&here, "CPUS"),
+        (server.tls.to_string(), "TLS"),
+        (server.plain.to_string(), "PLAIN"),
+        (server.folder.path().display().to_string(), "FOLDER"),
+        (format!("may use {here}"), "may use CPUS"),
     ];
     let shown = |text: &str| {
         names.iter().fold(text.to_owned(), |text, (here, name)| text.replace(here, name))
