@@ -6,8 +6,8 @@ use journal::TrialLine;
 use support::{Desk, Killed, Serve, run, text, toll_path};
 use trial::{Line, WarningKind};
 
+use super::bench::{line, load_by};
 use crate::namespaces::Namespace;
-use crate::verdicts::bench::{line, load_by};
 
 /// A namespace whose new sockets have this control; `None`, with a line, where that cannot be.
 fn namespace(control: &str) -> Option<Namespace> {
