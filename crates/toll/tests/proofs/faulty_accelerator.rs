@@ -57,7 +57,6 @@ impl Faulty {
             encrypt_then_mac: false,
             accelerator: Some(AcceleratorSource::Model(Description::default())),
             send: SendMode::User,
-            congestion: None,
             counters: Some(counters(&folder)),
             record_size: RecordSize::default(),
             records_per_write: RecordsPerWrite::default(),
