@@ -42,7 +42,8 @@ fn what_was_asked_and_got_is_no_mismatch() {
 
 #[test]
 fn each_name_that_differs_is_reported_with_its_count() {
-    let cases: [(&str, fn(&mut Job, &mut Outcome)); 13] = [
+    type Case = (&'static str, fn(&mut Job, &mut Outcome));
+    let cases: [Case; 13] = [
         ("another suite in some", |_, outcome| {
             let suite = suite("TLS_AES_256_GCM_SHA384");
             outcome.negotiated.push((Negotiated { suite, ..negotiated() }, 3));

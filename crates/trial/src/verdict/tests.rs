@@ -52,7 +52,8 @@ fn in_words(verdict: Verdict) -> String {
 /// The reason and the remedy of each limit; the other tests look at the limit alone.
 #[test]
 fn limits_in_words() {
-    let cases: [(&str, fn(&mut Evidence)); 17] = [
+    type Case = (&'static str, fn(&mut Evidence));
+    let cases: [Case; 17] = [
         ("a busy server", |_| {}),
         ("a busy client", |e| e.client_busy = Some(0.9)),
         ("a client beside other programs", |e| {
