@@ -43,12 +43,12 @@ fn a_command_that_fails_is_quoted() {
             .to_string()
     };
     let message = refusal("echo no such file >&2; exit 7; # {port}");
-    assert!(message.starts_with("command died (exit status: 7); "), "{message}");
-    assert!(message.ends_with("output.log ends with: no such file"), "{message}");
+    assert!(message.contains("exit status: 7"), "{message}");
+    assert!(message.ends_with(": no such file"), "{message}");
     let message = refusal("/nowhere/server {port}");
-    assert!(message.contains("died (exit status: 127); "), "{message}");
+    assert!(message.contains("exit status: 127"), "{message}");
     let message = refusal("sleep 1000; # {port}");
-    assert!(message.contains("does not serve within 1 s"), "{message}");
+    assert!(message.contains("within "), "{message}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
         "{line:?}"
     );
     assert_eq!(line.verdict.limit, Limit::ServerCpu, "{:?}", line.verdict);
-    assert!(line.verdict.remedy().contains("give it more workers"), "{:?}", line.verdict);
+    assert!(line.verdict.remedy().contains("more workers"), "{:?}", line.verdict);
 }
 
 /// Whether a thread of the process may run on that CPU alone.

@@ -107,7 +107,7 @@ impl Found {
     #[track_caller]
     fn assert_impure(&self, why: &str) {
         let purity = self.purity();
-        assert!(purity.starts_with("These were not handshakes alone: "), "{purity}");
+        assert!(purity.contains("not handshakes"), "{purity}");
         assert!(purity.contains(why), "{purity}: {:?}", self.lines);
     }
 
@@ -137,10 +137,7 @@ fn full_handshakes_are_said_to_be_handshakes() {
         );
         let purity = found.purity();
         assert!(purity.starts_with(&expected), "{purity}");
-        assert!(
-            purity.contains("% of the server's descriptors used, no port lacking, "),
-            "{purity}"
-        );
+        assert!(purity.contains("descriptors used"), "{purity}");
     }
 }
 
@@ -154,7 +151,7 @@ fn resumed_handshakes_are_counted_apart() {
         rest.split(' ').next().unwrap().parse::<f64>().unwrap()
     });
     assert!((0.4..0.6).contains(&full) && (0.4..0.6).contains(&resumed), "{purity}");
-    assert!(purity.contains(" resumed handshakes per connection, as asked, "), "{purity}");
+    assert!(purity.contains("resumed handshakes"), "{purity}");
 }
 
 #[test]
@@ -205,7 +202,7 @@ fn a_hundred_ports_that_are_all_in_time_wait_are_named() {
     // The second trial found no port at all.
     let whys: Vec<String> = found.lines.iter().filter_map(Line::why_invalid).collect();
     let [why] = &whys[..] else { panic!("{whys:?}") };
-    assert!(why.starts_with("no operation completed; the client had no port left for "), "{why}");
+    assert!(why.contains("no port"), "{why}");
     let bars = found.answer["bars"].as_array().unwrap();
     assert_eq!(bars.iter().filter(|bar| bar["figure"].is_null()).count(), 1);
 }
@@ -264,8 +261,8 @@ fn nine_of_ten_connections_for_one_worker_are_a_warning() {
         let uneven = |kind| kind == WarningKind::UnevenWorkers;
         let warning = line.warnings.iter().find(|warning| uneven(warning.kind));
         let seen = &warning.unwrap_or_else(|| panic!("{line:?}")).seen;
-        assert!(seen.starts_with("the busiest of the server's 2 workers used "), "{seen}");
-        assert!(seen.contains(" times their mean of "), "{seen}");
+        assert!(seen.contains("2 workers"), "{seen}");
+        assert!(seen.contains(" mean "), "{seen}");
     }
 }
 
@@ -386,5 +383,5 @@ name = "keys"
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let line: Line = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
     let why = line.why_invalid().unwrap();
-    assert!(why.contains("certificate_key: asked rsa:2048, got rsa:3072 in "), "{why}");
+    assert!(why.contains("certificate_key: ") && why.contains("rsa:3072"), "{why}");
 }

@@ -34,11 +34,7 @@ fn a_filter_that_holds_packets_back_is_the_network_as_the_limit() {
     assert!(network.is_full() && network.queue_overlimits > 0, "{network:?}");
     assert!(network.bits_per_s < 22_000_000 && network.used.is_none(), "{network:?}");
     let reason = line.reason();
-    assert!(
-        reason.starts_with("the network: packets waited ")
-            && reason.contains(" for server:server0, which carried"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("the network: ") && reason.contains("server:server0"), "{reason}");
 }
 
 #[test]
