@@ -13,6 +13,7 @@ use units::Nanos;
 use crate::Arrival;
 use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
+use crate::draw::Draw;
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
 use crate::job::{Job, PlanError};
@@ -139,9 +140,9 @@ impl Engine {
         let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
         let needs = (0..thread_count)
-            .map(|_| {
+            .map(|thread| {
                 let recorder = Recorder::new(plan.arrival).with_pages(pages());
-                Ok((new_client(&job)?, recorder.with_deadlines(period)))
+                Ok((new_client(&job, thread)?, recorder.with_deadlines(period)))
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
@@ -318,9 +319,10 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-fn new_client(job: &Job) -> Result<Option<Box<dyn Client>>, PlanError> {
+fn new_client(job: &Job, thread: usize) -> Result<Option<Box<dyn Client>>, PlanError> {
     if !job.url.is_tls() {
         return Ok(None);
     }
-    client(&job.plan, &job.trust, job.url.host()).map(Some)
+    let signatures = Draw::signatures(&job.plan, job.seed, thread);
+    client(&job.plan, &job.trust, job.url.host(), signatures).map(Some)
 }

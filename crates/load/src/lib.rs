@@ -15,6 +15,7 @@ mod coalescing;
 mod connection;
 mod context;
 mod descriptors;
+mod draw;
 mod engine;
 mod failure;
 #[cfg(any(test, fuzzing))]

@@ -13,6 +13,7 @@ use openssl::x509::X509;
 
 use super::puppet::{self, Puppet, listed, message};
 use super::*;
+use crate::draw::Draw;
 use crate::failure::ErrorKind;
 use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::openssl::Wire;
@@ -65,11 +66,14 @@ fn plan() -> Plan {
 /// A client that verifies one signature in this many.
 fn client_of(verify: NonZeroU32) -> Box<dyn Client> {
     let plan = Plan { verify: Some(OneIn(verify)), ..plan() };
-    client(&plan, &Trust::Anyone, "localhost").unwrap()
+    client(&plan, &Trust::Anyone, "localhost", Draw::signatures(&plan, 0, 0)).unwrap()
 }
 
 fn start(plan: &Plan) -> Box<dyn Handshake> {
-    client(plan, &Trust::Anyone, "localhost").unwrap().start().unwrap()
+    client(plan, &Trust::Anyone, "localhost", Draw::signatures(plan, 0, 0))
+        .unwrap()
+        .start()
+        .unwrap()
 }
 
 fn without_tickets(builder: &mut SslContextBuilder) {
@@ -127,7 +131,8 @@ fn openssls_key_updates_are_followed_and_answered() {
             receive: Some(Receive::Decrypt),
             ..plan()
         };
-        let client = client(&plan, &Trust::Anyone, "localhost").unwrap();
+        let client =
+            client(&plan, &Trust::Anyone, "localhost", Draw::signatures(&plan, 0, 0)).unwrap();
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let mut handshake = client.start().unwrap();
         let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
