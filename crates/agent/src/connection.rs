@@ -19,7 +19,7 @@ use crate::request::{Answer, Greeting, Request, VERSION};
 const GREETING: Duration = Duration::from_secs(30);
 
 /// How often toll sends a sign of life.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
+pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
 /// How long the shell has to end once its input has.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -73,7 +73,7 @@ impl Connection {
         else {
             return Err(format!("{} has no pipes", words[0]));
         };
-        let mut this = Self::over(host, output, input);
+        let mut this = Self::over(host, output, input, SIGN_OF_LIFE);
         this.shell = Some(Process { child, complaints: complaints(errors) });
         let greeting = this.greeting(&words.join(" "));
         // What has not greeted is no agent, whose end would be worth waiting for.
@@ -81,15 +81,16 @@ impl Connection {
         Ok((this, greeting?))
     }
 
-    /// Over these pipes.
+    /// Over these pipes, with a sign of life of toll's in each `interval`.
     pub(crate) fn over(
         host: &Host,
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
+        interval: Duration,
     ) -> Self {
         let output: Output = Arc::new(Mutex::new(Some(Box::new(output))));
         let signs = Arc::downgrade(&output);
-        std::thread::spawn(move || show_life(&signs));
+        std::thread::spawn(move || show_life(&signs, interval));
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || read(input, &sender));
         Self { host: host.clone(), output, lines, shell: None, over: None }
@@ -259,9 +260,9 @@ fn send(output: &Mutex<Option<Box<dyn Write + Send>>>, line: &str) -> io::Result
 }
 
 /// Writes an empty line now and then, until the connection is over.
-fn show_life(output: &Weak<Mutex<Option<Box<dyn Write + Send>>>>) {
+fn show_life(output: &Weak<Mutex<Option<Box<dyn Write + Send>>>>, interval: Duration) {
     loop {
-        std::thread::sleep(SIGN_OF_LIFE);
+        std::thread::sleep(interval);
         let Some(output) = output.upgrade() else { return };
         if send(&output, "").is_err() {
             return;
@@ -337,7 +338,12 @@ mod tests {
             }
             output.shutdown(std::net::Shutdown::Both).unwrap();
         });
-        Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here)
+        over(here, SIGN_OF_LIFE)
+    }
+
+    fn over(here: UnixStream, interval: Duration) -> Connection {
+        let host = "server".parse().unwrap();
+        Connection::over(&host, here.try_clone().unwrap(), here, interval)
     }
 
     fn answered(answers: &[&str]) -> (Result<Vec<String>, String>, Connection) {
@@ -409,8 +415,7 @@ mod tests {
     fn toll_shows_that_it_is_there_until_the_connection_is_over() {
         let (here, there) = UnixStream::pair().unwrap();
         there.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let connection =
-            Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here);
+        let connection = over(here, Duration::from_millis(20));
         let mut line = String::new();
         let mut there = BufReader::new(there);
         assert_eq!((there.read_line(&mut line).unwrap(), line.as_str()), (1, "\n"));
@@ -421,8 +426,7 @@ mod tests {
     fn toll_shows_that_it_is_there_while_it_waits_for_an_answer() {
         let (here, there) = UnixStream::pair().unwrap();
         there.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let mut connection =
-            Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here);
+        let mut connection = over(here, Duration::from_millis(20));
         let asks = std::thread::spawn(move || connection.ask::<Vec<String>>(&Request::Noise));
         let mut lines = BufReader::new(there.try_clone().unwrap()).lines().map(Result::unwrap);
         assert_eq!(lines.find(|line| !line.is_empty()).as_deref(), Some("\"noise\""));
@@ -434,8 +438,7 @@ mod tests {
     #[test]
     fn silence_has_a_limit() {
         let (here, _there) = UnixStream::pair().unwrap();
-        let mut connection =
-            Connection::over(&"server".parse().unwrap(), here.try_clone().unwrap(), here);
+        let mut connection = over(here, SIGN_OF_LIFE);
         let limit = Duration::from_millis(1);
         let why = connection.exchange(&Request::Noise, limit).unwrap_err();
         assert_eq!(why, "does not answer within 0 s");

@@ -227,6 +227,8 @@ mod tests {
     use targets::{Ports, Target};
     use tempfile::TempDir;
 
+    use crate::connection::SIGN_OF_LIFE;
+
     /// A host whose agent calls its server by this name and has logs of these; `ALL`
     /// stands for the folder that is returned, in which `run` is the result folder.
     fn host(server: &'static str, logs: &[&str]) -> (RemoteHost, TempDir) {
@@ -259,7 +261,7 @@ mod tests {
             }
         });
         let host: Host = "server".parse().unwrap();
-        let connection = Connection::over(&host, here.try_clone().unwrap(), here);
+        let connection = Connection::over(&host, here.try_clone().unwrap(), here, SIGN_OF_LIFE);
         let connection = Rc::new(RefCell::new(connection));
         let folder = all.path().join("run");
         let logs = Rc::new(Logs::new(Rc::clone(&connection), "/there".into(), &folder, &host));

@@ -87,7 +87,10 @@ mod tests {
     use super::*;
 
     fn settings() -> Settings {
-        Settings::new(cpus::CpuList::from(0))
+        let mut settings = Settings::new(cpus::CpuList::from(0));
+        // An RSA key takes half a second to make.
+        settings.target.certificate_key = tls::CertificateKey::EcdsaP256;
+        settings
     }
 
     #[test]

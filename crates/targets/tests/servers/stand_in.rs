@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cpus::CpuList;
 use targets::{Objects, Settings, TargetError};
+use tls::CertificateKey;
 use units::Bytes;
 
 /// The error of a start whose program is this shell script.
@@ -18,7 +19,10 @@ fn start(script: &str) -> TargetError {
 fn start_program(program: PathBuf) -> TargetError {
     let folder = tempfile::tempdir().unwrap();
     let objects = Arc::new(Objects::make(&[Bytes(10)], folder.path()).unwrap());
-    let settings = Settings { toll: Some(program), ..Settings::new(CpuList::allowed().unwrap()) };
+    let mut settings =
+        Settings { toll: Some(program), ..Settings::new(CpuList::allowed().unwrap()) };
+    // An RSA key takes half a second to make.
+    settings.target.certificate_key = CertificateKey::EcdsaP256;
     let embedded = targets::by_name("embedded").unwrap();
     targets::start(embedded, &settings, &objects, folder.path()).unwrap_err()
 }
