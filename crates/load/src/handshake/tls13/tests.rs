@@ -1,5 +1,6 @@
 //! Handshakes with OpenSSL's server, rustls's, and a server that breaks the rules.
 
+use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use ::tls::{CertificateKey, Identity, OrPlain, SUITES, Version};
@@ -195,14 +196,15 @@ fn a_certificate_request_is_answered_with_an_empty_list() {
 #[test]
 fn signatures_are_verified_in_one_handshake_in_k() {
     let client = client_of(NonZeroU32::new(3).unwrap());
-    let verified: Vec<bool> = (0..7)
+    let verified: Vec<bool> = (0..9)
         .map(|_| {
             let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
             let mut handshake = client.start().unwrap();
             with_openssl(&mut *handshake, &mut server, 1000).unwrap().is_signature_verified
         })
         .collect();
-    assert_eq!(verified, [true, false, false, true, false, false, true]);
+    assert!(verified[0]);
+    assert!(verified.chunks(3).all(|block| block.iter().filter(|is| **is).count() == 1));
 }
 
 #[test]
