@@ -153,6 +153,7 @@ impl Recorder {
             add_object(&mut self.outcome.objects, times.object, 1);
             let is_whole = received.opened == received.body;
             self.outcome.verified.walked += u64::from(!is_whole);
+            self.outcome.verified.peeked += u64::from(received.peeked);
             self.outcome.verified.opened += u64::from(is_whole);
             self.outcome.verified.compared += u64::from(received.compared);
         }
