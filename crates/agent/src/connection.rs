@@ -358,19 +358,13 @@ mod tests {
         let own = format!("{{\"toll\":\"{VERSION}\",\"address\":\"10.1.1.1\"}}\n");
         assert_eq!(greeted(&own).unwrap().address, Some([10, 1, 1, 1].into()));
         let error = greeted("{\"toll\":\"0.0.9\"}\n").unwrap_err();
-        let expected = format!(
-            "server has toll 0.0.9, and this is toll {VERSION}; install the same version on both"
-        );
-        assert_eq!(error, expected);
-        let error = greeted("Welcome to server\n").unwrap_err();
-        assert!(
-            error.starts_with("server prints `Welcome to server` instead of the greeting"),
-            "{error}"
-        );
-        let error = greeted("Welc").unwrap_err();
-        assert!(error.starts_with("server prints `Welc` instead of"), "{error}");
-        let error = greeted("").unwrap_err();
-        assert!(error.starts_with("no agent on server: the pipe is closed"), "{error}");
+        assert!(error.contains("0.0.9") && error.contains(VERSION), "{error}");
+        for (greeting, quoted) in
+            [("Welcome to server\n", "`Welcome to server`"), ("Welc", "`Welc`"), ("", "server")]
+        {
+            let error = greeted(greeting).unwrap_err();
+            assert!(error.contains(quoted), "{error}");
+        }
     }
 
     #[test]
@@ -386,19 +380,16 @@ mod tests {
 
     #[test]
     fn garbage_is_named_and_ends_the_connection() {
-        for (answer, expected) in [
-            ("hello\n", "the agent on server answers `hello`, which is not an answer"),
-            ("{\"done\":7}\n", "the agent on server sent a wrong answer (invalid type"),
-            ("{\"done\":[]", "the agent on server answers `{\"done\":[]` without an end"),
-            ("", "the agent on server ended (the pipe is closed)"),
-        ] {
+        let mut said = Vec::new();
+        for answer in ["hello\n", "{\"done\":7}\n", "{\"done\":[]", ""] {
             let (refusal, mut connection) = answered(&[answer]);
             let why = refusal.unwrap_err();
-            assert!(why.starts_with(expected), "{why}");
+            said.push((answer.escape_debug().to_string(), why.clone()));
             // It says the same from then on, and asks no more.
             assert_eq!(connection.why_over(), Some(why.clone()));
             assert_eq!(connection.ask::<()>(&Request::Noise).unwrap_err().why, why);
         }
+        support::assert_golden!(said);
     }
 
     #[test]
@@ -408,7 +399,7 @@ mod tests {
         while connection.why_over().is_none() && Instant::now() < end {
             std::thread::yield_now();
         }
-        assert_eq!(connection.why_over().unwrap(), "the agent on server says `what?` unasked");
+        assert!(connection.why_over().unwrap().contains("`what?`"));
     }
 
     #[test]

@@ -303,7 +303,7 @@ mod tests {
         for name in ["../../evil", "/tmp/toll-evil", "a/../../../evil", "."] {
             let (host, all) = host(name, &[]);
             let why = start(&host).unwrap_err();
-            assert_eq!(why, format!("on server: `{name}` is not a valid name for a server"));
+            assert!(why.contains(&format!("`{name}`")), "{why}");
             assert_eq!(files(all.path()), [] as [&str; 0]);
         }
         let (host, all) = host("nginx", &[]);

@@ -12,7 +12,7 @@ use cpus::CpuList;
 use load::{Engine, Job, Load, Outcome, Plan, Progress, Rank, Source};
 use peers::{Client, Offer, Peer};
 use rustix::time::{ClockId, clock_gettime};
-use trial::{ClientFigures, Hooks, Neighbours, ThisMachine, Trial};
+use trial::{ClientFigures, Hooks, Neighbours, Reports, ServerReport, ThisMachine, Trial};
 
 use crate::member::{Loader, Stage};
 use crate::share::Share;
@@ -147,7 +147,7 @@ fn load(
         progress: &mut |moment| {
             *progress.lock().unwrap_or_else(PoisonError::into_inner) = moment.progress;
         },
-        check_target: &mut || Ok(()),
+        reports: &mut || Reports { server: Ok(ServerReport::default()), ranks: None },
     };
     let plan = &trial.job.plan;
     let before_window = Duration::from(plan.ramp) + plan.warmup().into();

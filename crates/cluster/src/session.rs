@@ -373,7 +373,7 @@ mod tests {
         let (to_reports, reports) = mpsc::channel();
         read(stdout, &to_reports);
         assert!(matches!(reports.recv(), Ok(Said::Report(_, 1, Report::Here(None)))));
-        assert!(matches!(reports.recv(), Ok(Said::Ended(why)) if why == "it printed `no JSON`"));
+        assert!(matches!(reports.recv(), Ok(Said::Ended(why)) if why.contains("`no JSON`")));
         drop(to_reports);
         assert!(reports.recv().is_err());
     }
@@ -450,9 +450,10 @@ mod tests {
     fn no_rank_is_blamed_for_what_none_has_answered() {
         let calm = AtomicBool::new(false);
         let why = |says: &str| asked(says, &calm).0.unwrap_err().why;
-        assert_eq!(why("noise\\n"), "the ranks did not start: mpirun ended: it printed `noise`");
+        let all = why("noise\\n");
+        assert!(all.contains("`noise`") && !all.contains("rank 1"), "{all}");
         let one = r#"[1,{"here":null}]\nnoise\n"#;
-        assert!(why(one).starts_with("rank 2 on lg2 did not start: mpirun ended"), "{}", why(one));
+        assert!(why(one).starts_with("rank 2 on lg2 "), "{}", why(one));
     }
 
     #[test]

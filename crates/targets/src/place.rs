@@ -107,7 +107,10 @@ mod tests {
         let result = tempfile::tempdir().unwrap();
         let file = result.path().join("file");
         fs::write(&file, "").unwrap();
-        let message = Place::claim(&file, "nginx", &settings()).unwrap_err().to_string();
-        assert!(message.contains("file/targets: Not a directory"), "{message}");
+        let error = Place::claim(&file, "nginx", &settings()).unwrap_err();
+        assert!(
+            matches!(&error, TargetError::File { path, .. } if path.starts_with(&file)),
+            "{error}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use ::load::{AddressError, Engine, Job, Mix, Plan, Url};
 use clap::ValueHint;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use trial::{Hooks, Line, Measured, Moment, Neighbours, ThisMachine, Trial};
+use trial::{Hooks, Line, Measured, Moment, Neighbours, Reports, ServerReport, ThisMachine, Trial};
 use units::Nanos;
 
 use crate::progress::Progress;
@@ -209,9 +209,12 @@ impl Arguments {
         let mut hooks = Hooks {
             interrupt: interrupted,
             progress: &mut show,
-            check_target: &mut || match self.server_pid.map(ThisMachine::with_server) {
-                Some(Err(error)) => Err(error.to_string()),
-                _ => Ok(()),
+            reports: &mut || Reports {
+                server: match self.server_pid.map(ThisMachine::with_server) {
+                    Some(Err(error)) => Err(error.to_string()),
+                    _ => Ok(ServerReport::default()),
+                },
+                ranks: None,
             },
         };
         match peer {

@@ -4,19 +4,21 @@
 //! (what limited it?), with the evidence of both. A figure without those two is not worth printing.
 //!
 //! - [`Trial`] runs one, on a [`Machine`].
-//! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
+//! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen, and all of it is seen
+//!   before any is made: nothing is added to a line later but its profile.
 
 mod accelerator;
 mod accelerator_use;
-mod account;
 mod application;
 mod asked;
 mod busy_program;
 mod compilers;
 mod contradiction;
+mod core_series;
 mod evidence;
 mod explanation;
 mod invalid;
+mod judge;
 mod latency_log;
 mod line;
 mod littles_law;
@@ -25,11 +27,13 @@ mod memory_use;
 mod mismatch;
 mod moment;
 mod nouns;
+mod observed;
 mod obtained;
 mod operations;
 mod ranks;
 mod reading;
 mod receipt;
+mod reports;
 mod run;
 mod sending;
 mod server_cpus;
@@ -41,7 +45,6 @@ mod warning;
 mod workers;
 
 pub use accelerator_use::AcceleratorUse;
-pub use application::Application;
 pub use asked::Asked;
 pub use busy_program::BusyProgram;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
@@ -59,6 +62,7 @@ pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
 };
 pub use receipt::{Receipt, RunsOn};
+pub use reports::{RankReport, Reports, ServerReport};
 pub use sending::Sending;
 pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Measured, Trial};

@@ -228,15 +228,20 @@ pub struct CoreSeries {
     pub idle: Vec<f64>,
 }
 
+/// Operations per second, and bits of bodies per second.
+pub(crate) fn rates(completed: u64, body: u64, window: Nanos) -> (f64, u64) {
+    let seconds = window.seconds();
+    let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+    (per_second(completed as f64), per_second(body as f64 * 8.0).round() as u64)
+}
+
 impl Line {
     /// With the rates that follow from the counts and the window.
     #[must_use]
-    pub fn with_rates(mut self) -> Self {
-        let seconds = Nanos(self.window_ns).seconds();
-        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
-        self.rate_per_s = per_second(self.operations.completed as f64);
-        self.goodput_bps = per_second(self.bytes.body as f64 * 8.0).round() as u64;
-        self
+    pub fn with_rates(self) -> Self {
+        let (rate_per_s, goodput_bps) =
+            rates(self.operations.completed, self.bytes.body, Nanos(self.window_ns));
+        Self { rate_per_s, goodput_bps, ..self }
     }
 
     /// Operations that failed within the window.

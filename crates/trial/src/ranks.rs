@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::Line;
-use crate::evidence::NetworkEvidence;
+use crate::evidence::{Evidence, NetworkEvidence};
 use crate::mismatch::Mismatch;
-use crate::verdict::Verdict;
+use crate::reports::RankReport;
 
 /// How late a rank may have begun: this share of the window, or this time where that is more.
 const LATE_SHARE: f64 = 0.01;
@@ -132,62 +132,67 @@ pub fn name(rank: usize, host: &str) -> String {
     format!("rank {rank} on {host}")
 }
 
-impl Line {
-    /// The line with what each rank did. Its client's figures are theirs: CPU time is their sum, and
-    /// the verdict judges the busiest of them, and of all interfaces the fullest.
-    ///
-    /// `asked` is the length of the window that was asked for; `lost` has the ranks that gave no
-    /// result, each with why.
-    #[must_use]
-    pub fn with_ranks(
-        mut self,
-        ranks: Vec<RankFigures>,
-        asked: Nanos,
-        lost: &[(usize, String)],
-    ) -> Self {
-        if !lost.is_empty() {
-            self.valid = false;
-            self.lost_ranks = lost.iter().map(|(rank, _)| *rank).collect();
-            let mut why: Vec<&str> = lost.iter().map(|(_, why)| why.as_str()).collect();
-            // Where all are gone, for one reason.
-            why.dedup();
-            self.load_error = Some(why.join("; "));
-        } else if !self.interrupted {
-            let is_toll = self.receipt.obtained.client.is_none();
-            let mismatch = ranks.iter().flat_map(|rank| rank.mismatches(asked, is_toll));
-            self.receipt.mismatch.extend(mismatch);
-            self.valid &= self.receipt.mismatch.is_empty();
-        }
-        let cpu: Option<u64> = ranks.iter().map(|rank| rank.client.cpu_ns).sum();
-        self.cpu_ns.client = cpu.filter(|_| lost.is_empty());
-        let evidence = &mut self.verdict.evidence;
+impl RankReport {
+    pub(crate) fn lost_numbers(&self) -> Vec<usize> {
+        self.lost.iter().map(|(rank, _)| *rank).collect()
+    }
+
+    /// Why ranks gave no result, where any gave none.
+    pub(crate) fn lost_in_words(&self) -> Option<String> {
+        let mut why: Vec<&str> = self.lost.iter().map(|(_, why)| why.as_str()).collect();
+        // Where all are gone, for one reason.
+        why.dedup();
+        (!why.is_empty()).then(|| why.join("; "))
+    }
+
+    /// How many load threads all of them have.
+    pub(crate) fn threads(&self) -> usize {
+        self.figures.iter().map(|rank| rank.cpus.len()).sum()
+    }
+
+    /// CPU time of all load threads; `None` where a rank did not report it.
+    pub(crate) fn cpu_ns(&self) -> Option<u64> {
+        let cpu = self.figures.iter().map(|rank| rank.client.cpu_ns).sum();
+        self.lost.is_empty().then_some(cpu)?
+    }
+
+    /// Where the ranks' windows are not as long as this, or not all of them was loaded. Where a rank was
+    /// lost, that says enough.
+    pub(crate) fn mismatches(&self, asked: Nanos, is_toll: bool) -> Vec<Mismatch> {
+        let whole = self.figures.iter().filter(|_| self.lost.is_empty());
+        whole.flat_map(|rank| rank.mismatches(asked, is_toll)).collect()
+    }
+
+    /// The evidence of a trial whose client they are: the busiest of them is the client that is judged,
+    /// and of all interfaces the fullest is the network.
+    pub(crate) fn evidence(&self, of_server: Evidence) -> Evidence {
+        let ranks = &self.figures;
         let busy = |rank: &&RankFigures| rank.client.busy.unwrap_or_default();
-        if let Some(rank) = ranks.iter().max_by(|a, b| busy(a).total_cmp(&busy(b))) {
-            (evidence.client_busy, evidence.client_waiting) =
-                (rank.client.busy, rank.client.waiting);
-            evidence.client_rank = Some(rank.name());
-        }
-        let steal = ranks.iter().filter_map(|rank| rank.client.steal).chain(evidence.steal);
-        evidence.steal = steal.max_by(f64::total_cmp);
+        let busiest = ranks.iter().max_by(|a, b| busy(a).total_cmp(&busy(b)));
+        let steal = ranks.iter().filter_map(|rank| rank.client.steal).chain(of_server.steal);
         let of_rank = |rank: &RankFigures| {
             let network = rank.client.network.clone()?;
             let interface = format!("{}: {}", rank.name(), network.interface);
             Some(NetworkEvidence { interface, ..network })
         };
-        evidence.network = NetworkEvidence::nearest(
-            ranks.iter().filter_map(of_rank).chain(evidence.network.take()),
-        );
-        self.verdict = Verdict::of(self.verdict.evidence);
-        self.ranks = ranks;
-        self
+        let networks = ranks.iter().filter_map(of_rank).chain(of_server.network.clone());
+        Evidence {
+            client_busy: busiest.and_then(|rank| rank.client.busy),
+            client_waiting: busiest.and_then(|rank| rank.client.waiting),
+            client_rank: busiest.map(RankFigures::name),
+            steal: steal.max_by(f64::total_cmp),
+            network: NetworkEvidence::nearest(networks),
+            ..of_server
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limit;
+    use crate::nouns::Nouns;
     use crate::testing::example;
+    use crate::verdict::{Limit, Verdict};
 
     const WINDOW: Nanos = Nanos(600_000_000);
 
@@ -215,31 +220,44 @@ mod tests {
         }
     }
 
-    /// A trial in which nothing failed.
-    fn line() -> Line {
-        let mut line = example();
-        line.verdict.evidence.failed = 0;
-        line
+    /// Two ranks that did what was asked, but for this change.
+    fn report(change: impl FnOnce(&mut [RankFigures])) -> RankReport {
+        let mut figures = vec![rank(1), rank(2)];
+        change(&mut figures);
+        RankReport { figures, lost: Vec::new() }
     }
 
-    fn with(change: impl FnOnce(&mut [RankFigures])) -> Line {
-        let mut ranks = [rank(1), rank(2)];
-        change(&mut ranks);
-        line().with_ranks(ranks.into(), WINDOW, &[])
+    /// How they differ from what was asked of toll's own client.
+    fn mismatches(change: impl FnOnce(&mut [RankFigures])) -> Vec<String> {
+        let mismatches = report(change).mismatches(WINDOW, true);
+        mismatches.iter().map(ToString::to_string).collect()
+    }
+
+    /// What limited a trial of a server that this says of.
+    fn verdict(of_server: Evidence, change: impl FnOnce(&mut [RankFigures])) -> Verdict {
+        Verdict::of(report(change).evidence(Evidence { completed: 40, ..of_server }))
+    }
+
+    /// Of a server that is half busy.
+    fn half_busy() -> Evidence {
+        Evidence { server_busy: Some(0.5), ..Evidence::default() }
     }
 
     #[test]
     fn the_clients_cpu_time_is_that_of_all_ranks() {
-        let line = with(|_| {});
-        assert!(line.valid, "{:?}", line.receipt.mismatch);
-        assert_eq!((line.cpu_ns.client, line.ranks.len()), (Some(400_000_000), 2));
-        assert_eq!(with(|ranks| ranks[1].client.cpu_ns = None).cpu_ns.client, None);
+        assert_eq!(mismatches(|_| {}), [] as [String; 0]);
+        assert_eq!(report(|_| {}).cpu_ns(), Some(400_000_000));
+        assert_eq!(report(|ranks| ranks[1].client.cpu_ns = None).cpu_ns(), None);
     }
 
     #[test]
     fn the_client_may_have_used_the_cpus_of_all_ranks_and_no_more() {
         // 600 ms and a tick of each CPU; this machine has one.
-        let used = |ns: u64| with(|ranks| ranks[0].client.cpu_ns = Some(ns - 200_000_000));
+        let used = |ns: u64| {
+            let mut line = Line { ranks: report(|_| {}).figures, ..example() };
+            line.cpu_ns.client = Some(ns);
+            line
+        };
         assert_eq!(used(1_220_000_000).excess_cpu_time(1), None);
         let excess = used(1_220_000_001).excess_cpu_time(1).unwrap();
         assert_eq!(excess, "more CPU time of the client than 2 CPUs can give");
@@ -247,20 +265,18 @@ mod tests {
 
     #[test]
     fn a_rank_that_may_have_begun_late_is_named() {
-        let late = with(|ranks| ranks[1].begun_within_ns = 6_100_000);
-        assert!(!late.valid);
         assert_eq!(
-            late.why_invalid().unwrap(),
-            "begin: asked within 6ms, got within 6.1ms on rank 2 on lg2"
+            mismatches(|ranks| ranks[1].begun_within_ns = 6_100_000),
+            ["begin: asked within 6ms, got within 6.1ms on rank 2 on lg2"]
         );
-        assert!(with(|ranks| ranks[1].begun_within_ns = 6_000_000).valid);
+        assert!(mismatches(|ranks| ranks[1].begun_within_ns = 6_000_000).is_empty());
         // Of a short window 1% is less than can be known.
         let short = |begun_within_ns| {
             let window = Nanos(100_000_000);
             let rank = RankFigures { begun_within_ns, window_ns: window.0, ..rank(1) };
-            line().with_ranks(vec![rank], window, &[]).valid
+            rank.mismatches(window, true).count()
         };
-        assert!(short(5_000_000) && !short(5_000_001));
+        assert_eq!((short(5_000_000), short(5_000_001)), (0, 1));
     }
 
     #[test]
@@ -268,65 +284,51 @@ mod tests {
         for (window_ns, is_right) in
             [(600_600_000, true), (600_600_001, false), (599_400_000, true), (599_399_999, false)]
         {
-            let line = with(|ranks| ranks[0].window_ns = window_ns);
-            assert_eq!(line.valid, is_right, "{window_ns}");
-            if !is_right {
-                let why = line.why_invalid().unwrap();
-                assert!(
-                    why.starts_with("window: asked 600ms, got ") && why.ends_with("rank 1 on lg1"),
-                    "{why}"
-                );
-            }
+            let found = mismatches(|ranks| ranks[0].window_ns = window_ns);
+            assert_eq!(found.is_empty(), is_right, "{window_ns}: {found:?}");
+            assert!(found.iter().all(|why| {
+                why.starts_with("window: asked 600ms, got ") && why.ends_with("rank 1 on lg1")
+            }));
         }
-        let mut interrupted = line();
-        interrupted.interrupted = true;
-        let short = RankFigures { window_ns: 1, ..rank(1) };
-        assert!(interrupted.with_ranks(vec![short], WINDOW, &[]).receipt.mismatch.is_empty());
     }
 
     #[test]
     fn another_program_may_end_its_window_a_little_later() {
         let of_wrk = |window_ns| {
-            let mut line = line();
-            line.receipt.obtained.client = Some("wrk 4.1.0".to_owned());
             let rank = RankFigures { window_ns, ..rank(1) };
-            line.with_ranks(vec![rank], WINDOW, &[]).valid
+            rank.mismatches(WINDOW, false).count()
         };
-        assert!(of_wrk(750_000_000) && of_wrk(450_000_000));
-        assert!(!of_wrk(750_000_001) && !of_wrk(449_999_999));
+        assert_eq!((of_wrk(750_000_000), of_wrk(450_000_000)), (0, 0));
+        assert_eq!((of_wrk(750_000_001), of_wrk(449_999_999)), (1, 1));
     }
 
     #[test]
     fn a_rank_that_stood_still_is_named() {
-        let line = with(|ranks| ranks[1].silence_ns = 1_000_000_001);
-        let why = line.why_invalid().unwrap();
+        let found = mismatches(|ranks| ranks[1].silence_ns = 1_000_000_001);
         let words = ("silence: asked at most 1s, got 1", "s on rank 2 on lg2");
-        assert!(why.starts_with(words.0) && why.ends_with(words.1), "{why}");
-        assert!(with(|ranks| ranks[1].silence_ns = 1_000_000_000).valid);
+        assert!(found[0].starts_with(words.0) && found[0].ends_with(words.1), "{found:?}");
+        assert!(mismatches(|ranks| ranks[1].silence_ns = 1_000_000_000).is_empty());
     }
 
     #[test]
     fn the_busiest_rank_is_the_client_that_is_judged() {
-        let line = with(|ranks| ranks[1].client.busy = Some(0.93));
-        assert_eq!(line.verdict.limit, Limit::ClientCpu);
-        let reason = line.reason();
+        let verdict = verdict(half_busy(), |ranks| ranks[1].client.busy = Some(0.93));
+        assert_eq!(verdict.limit, Limit::ClientCpu);
+        let reason = verdict.reason(Nouns::USUAL);
         assert!(
             reason.starts_with(
                 "the client's CPU: the busiest load thread of rank 2 on lg2 was 93.0% busy"
             ),
             "{reason}"
         );
-        assert!(line.verdict.remedy().contains("[[rank]] cpus"));
+        assert!(verdict.remedy().contains("[[rank]] cpus"));
     }
 
     #[test]
     fn what_a_hypervisor_takes_of_any_rank_is_noise() {
-        let mut line = line();
-        line.verdict.evidence.server_busy = Some(0.5);
-        line.verdict.evidence.steal = Some(0.05);
-        let client = ClientFigures { steal: Some(0.2), ..rank(1).client };
-        let line = line.with_ranks(vec![RankFigures { client, ..rank(1) }], WINDOW, &[]);
-        assert_eq!((line.verdict.limit, line.verdict.evidence.steal), (Limit::Noise, Some(0.2)));
+        let of_server = Evidence { steal: Some(0.05), ..half_busy() };
+        let verdict = verdict(of_server, |ranks| ranks[0].client.steal = Some(0.2));
+        assert_eq!((verdict.limit, verdict.evidence.steal), (Limit::Noise, Some(0.2)));
     }
 
     #[test]
@@ -337,30 +339,29 @@ mod tests {
             used: Some(used),
             ..NetworkEvidence::default()
         };
-        let mut line = line();
-        line.verdict.evidence.server_busy = Some(0.5);
-        line.verdict.evidence.network = Some(carried(0.7));
-        let ranks = [0.2, 0.95].map(|used| {
-            let number = 1 + usize::from(used > 0.5);
-            let client = ClientFigures { network: Some(carried(used)), ..rank(1).client };
-            RankFigures { client, ..rank(number) }
+        let of_server = Evidence { network: Some(carried(0.7)), ..half_busy() };
+        let verdict = verdict(of_server, |ranks| {
+            ranks[0].client.network = Some(carried(0.2));
+            ranks[1].client.network = Some(carried(0.95));
         });
-        let line = line.with_ranks(ranks.into(), WINDOW, &[]);
-        assert_eq!(line.verdict.limit, Limit::Network);
-        assert!(line.reason().contains("rank 2 on lg2: eth1 carried"), "{}", line.reason());
+        assert_eq!(verdict.limit, Limit::Network);
+        let reason = verdict.reason(Nouns::USUAL);
+        assert!(reason.contains("rank 2 on lg2: eth1 carried"), "{reason}");
     }
 
     #[test]
-    fn a_lost_rank_makes_the_trial_invalid() {
-        let lost = [(2, "rank 2 on lg2: no result".to_owned())];
-        let line = line().with_ranks(vec![rank(1)], WINDOW, &lost);
-        assert_eq!(
-            (line.valid, line.lost_ranks.as_slice(), line.cpu_ns.client),
-            (false, &[2][..], None)
-        );
-        assert_eq!(line.why_invalid().unwrap(), "rank 2 on lg2: no result");
-        let all = [1, 2].map(|rank| (rank, "mpirun ended".to_owned()));
-        let line = self::line().with_ranks(Vec::new(), WINDOW, &all);
-        assert_eq!(line.why_invalid().unwrap(), "mpirun ended");
+    fn of_a_load_that_lost_a_rank_the_reason_is_told_once() {
+        let lost = |figures, lost: &[(usize, &str)]| RankReport {
+            figures,
+            lost: lost.iter().map(|(rank, why)| (*rank, (*why).to_owned())).collect(),
+        };
+        let late = RankFigures { begun_within_ns: 9_000_000, ..rank(1) };
+        let one = lost(vec![late], &[(2, "rank 2 on lg2: no result")]);
+        assert_eq!((one.lost_numbers(), one.cpu_ns()), (vec![2], None));
+        assert!(one.mismatches(WINDOW, true).is_empty());
+        assert_eq!(one.lost_in_words().unwrap(), "rank 2 on lg2: no result");
+        let all = lost(Vec::new(), &[(1, "mpirun ended"), (2, "mpirun ended")]);
+        assert_eq!(all.lost_in_words().unwrap(), "mpirun ended");
+        assert_eq!(report(|_| {}).lost_in_words(), None);
     }
 }

@@ -5,7 +5,6 @@
 //! number, but of something else.
 
 use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
-use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use targets::{Directives, Environment, Library, Target, TlsLibrary};
 use tls::{CertificateKey, Stack};
@@ -46,8 +45,8 @@ impl Receipt {
         Self { asked, obtained, mismatch }
     }
 
-    /// The same with what the server should run on and what it runs on.
-    pub(crate) fn with_server(mut self, server: &RunsOn) -> Self {
+    /// Adds what the server should run on and what it runs on.
+    pub(crate) fn add_server(&mut self, server: &RunsOn) {
         let RunsOn { target, libraries, stack } = server;
         let Target { library, library_path, environment, directives, .. } = target;
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
@@ -80,14 +79,6 @@ impl Receipt {
             };
             self.mismatch.push(Mismatch::new(what, asked, obtained));
         }
-        self
-    }
-
-    /// With what the kernel's own counters say of TLS.
-    #[must_use]
-    pub fn with_kernel_tls(mut self, counted: Fact<KernelTlsCounters>) -> Self {
-        self.obtained.kernel_tls = Some(counted);
-        self
     }
 
     /// The receipt of a load that another program made. Such a program decrypts everything, makes
@@ -131,7 +122,9 @@ mod tests {
             |path: &str| Library { path: path.into(), version: Some("OpenSSL 3.0.22".to_owned()) };
         let on = |target, libraries: &[Library]| {
             let libraries = libraries.to_vec();
-            Receipt::default().with_server(&RunsOn { target, libraries, stack: None })
+            let mut receipt = Receipt::default();
+            receipt.add_server(&RunsOn { target, libraries, stack: None });
+            receipt
         };
         let receipt = |path: &str, libraries: &[Library]| {
             let target = Target {
@@ -168,11 +161,13 @@ mod tests {
     fn a_server_that_reports_another_library_than_asked_is_a_mismatch() {
         let receipt = |reported| {
             let library = TlsLibrary::Own(Stack::RustlsRing);
-            Receipt::default().with_server(&RunsOn {
+            let mut receipt = Receipt::default();
+            receipt.add_server(&RunsOn {
                 target: Target { library, ..Target::default() },
                 libraries: Vec::new(),
                 stack: Some((reported, "a library 1.0".to_owned())),
-            })
+            });
+            receipt
         };
         let asked = receipt(Stack::RustlsRing);
         assert!(asked.mismatch.is_empty(), "{:?}", asked.mismatch);

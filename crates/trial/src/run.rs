@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use load::{Job, Load};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 
-use crate::account::Observed;
+use crate::judge::judge;
 use crate::machine::Machine;
 use crate::moment::Moment;
+use crate::observed::Observed;
 use crate::reading::{CoreHz, Readings};
 use crate::trial::{Hooks, Measured, STEP, Trial};
 
@@ -71,8 +72,8 @@ impl Trial {
         let outcome = load.join();
         let (series, there) = (machine.take_series(), machine.take_series_there());
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
-        let target_error = (hooks.check_target)().err();
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
+        let reports = (hooks.reports)();
         let observed = Observed {
             started_unix_ms,
             started,
@@ -87,15 +88,16 @@ impl Trial {
                 .as_ref()
                 .map(|cpus| machine.sibling_cpus(cpus))
                 .unwrap_or_default(),
+            interrupt_time: observe::interrupt_time().known().copied(),
             interfaces: machine.interfaces(),
-            kernel_tls,
+            kernel_tls: kernel_tls.into(),
             series,
             there,
             core_hz,
-            target_error,
+            reports,
             interrupt: hooks.interrupt.load(Relaxed),
         };
-        let line = self.line(&outcome, observed);
+        let line = judge(self, &outcome, &observed);
         Ok(Measured { line, latencies: outcome.latencies, under_way: outcome.under_way })
     }
 }

@@ -3,17 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use load::Operation;
 use observe::{Fact, KernelTlsCounters};
 use targets::SendCounters;
 use tls::{Mac, SendMode, Suite};
 use units::thousands;
 
-use crate::Line;
 use crate::mismatch::{Mismatch, handshakes_in_words};
 use crate::obtained::SendCalls;
 use crate::receipt::Receipt;
-use crate::warning::Warning;
 
 /// How a server that toll started should send, and what is known of it besides the kernel's counters.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,52 +23,15 @@ pub struct Sending {
     pub lacks_sendfile: Option<String>,
 }
 
-impl Line {
-    /// The line with how the server sent, or why that is not known. It is valid only where all
-    /// connections sent as was asked.
-    #[must_use]
-    pub fn with_sending(mut self, said: Result<Sending, String>) -> Self {
-        // Over plain HTTP nothing is encrypted.
-        let Some(kernel) = self.receipt.obtained.kernel_tls.clone() else { return self };
-        match said {
-            Ok(sending) => {
-                self.receipt.compare_sending(&sending, &kernel);
-                let unfinished = self.unfinished_handshakes();
-                self.warnings.extend(foreign(&self.receipt, &sending, &kernel, unfinished));
-                self.valid &= self.receipt.mismatch.is_empty();
-            }
-            Err(why) => {
-                self.valid = false;
-                self.target_error = Some(why);
-            }
-        }
-        self
-    }
-
-    /// Handshakes that the kernel may have seen and the client does not count: those of connections
-    /// that were under way or failed.
-    fn unfinished_handshakes(&self) -> u64 {
-        let asked = &self.receipt.asked;
-        let kept = [Operation::Requests, Operation::Session].map(|kept| kept.to_string());
-        let is_kept = asked.operation.as_ref().is_some_and(|operation| kept.contains(operation));
-        let under_way = match is_kept {
-            true => {
-                let connections = asked.connections.unwrap_or(0) as u64;
-                connections.saturating_sub(self.receipt.handshakes())
-            }
-            false => self.operations.in_flight,
-        };
-        under_way + self.operations.errors.values().sum::<u64>()
-    }
-}
-
 impl Receipt {
     fn handshakes(&self) -> u64 {
         self.obtained.tls.values().sum()
     }
 
-    /// Adds how the server should send and how it did, and where the two differ.
-    fn compare_sending(&mut self, sending: &Sending, kernel: &Fact<KernelTlsCounters>) {
+    /// Adds how the server should send and how it did, and where the two differ. Over plain HTTP nothing
+    /// is encrypted, and nothing is known of a server elsewhere.
+    pub(crate) fn add_sending(&mut self, sending: &Sending) {
+        let Some(kernel) = self.obtained.kernel_tls.clone() else { return };
         let asked = sending.asked;
         self.asked.send = Some(asked);
         let mut differs = |obtained: String| {
@@ -107,7 +67,7 @@ impl Receipt {
         };
         for (mode, count) in sent.iter().filter(|(mode, _)| **mode != asked) {
             let cause = match mode {
-                SendMode::User => why_not_the_kernel(&self.obtained.suite, kernel),
+                SendMode::User => why_not_the_kernel(&self.obtained.suite, &kernel),
                 _ => sending.lacks_sendfile.clone().unwrap_or_default(),
             };
             let cause = if cause.is_empty() { cause } else { format!(": {cause}") };
@@ -132,6 +92,21 @@ impl Receipt {
             own.map(|counted| SendCalls { write: counted.write, sendfile: counted.sendfile });
         self.obtained.send_known_by = Some(known_by.to_owned());
     }
+
+    /// How many connections the kernel took over that are not this trial's, where `unfinished` of its
+    /// handshakes are not counted in the receipt.
+    pub(crate) fn foreign_kernel_tls(&self, sending: &Sending, unfinished: u64) -> Option<u64> {
+        let taken = self.obtained.kernel_tls.as_ref()?.known()?.sent();
+        let ours = match (&sending.counted, &self.obtained.client) {
+            (Some(counted), _) => counted.kernels(),
+            (None, Some(_)) => return None,
+            (None, None) if sending.asked.is_kernels() => self.handshakes() + unfinished,
+            // As many as its own would be a mismatch.
+            (None, None) if taken < self.handshakes() => 0,
+            (None, None) => return None,
+        };
+        (taken > ours).then(|| taken - ours)
+    }
 }
 
 /// Why the kernel did not take over connections that were to be its.
@@ -148,44 +123,22 @@ fn why_not_the_kernel(suites: &BTreeMap<String, u64>, kernel: &Fact<KernelTlsCou
     }
 }
 
-/// Of connections that the kernel took over for somebody else.
-fn foreign(
-    receipt: &Receipt,
-    sending: &Sending,
-    kernel: &Fact<KernelTlsCounters>,
-    unfinished: u64,
-) -> Option<Warning> {
-    let taken = kernel.known()?.sent();
-    let ours = match (&sending.counted, &receipt.obtained.client) {
-        (Some(counted), _) => counted.kernels(),
-        (None, Some(_)) => return None,
-        (None, None) if sending.asked.is_kernels() => receipt.handshakes() + unfinished,
-        // As many as its own would be a mismatch.
-        (None, None) if taken < receipt.handshakes() => 0,
-        (None, None) => return None,
-    };
-    (taken > ours).then(|| Warning::foreign_kernel_tls(taken - ours))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use targets::Calls;
 
     use crate::testing::{job, outcome};
-    use crate::warning::WarningKind;
-
     /// Of 64 handshakes.
-    fn line(taken: Option<u64>, suite: &str) -> Line {
+    fn receipt(taken: Option<u64>, suite: &str) -> Receipt {
         let counted = taken.map(|taken| KernelTlsCounters {
             sent_by_software: taken,
             ..KernelTlsCounters::default()
         });
-        let counted = counted.ok_or("no such layer").into();
-        let job = job("https://localhost/bytes/1MiB");
-        let mut receipt = Receipt::of(&job, None, &outcome(10_000)).with_kernel_tls(counted);
+        let mut receipt = Receipt::of(&job("https://localhost/bytes/1MiB"), None, &outcome(10_000));
+        receipt.obtained.kernel_tls = Some(counted.ok_or("no such layer").into());
         receipt.obtained.suite = [(suite.to_owned(), 64)].into();
-        Line { receipt, ..crate::testing::example() }
+        receipt
     }
 
     const GCM: &str = "TLS_AES_128_GCM_SHA256";
@@ -200,34 +153,40 @@ mod tests {
         Some(SendCounters { connections, sendfile, ..SendCounters::default() })
     }
 
-    fn mismatch(line: &Line) -> String {
-        let all: Vec<String> = line.receipt.mismatch.iter().map(ToString::to_string).collect();
-        assert_eq!(line.valid, all.is_empty());
+    fn mismatch(receipt: &Receipt) -> String {
+        let all: Vec<String> = receipt.mismatch.iter().map(ToString::to_string).collect();
         all.join("; ")
     }
 
-    fn told(taken: Option<u64>, sending: Sending) -> (String, Vec<WarningKind>) {
-        let line = line(taken, GCM).with_sending(Ok(sending));
-        (mismatch(&line), line.warnings.iter().map(|warning| warning.kind).collect())
+    fn sent(taken: Option<u64>, suite: &str, sending: &Sending) -> Receipt {
+        let mut receipt = receipt(taken, suite);
+        receipt.add_sending(sending);
+        receipt
+    }
+
+    /// Mismatches, and the connections that were another program's. One of the load's has failed.
+    fn judged(taken: Option<u64>, sending: &Sending) -> (String, Option<u64>) {
+        let receipt = sent(taken, GCM, sending);
+        (mismatch(&receipt), receipt.foreign_kernel_tls(sending, 1))
     }
 
     use SendMode::{KtlsSendfile, KtlsWrite, User};
 
     #[test]
     fn the_kernels_counters_prove_who_encrypted() {
-        let fine = (String::new(), Vec::new());
-        assert_eq!(told(Some(64), sending(KtlsWrite)), fine);
-        assert_eq!(told(Some(0), sending(User)), fine);
-        assert_eq!(told(None, sending(User)), fine);
+        let fine = (String::new(), None);
+        assert_eq!(judged(Some(64), &sending(KtlsWrite)), fine);
+        assert_eq!(judged(Some(0), &sending(User)), fine);
+        assert_eq!(judged(None, &sending(User)), fine);
         assert_eq!(
-            told(Some(64), sending(User)).0,
+            judged(Some(64), &sending(User)).0,
             "send: asked user TLS, got the kernel's TLS in 64 handshakes"
         );
-        let line = line(Some(63), GCM).with_sending(Ok(sending(KtlsSendfile)));
-        assert!(mismatch(&line).starts_with(
+        let receipt = sent(Some(63), GCM, &sending(KtlsSendfile));
+        assert!(mismatch(&receipt).starts_with(
             "send: asked kTLS sendfile, got user TLS in 1 handshake: its OpenSSL does not use"
         ));
-        let json = serde_json::to_value(&line.receipt).unwrap();
+        let json = serde_json::to_value(&receipt).unwrap();
         assert_eq!(json["asked"]["send"], "ktls-sendfile");
         assert_eq!(json["obtained"]["send"]["ktls-sendfile"], 63);
         let known_by = "the kernel's counters and the server's configuration";
@@ -237,11 +196,10 @@ mod tests {
     #[test]
     fn a_mismatch_names_its_cause() {
         assert_eq!(
-            told(None, sending(KtlsWrite)).0,
+            judged(None, &sending(KtlsWrite)).0,
             "send: asked kTLS write, got user TLS in 64 handshakes: no such layer"
         );
-        let cbc = line(Some(0), "TLS_RSA_WITH_AES_128_CBC_SHA");
-        let cbc = cbc.with_sending(Ok(sending(KtlsWrite)));
+        let cbc = sent(Some(0), "TLS_RSA_WITH_AES_128_CBC_SHA", &sending(KtlsWrite));
         assert!(mismatch(&cbc).ends_with(
             "in 64 handshakes: the kernel's TLS does not have TLS_RSA_WITH_AES_128_CBC_SHA"
         ));
@@ -250,7 +208,7 @@ mod tests {
             ..sending(KtlsSendfile)
         };
         assert_eq!(
-            told(Some(64), old).0,
+            judged(Some(64), &old).0,
             "send: asked kTLS sendfile, got kTLS write in 64 handshakes: nginx/1.18.0 has no \
              SSL_sendfile"
         );
@@ -261,40 +219,37 @@ mod tests {
         let of = |asked, modes: &[_]| Sending { counted: counted(modes), ..sending(asked) };
         let fine = String::new();
         // Another program had the 64.
-        let foreign = vec![WarningKind::ForeignKernelTls];
-        assert_eq!(told(Some(64), of(User, &[(User, 64)])), (fine.clone(), foreign.clone()));
-        assert_eq!(told(Some(64), of(KtlsWrite, &[(KtlsWrite, 64)])), (fine.clone(), Vec::new()));
-        assert_eq!(told(Some(65), of(KtlsWrite, &[(KtlsWrite, 64)])), (fine, foreign));
-        let (mixed, _) = told(Some(32), of(KtlsWrite, &[(User, 32), (KtlsWrite, 32)]));
+        assert_eq!(judged(Some(64), &of(User, &[(User, 64)])), (fine.clone(), Some(64)));
+        assert_eq!(judged(Some(64), &of(KtlsWrite, &[(KtlsWrite, 64)])), (fine.clone(), None));
+        assert_eq!(judged(Some(65), &of(KtlsWrite, &[(KtlsWrite, 64)])), (fine, Some(1)));
+        let (mixed, _) = judged(Some(32), &of(KtlsWrite, &[(User, 32), (KtlsWrite, 32)]));
         assert!(mixed.starts_with("send: asked kTLS write, got user TLS in 32 handshakes: its"));
         assert_eq!(
-            told(Some(3), of(KtlsWrite, &[(KtlsWrite, 64)])).0,
+            judged(Some(3), &of(KtlsWrite, &[(KtlsWrite, 64)])).0,
             "send: asked kTLS write, got 64 connections that the kernel is to encrypt, 3 by its count"
         );
         let mut from_memory = of(KtlsSendfile, &[(KtlsSendfile, 64)]);
         from_memory.counted.as_mut().unwrap().sendfile = Calls::default();
         assert_eq!(
-            told(Some(64), from_memory).0,
+            judged(Some(64), &from_memory).0,
             "send: asked kTLS sendfile, got no call of sendfile"
         );
     }
 
     #[test]
-    fn more_connections_of_the_kernel_than_handshakes_are_somebody_elses() {
-        let foreign = vec![WarningKind::ForeignKernelTls];
-        assert_eq!(told(Some(3), sending(User)), (String::new(), foreign.clone()));
-        // One failed, as the example has it.
-        assert_eq!(told(Some(65), sending(KtlsWrite)), (String::new(), Vec::new()));
-        assert_eq!(told(Some(66), sending(KtlsWrite)), (String::new(), foreign));
+    fn more_connections_of_the_kernel_than_handshakes_are_another_programs() {
+        let none = String::new();
+        assert_eq!(judged(Some(3), &sending(User)), (none.clone(), Some(3)));
+        // One failed.
+        assert_eq!(judged(Some(65), &sending(KtlsWrite)), (none.clone(), None));
+        assert_eq!(judged(Some(66), &sending(KtlsWrite)), (none, Some(1)));
     }
 
     #[test]
-    fn plain_http_is_sent_as_ever_and_silence_is_no_proof() {
-        let mut plain = line(Some(0), GCM);
-        plain.receipt.obtained.kernel_tls = None;
-        let plain = plain.with_sending(Ok(sending(KtlsWrite)));
-        assert_eq!((mismatch(&plain), plain.receipt.asked.send), (String::new(), None));
-        let silent = line(Some(64), GCM).with_sending(Err("no answer".to_owned()));
-        assert_eq!((silent.valid, silent.target_error.as_deref()), (false, Some("no answer")));
+    fn plain_http_is_sent_as_ever() {
+        let mut plain = receipt(Some(0), GCM);
+        plain.obtained.kernel_tls = None;
+        plain.add_sending(&sending(KtlsWrite));
+        assert_eq!((mismatch(&plain), plain.asked.send), (String::new(), None));
     }
 }

@@ -10,6 +10,7 @@ use tls::CertificateKey;
 use crate::line::Line;
 use crate::moment::Moment;
 use crate::receipt::RunsOn;
+use crate::reports::Reports;
 use crate::warning::{Neighbours, NotSteady};
 
 /// How often a trial looks up: for an interrupt, and to report its progress.
@@ -48,8 +49,8 @@ pub struct Hooks<'a> {
     pub interrupt: &'a AtomicBool,
     /// Called about every 100 ms.
     pub progress: &'a mut dyn FnMut(Moment),
-    /// Called when the load has ended: why the server is no longer the one that was started.
-    pub check_target: &'a mut dyn FnMut() -> Result<(), String>,
+    /// Called once, when the load has ended.
+    pub reports: &'a mut dyn FnMut() -> Reports,
 }
 
 /// What a trial gave.

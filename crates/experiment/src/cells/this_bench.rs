@@ -25,8 +25,8 @@ use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{
-    Application, Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Sending,
-    ThisMachine, Trial, neighbours,
+    Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, Reports, RunsOn, Sending,
+    ServerReport, ThisMachine, Trial, neighbours,
 };
 
 /// How many users of the warm-up there are for each CPU of the server, most of the time.
@@ -54,6 +54,13 @@ pub struct ThisBench<'a> {
     cluster: Option<Cluster<'a>>,
     /// Whether pairs of server and client CPUs share a core, as measured.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
+}
+
+/// What a server had counted before a load, where it counts that.
+struct ServerCounts {
+    orders: Option<u64>,
+    sent: Option<SendCounters>,
+    accelerated: Option<AcceleratorCounts>,
 }
 
 /// A server that can be loaded.
@@ -399,16 +406,17 @@ impl Bench for ThisBench<'_> {
         let machine = &mut *machine;
         let sampling = profile.map(|files| Sampling::start(target.pid().zip(target.cpus()), files));
         let sampling = sampling.transpose()?;
-        let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
         let cluster = self.cluster.as_ref().filter(|_| cell.load.ranks.is_some());
+        let before = ServerCounts { orders, sent, accelerated };
+        let mut reports = || Reports {
+            server: target.report(cell, &before),
+            ranks: cluster.map(Cluster::report),
+        };
+        let mut hooks = Hooks { interrupt, progress, reports: &mut reports };
         let measured = match (cluster, Peer::of(cell.load.client)) {
             (Some(cluster), _) => {
                 let offer = offer(cell.target.server);
-                let measured = trial.run(machine, &mut hooks, |job| cluster.load(&job, offer));
-                measured.map(|measured| {
-                    let line = cluster.account(measured.line, &trial.job);
-                    Measured { line, ..measured }
-                })
+                trial.run(machine, &mut hooks, |job| cluster.load(&job, offer))
             }
             (None, None) => {
                 trial.run(machine, &mut hooks, Engine::start).map_err(|error| error.to_string())
@@ -421,17 +429,6 @@ impl Bench for ThisBench<'_> {
                 }),
         };
         let mut measured = measured.map_err(|error| target.cause(error))?;
-        if measured.line.target_error.is_none() {
-            measured.line = measured.line.with_application(target.application(cell, orders));
-            if cell.target.server.is_configured() {
-                let sending = target.sending(cell, sent.as_ref());
-                let after = target.accelerated(cell)?;
-                let accelerated =
-                    after.zip(accelerated).map(|(after, before)| after.since(&before));
-                measured.line =
-                    measured.line.with_accelerator(&cell.target, accelerated).with_sending(sending);
-            }
-        }
         if let Some(sampling) = sampling {
             measured.line.profile = sampling.end(&measured.line, &self.rules)?;
         }
@@ -541,31 +538,35 @@ impl ThisTarget {
         self.started().map_or(Ok(None), question)
     }
 
+    /// What it reports of a load before which it counted this, or why it is no longer the server that
+    /// it was. It is asked about its cryptography after the first load only: a process keeps its
+    /// providers and switches.
+    fn report(&mut self, cell: &Cell, before: &ServerCounts) -> Result<ServerReport, String> {
+        self.check_alive()?;
+        let orders = before.orders.zip(self.ask(|running| running.orders())?);
+        if self.crypto.is_none() {
+            self.crypto = self.ask(|running| running.crypto())?;
+        }
+        let asked = (cell.target.crypto, cell.target.aes);
+        let accelerated = before.accelerated.as_ref().zip(self.accelerated(cell)?);
+        let is_configured = cell.target.server.is_configured();
+        Ok(ServerReport {
+            orders: orders.map(|(before, after)| Orders { before, after }),
+            crypto: self.crypto.clone().map(|found| (asked, found)),
+            accelerated: accelerated.map(|(before, after)| after.since(before)),
+            sending: is_configured.then(|| self.sending(cell, before.sent.as_ref())).transpose()?,
+        })
+    }
+
     /// How it has sent in a load before which it had sent this.
     fn sending(&self, cell: &Cell, before: Option<&SendCounters>) -> Result<Sending, String> {
-        let counted = match (before, self.ask(|running| running.sent())?) {
-            (Some(before), Some(after)) => Some(after.since(before)),
-            _ => None,
-        };
+        let counted = before.zip(self.ask(|running| running.sent())?);
+        let counted = counted.map(|(before, after)| after.since(before));
         let program = cell.target.server.program();
         let lacks_sendfile = program
             .zip(self.facts())
             .and_then(|(program, facts)| program.lacks_sendfile(&facts.version));
         Ok(Sending { asked: cell.target.send, counted, lacks_sendfile })
-    }
-
-    /// What it reports after a load before which it had these orders. It is asked about its cryptography
-    /// after the first load only: a process keeps its providers and switches.
-    fn application(&mut self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
-        let orders = match (before, self.ask(|running| running.orders())?) {
-            (Some(before), Some(after)) => Some(Orders { before, after }),
-            _ => None,
-        };
-        if self.crypto.is_none() {
-            self.crypto = self.ask(|running| running.crypto())?;
-        }
-        let asked = (cell.target.crypto, cell.target.aes);
-        Ok(Application { orders, crypto: self.crypto.clone().map(|found| (asked, found)) })
     }
 
     /// Its first process, where that is known and one of this machine.

@@ -138,10 +138,10 @@ fn a_master_that_dies_is_told_and_its_workers_go() {
     let workers = children(server.pid());
     kill(server.pid());
     until("it is missed", || server.check_alive().is_err());
-    let message = server.check_alive().unwrap_err().to_string();
-    assert!(message.starts_with("nginx died (signal: 9 (SIGKILL)); "), "{message}");
-    assert!(message.contains("error.log ends with: ") && message.contains("start worker process"));
-    assert_eq!(message.lines().count(), 1);
+    let error = server.check_alive().unwrap_err();
+    let TargetError::Died { how, log, .. } = &error else { panic!("{error}") };
+    assert!(how.contains("SIGKILL") && log.contains("error.log"), "{error}");
+    assert_eq!(error.to_string().lines().count(), 1);
     assert!(workers.iter().all(|&pid| is_running(pid)));
     server.stop();
     until("its workers are gone", || !workers.iter().any(|&pid| is_running(pid)));
@@ -176,8 +176,7 @@ fn a_refused_configuration_is_quoted_and_nothing_runs() {
     let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
     assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
     let message = error.to_string();
-    assert!(message.starts_with("nginx refuses its configuration "), "{message}");
-    assert!(message.contains("SSL_CTX_set1_curves_list(\"unknown\") failed"), "{message}");
+    assert!(message.contains("SSL_CTX_set1_curves_list"), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
 }
 
@@ -194,9 +193,8 @@ fn a_server_that_ends_at_its_start_is_told_at_once() {
     write_program(&shim.join("nginx"), script);
     let settings = Settings { program_folders: vec![shim], ..settings() };
     let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
-    let message = error.to_string();
-    assert!(message.starts_with("nginx died (exit status: 3); "), "{message}");
-    assert!(message.ends_with("output.log ends with: no more memory"), "{message}");
+    let TargetError::Died { how, log, .. } = &error else { panic!("{error}") };
+    assert!(how.ends_with('3') && log.contains("output.log") && log.contains("memory"), "{error}");
 }
 
 #[test]

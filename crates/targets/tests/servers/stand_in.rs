@@ -29,30 +29,29 @@ fn start_program(program: PathBuf) -> TargetError {
 
 #[test]
 fn its_complaint_is_quoted() {
-    let message = start("echo 'toll: no such suite' >&2; exit 2").to_string();
-    assert!(message.starts_with("embedded died (exit status: 2); "), "{message}");
-    assert!(message.ends_with("output.log ends with: toll: no such suite"), "{message}");
+    let error = start("echo 'toll: no such suite' >&2; exit 2");
+    let TargetError::Died { how, log, .. } = &error else { panic!("{error}") };
+    assert!(how.ends_with('2') && log.ends_with("suite"), "{error}");
 }
 
 #[test]
 fn another_program_is_seen_by_what_it_prints() {
     let message = start("echo hello; exec sleep 60").to_string();
-    assert!(message.contains("it announces `hello` instead of its ports"), "{message}");
+    assert!(message.contains("`hello`"), "{message}");
 }
 
 #[test]
 fn one_that_announces_and_ends_has_died() {
     let script = r#"echo '{"tls":"127.0.0.1:1","plain":"127.0.0.1:1","pid":1,"library":"openssl","version":"x"}'; kill -9 $$"#;
-    let message = start(script).to_string();
-    assert!(message.starts_with("embedded died (signal: 9 (SIGKILL)); it logged nothing"));
+    let error = start(script);
+    assert!(matches!(&error, TargetError::Died { how, .. } if how.contains("SIGKILL")), "{error}");
 }
 
 #[test]
 fn a_program_that_cannot_be_run_is_named() {
     let error = start_program("/nowhere/toll".into());
-    assert!(matches!(error, TargetError::Spawn { .. }), "{error}");
-    assert_eq!(
-        error.to_string(),
-        "cannot start /nowhere/toll: No such file or directory (os error 2)"
+    assert!(
+        matches!(&error, TargetError::Spawn { program, .. } if program.ends_with("nowhere/toll")),
+        "{error}"
     );
 }

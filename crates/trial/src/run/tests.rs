@@ -1,7 +1,11 @@
 use super::*;
 use crate::line::Line;
 use crate::machine::SeriesThere;
+use crate::obtained::Orders;
+use crate::ranks::{ClientFigures, RankFigures};
 use crate::reading::{ProcessesChanged, Reading, TaskReading};
+use crate::receipt::RunsOn;
+use crate::reports::{RankReport, Reports, ServerReport};
 use crate::testing::{job, outcome};
 use crate::verdict::Limit;
 use crate::warning::{Neighbours, NotSteady, WarningKind};
@@ -11,6 +15,7 @@ use observe::{CpuSeries, MemoryBytes, MemorySource, NamedThread};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
+use targets::Target;
 use units::Nanos;
 
 /// A clock that only sleeping moves, and what was done when, in ms since the load's start.
@@ -209,7 +214,8 @@ impl Load for FakeLoad {
 #[derive(Default)]
 struct Trouble {
     interrupt_at: Option<u64>,
-    target: Option<&'static str>,
+    reports: Option<fn() -> Reports>,
+    runs_on: Option<Target>,
     server_change: Option<ProcessesChanged>,
     lost: &'static [&'static str],
     ramp: Nanos,
@@ -219,12 +225,19 @@ struct Trouble {
     compiler_percent: Option<u64>,
 }
 
+/// The reports of a server and of a load of which nothing is known.
+fn nothing() -> Reports {
+    Reports { server: Ok(ServerReport::default()), ranks: None }
+}
+
 fn run(trouble: &Trouble) -> (Line, Stage) {
     let stage = Stage::new();
     let mut job = job("https://localhost/bytes/1MiB");
     job.plan.ramp = trouble.ramp;
     let mut trial = Trial::new(job, Some(CpuList::from(0)), Neighbours::Apart);
     trial.not_steady = trouble.not_steady;
+    trial.runs_on =
+        trouble.runs_on.clone().map(|target| RunsOn { target, libraries: Vec::new(), stack: None });
     let interrupt = AtomicBool::new(false);
     let elapsed = stage.elapsed.clone();
     let measured = trial
@@ -242,7 +255,7 @@ fn run(trouble: &Trouble) -> (Line, Stage) {
                     let now = elapsed.get().as_millis() as u64;
                     interrupt.store(trouble.interrupt_at.is_some_and(|at| now >= at), Relaxed);
                 },
-                check_target: &mut || trouble.target.map_or(Ok(()), |why| Err(why.into())),
+                reports: &mut || trouble.reports.map_or_else(nothing, |reports| reports()),
             },
             |_| {
                 Ok::<_, ()>(FakeLoad {
@@ -362,10 +375,73 @@ fn an_interrupt_in_the_warm_up_measured_nothing() {
 
 #[test]
 fn a_target_that_died_makes_the_trial_invalid() {
-    let (line, _) = run(&Trouble { target: Some("nginx died"), ..Trouble::default() });
+    let died = || Reports { server: Err("nginx died".to_owned()), ..nothing() };
+    let (line, _) = run(&Trouble { reports: Some(died), ..Trouble::default() });
     assert!(!line.valid);
     assert_eq!(line.target_error.as_deref(), Some("nginx died"));
 }
+
+#[test]
+fn what_the_server_reports_is_judged_with_the_rest() {
+    let stored = || {
+        let orders = Some(Orders { before: 0, after: 1_000 });
+        Reports { server: Ok(ServerReport { orders, ..ServerReport::default() }), ..nothing() }
+    };
+    let (line, _) = run(&Trouble { reports: Some(stored), ..Trouble::default() });
+    // Nobody was asked to store any.
+    assert!(line.valid && line.receipt.obtained.orders.is_some());
+    let target = Target { accelerator: offload::Kind::Model, ..Target::default() };
+    let (line, _) = run(&Trouble { runs_on: Some(target), ..Trouble::default() });
+    let all: Vec<&str> = line.receipt.mismatch.iter().map(|of| of.what.as_str()).collect();
+    assert_eq!((line.valid, all.as_slice()), (false, &["accelerator"][..]));
+}
+
+/// Two ranks, of which the second's hypervisor took a fifth of a CPU.
+fn two_ranks() -> Reports {
+    let rank = |number, steal| RankFigures {
+        rank: number,
+        host: format!("lg{number}"),
+        cpus: CpuList::from(0),
+        source: None,
+        to: [10, 1, 1, 1].into(),
+        connections: 32,
+        completed: 300,
+        errors: Default::default(),
+        body: 300 << 20,
+        window_ns: millis(600).0,
+        begun_within_ns: 0,
+        silence_ns: 0,
+        client: ClientFigures { cpu_ns: Some(1_000), steal, ..ClientFigures::default() },
+    };
+    let figures = vec![rank(1, None), rank(2, Some(0.2))];
+    Reports { ranks: Some(RankReport { figures, lost: Vec::new() }), ..nothing() }
+}
+
+#[test]
+fn what_a_rank_saw_is_in_verdict_and_warnings() {
+    let (line, _) = run(&Trouble { reports: Some(two_ranks), ..Trouble::default() });
+    assert!(line.valid && line.verdict.is_disturbed(), "{line:?}");
+    assert_eq!((line.cpu_ns.client, line.ranks.len()), (Some(2_000), 2));
+    let warned = |kind| line.warnings.iter().any(|warning| warning.kind == kind);
+    assert!(warned(WarningKind::Steal), "{:?}", line.warnings);
+}
+
+#[test]
+fn a_lost_rank_makes_the_trial_invalid() {
+    let lost = || {
+        let Reports { ranks, server } = two_ranks();
+        let ranks = ranks.map(|of_two| RankReport {
+            figures: of_two.figures[..1].to_vec(),
+            lost: vec![(2, "rank 2 on lg2: no result".to_owned())],
+        });
+        Reports { ranks, server }
+    };
+    let (line, _) = run(&Trouble { reports: Some(lost), ..Trouble::default() });
+    assert_eq!((line.valid, line.lost_ranks.as_slice()), (false, &[2][..]));
+    assert_eq!(line.cpu_ns.client, None);
+    assert_eq!(line.why_invalid().unwrap(), "rank 2 on lg2: no result");
+}
+
 #[test]
 fn a_lost_load_thread_makes_the_trial_invalid() {
     let (line, _) = run(&Trouble { lost: &["no epoll"], ..Trouble::default() });

@@ -1,0 +1,379 @@
+//! Judges a trial: from what was seen to its line in the journal.
+//!
+//! All is seen before anything is judged, so that a line is finished when it is made: no figure,
+//! mismatch or warning is added to it later.
+
+use cpus::CpuList;
+use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
+use units::Nanos;
+
+use crate::accelerator::Handshakes;
+use crate::busy_program::BusyProgram;
+use crate::compilers;
+use crate::evidence::{Evidence, Facts, OtherMachine};
+use crate::line::{ByteCounts, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks, rates};
+use crate::littles_law::LittlesLaw;
+use crate::nouns::Nouns;
+use crate::observed::Observed;
+use crate::operations::{Arrivals, Operations, UnderWayNs};
+use crate::receipt::Receipt;
+use crate::reports::RankReport;
+use crate::trial::Trial;
+use crate::verdict::{Limit, NOISE, Verdict};
+use crate::warning::Warning;
+use crate::workers::Workers;
+
+/// How many programs are named that took CPU time from a trial.
+const NAMED: usize = 3;
+
+/// Judges a trial: its line follows from what was asked and what was seen, and from nothing else.
+pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Line {
+    let job = &trial.job;
+    let operations = Operations {
+        completed: outcome.completed,
+        in_flight: outcome.in_flight,
+        under_way_ns: UnderWayNs::from(&outcome.under_way),
+        arrivals: trial.arrivals(outcome),
+        ..Operations::from(&outcome.failures)
+    };
+    let (rate_per_s, goodput_bps) = rates(outcome.completed, outcome.bytes.body, outcome.window);
+    let lost_threads = lost_in_words(&outcome.lost);
+    // A load that ended by itself was not interrupted; the trial is not valid.
+    let interrupted = outcome.interrupted && (observed.interrupt || lost_threads.is_none());
+    let receipt = trial.receipt(outcome, observed, rate_per_s, interrupted);
+    let verdict = Verdict::of(trial.evidence(outcome, observed, &operations, &receipt));
+    let programs = match verdict.evidence.foreign >= Some(NOISE) {
+        true => busiest(&observed.programs),
+        false => Vec::new(),
+    };
+    let littles_law = trial.littles_law(outcome);
+    let seen = Seen { outcome, observed, operations: &operations, receipt: &receipt };
+    let warnings = trial.warnings(&seen, &verdict, &programs, littles_law.as_ref());
+    let ranks = observed.reports.ranks.as_ref();
+    let target_error = observed.reports.server.as_ref().err().cloned();
+    let load_error = ranks.and_then(RankReport::lost_in_words).or(lost_threads);
+    Line {
+        schema: SCHEMA,
+        valid: receipt.mismatch.is_empty()
+            && target_error.is_none()
+            && load_error.is_none()
+            && verdict.limit != Limit::Errors
+            // Objects larger than the window count by their bytes, which are proven one by one.
+            && (outcome.completed > 0 || outcome.bytes.body > 0),
+        interrupted,
+        started_unix_ms: observed.started_unix_ms,
+        window_ns: outcome.window.0,
+        bytes: ByteCounts {
+            body: outcome.bytes.body,
+            decrypted: outcome.bytes.opened,
+            unproven: outcome.bytes.unproven,
+            read_from_disk: observed.readings.read_from_disk(),
+        },
+        rate_per_s,
+        goodput_bps,
+        cpu_ns: cpu_times(observed, outcome),
+        // Of this machine, which says nothing of a server elsewhere.
+        memory: observed.readings.memory(outcome.window).filter(|_| trial.is_server_read()),
+        core_hz: observed.core_hz,
+        ranks: ranks.map(|ranks| ranks.figures.clone()).unwrap_or_default(),
+        lost_ranks: ranks.map(RankReport::lost_numbers).unwrap_or_default(),
+        latency_ns: LatencyNs {
+            file: trial.latency_file.clone(),
+            mean: mean_response(outcome),
+            ..LatencyNs::from(&outcome.latencies)
+        },
+        traffic: Traffic::mean(outcome.traffic),
+        littles_law,
+        pages: outcome.pages.iter().map(Page::from).collect(),
+        walks: (job.plan.operation == Operation::Session).then(|| Walks::from(outcome.walks)),
+        profile: None,
+        cpu_share: trial.series(observed),
+        server_cpu_share: trial.series_there(observed),
+        programs,
+        warnings,
+        operations,
+        receipt,
+        verdict,
+        target_error,
+        load_error,
+    }
+}
+
+/// What warnings are about.
+struct Seen<'a> {
+    outcome: &'a Outcome,
+    observed: &'a Observed,
+    operations: &'a Operations,
+    receipt: &'a Receipt,
+}
+
+impl Trial {
+    /// What was meant to start, where that does not follow from the answers.
+    fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
+        let arrival = self.job.plan.arrival;
+        let ArrivalCounts { intended, waiting, deadlines, deadline_misses } = outcome.arrivals;
+        arrival.is_scheduled().then(|| Arrivals {
+            intended,
+            waiting,
+            deadlines: arrival.is_paced().then_some(deadlines),
+            deadline_misses: arrival.is_paced().then_some(deadline_misses),
+        })
+    }
+
+    /// Whether the users' time is accounted for, where the load is a closed loop of toll's own.
+    fn littles_law(&self, outcome: &Outcome) -> Option<LittlesLaw> {
+        let plan = &self.job.plan;
+        let Outcome { window, completed, user_time, .. } = outcome;
+        (matches!(plan.arrival, Arrival::Closed { .. }) && outcome.peer.is_none())
+            .then(|| LittlesLaw::of(plan.connections, *window, *completed, user_time))?
+    }
+
+    /// What was asked and what was got, by the load, the kernel, the server and the ranks.
+    fn receipt(
+        &self,
+        outcome: &Outcome,
+        observed: &Observed,
+        rate_per_s: f64,
+        interrupted: bool,
+    ) -> Receipt {
+        let mut receipt = match &outcome.peer {
+            None => Receipt::of(&self.job, self.certificate_key, outcome),
+            Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
+        };
+        receipt.asked.host = self.host.clone();
+        receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
+        if self.job.url.is_tls() && self.is_server_read() {
+            receipt.obtained.kernel_tls = Some(observed.kernel_tls.clone());
+        }
+        if let Some(server) = &self.runs_on {
+            receipt.add_server(server);
+        }
+        let ranks = observed.reports.ranks.as_ref();
+        if let Some(ranks) = ranks.filter(|_| !interrupted) {
+            let is_toll = outcome.peer.is_none();
+            receipt.mismatch.extend(ranks.mismatches(self.job.plan.duration, is_toll));
+        }
+        let Ok(report) = &observed.reports.server else { return receipt };
+        receipt.add_application(report, self.job.plan.connections);
+        let target = self.runs_on.as_ref().map(|server| &server.target);
+        if let Some(target) = target.filter(|target| target.server.is_configured()) {
+            receipt.add_accelerator(
+                target,
+                report.accelerated,
+                &Handshakes {
+                    operation: self.job.plan.operation,
+                    threads: ranks.map_or(self.job.plan.cpus.len(), RankReport::threads),
+                    rate_per_s,
+                },
+            );
+        }
+        if let Some(sending) = &report.sending {
+            receipt.add_sending(sending);
+        }
+        receipt
+    }
+
+    /// The figures of every candidate for the limit.
+    fn evidence(
+        &self,
+        outcome: &Outcome,
+        observed: &Observed,
+        operations: &Operations,
+        receipt: &Receipt,
+    ) -> Evidence {
+        let shares_there = observed.shares_there();
+        let there = observed.there.as_ref().map(|there| OtherMachine {
+            shares: &shares_there,
+            interrupt_time: there.interrupt_time,
+        });
+        let evidence = Evidence::of(&Facts {
+            operations,
+            verified: outcome.verified,
+            window: outcome.window,
+            connections: self.job.plan.connections,
+            is_server_read: self.is_server_read(),
+            readings: &observed.readings,
+            shares: &observed.shares(),
+            server_cpus: self.server_cpus.as_ref(),
+            client_cpus: self.client_cpus(),
+            backend_cpus: self.backend_cpus.as_ref(),
+            there,
+            siblings: &observed.siblings,
+            interrupt_time: observed.interrupt_time,
+            server_descriptors: observed.server_descriptors,
+            interfaces: &observed.interfaces,
+        });
+        let evidence = Evidence {
+            beyond_limit: self.beyond_limit,
+            accelerator_busy: receipt.obtained.accelerator.as_ref().and_then(|used| used.busy),
+            ..evidence
+        };
+        match &observed.reports.ranks {
+            Some(ranks) => ranks.evidence(evidence),
+            None => evidence,
+        }
+    }
+
+    /// What a reader should know before believing the figures.
+    fn warnings(
+        &self,
+        seen: &Seen<'_>,
+        verdict: &Verdict,
+        programs: &[BusyProgram],
+        littles_law: Option<&LittlesLaw>,
+    ) -> Vec<Warning> {
+        let Seen { outcome, observed, operations, receipt } = seen;
+        let plan = &self.job.plan;
+        let nouns = Nouns::of(plan.operation);
+        let mut warnings = Warning::of(
+            self.neighbours,
+            verdict,
+            operations,
+            plan.connections,
+            observed.core_hz,
+            programs,
+            nouns,
+        );
+        if plan.operation == Operation::Requests {
+            let (opened, connections) = (outcome.latencies.connect.len(), plan.connections);
+            let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+            // A paced load has fewer operations than connections where its window is short.
+            let is_opened_once = handshakes <= connections as u64 && self.job.url.is_tls();
+            warnings.extend(match plan.arrival.is_paced() && is_opened_once {
+                true => Warning::still_opening(opened, connections),
+                false => Warning::connections_not_kept(opened, outcome.completed),
+            });
+        }
+        warnings.extend(littles_law.and_then(|law| Warning::littles_law(law, nouns)));
+        warnings.extend(Warning::mixed(&receipt.obtained));
+        warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
+        warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
+        warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));
+        warnings.extend(observed.server_change.map(Warning::processes_changed));
+        let there = observed.there.as_ref().and_then(|there| there.series.as_ref().err());
+        let unknown = observed.series.as_ref().err().into_iter().chain(there);
+        warnings.extend(unknown.map(Warning::cores_unknown));
+        warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
+        warnings.extend(self.not_steady(observed));
+        if self.job.files.is_some_and(|files| files.storage == Storage::Disk) {
+            let read = observed.readings.read_from_disk();
+            warnings.extend(Warning::objects_in_cache(read, outcome.bytes.body));
+        }
+        let sending = observed.reports.server.as_ref().ok().and_then(|of| of.sending.as_ref());
+        warnings.extend(sending.and_then(|sending| {
+            let foreign =
+                receipt.foreign_kernel_tls(sending, self.unfinished_handshakes(outcome))?;
+            Some(Warning::foreign_kernel_tls(foreign))
+        }));
+        warnings
+    }
+
+    /// Handshakes that the kernel may have seen and the client does not count: those of connections
+    /// that were under way or failed.
+    fn unfinished_handshakes(&self, outcome: &Outcome) -> u64 {
+        let handshakes = outcome.negotiated.iter().map(|(_, count)| count).sum();
+        let under_way = match self.job.plan.operation {
+            Operation::Requests | Operation::Session => {
+                (self.job.plan.connections as u64).saturating_sub(handshakes)
+            }
+            Operation::Handshakes | Operation::OneRequestPerConnection => outcome.in_flight,
+        };
+        under_way + outcome.failures.iter().map(|(_, count, _)| count).sum::<u64>()
+    }
+
+    /// A server that its warm-up did not make steady may have become so since: its compilers show it.
+    fn not_steady(&self, observed: &Observed) -> Option<Warning> {
+        let used = observed.readings.server_threads_by_id();
+        let compilers = compilers::share(&used, &observed.server_threads);
+        let is_settled = compilers.is_some_and(|share| share <= compilers::SETTLED);
+        self.not_steady.filter(|_| !is_settled).map(|found| Warning::not_steady(found, compilers))
+    }
+
+    /// What the server's workers did, where it has CPUs here.
+    fn workers(&self, observed: &Observed) -> Option<Workers> {
+        let used = observed.readings.server_threads_by_id();
+        Workers::of(&used, &observed.server_threads, self.server_cpus.as_ref()?.len())
+    }
+
+    /// Whether the server's backend runs on CPUs of the server or the client.
+    fn shared_backend(&self) -> bool {
+        let Some(backend) = &self.backend_cpus else { return false };
+        let mut others = [self.server_cpus.as_ref(), self.client_cpus()].into_iter().flatten();
+        others.any(|cpus| cpus.without(backend).as_ref() != Some(cpus))
+    }
+
+    /// The load's CPUs, where it is made here.
+    pub(crate) fn client_cpus(&self) -> Option<&CpuList> {
+        self.job.plan.ranks.is_none().then_some(&self.job.plan.cpus)
+    }
+
+    /// Whether the counters that were read are those of the server's machine too.
+    fn is_server_read(&self) -> bool {
+        self.server_cpus.is_some() || self.job.address.ip().to_canonical().is_loopback()
+    }
+}
+
+/// The programs that a trial names.
+fn busiest(programs: &[(String, Nanos)]) -> Vec<BusyProgram> {
+    let program = |(name, cpu): &(String, Nanos)| BusyProgram { name: name.clone(), cpu_ns: cpu.0 };
+    programs.iter().take(NAMED).map(program).collect()
+}
+
+/// Why load threads ended before their time, where any did.
+fn lost_in_words(lost: &[String]) -> Option<String> {
+    match lost {
+        [] => None,
+        [why] => Some(format!("a load thread ended early: {why}")),
+        [first, ..] => Some(format!("{} load threads ended early, the first: {first}", lost.len())),
+    }
+}
+
+/// Of completed operations, where their times are known.
+fn mean_response(outcome: &Outcome) -> Option<u64> {
+    let responses = outcome.user_time.responses as f64;
+    (responses > 0.0).then(|| (responses / outcome.completed as f64).round() as u64)
+}
+
+fn cpu_times(observed: &Observed, outcome: &Outcome) -> CpuTimes {
+    let (readings, window) = (&observed.readings, outcome.window);
+    let server = readings.server();
+    let client = readings.threads();
+    let waited = client.as_ref().and_then(|usages| {
+        usages.iter().map(|usage| usage.waiting_within(window).map(|time| time.0)).sum()
+    });
+    let client =
+        client.map(|usages| usages.iter().map(|usage| usage.on_cpu_within(window).0).sum());
+    CpuTimes {
+        server: server.map(|usage| usage.on_cpu_within(window).0),
+        client: observed.reports.ranks.as_ref().map_or(client, RankReport::cpu_ns),
+        server_run_queue_wait: server
+            .and_then(|usage| usage.waiting_within(window))
+            .map(|time| time.0),
+        client_run_queue_wait: waited,
+        backend: readings.backend().map(|usage| usage.on_cpu_within(window).0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::job;
+    use crate::warning::Neighbours;
+    use cpus::CpuList;
+
+    #[test]
+    fn this_machines_counters_are_not_those_of_a_server_elsewhere() {
+        let is_read = |address: &str, server_cpus: Option<usize>| {
+            let mut job = job("https://localhost/");
+            job.address = address.parse().unwrap();
+            let server_cpus = server_cpus.map(CpuList::from);
+            let neighbours = Neighbours::Apart;
+            let trial = Trial::new(job, server_cpus, neighbours);
+            trial.is_server_read()
+        };
+        assert!(is_read("127.0.0.1:443", None) && is_read("[::1]:443", None));
+        assert!(is_read("[::ffff:127.0.0.1]:443", None));
+        assert!(!is_read("192.0.2.1:443", None));
+        assert!(is_read("192.0.2.1:443", Some(0)));
+    }
+}
