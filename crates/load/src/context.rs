@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
@@ -15,7 +16,7 @@ use crate::draw::{Draw, Drawn};
 use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
-use crate::requests::Requests;
+use crate::requests::{Request, Requests};
 use crate::session::User;
 use crate::socket::{Socket, Use};
 use crate::source::{Source, Sources};
@@ -120,6 +121,7 @@ impl<'a> Context<'a> {
     /// The context of the thread with this number; `base` is the load's start.
     pub(crate) fn new(
         job: &'a Job,
+        requests: &Arc<[Request]>,
         window: &'a Window,
         client: Option<&'a dyn Client>,
         recorder: Recorder,
@@ -139,7 +141,7 @@ impl<'a> Context<'a> {
             scratch,
             received: Lent::default(),
             unsent: Lent::default(),
-            requests: Requests::new(job, thread),
+            requests: Requests::new(job, requests.clone(), thread),
             users: Vec::new(),
             lengths: Lengths::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,

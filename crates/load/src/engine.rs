@@ -20,6 +20,7 @@ use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
+use crate::requests::Request;
 use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
@@ -149,6 +150,7 @@ impl Engine {
         let window = Arc::new(Window::new(job.stop(), plan.ramp));
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
+        let requests = Request::all(&job);
         let job = Arc::new(job);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
@@ -173,7 +175,7 @@ impl Engine {
             let (start, is_started) = mpsc::channel();
             let handle = {
                 let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
-                let site = site.clone();
+                let (site, requests) = (site.clone(), requests.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
@@ -185,7 +187,8 @@ impl Engine {
                     let Some(base) = started else { return Ok(recorder.into_outcome()) };
                     let counters = &counters;
                     let site = site.as_deref();
-                    let share = Share { job: &job, site, window: &window, base, part, counters };
+                    let (job, window, requests) = (&job, &window, &requests);
+                    let share = Share { job, requests, site, window, base, part, counters };
                     worker::run(&share, client.as_deref(), recorder)
                 })
             };
