@@ -1,6 +1,6 @@
 //! What toll and its agent say to each other: a request is a line of JSON, and so is its answer.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,6 +118,8 @@ pub(crate) enum Look {
     FindLinks(Vec<IpAddr>),
     ServerDescriptors,
     KernelTls,
+    /// What connections to the server at this address have.
+    Connections(SocketAddr),
     SiblingCpus(CpuList),
     Read,
     NotePrograms,

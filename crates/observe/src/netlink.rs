@@ -1,4 +1,5 @@
-//! Questions to the kernel about routes, interfaces and their queues (rtnetlink(7), RFC 3549).
+//! Questions to the kernel about routes, interfaces and their queues (rtnetlink(7), RFC 3549), and about
+//! sockets (sock_diag(7)).
 //!
 //! A socket belongs to the network namespace in which it was made, and asks there ever after.
 
@@ -7,8 +8,10 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt,
+};
 
 /// The kernel answers at once; a lost answer must not hang a trial.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -19,11 +22,11 @@ const DUMP: u16 = 0x300;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-/// A socket to the kernel's routing tables.
+/// A socket to the kernel.
 #[derive(Debug)]
 pub(crate) struct Netlink(OwnedFd);
 
-/// A kind of question, and that of its answer (linux/rtnetlink.h).
+/// A kind of question, and that of its answer (linux/rtnetlink.h, linux/sock_diag.h).
 #[derive(Clone, Copy)]
 pub(crate) struct Question {
     pub(crate) kind: u16,
@@ -35,17 +38,37 @@ pub(crate) struct Question {
 }
 
 impl Netlink {
-    /// A socket of the calling thread's namespace.
+    /// To its routing tables, in the calling thread's namespace.
     pub(crate) fn open() -> io::Result<Self> {
         // Of the protocols of this family, routes are number 0.
+        Self::of(None)
+    }
+
+    /// To its tables of sockets, in the calling thread's namespace.
+    pub(crate) fn of_sockets() -> io::Result<Self> {
+        Self::of(Some(SOCK_DIAG))
+    }
+
+    fn of(protocol: Option<Protocol>) -> io::Result<Self> {
         let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
-        let socket = rustix::net::socket_with(family, SocketType::RAW, flags, None)?;
+        let socket = rustix::net::socket_with(family, SocketType::RAW, flags, protocol)?;
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(LIMIT))?;
         Ok(Self(socket))
     }
 
     /// The answers, each the bytes after its header.
     pub(crate) fn ask(&self, question: Question, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.ask_for(usize::MAX, question, body)
+    }
+
+    /// The same, but only about the first `most` of them: the kernel makes answers as they are read. What
+    /// is left stays in this socket, so that this must be its last question.
+    pub(crate) fn ask_for(
+        &self,
+        most: usize,
+        question: Question,
+        body: &[u8],
+    ) -> io::Result<Vec<Vec<u8>>> {
         let flags = REQUEST | if question.is_dump { DUMP } else { 0 };
         let mut message = Vec::with_capacity(HEADER + body.len());
         let length = u32::try_from(HEADER + body.len()).map_err(io::Error::other)?;
@@ -61,7 +84,7 @@ impl Netlink {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let (read, _) = rustix::net::recv(&self.0, &mut buffer[..], RecvFlags::empty())?;
-            if !add_answers(&buffer[..read], question, &mut answers)? {
+            if !add_answers(&buffer[..read], question, &mut answers)? || answers.len() >= most {
                 return Ok(answers);
             }
         }

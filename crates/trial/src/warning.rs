@@ -88,6 +88,8 @@ pub enum WarningKind {
     ForeignKernelTls,
     /// Objects on a disk were read from memory.
     ObjectsInCache,
+    /// The server sent over loopback by timers.
+    Paced,
 }
 
 /// A server whose speed still changed when its warm-up was over: what it completes per second of its

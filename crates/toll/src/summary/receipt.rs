@@ -93,6 +93,8 @@ pub(super) fn asked(line: &Line) -> String {
     add("close ", asked.close.clone().filter(|close| close != "fin"));
     add("seed ", asked.seed.map(|seed| seed.to_string()));
     add("coalescing ", asked.coalesce.map(is_on));
+    add("server's congestion control ", asked.server_congestion.clone());
+    add("client's congestion control ", asked.client_congestion.clone());
     add("key exchange ", asked.key_exchange.clone());
     add("receive ", asked.receive.clone());
     add("verify ", asked.verify.clone());
@@ -116,6 +118,8 @@ pub(super) fn got(line: &Line) -> String {
         ("", &got.certificate_key),
         ("", &got.signature_scheme),
         ("", &got.objects),
+        ("server's congestion control ", &got.server_congestion),
+        ("client's congestion control ", &got.client_congestion),
     ] {
         parts.extend((!counts.is_empty()).then(|| names(prefix, counts)));
     }
