@@ -109,7 +109,19 @@ impl Recorder {
         }
         let Some(established) = established else { return };
         self.outcome.verified.signatures += u64::from(established.is_signature_verified);
+        self.outcome.certificate_requests += u64::from(established.asks_certificate);
         add_negotiated(&mut self.outcome.negotiated, established.negotiated, 1);
+    }
+
+    /// Counts a connection that was opened at `now`, or by the window's end was not, and had to send a
+    /// packet again for that.
+    pub(crate) fn repeated(&mut self, window: &Window, now: u64, start: u64) {
+        if now < window.start() || !window.has_seen(start) {
+            return;
+        }
+        let time = now.min(window.end()).saturating_sub(start.max(window.start()));
+        self.outcome.repeated.connections += 1;
+        self.outcome.repeated.time.0 += time;
     }
 
     /// Counts what a connection without a request sent and received.
