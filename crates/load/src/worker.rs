@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::handshake::Client;
 use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
+use crate::requests::Request;
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
 use crate::window::{Edge, Window};
