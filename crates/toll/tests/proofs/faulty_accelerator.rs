@@ -43,6 +43,7 @@ impl Faulty {
         let settings = Settings {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
             listen_plain: Vec::new(),
+            congestion: None,
             cpus: first_cpu(),
             root: None,
             library: Stack::OpenSsl,

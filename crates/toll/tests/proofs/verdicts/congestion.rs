@@ -6,7 +6,7 @@ use journal::TrialLine;
 use support::{Desk, Killed, Serve, run, text, toll_path};
 use trial::{Line, WarningKind};
 
-use crate::bench::{line, load_by};
+use super::bench::{line, load_by};
 use crate::namespaces::Namespace;
 
 /// A namespace whose new sockets have this control; `None`, with a line, where that cannot be.
