@@ -85,24 +85,20 @@ fn a_queue_on_loopback_that_paces_is_named() {
     assert!(!is_warned(&loaded(&namespace, &server, &[])));
 }
 
-/// Serves `/`, and gives each connection a congestion control by itself.
+/// Serves files, and gives each connection a congestion control by itself.
 const SERVER: &str = r#"
-import http.server, socket, socketserver, sys
-class Handler(http.server.BaseHTTPRequestHandler):
+import functools, http.server, socket, socketserver, sys
+port, control, root = sys.argv[1:]
+class Handler(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def setup(self):
-        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[2].encode())
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
         super().setup()
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "4")
-        self.end_headers()
-        self.wfile.write(b"toll")
     def log_message(self, *_):
         pass
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
-Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+Server(("127.0.0.1", int(port)), functools.partial(Handler, directory=root)).serve_forever()
 "#;
 
 /// The lines of a study that runs in the namespace.
@@ -110,8 +106,8 @@ fn studied(namespace: &Namespace, desk: &Desk) -> Vec<Line> {
     let mut command = namespace.command(toll_path().to_str().unwrap());
     command.arg("run").arg(desk.study()).arg("--out").arg(desk.out());
     let output = command.output().unwrap();
-    let journal =
-        fs::read_to_string(desk.journal()).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    assert!(desk.results_if_any().is_some(), "{}", text(&output.stderr));
+    let journal = fs::read_to_string(desk.journal()).unwrap();
     let lines = journal.lines().filter_map(|line| serde_json::from_str::<TrialLine>(line).ok());
     lines.map(|trial| trial.line).collect()
 }
@@ -134,7 +130,8 @@ fn connections_under_another_control_than_asked_are_a_mismatch() {
             "{STUDY}operation = \"requests\"
             [target]
             server = \"command\"
-            command = \"exec python3 server.py {{plain-port}} {given}\"
+            command = \"exec python3 server.py {{plain-port}} {given} {{root}}\"
+            object = \"1KiB\"
             congestion = \"{asked}\"
             [[case]]
             name = \"one\"
