@@ -1,6 +1,6 @@
 //! What toll and its agent say to each other: a request is a line of JSON, and so is its answer.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -116,6 +116,8 @@ pub(crate) enum Look {
     ServerThreads,
     /// The interfaces on the way to the clients at these addresses.
     FindLinks(Vec<IpAddr>),
+    /// The listeners at this address.
+    FindListeners(SocketAddr),
     ServerDescriptors,
     KernelTls,
     SiblingCpus(CpuList),

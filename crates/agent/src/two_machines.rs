@@ -4,7 +4,7 @@
 //! machine; that it does not answer shows in the trial by its server, which is lost then.
 
 use std::cell::RefCell;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -82,6 +82,10 @@ impl Machine for TwoMachines {
         let found: Vec<Interface> = self.look(Look::FindLinks(clients)).unwrap_or_default();
         let named = |link: Interface| Interface { name: format!("server:{}", link.name), ..link };
         self.interfaces = found.into_iter().map(named).collect();
+    }
+
+    fn find_listeners(&mut self, address: SocketAddr) {
+        let _: Result<(), _> = self.look(Look::FindListeners(address));
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -199,6 +199,10 @@ impl<L: Load> Load for Kept<L> {
         self.load.is_finished()
     }
 
+    fn wake_at_end(&self, waiter: std::thread::Thread) {
+        self.load.wake_at_end(waiter);
+    }
+
     fn stop(&self) {
         self.load.stop();
     }

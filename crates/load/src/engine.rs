@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use units::Nanos;
 
-use crate::Arrival;
 use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
 use crate::failure::ErrorKind;
@@ -23,6 +22,7 @@ use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
+use crate::{Arrival, Operation};
 
 /// How long a probe may take, in ns.
 const PROBE_LIMIT: u64 = 5_000_000_000;
@@ -145,7 +145,11 @@ impl Engine {
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
-        let window = Arc::new(Window::new(job.stop(), plan.ramp));
+        let window = Window::new(job.stop(), plan.ramp);
+        let window = Arc::new(match plan.operation {
+            Operation::Requests | Operation::Session => window.with_kept(connections),
+            Operation::Handshakes | Operation::OneRequestPerConnection => window,
+        });
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
         let job = Arc::new(job);
@@ -241,6 +245,10 @@ impl Load for Engine {
         self.threads.iter().all(|thread| thread.handle.is_finished())
     }
 
+    fn wake_at_end(&self, waiter: std::thread::Thread) {
+        self.window.wake_at_end(waiter);
+    }
+
     fn stop(&self) {
         self.window.close(u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX));
     }
@@ -251,6 +259,7 @@ impl Load for Engine {
         let mut all = Outcome {
             window: self.window.length(),
             interrupted: self.window.is_interrupted(),
+            up: self.window.up(),
             ..Outcome::default()
         };
         for thread in self.threads {

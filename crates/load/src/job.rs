@@ -190,6 +190,13 @@ impl Job {
         }
     }
 
+    /// Whether the load's window begins with its first packet and ends with its last one, rather than
+    /// at planned times.
+    #[must_use]
+    pub fn ends_by_itself(&self) -> bool {
+        !matches!(self.stop(), Stop::After { .. })
+    }
+
     pub(crate) fn stop(&self) -> Stop {
         match (self.operations, self.plan.walks) {
             (Some(count), _) => Stop::Operations { count, within: LONGEST },

@@ -26,6 +26,7 @@ mod hex;
 mod histogram;
 mod job;
 mod outcome;
+mod own_time;
 mod pace;
 mod plan;
 mod ports;
@@ -41,6 +42,7 @@ mod session;
 mod share;
 mod socket;
 mod source;
+mod up;
 mod user_time;
 mod window;
 mod worker;
@@ -53,9 +55,10 @@ pub use header::Header;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Traffic, Verified,
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Repeated, Traffic, Verified,
     WalkCounts,
 };
+pub use own_time::ThreadUse;
 pub use pace::Pace;
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use rank::Rank;
@@ -63,4 +66,5 @@ pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};
 pub use source::Source;
+pub use up::Up;
 pub use user_time::UserTime;

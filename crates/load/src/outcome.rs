@@ -4,6 +4,8 @@ use units::Nanos;
 
 use crate::failure::Failures;
 use crate::handshake::Negotiated;
+use crate::own_time::ThreadUse;
+use crate::up::Up;
 use crate::user_time::UserTime;
 
 /// What a load did within its window.
@@ -49,17 +51,24 @@ pub struct Outcome {
     pub pages: Vec<PageOutcome>,
     /// The walks of a session that ended within the window.
     pub walks: WalkCounts,
+    /// How many connections were up, where they are kept.
+    pub up: Option<Up>,
     /// The most connections that were open at the same time, warm-up included. With several load
     /// threads it is the sum of what each had at most.
     pub most_open: usize,
     /// Connections that the server did not close after their only response although it was asked to,
     /// by when the client gave them up; not known where the client resets them.
     pub kept_open: u64,
+    /// Connections whose opening waited until a packet was sent again.
+    pub repeated: Repeated,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
     /// The program that made the load, where that was not toll.
     pub peer: Option<PeerClient>,
+    /// What each load thread used within the window, in the order of
+    /// [`thread_ids`](crate::Load::thread_ids). Empty where they are another program's.
+    pub threads: Vec<ThreadUse>,
 }
 
 /// Another program that made a load. toll has verified nothing of that outcome.
@@ -131,6 +140,16 @@ pub struct Latencies {
     /// most 1/32 of the time that the quickest operations take. Only closed loops without think
     /// time and with at least 64 connections per thread pause; otherwise 0.
     pub coalescing: Nanos,
+}
+
+/// Connections that a packet of theirs was lost of while they were opened: a SYN, or what came right after
+/// it. On one machine it is the server's accept queue that loses them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeated {
+    /// How many were opened within the window, or were still being opened when it ended.
+    pub connections: u64,
+    /// The part of the window in which they were being opened, all together.
+    pub time: Nanos,
 }
 
 /// What connections sent and received, from the handshake to the end, as the kernel counted it.
@@ -231,9 +250,20 @@ impl Outcome {
         self.walks.completed += other.walks.completed;
         self.walks.failed += other.walks.failed;
         self.most_open += other.most_open;
+        self.up = match (self.up, other.up) {
+            (Some(mine), Some(theirs)) => Some(Up {
+                at_begin: mine.at_begin + theirs.at_begin,
+                at_end: mine.at_end + theirs.at_end,
+                short: mine.short.max(theirs.short),
+            }),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.kept_open += other.kept_open;
+        self.repeated.connections += other.repeated.connections;
+        self.repeated.time.0 += other.repeated.time.0;
         self.lost.extend(other.lost);
         self.peer = self.peer.take().or(other.peer);
+        self.threads.extend(other.threads);
     }
 
     fn add_pages(&mut self, pages: Vec<PageOutcome>) {

@@ -117,6 +117,17 @@ impl Recorder {
         add_negotiated(&mut self.outcome.negotiated, established.negotiated, 1);
     }
 
+    /// Counts a connection that was opened at `now`, or by the window's end was not, and had to send a
+    /// packet again for that.
+    pub(crate) fn repeated(&mut self, window: &Window, now: u64, start: u64) {
+        if now < window.start() || !window.has_seen(start) {
+            return;
+        }
+        let time = now.min(window.end()).saturating_sub(start.max(window.start()));
+        self.outcome.repeated.connections += 1;
+        self.outcome.repeated.time.0 += time;
+    }
+
     /// Counts a connection that ends after its handshake. Of one in [`TRAFFIC_SAMPLE`], `traffic` says
     /// what it sent and received.
     pub(crate) fn ended(&mut self, traffic: impl FnOnce() -> Option<Traffic>) {

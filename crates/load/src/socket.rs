@@ -219,6 +219,24 @@ impl Socket {
         })
     }
 
+    /// Whether a packet of the connection was sent again (tcp(7), `TCP_INFO`).
+    pub(crate) fn has_sent_again(&self) -> bool {
+        // SAFETY: all zeros are a valid value of this structure.
+        let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+        let mut length = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes into `info`.
+        let rc = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                (&raw mut info).cast(),
+                &raw mut length,
+            )
+        };
+        rc == 0 && info.tcpi_total_retrans > 0
+    }
+
     /// Ends this side of the stream.
     pub(crate) fn shutdown_send(&self) {
         let _ = self.socket.shutdown(std::net::Shutdown::Write);

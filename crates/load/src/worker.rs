@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::connection::{After, Connection};
 use crate::context::Context;
 use crate::handshake::Client;
+use crate::own_time::{OwnTime, ThreadUse};
 use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Part, Schedule};
@@ -76,7 +77,8 @@ pub(crate) fn run(
     worker.load(counters)?;
     worker.wind_up()?;
     publish(counters, &worker.context.recorder);
-    Ok(worker.context.recorder.into_outcome())
+    let threads = worker.used.into_iter().collect();
+    Ok(Outcome { threads, ..worker.context.recorder.into_outcome() })
 }
 
 struct Worker<'a> {
@@ -94,6 +96,10 @@ struct Worker<'a> {
     done: usize,
     /// The end of the window that comes next.
     edge: Option<Edge>,
+    /// What this thread had used of its CPU when the window began.
+    begun: Option<OwnTime>,
+    /// What it used within the window, once that has ended.
+    used: Option<ThreadUse>,
     next_tick: u64,
     /// The slot whose time limits are checked next.
     next_check: usize,
@@ -125,6 +131,8 @@ impl<'a> Worker<'a> {
             resting: VecDeque::new(),
             done: 0,
             edge: Some(Edge::Start),
+            begun: None,
+            used: None,
             next_tick: TICK,
             next_check: 0,
         }
@@ -162,11 +170,16 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Where the window has begun or ended, notes which bytes came before.
+    /// Where the window has begun or ended, notes which bytes came before, and the CPU time.
     fn cross_edge(&mut self) {
         while let Some(edge) = self.edge
             && self.edge_at().is_some_and(|at| at <= self.context.now())
         {
+            let own = OwnTime::now(self.context.now());
+            match edge {
+                Edge::Start => self.begun = Some(own),
+                Edge::End => self.used = self.begun.map(|begun| own.since(begun)),
+            }
             self.slots.iter_mut().for_each(|slot| slot.crosses(edge));
             self.edge = (edge == Edge::Start).then_some(Edge::End);
         }

@@ -8,12 +8,12 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::{Deserialize, Serialize};
 use units::BitsPerSecond;
 
 use crate::netlink::{
-    Netlink, Question, address_attribute, attribute, attribute_of, u32_at, u64_at,
+    Netlink, Question, address_attribute, attribute, attribute_of, namespace, of_namespace, u32_at,
+    u64_at,
 };
 
 /// An interface, and how to ask for its counters.
@@ -73,14 +73,7 @@ impl Link {
             return Ok(None);
         }
         let Some(source) = route(&Netlink::open()?, address, None)?.source else { return Ok(None) };
-        let there = std::fs::File::open(format!("/proc/{pid}/ns/net"))?;
-        // A thread's namespace is its own; this one ends there.
-        let look = std::thread::Builder::new().name("netns".into()).spawn(move || {
-            use std::os::fd::AsFd;
-            move_into_link_name_space(there.as_fd(), Some(LinkNameSpaceType::Network))?;
-            Self::open(source, None)
-        })?;
-        look.join().map_err(|_| io::Error::other("the thread in its namespace panicked"))?
+        of_namespace(pid, move || Self::open(source, None))
     }
 
     fn open(address: IpAddr, from: Option<IpAddr>) -> io::Result<Option<Self>> {
@@ -227,10 +220,6 @@ fn link_of(netlink: &Netlink, body: &[u8]) -> io::Result<Facts> {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
-}
-
-fn namespace(process: &str) -> io::Result<std::path::PathBuf> {
-    std::fs::read_link(format!("/proc/{process}/ns/net"))
 }
 
 /// The speed that an interface has negotiated (linux/ethtool.h, `ETHTOOL_GSET`: the only question

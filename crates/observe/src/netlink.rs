@@ -1,14 +1,17 @@
-//! Questions to the kernel about routes, interfaces and their queues (rtnetlink(7), RFC 3549).
+//! Questions to the kernel about routes, interfaces and their queues, and about sockets (rtnetlink(7),
+//! sock_diag(7), RFC 3549).
 //!
 //! A socket belongs to the network namespace in which it was made, and asks there ever after.
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::netlink::{self, SocketAddrNetlink};
+use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// The kernel answers at once; a lost answer must not hang a trial.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -35,11 +38,20 @@ pub(crate) struct Question {
 }
 
 impl Netlink {
-    /// A socket of the calling thread's namespace.
+    /// A socket for questions about routes, of the calling thread's namespace.
     pub(crate) fn open() -> io::Result<Self> {
         // Of the protocols of this family, routes are number 0.
+        Self::open_for(None)
+    }
+
+    /// A socket for questions about sockets.
+    pub(crate) fn open_diag() -> io::Result<Self> {
+        Self::open_for(Some(netlink::SOCK_DIAG))
+    }
+
+    fn open_for(protocol: Option<Protocol>) -> io::Result<Self> {
         let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
-        let socket = rustix::net::socket_with(family, SocketType::RAW, flags, None)?;
+        let socket = rustix::net::socket_with(family, SocketType::RAW, flags, protocol)?;
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(LIMIT))?;
         Ok(Self(socket))
     }
@@ -66,6 +78,30 @@ impl Netlink {
             }
         }
     }
+}
+
+/// What `open` opens in the network namespace of the process `pid`.
+///
+/// # Errors
+/// The process is in a network namespace of its own, which only root may look into, or is gone.
+pub(crate) fn of_namespace<T: Send + 'static>(
+    pid: u32,
+    open: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    if namespace("self")? == namespace(&pid.to_string())? {
+        return open();
+    }
+    let there = std::fs::File::open(format!("/proc/{pid}/ns/net"))?;
+    // A thread's namespace is its own; this one ends there.
+    let look = std::thread::Builder::new().name("netns".into()).spawn(move || {
+        move_into_link_name_space(there.as_fd(), Some(LinkNameSpaceType::Network))?;
+        open()
+    })?;
+    look.join().map_err(|_| io::Error::other("the thread in its namespace panicked"))?
+}
+
+pub(crate) fn namespace(process: &str) -> io::Result<PathBuf> {
+    std::fs::read_link(format!("/proc/{process}/ns/net"))
 }
 
 /// Takes the answers out of one read; whether more will come.

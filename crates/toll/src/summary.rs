@@ -89,11 +89,13 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
 
 /// Why there is no CPU time of the server.
 fn why_unknown(measured: &Measured) -> &'static str {
-    let mut warnings = measured.line.warnings.iter();
-    match warnings.any(|warning| warning.kind == WarningKind::ProcessesChanged) {
-        true => "not known; its processes changed",
-        false => "not known; use --server-pid to count it",
-    }
+    let of = |warning: &trial::Warning| match warning.kind {
+        WarningKind::ProcessesChanged => Some("not known; its processes changed"),
+        WarningKind::CoarseClock => Some("not known; the load is too short for its clocks"),
+        _ => None,
+    };
+    let cause = measured.line.warnings.iter().find_map(of);
+    cause.unwrap_or("not known; use --server-pid to count it")
 }
 
 #[cfg(test)]
@@ -109,7 +111,7 @@ mod tests {
         assert!(text.contains(receipt), "{text}");
         assert!(!text.contains("\nasked ") && !text.contains("\ngot "), "{text}");
         let text = verbose(line(|_| {}));
-        assert!(text.contains("\nasked         requests, ") && text.contains("\ngot "), "{text}");
+        assert!(text.contains("\nasked         operation requests, ") && text.contains("\ngot "), "{text}");
     }
 
     #[test]

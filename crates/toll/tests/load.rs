@@ -430,7 +430,7 @@ fn the_receipt_names_the_cpus_that_were_used() {
     let mut command = toll();
     command.args(["load", &url, "-c", "1", "-d", "300ms", "--warmup", "0s", "--cpus", &all]);
     let line = line(&mut command);
-    assert_eq!(line.receipt.asked.client_cpus, Some(first_cpu().to_string()));
+    assert_eq!(line.receipt.asked.client_cpus, Some(first_cpu()));
 }
 
 #[test]
@@ -593,7 +593,7 @@ fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
     assert!((99..=101).contains(&arrivals.intended), "{arrivals:?}");
     assert!(line.operations.completed <= arrivals.intended + arrivals.waiting + 50);
     assert!(line.latency_ns.service_p50.is_some() && arrivals.deadline_misses.is_none());
-    assert_eq!(line.receipt.asked.arrival.as_deref(), Some("uniform 100/s"));
+    assert_eq!(line.receipt.asked.arrival, "uniform 100/s".parse().ok());
     // On a machine with other work, that may have been the limit instead.
     let limits = [Limit::OfferedLoad, Limit::Noise, Limit::ClientCpu, Limit::ServerCpu];
     assert!(limits.contains(&line.verdict.limit), "{:?}", line.verdict);
@@ -612,7 +612,7 @@ fn a_server_that_stalls_misses_deadlines_and_its_pace() {
     let prompt = paced(Duration::ZERO);
     let asked = &prompt.receipt.asked;
     assert_eq!((asked.pace_bps, asked.period_ns), (Some(819_200), Some(100_000_000)));
-    assert_eq!(asked.arrival.as_deref(), Some("paced 819200b/s"));
+    assert_eq!(asked.arrival, "paced 819200b/s".parse().ok());
     let arrivals = prompt.operations.arrivals.unwrap();
     assert_eq!((arrivals.intended, arrivals.deadlines), (100, Some(100)), "{arrivals:?}");
     assert_eq!(prompt.receipt.obtained.pace_bps, Some(prompt.goodput_bps));
@@ -680,7 +680,7 @@ fn several_objects_a_seed_and_a_way_to_close_are_in_the_receipt() {
     assert!(line.valid, "{:?}", line.receipt.mismatch);
     let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
     assert_eq!(asked.objects.as_deref(), Some("1KiB 75%, 64KiB 25%"));
-    assert_eq!((asked.seed, asked.close.as_deref()), (Some(5), Some("rst")));
+    assert_eq!((asked.seed, asked.close), (Some(5), Some(load::Close::Rst)));
     let paths: Vec<&str> = obtained.objects.keys().map(String::as_str).collect();
     assert_eq!(paths, ["/bytes/1KiB", "/bytes/64KiB"]);
     assert_eq!(obtained.objects.values().sum::<u64>(), line.operations.completed);

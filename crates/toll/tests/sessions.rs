@@ -92,7 +92,7 @@ fn the_line_has_the_pages_and_the_walks() {
     let asked = &line.receipt.asked;
     assert_eq!(asked.session.as_deref(), Some(&*file.display().to_string()));
     assert_eq!((asked.page_bytes, asked.walks.map(u32::from)), (Some(4096), Some(20)));
-    assert_eq!(asked.receive.as_deref(), Some("decrypt"));
+    assert_eq!(asked.receive, Some(load::Receive::Decrypt));
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub(crate) fn mismatches(
         compare_handshakes(job, outcome, &mut mismatch);
         compare_turns(job, outcome, &mut mismatch);
     }
+    compare_presence(job, outcome, &mut mismatch);
     compare_closes(outcome, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
     compare_verification(job, outcome, &mut mismatch);
@@ -189,6 +190,33 @@ fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
             format!(
                 "{} in the window, which is too short for so many",
                 handshakes_in_words(completed)
+            ),
+        ));
+    }
+}
+
+/// The part of a window in which connections may be missing from a closed loop that keeps them.
+const MISSING: f64 = 0.1;
+
+/// Whether the connections that a closed loop keeps were up: those that are not do not load the server,
+/// and the figures are those of the others. A load that ends by itself has its opening in the window.
+fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
+    let is_judged = job.plan.operation == Operation::Requests
+        && is_closed_loop
+        && !job.ends_by_itself()
+        && outcome.completed > 0;
+    let Some(up) = outcome.up.filter(|_| is_judged) else { return };
+    if up.short.0 as f64 > MISSING * outcome.window.0 as f64 {
+        let connections = thousands(job.plan.connections as u64);
+        mismatch.push(Mismatch::new(
+            "connections",
+            format!("{connections} kept open"),
+            format!(
+                "fewer than 95% of them up for {} of the window ({} when it began, {} when it ended)",
+                percent(up.short.0 as f64 / outcome.window.0 as f64),
+                thousands(up.at_begin as u64),
+                thousands(up.at_end as u64)
             ),
         ));
     }

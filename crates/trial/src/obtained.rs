@@ -67,6 +67,10 @@ pub struct Obtained {
     pub pace_bps: Option<u64>,
     /// The most connections that were open at the same time, warm-up included.
     pub connections: Option<usize>,
+    /// How many of them were up, handshake complete, when the window began; only where they are kept.
+    pub connections_at_begin: Option<usize>,
+    /// How many were up when it ended.
+    pub connections_at_end: Option<usize>,
     /// Connections that the server did not close after their only request, although it was asked to;
     /// only where each connection has one request and the server's close ends it.
     pub kept_open: Option<u64>,
@@ -134,6 +138,8 @@ impl Obtained {
                 (outcome.bytes.body as f64 * 8.0 / outcome.window.seconds()).round() as u64
             }),
             connections: Some(outcome.most_open),
+            connections_at_begin: outcome.up.map(|up| up.at_begin),
+            connections_at_end: outcome.up.map(|up| up.at_end),
             kept_open: is_closed_by_server.then_some(outcome.kept_open),
             order_pages: order_pages(outcome),
             ..Self::default()

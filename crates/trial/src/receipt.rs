@@ -87,13 +87,13 @@ impl Receipt {
     #[must_use]
     pub fn of_peer(job: &Job, peer: &PeerClient, outcome: &Outcome) -> Self {
         let asked = Asked {
-            key_exchange: job.url.is_tls().then(|| KeyExchangeMode::Fresh.to_string()),
+            key_exchange: job.url.is_tls().then_some(KeyExchangeMode::Fresh),
             encrypt_then_mac: None,
             verify: None,
             close: None,
             ..Asked::of(job, None)
         };
-        let asked = Asked { receive: asked.receive.map(|_| Receive::Decrypt.to_string()), ..asked };
+        let asked = Asked { receive: asked.receive.map(|_| Receive::Decrypt), ..asked };
         let obtained = Obtained::of_peer(job, peer, outcome);
         let mut mismatch = Vec::new();
         compare_names(outcome, &asked, &obtained, &mut mismatch);
@@ -188,7 +188,7 @@ mod tests {
         let peer = PeerClient { name: "wrk 4.1.0".into(), caution: "compare".into() };
         let receipt = Receipt::of_peer(&job, &peer, &outcome);
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
-        assert_eq!(receipt.asked.receive.as_deref(), Some("decrypt"));
+        assert_eq!(receipt.asked.receive, Some(Receive::Decrypt));
         let obtained = &receipt.obtained;
         assert_eq!(obtained.client.as_deref(), Some("wrk 4.1.0"));
         assert_eq!((obtained.full, obtained.signatures_verified), (None, Some(0)));

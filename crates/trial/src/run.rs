@@ -16,9 +16,13 @@ use crate::observed::Observed;
 use crate::reading::{CoreHz, Readings};
 use crate::trial::{Hooks, Measured, STEP, Trial};
 
-/// How long before the window's end the load threads are read once more, for the case that they end
-/// with it.
+/// How long before the window's end the threads of another program are read once more, for the case that
+/// they end with it.
 const BEFORE_END: Duration = Duration::from_millis(2);
+
+/// How long after the last answer a server is read: its kernel charges a thread that runs at its next
+/// tick, at most 10 ms later, or when it goes to sleep, which it does at once for lack of requests.
+const SETTLED_AFTER: Duration = Duration::from_millis(10);
 
 impl Trial {
     /// Runs the trial and judges it. The window ends early where `hooks.interrupt` is set or the
@@ -35,18 +39,27 @@ impl Trial {
         let core = self.server_cpus.as_ref().unwrap_or(&self.job.plan.cpus).as_slice()[0];
         let before = machine.core_hz(core);
         machine.find_links(&[self.job.address.ip()], &self.job.plan.source);
+        machine.find_listeners(self.job.address);
         let kernel_tls = machine.kernel_tls();
+        let is_whole = self.job.ends_by_itself();
+        let whole = is_whole.then(|| {
+            machine.find_server();
+            Readings::begin(machine.read(&[]))
+        });
         let load = start(self.job.clone())?;
+        load.wake_at_end(std::thread::current());
         let window = load.window();
         let threads = load.thread_ids();
 
         machine.start_series(STEP);
         machine.note_programs();
         wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
-        machine.find_server();
         let started_unix_ms = machine.unix_ms();
-        let started = machine.now();
-        let mut readings = Readings::begin(machine.read(&threads));
+        let mut readings = whole.unwrap_or_else(|| {
+            machine.find_server();
+            Readings::begin(machine.read(&threads))
+        });
+        let started = if is_whole { window.0 } else { machine.now() };
         // Looked at within the window: at its end the load lets its connections go.
         let mut server_descriptors: Option<OpenDescriptors> = None;
         let mut read = |machine: &M| {
@@ -56,8 +69,15 @@ impl Trial {
         };
         wait_until(window.1 - BEFORE_END, window, &load, machine, hooks, &mut read);
         wait_until(window.1, window, &load, machine, hooks, &mut read);
-        read(machine);
         let ended = machine.now();
+        if is_whole {
+            // What still runs at the server has time to be charged for that.
+            let settled = ended + SETTLED_AFTER;
+            while machine.now() < settled {
+                machine.sleep_until(settled);
+            }
+        }
+        read(machine);
         let server_change = machine.server_change();
         let server_threads = machine.server_threads();
         let programs = machine.other_programs(&threads);
@@ -70,6 +90,10 @@ impl Trial {
         wait_until(over, window, &load, machine, hooks, &mut |_| {});
         load.stop();
         let outcome = load.join();
+        readings.report_threads(&outcome.threads);
+        if is_whole {
+            readings.are_of_whole_load(outcome.window);
+        }
         let (series, there) = (machine.take_series(), machine.take_series_there());
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
@@ -127,13 +151,15 @@ fn wait_until<M: Machine + ?Sized>(
 ) {
     loop {
         let now = machine.now();
+        // A load that ends by itself changes its window.
+        let is_over = instant <= window.1 && now >= load.window().1;
         (hooks.progress)(Moment {
             prepared: Duration::ZERO,
             elapsed: now.saturating_duration_since(window.0),
             window: window.1.saturating_duration_since(window.0),
             progress: load.progress(),
         });
-        if now >= instant || hooks.interrupt.load(Relaxed) || load.is_finished() {
+        if now >= instant || is_over || hooks.interrupt.load(Relaxed) || load.is_finished() {
             return;
         }
         machine.sleep_until(instant.min(now + STEP));

@@ -88,6 +88,8 @@ pub enum WarningKind {
     ForeignKernelTls,
     /// Objects on a disk were read from memory.
     ObjectsInCache,
+    /// The window was too short for the clocks of the server's CPU time.
+    CoarseClock,
 }
 
 /// A server whose speed still changed when its warm-up was over: what it completes per second of its
@@ -170,6 +172,21 @@ impl Warning {
             ),
             likely_cause: "the server starts and stops processes with the load".into(),
             remedy: "set a fixed number of processes, or warm up longer (--warmup)".into(),
+        }
+    }
+
+    /// The server's CPU time is not known because its clocks tick so slowly.
+    pub(crate) fn coarse_clock(tick: Nanos, window: Nanos) -> Self {
+        Self {
+            kind: WarningKind::CoarseClock,
+            seen: format!(
+                "the server's CPU time can only be read to {tick}, and the load lasted {window}, so \
+                 its CPU time is not known"
+            ),
+            likely_cause: "the server's processes are another user's, whose exact clocks cannot be \
+                           read"
+                .into(),
+            remedy: "measure longer (--duration, -n), or run toll as root".into(),
         }
     }
 

@@ -88,7 +88,17 @@ impl Spare {
     }
 }
 
+/// The least time after which the kernel sends a packet again (`TCP_RTO_MIN`).
+const LEAST_RETRANSMISSION: u64 = 200_000_000;
+
 impl Open {
+    /// Notes where it was opened late because a packet was lost. Only those that took so long are asked.
+    pub(super) fn note_repeated(&self, context: &mut Context<'_>, now: u64) {
+        if now.saturating_sub(self.started) >= LEAST_RETRANSMISSION && self.socket.has_sent_again() {
+            context.recorder.repeated(context.window, now, self.started);
+        }
+    }
+
     /// The TCP connection is established: begins the handshake, or sends the request.
     pub(super) fn connected(
         &mut self,
@@ -99,6 +109,8 @@ impl Open {
         match context.client {
             None => {
                 context.recorder.connected(context.window, now, self.started, None);
+                context.window.note_up(true, || now);
+                self.note_repeated(context, now);
                 self.phase = match context.plan.operation {
                     Operation::Session => {
                         Phase::Browsing { reception: session::Reception::plain(), sealer: None }
@@ -154,6 +166,8 @@ impl Open {
     ) -> Result<Next, Failure> {
         let now = context.now();
         context.recorder.connected(context.window, now, self.started, Some(&established));
+        context.window.note_up(true, || now);
+        self.note_repeated(context, now);
         if context.plan.operation == Operation::Session {
             let Established { opener, sealer, post_handshake, .. } = established;
             let reception = session::Reception::tls(opener, post_handshake);

@@ -1,5 +1,6 @@
 //! The sentence that answers.
 
+use load::Operation;
 use trial::Line;
 use units::{BitsPerSecond, PerSecond};
 
@@ -19,13 +20,13 @@ pub(super) fn of(line: &Line) -> String {
 fn figure(line: &Line) -> String {
     let rate = PerSecond(line.rate_per_s).to_string();
     let rate = rate.trim_end_matches("/s");
-    let rate = match line.receipt.asked.operation.as_deref() {
-        Some("handshakes") => match line.receipt.asked.resumption_percent {
+    let rate = match line.receipt.asked.operation {
+        Some(Operation::Handshakes) => match line.receipt.asked.resumption_percent {
             Some(1..) => format!("{rate} handshakes per second"),
             _ => format!("{rate} full handshakes per second"),
         },
-        Some("session") => format!("{rate} pages per second"),
-        Some("one-request-per-connection") => {
+        Some(Operation::Session) => format!("{rate} pages per second"),
+        Some(Operation::OneRequestPerConnection) => {
             format!("{rate} connections per second with one request each")
         }
         _ => format!("{rate} requests per second"),

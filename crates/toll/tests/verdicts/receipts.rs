@@ -74,5 +74,5 @@ fn the_kernels_tls_is_counted_or_it_is_said_why_not() {
     // Of plain HTTP there is nothing to say.
     let plain = line(load_plain(&server, "bytes/1KiB").args(SHORT)).receipt;
     assert_eq!(plain.obtained.kernel_tls, None);
-    assert_eq!(plain.asked.receive.as_deref(), Some("walk"));
+    assert_eq!(plain.asked.receive, Some(load::Receive::Walk));
 }

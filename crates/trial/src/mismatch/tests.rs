@@ -1,7 +1,9 @@
 use super::*;
 use crate::receipt::Receipt;
-use load::{Close, Plan, Verified};
+use load::{Close, Plan, Up, Verified};
+use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
+use units::Nanos;
 
 use crate::testing::{job, negotiated, outcome};
 
@@ -339,4 +341,22 @@ fn what_should_be_decrypted_must_not_be_walked() {
     };
     assert!(decrypt(0).is_empty());
     assert_eq!(decrypt(2), ["receive: asked decrypt, got 2 responses walked"]);
+}
+
+#[test]
+fn a_closed_loop_of_which_only_a_part_is_up_is_a_mismatch() {
+    let with = |short, change: fn(&mut Job)| {
+        mismatches(|job, outcome| {
+            let short = Nanos(short);
+            outcome.up = Some(Up { at_begin: 20, at_end: 30, short });
+            change(job);
+        })
+        .len()
+    };
+    // A tenth of 600 ms.
+    assert_eq!((with(60_000_000, |_| {}), with(60_000_001, |_| {})), (0, 1));
+    // Where arrivals are scheduled, connections are opened as they are needed.
+    assert_eq!(with(600_000_000, |job| job.plan.arrival = "uniform 10/s".parse().unwrap()), 0);
+    // A load of so many operations begins with no connection.
+    assert_eq!(with(600_000_000, |job| job.plan.count = NonZeroU32::new(10_000)), 0);
 }

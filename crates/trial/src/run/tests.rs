@@ -99,6 +99,8 @@ impl Machine for FakeMachine {
 
     fn find_links(&mut self, _: &[std::net::IpAddr], _: &[load::Source]) {}
 
+    fn find_listeners(&mut self, _: std::net::SocketAddr) {}
+
     fn interfaces(&self) -> Vec<crate::evidence::Interface> {
         Vec::new()
     }
@@ -300,7 +302,7 @@ fn everything_is_read_over_the_loads_window() {
     let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();
     let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
     assert_eq!((cpus, steps), (vec![0, 1, 2], vec![6, 6, 1]));
-    assert_eq!(line.receipt.asked.server_cpus.as_deref(), Some("0"));
+    assert_eq!(line.receipt.asked.server_cpus, Some(CpuList::from(0)));
 }
 
 #[test]

@@ -109,8 +109,9 @@ impl Bench for Hill {
             line.interrupted = true;
         }
         if self.rank_lost_in.contains(&number) {
-            let lost = [(2, "rank 2 on lg1: no result".to_owned())];
-            line = line.with_ranks(Vec::new(), Nanos(1), &lost);
+            line.valid = false;
+            line.lost_ranks = vec![2];
+            line.load_error = Some("rank 2 on lg1: no result".into());
         }
         let mut ms = (connections as u64).max(self.least_ms.get(&cell.name).copied().unwrap_or(0));
         if cell.load.duration == HOLD && connections >= self.held_breaks_from {
