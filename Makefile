@@ -1,38 +1,62 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build hosts install deb petstore openssl lint bench-client bench-client-instructions bench-ktls fuzz miri
+.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb petstore openssl lint \
+	bench-client bench-client-instructions bench-ktls fuzz miri
 
-# What is built and installed: release, or PROFILE=dev for a build without optimization.
+# What is built, installed and packed: release, or PROFILE=dev for what the tests have built, without
+# optimization.
 PROFILE = release
 PREFIX = /usr/local
-BUILT = target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
-PROGRAM = $(BUILT)/toll
+ifeq ($(PROFILE),dev)
+BUILT = target/debug
 # The OpenSSL provider for servers that are not toll's.
+PROVIDER = $(BUILT)/deps/libtoll_offload.so
+COMPILE = cargo test --locked --no-run
+else
+BUILT = target/$(PROFILE)
 PROVIDER = $(BUILT)/libtoll_offload.so
+COMPILE = cargo build --profile $(PROFILE) --locked --package toll --package offload-provider
+endif
+PROGRAM = $(BUILT)/toll
+NEXTEST = PATH="$(CURDIR)/target/nextest/bin:$$PATH" cargo nextest run --locked
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
 	./$(PROGRAM) run quick
 
-# Installs what the tests need and runs them all.
+# Units, the load engine, the embedded server and nginx, refusals, a study from file to report. Packages are
+# installed while the tests compile.
 test:
 	./scripts/needs build
+	$(MAKE) --no-print-directory --jobs=2 tests-need tests-built
+	$(NEXTEST)
+	@echo "make proofs adds the other servers and clients, hosts and ranks, kernel TLS, accelerators, instruction \
+	counts, profiles, a browser, and each verdict made false from outside"
+
+# All other tests.
+proofs:
+	./scripts/needs build
+	$(MAKE) --no-print-directory --jobs=2 proofs-need tests-built
+	$(NEXTEST) --workspace --profile proofs
+
+tests-need:
 	./scripts/needs test
-	$(MAKE) petstore
-	$(MAKE) hosts PROFILE=dev
-	PATH="$(CURDIR)/target/nextest/bin:$$PATH" cargo nextest run --workspace --locked
-	cargo test --workspace --locked --doc --quiet
+
+proofs-need:
+	./scripts/needs proofs
+	$(MAKE) --no-print-directory petstore
+
+tests-built:
+	cargo test --locked --no-run
 
 build:
 	./scripts/needs build
-	cargo build --profile $(PROFILE) --locked --package toll --package offload-provider
+	$(COMPILE)
 
-# Builds toll-rank, for loads that many hosts make together. It alone needs Open MPI. With the packages of
-# build, cargo builds what both depend on once.
+# Builds toll and toll-rank, for loads that many hosts make together. It alone needs Open MPI.
 hosts:
-	./scripts/needs hosts
-	cargo build --profile $(PROFILE) --locked --package toll --package offload-provider --package cluster \
-		--features cluster/mpi --bin toll-rank
+	./scripts/needs build hosts
+	$(COMPILE) --package toll-rank
 
 # Installs the program, toll-rank where it was built, its OpenSSL provider, its completions (bash, zsh, fish)
 # and its man pages under PREFIX, within DESTDIR where that is given. What is built is taken as it is:
@@ -45,10 +69,7 @@ install:
 # thrown away, and run from there.
 deb: build
 	./scripts/needs deb
-	rm -rf target/package target/debian
-	./scripts/install $(PROGRAM) $(PROVIDER) target/package
-	PATH="$(CURDIR)/target/cargo-deb/bin:$$PATH" cargo deb --quiet --package toll --no-build \
-		--profile $(PROFILE) --output target/debian/
+	./scripts/deb $(PROGRAM) $(PROVIDER) target/debian
 	./scripts/try-deb target/debian/toll_*.deb
 
 # Builds the web application that server = "tomcat" runs, where its sources are newer than it.
@@ -69,15 +90,13 @@ target/openssl/lib/libssl.so.3: scripts/openssl
 # Where Open MPI is not installed, toll-rank is left out.
 lint:
 	cargo fmt --all -- --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	! command -v mpicc >/dev/null || \
-		cargo clippy --package cluster --features mpi --all-targets --locked -- -D warnings
+	cargo clippy $$(! command -v mpicc >/dev/null || echo --workspace) --all-targets --locked -- -D warnings
 
 # Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about a
 # third of an hour, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client
 # ROUNDS=2 SECONDS=1 for a first look, which meets no goal.
 bench-client: build
-	./scripts/needs test
+	./scripts/needs clients
 	sed 's/^duration = .*/duration = "$(or $(SECONDS),3)s"/' studies/clients.toml > target/clients.toml
 	./target/release/toll run target/clients.toml --trials $(or $(ROUNDS),6) \
 		--gate 'connections-0001:server-busy>=95%' --gate 'connections-0004:server-busy>=95%'
@@ -85,13 +104,13 @@ bench-client: build
 # Counts the instructions of toll's client for a handshake, a GET on a new connection and 64 KiB on a kept one,
 # over TLS 1.3 and over plain HTTP, in a minute or two, and exits with 1 where a handshake takes too many.
 bench-client-instructions: build
-	./scripts/needs test
+	./scripts/needs counts
 	./scripts/bench-client-instructions
 
 # Counts the instructions that nginx and the embedded server take for a response, a byte and a record with
 # user TLS and kernel TLS, in a virtual machine whose kernel has TLS; some minutes.
 bench-ktls: build
-	./scripts/needs test
+	./scripts/needs vm
 	./scripts/bench-ktls
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs

@@ -13,6 +13,7 @@ pub mod gate;
 mod label;
 mod mark;
 pub mod primitive;
+mod signed;
 pub mod wording;
 
 pub use figure::Verdict;

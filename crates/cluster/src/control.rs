@@ -76,12 +76,14 @@ mod tests {
             [None, Some("10.84.0.0/24"), Some("10.86.0.11/32"), Some("10.85.0.0/24,10.84.0.0/16")]
         {
             let why = check_of(control, &all).unwrap_err();
-            assert!(why.starts_with("eth0 has the addresses 10.84.0.11 and 10.86.0.11, "), "{why}");
+            for address in ["eth0", "10.84.0.11", "10.86.0.11"] {
+                assert!(why.contains(address), "{why}");
+            }
         }
         assert_eq!(check_of(Some("10.85.0.0/24"), &all), Ok(()));
         assert_eq!(check_of(Some("0.0.0.0/0"), &[all[0].clone(), all[2].clone()]), Ok(()));
         assert_eq!(check_of(Some("eth1"), &all), Ok(()));
-        assert!(check_of(Some("eth0"), &all).unwrap_err().starts_with("eth0 has the addresses "));
+        assert!(check_of(Some("eth0"), &all).unwrap_err().contains("10.86.0.11"));
     }
 
     #[test]

@@ -4,27 +4,20 @@
 //! others, on the hosts of the study's `[[rank]]`, each load with toll's engine or with another program.
 //! In a trial toll sends the plan, each rank answers *ready*, all meet at a barrier, each begins and
 //! reports *begun*, and after the window come the results. toll decides all of that: rank 0 is a `Relay`,
-//! the others are a `Member` each, and the transport of messages is a trait with a stand-in in memory.
+//! the others are a `Member` each, and the transport of messages is a trait: MPI in the program `toll-rank`,
+//! which alone is linked with it, and a stand-in in memory.
 //!
 //! MPI's blocking calls keep a CPU busy, so only calls that return at once are used, with sleep between.
 
 mod cluster;
 mod control;
 mod diagnosis;
-#[cfg(feature = "mpi")]
 mod loader;
-#[cfg(any(test, feature = "mpi"))]
 mod machine;
-#[cfg(any(test, feature = "mpi"))]
 mod member;
-#[cfg(any(test, feature = "mpi"))]
 mod messages;
-#[cfg(feature = "mpi")]
-mod mpi;
 mod mpirun;
-#[cfg(feature = "mpi")]
 mod program;
-#[cfg(any(test, feature = "mpi"))]
 mod relay;
 mod session;
 mod share;
@@ -34,9 +27,9 @@ mod watch;
 mod words;
 
 pub use cluster::{Cluster, ClusterLoad};
+pub use messages::Messages;
 pub use mpirun::Hosts;
-#[cfg(feature = "mpi")]
-pub use program::main;
+pub use program::{Process, main};
 
 use std::time::Duration;
 

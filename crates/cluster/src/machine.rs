@@ -50,9 +50,7 @@ mod tests {
     fn a_machine_that_open_mpi_would_fail_on_says_why() {
         assert_eq!(check(Some("lo")), Ok(()));
         assert_eq!((check_files(None), check_files(Some(64))), (Ok(()), Ok(())));
-        let why = check_files(Some(63)).unwrap_err();
-        assert!(why.starts_with("a process may have 63 files open there, "), "{why}");
-        let why = check_folder(Path::new("/proc/self")).unwrap_err();
-        assert!(why.starts_with("its temporary folder /proc/self cannot be written ("), "{why}");
+        assert!(check_files(Some(63)).unwrap_err().contains("63"));
+        assert!(check_folder(Path::new("/proc/self")).unwrap_err().contains("/proc/self"));
     }
 }

@@ -1,7 +1,7 @@
 //! Messages between ranks, independent of their transport.
 
 /// Messages between ranks. No call waits.
-pub(crate) trait Messages {
+pub trait Messages {
     /// How many ranks there are.
     fn size(&self) -> usize;
     /// Sends a message. Those to one rank arrive in their order.

@@ -163,11 +163,13 @@ mod tests {
             std::fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
         };
         let why = hosts.check_with(path.clone()).unwrap_err();
-        assert!(why.starts_with("[[rank]] needs mpirun, which is not installed; "), "{why}");
+        assert!(why.contains("mpirun"), "{why}");
         make(&folder.path().join("mpirun"));
         let why = hosts.check_with(path.clone()).unwrap_err();
-        let words = format!("needs toll-rank, which is not in {};", folder.path().display());
-        assert!(why.contains(&words) && why.ends_with("make hosts builds it"), "{why}");
+        assert!(
+            why.contains("toll-rank") && why.contains(folder.path().to_str().unwrap()),
+            "{why}"
+        );
         make(&program);
         assert_eq!(hosts.check_with(path), Ok(()));
     }

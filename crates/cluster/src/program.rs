@@ -1,4 +1,4 @@
-//! The program `toll-rank`.
+//! What the program `toll-rank` does.
 
 use std::io::{self, BufWriter};
 use std::os::fd::AsFd;
@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
-use crate::mpi::Mpi;
+use crate::messages::Messages;
 use crate::mpirun::VERSION;
 use crate::relay::Relay;
 use crate::{control, diagnosis, machine};
@@ -17,9 +17,19 @@ use crate::{control, diagnosis, machine};
 /// How long MPI may take to end: another rank may be gone without it.
 const END_LIMIT: u32 = 2;
 
-/// Runs a rank: rank 0 passes on what toll says on its standard input, and what the others say on its
+/// This process as one of the ranks of `mpirun`.
+pub trait Process: Messages {
+    /// The number of this process.
+    fn rank(&self) -> usize;
+    /// Whether a message has not left yet.
+    fn is_sending(&self) -> bool;
+    /// Ends MPI in this process, together with the other ranks.
+    fn finalize(self);
+}
+
+/// Runs a rank, which `init` makes of this process: rank 0 passes on what toll says on its standard input, and what the others say on its
 /// standard output; they load.
-pub fn main() -> ExitCode {
+pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
     let after = |word: &str| std::env::args().skip_while(|other| other != word).nth(1);
     let of = after("--of");
     if of.as_deref() != Some(VERSION) {
@@ -41,7 +51,7 @@ pub fn main() -> ExitCode {
         eprintln!("toll-rank: on the machine of rank {}, {why}", rank.unwrap_or_default());
         return ExitCode::from(2);
     }
-    let mut mpi = match Mpi::init() {
+    let mut mpi = match init() {
         Ok(mpi) => mpi,
         Err(why) => {
             eprintln!("toll-rank: {why}");
@@ -63,7 +73,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Until it is told to end, or hears nothing any more.
-fn member(mpi: &mut Mpi) -> Step {
+fn member(mpi: &mut impl Process) -> Step {
     let mut member = Member::new(TrialLoader::default(), Instant::now());
     loop {
         match member.step(Instant::now(), mpi) {
@@ -74,7 +84,7 @@ fn member(mpi: &mut Mpi) -> Step {
 }
 
 /// Until toll closes its end, which it does after it has told the others to end.
-fn relay(mpi: &mut Mpi) -> Step {
+fn relay(mpi: &mut impl Process) -> Step {
     let mut relay = Relay::new(Instant::now());
     let mut input = Input::default();
     let mut output = BufWriter::new(io::stdout().lock());
@@ -101,7 +111,7 @@ fn relay(mpi: &mut Mpi) -> Step {
 }
 
 /// Gives what was passed on last the time to leave.
-fn end(relay: &mut Relay, mpi: &mut Mpi, output: &mut impl io::Write) -> Step {
+fn end(relay: &mut Relay, mpi: &mut impl Process, output: &mut impl io::Write) -> Step {
     let deadline = Instant::now() + Duration::from_millis(100);
     while Instant::now() < deadline && mpi.is_sending() {
         let _ = relay.step(Instant::now(), mpi, output);

@@ -1,9 +1,6 @@
 //! One rank's share of a job, with the files that it needs in it.
 
-use std::fs;
-#[cfg(any(test, feature = "mpi"))]
-use std::fs::File;
-#[cfg(any(test, feature = "mpi"))]
+use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddr;
 
@@ -79,7 +76,6 @@ impl Share {
     ///
     /// # Errors
     /// The files cannot be written.
-    #[cfg(any(test, feature = "mpi"))]
     pub(crate) fn job(self) -> io::Result<(Job, Offer, Vec<File>)> {
         let mut files = Vec::new();
         let mut write = |text: &str| {

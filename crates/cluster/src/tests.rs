@@ -1,6 +1,6 @@
 //! toll, rank 0 and two ranks on a network in memory: order, lateness and loss, without MPI or clocks.
 
-mod starts;
+mod proofs;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

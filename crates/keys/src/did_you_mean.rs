@@ -29,10 +29,9 @@ mod tests {
     #[test]
     fn what_is_near_is_suggested_and_else_all_is_named() {
         let keys = ["name", "load.duration", "load.suite"];
-        let hint = |given| did_you_mean(given, "known:", keys.into_iter());
-        assert_eq!(hint("nmae"), "; did you mean name?");
-        assert_eq!(hint("duration"), "; did you mean load.duration?");
-        assert_eq!(hint("load.durration"), "; did you mean load.duration?");
-        assert_eq!(hint("colour"), "; known: name, load.duration, load.suite");
+        let given = ["nmae", "duration", "load.durration", "colour"];
+        support::assert_golden!(
+            given.map(|given| (given, did_you_mean(given, "known:", keys.into_iter())))
+        );
     }
 }

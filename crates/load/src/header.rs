@@ -107,29 +107,17 @@ mod tests {
 
     #[test]
     fn what_would_break_a_request_is_refused() {
-        for name in ["", " ", "X Y", "X\r\nY", "(X)", "Ä", "X-Y ", "\"X\""] {
-            let why = why(&format!("{name}: 1"));
-            assert!(why.contains("no name that is a token"), "{name:?}: {why}");
-        }
-        assert!(why("X-Request-Id").contains("has no colon"));
-        for value in ["a\r\nHost: b", "a\nb", "a\rb", "a\0b", "a\x7fb", "\x1b[1m"] {
-            let why = why(&format!("X: {value}"));
-            assert!(why.contains("control character in its value"), "{why}");
-            assert!(!why.contains(['\r', '\n', '\x1b']), "{why:?}");
-        }
-    }
-
-    #[test]
-    fn what_would_change_the_answer_is_refused_with_the_reason() {
-        for (name, _) in REFUSED {
-            assert!(
-                why(&format!("{}: x", name.to_uppercase())).contains("is not sent: "),
-                "{name}"
-            );
-        }
-        assert_eq!(
-            why("Range: bytes=0-9"),
-            "`Range: bytes=0-9` is not sent: a part of an object is not the object; leave it out"
-        );
+        let names = ["", " ", "X Y", "X\r\nY", "(X)", "Ä", "X-Y ", "\"X\""];
+        let values = ["a\r\nHost: b", "a\nb", "a\rb", "a\0b", "a\x7fb", "\x1b[1m"];
+        let refused = names
+            .map(|name| format!("{name}: 1"))
+            .into_iter()
+            .chain(values.map(|value| format!("X: {value}")))
+            .chain(["X-Request-Id", "Range: bytes=0-9"].map(str::to_owned))
+            .chain(REFUSED.iter().map(|(name, _)| format!("{}: x", name.to_uppercase())));
+        let refused: Vec<_> =
+            refused.map(|text| (text.escape_debug().to_string(), why(&text))).collect();
+        assert!(refused.iter().all(|(_, why)| !why.contains(['\r', '\n', '\x1b'])));
+        support::assert_golden!(refused);
     }
 }

@@ -224,73 +224,46 @@ pub(crate) mod tests {
         Job::new(plan, url.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
     }
 
-    fn message(url: &str, plan: Plan) -> String {
-        job(url, plan).check().unwrap_err().to_string()
-    }
-
     #[test]
     fn contradictions_say_what_to_change() {
         let any = Plan::default;
         let (https, http) = ("https://localhost/", "http://localhost/");
         let cbc = suite("AES128-SHA");
-        assert!(job(https, any()).check().is_ok());
         let tls13 = Some(OrPlain::Tls(Version::Tls13));
-        assert_eq!(
-            message(https, Plan { tls: tls13, suite: cbc, ..any() }),
-            "--suite TLS_RSA_WITH_AES_128_CBC_SHA is a suite of TLS 1.2, which contradicts --tls \
-             1.3; leave one out"
-        );
-        assert!(
-            message(https, Plan { group: Some(Group::X25519), suite: cbc, ..any() })
-                .contains("has no key exchange by group, which contradicts --group x25519")
-        );
+        let tls12 = Some(OrPlain::Tls(Version::Tls12));
         let fixed = Some(KeyExchangeMode::Fixed);
         let ephemeral = suite("ECDHE-RSA-AES128-SHA");
-        assert!(
-            message(https, Plan { key_exchange: fixed, suite: ephemeral, ..any() })
-                .contains("always fresh")
-        );
-        assert!(job(https, Plan { key_exchange: fixed, suite: cbc, ..any() }).check().is_ok());
-        assert!(
-            message(https, Plan { encrypt_then_mac: Some(true), ..any() })
-                .contains("--suite left open has no encrypt-then-MAC (only CBC suites")
-        );
         let hybrid = Some(Group::X25519MlKem768);
-        let tls12 = Some(OrPlain::Tls(Version::Tls12));
-        assert!(
-            message(https, Plan { group: hybrid, tls: tls12, ..any() })
-                .contains("--tls 1.2 is of TLS 1.2, which has no such group")
-        );
         let aead = suite("ECDHE-RSA-AES128-GCM-SHA256");
-        assert!(job(https, Plan { group: hybrid, suite: aead, ..any() }).check().is_err());
-        assert_eq!(
-            message(http, Plan { suite: cbc, ..any() }),
-            "http://localhost/ is plain HTTP, which contradicts --suite \
-             TLS_RSA_WITH_AES_128_CBC_SHA; leave one out"
-        );
-        let both = Plan { tls: tls12, suite: cbc, ..any() };
-        assert!(message(http, both).contains("is plain HTTP, but TLS was asked for"));
         let plain = Plan { suite: Some(OrPlain::<&Suite>::Plain), ..any() };
-        assert!(job(http, plain.clone()).check().is_ok());
-        assert!(message(https, plain).contains("plain HTTP was asked for"));
         let resumption = "70%".parse().unwrap();
+        assert!(job(https, any()).check().is_ok());
+        assert!(job(https, Plan { key_exchange: fixed, suite: cbc, ..any() }).check().is_ok());
+        assert!(job(http, plain.clone()).check().is_ok());
         assert!(job(https, Plan { resumption, suite: cbc, ..any() }).check().is_ok());
-        assert!(
-            message(http, Plan { resumption, ..any() }).contains("contradicts --resumption 70%")
-        );
-        let handshakes = Plan { operation: Operation::Handshakes, ..any() };
-        assert!(message(http, handshakes).contains("contradicts --operation handshakes"));
-        let wrong = Plan { insecure: true, ca: Some("a.pem".into()), ..any() };
-        assert!(message(https, wrong).contains("contradicts --ca a.pem"));
-    }
-
-    #[test]
-    fn a_source_has_the_servers_version_of_ip() {
-        let from = |source: &str| Plan { source: vec![source.parse().unwrap()], ..Plan::default() };
-        let https = "https://localhost/";
+        let from = |source: &str| Plan { source: vec![source.parse().unwrap()], ..any() };
         assert!(job(https, from("127.0.0.2")).check().is_ok());
-        assert!(message(https, from("::1")).contains("--source ::1 and the server's address 127"));
-        assert!(message(https, from("192.0.2.1")).contains("has no address 192.0.2.1"));
+        let handshakes = Plan { operation: Operation::Handshakes, ..any() };
+        let insecure = Plan { insecure: true, ca: Some("a.pem".into()), ..any() };
+        let refused = [
+            ("TLS 1.3, CBC", https, Plan { tls: tls13, suite: cbc, ..any() }),
+            ("x25519, CBC", https, Plan { group: Some(Group::X25519), suite: cbc, ..any() }),
+            ("fixed, ECDHE", https, Plan { key_exchange: fixed, suite: ephemeral, ..any() }),
+            ("encrypt-then-MAC", https, Plan { encrypt_then_mac: Some(true), ..any() }),
+            ("hybrid, TLS 1.2", https, Plan { group: hybrid, tls: tls12, ..any() }),
+            ("hybrid, AEAD of TLS 1.2", https, Plan { group: hybrid, suite: aead, ..any() }),
+            ("CBC", http, Plan { suite: cbc, ..any() }),
+            ("TLS 1.2, CBC", http, Plan { tls: tls12, suite: cbc, ..any() }),
+            ("plain HTTP", https, plain),
+            ("resumption", http, Plan { resumption, ..any() }),
+            ("handshakes", http, handshakes),
+            ("insecure, with a CA", https, insecure),
+            ("source ::1", https, from("::1")),
+            ("source 192.0.2.1", https, from("192.0.2.1")),
+        ];
+        support::assert_golden!(refused.map(|(what, url, plan)| {
+            (format!("{url} {what}"), job(url, plan).check().unwrap_err())
+        }));
     }
 
     #[test]
@@ -300,8 +273,8 @@ pub(crate) mod tests {
         assert!(mixed.check().is_ok() && mixed.is_random());
         assert_eq!(mixed.paths().collect::<Vec<_>>(), ["/bytes/1KiB", "/bytes/1MiB"]);
         let both = Job { url: "https://localhost/x".parse().unwrap(), ..mixed.clone() };
-        assert!(both.check().unwrap_err().to_string().contains("leave the URL's path out"));
+        assert!(both.check().is_err());
         mixed.plan.operation = Operation::Handshakes;
-        assert!(mixed.check().unwrap_err().to_string().contains("handshakes ask for nothing"));
+        assert!(mixed.check().is_err());
     }
 }

@@ -181,25 +181,20 @@ mod tests {
         let server = [ip("10.1.1.1"), ip("10.1.2.1")];
         assert_eq!(rank("lg1", None).loads(&server), Ok(server[0]));
         assert_eq!(rank("lg1", Some("10.1.2.1")).loads(&server), Ok(server[1]));
-        assert_eq!(
-            rank("lg1", Some("10.1.3.1")).loads(&server).unwrap_err(),
-            "rank.to = 10.1.3.1 is not among the addresses at which the server listens: 10.1.1.1, \
-             10.1.2.1; write one of them"
-        );
+        assert!(rank("lg1", Some("10.1.3.1")).loads(&server).is_err());
         let here = [ip("127.0.0.1")];
         for host in ["localhost", "127.0.0.1"] {
             assert_eq!(rank(host, None).loads(&here), Ok(here[0]));
         }
-        let why = rank("lg1", None).loads(&here).unwrap_err();
-        assert!(why.starts_with("rank.host = lg1, but the server listens at 127.0.0.1,"), "{why}");
+        assert!(rank("lg1", None).loads(&here).is_err());
     }
 
     #[test]
     fn too_little_for_all_is_refused() {
-        let why = plan(2, "closed").shared(&ranks(&[1, 2, 2])).unwrap_err();
-        assert!(why.starts_with("connections = 2 leaves none for the rank on lg1;"), "{why}");
-        let why = plan(9, "uniform 0.002/s").shared(&ranks(&[1, 2])).unwrap_err();
-        assert!(why.starts_with("arrival uniform 0.002/s leaves nothing for"), "{why}");
+        support::assert_golden!([
+            ("2 connections", plan(2, "closed").shared(&ranks(&[1, 2, 2])).unwrap_err()),
+            ("uniform 0.002/s", plan(9, "uniform 0.002/s").shared(&ranks(&[1, 2])).unwrap_err()),
+        ]);
     }
 
     proptest! {

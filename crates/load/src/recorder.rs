@@ -507,6 +507,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn merging_threads_loses_nothing(latencies in proptest::collection::vec(1u64..1_000_000, 1..100)) {
             let window = window(0, u64::MAX / 2);

@@ -160,10 +160,10 @@ mod tests {
     #[test]
     fn what_this_machine_lacks_is_named() {
         assert_eq!(source("127.0.0.9").check(), Ok(()));
-        let why = source("192.0.2.1").check().unwrap_err();
-        assert!(why.starts_with("this machine has no address 192.0.2.1;"), "{why}");
-        let why = source("nosuch0").check().unwrap_err();
-        assert!(why.starts_with("this machine has no interface nosuch0;"), "{why}");
+        for missing in ["192.0.2.1", "nosuch0"] {
+            let why = source(missing).check().unwrap_err();
+            assert!(why.contains(missing), "{why}");
+        }
     }
 
     #[test]

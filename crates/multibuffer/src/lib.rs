@@ -5,16 +5,7 @@
 //! messages, and all go through the rounds together. This hashes many TLS records, chunks or file
 //! parts fast where the processor has no SHA instructions, and often also where it has them.
 //!
-//! ```
-//! use multibuffer::{Backend, Hasher, Sha256};
-//!
-//! let messages = ["abc", "", "many messages, of any lengths"];
-//! let mut digests = [[0; 32]; 3];
-//! let hasher = Hasher::<Sha256>::with(Backend::best::<Sha256>())?;
-//! hasher.hash_many(&messages, &mut digests)?;
-//! assert_eq!(digests[0][..4], [0xba, 0x78, 0x16, 0xbf]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! [`Hasher::hash_many`] is where to begin; `tests/known_answers.rs` opens with a first use.
 //!
 //! [`Backend`]s are chosen at run time and can be forced; one that the processor lacks is refused.
 //! Messages that come in pieces are [`Context`]s. Memory is constant, and nothing is allocated.

@@ -65,6 +65,7 @@ pub use machine::Machine;
 pub use memory_traffic::{MemoryBytes, MemorySource, MemoryTraffic};
 pub use named_thread::NamedThread;
 pub use net_counters::NetCounters;
+pub use perf_event::PARANOID_ALLOWS_CPUS;
 pub use proc_stat::{CoreTicks, parse_proc_stat};
 pub use process_tree::{CpuSource, ProcessTree, TreeCpu};
 pub use sibling_cpus::sibling_cpus;

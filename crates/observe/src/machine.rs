@@ -145,12 +145,9 @@ mod tests {
         later.memory.total_bytes = Fact::unknown("test");
         assert_eq!(later.difference(&machine), None);
         later.openssl = "OpenSSL 9".to_owned();
-        assert_eq!(
-            later.difference(&machine),
-            Some(format!("{} before, OpenSSL 9 now", machine.openssl))
-        );
+        assert!(later.difference(&machine).unwrap().contains("OpenSSL 9"));
         later.system.kernel_release = Fact::Known("9.9".to_owned());
-        assert!(later.difference(&machine).unwrap().ends_with(" before, kernel 9.9 now"));
+        assert!(later.difference(&machine).unwrap().contains("kernel 9.9"));
         later.system.kernel_release = Fact::unknown("test");
         later.openssl = machine.openssl.clone();
         assert_eq!(later.difference(&machine), None, "what is not known differs from nothing");

@@ -16,7 +16,7 @@ use resctrl::Resctrl;
 
 use crate::perf_event::{Counted, PerfEvent};
 use crate::root::Root;
-use crate::{Availability, ObserveError};
+use crate::{Availability, ObserveError, PARANOID_ALLOWS_CPUS};
 
 /// What counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
@@ -71,7 +71,8 @@ impl MemoryTraffic {
             let counters: io::Result<Vec<_>> = events.into_iter().map(open).collect();
             let counters = counters.map_err(|error| {
                 format!(
-                    "{source} cannot be read: {error}; it needs root, or kernel.perf_event_paranoid 0"
+                    "{source} cannot be read: {error}; it needs root, or \
+                     kernel.perf_event_paranoid={PARANOID_ALLOWS_CPUS}"
                 )
             })?;
             Ok(Self { source, counters: Counters::Controllers(counters) })

@@ -4,6 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::FromRawFd;
 
+/// The highest `kernel.perf_event_paranoid` at which a user who is not root may count and sample all that
+/// a CPU does; at 1 and 2 only threads of the user's own (Documentation/admin-guide/sysctl/kernel.rst).
+pub const PARANOID_ALLOWS_CPUS: i32 = 0;
+
 /// What to count, and of whom.
 pub(crate) struct PerfEvent {
     /// The kernel's number of the unit that counts.

@@ -140,13 +140,12 @@ mod tests {
         else {
             panic!("there is no such file");
         };
-        assert!(why.starts_with("cannot read /proc/sys/net/core/somaxconn: No such file"), "{why}");
+        assert!(why.contains("/proc/sys/net/core/somaxconn"), "{why}");
         std::fs::create_dir_all(root.path("/proc/sys/net/core")).unwrap();
         std::fs::write(root.path("/proc/sys/net/core/somaxconn"), "many\n").unwrap();
-        assert_eq!(
-            root.number::<u64>("/proc/sys/net/core/somaxconn"),
-            Fact::unknown("/proc/sys/net/core/somaxconn holds `many`, not 1 numbers")
-        );
+        let found = root.number::<u64>("/proc/sys/net/core/somaxconn");
+        let Fact::Unknown { not_available_here: why } = found else { panic!("{found:?}") };
+        assert!(why.contains("/proc/sys/net/core/somaxconn") && why.contains("many"), "{why}");
     }
 
     #[test]

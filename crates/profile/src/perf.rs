@@ -11,6 +11,8 @@ pub use samples::{Samples, read};
 
 use std::path::PathBuf;
 
+use observe::PARANOID_ALLOWS_CPUS;
+
 /// What is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
@@ -35,7 +37,7 @@ pub enum PerfError {
     Missing,
     #[error(
         "kernel.perf_event_paranoid is {0}, so only root may sample a CPU: \
-         sysctl kernel.perf_event_paranoid=-1, or run toll as root"
+         sysctl kernel.perf_event_paranoid={PARANOID_ALLOWS_CPUS}, or run toll as root"
     )]
     Paranoid(i32),
     #[error("the kernel hides the addresses of its symbols: sysctl kernel.kptr_restrict=0")]

@@ -223,15 +223,7 @@ mod tests {
         let figure = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
         let figure = figure.unwrap();
         assert_eq!((figure.low, figure.high, figure.unit), (2.0, 2.4, PublishedUnit::Ratio));
-        assert_eq!(
-            format!("{} had {}", figure.who, figure.says),
-            "Intel's Xeon E5 v3 had 2 to 2.4x"
-        );
-        assert!(
-            Reference::find("xeon")
-                .unwrap_err()
-                .contains("there are: petstore-xeon-e5620, quickassist-8955, ")
-        );
+        assert!(Reference::find("xeon").is_err());
     }
 
     #[test]
@@ -243,17 +235,18 @@ mod tests {
         };
         let good = "unit = \"ratio\"\nlow = 2.0\nsays = \"2x\"\n";
         assert!(Reference::parse(&file(good)).is_ok());
-        for (change, why) in [
-            ("high = 1.0", "is not a range"),
-            ("high = 3.0\nis-at-least = true", "is not a range"),
-            ("curve = [1.0]", "unknown field"),
-        ] {
-            let message = Reference::parse(&file(&format!("{good}{change}\n"))).unwrap_err();
-            assert!(message.contains(why), "{message}");
-        }
-        let schema = file(good).replace("schema = 1", "schema = 2");
-        assert!(Reference::parse(&schema).unwrap_err().contains("schema = 2"));
+        let changed = ["high = 1.0", "high = 3.0\nis-at-least = true", "curve = [1.0]"];
+        let changed = changed.map(|change| (change, file(&format!("{good}{change}\n"))));
         let twice = format!("{}[[figure]]\nname = \"n\"\nwhat = \"w\"\n{good}", file(good));
-        assert!(Reference::parse(&twice).unwrap_err().contains("two figures"));
+        let others = [
+            ("schema = 2", file(good).replace("schema = 1", "schema = 2")),
+            ("a second figure n", twice),
+        ];
+        support::assert_golden!(
+            changed
+                .into_iter()
+                .chain(others)
+                .map(|(change, text)| { (change, Reference::parse(&text).unwrap_err()) })
+        );
     }
 }

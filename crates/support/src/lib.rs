@@ -5,6 +5,7 @@
 
 mod clients;
 mod desk;
+mod golden;
 mod process;
 mod serve;
 mod stub;
@@ -18,6 +19,8 @@ use cpus::CpuList;
 
 pub use clients::{curl, s_client};
 pub use desk::Desk;
+pub use golden::golden;
+pub use insta;
 pub use process::{Killed, children, is_running, processes_with, write_program};
 pub use serve::Serve;
 pub use stub::{answering, answering_to};

@@ -137,12 +137,10 @@ mod tests {
     #[test]
     fn what_the_proof_depends_on_is_refused() {
         let refusal = |text: &str| text.parse::<Directives>().unwrap_err();
-        assert_eq!(refusal("sendfile on"), "toll's proof depends on sendfile; write target.send");
         for name in ["root", "ssl_conf_command", "server_name", "gzip", "proxy_temp_path"] {
-            let message = refusal(&format!("aio on; {name} x"));
-            assert_eq!(message, format!("toll's proof depends on {name}; leave it out"));
+            assert!(refusal(&format!("aio on; {name} x")).contains(name));
         }
-        assert!(refusal("server { listen 80").contains("not a plain directive"));
-        assert_eq!(refusal("aio on; aio off"), "aio is given twice; leave one out");
+        let refused = ["sendfile on", "aio on; gzip x", "server { listen 80", "aio on; aio off"];
+        support::assert_golden!(refused.map(|text| (text, refusal(text))));
     }
 }

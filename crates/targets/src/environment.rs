@@ -169,15 +169,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_set_is_refused() {
-        let refusal = |text: &str| text.parse::<Environment>().unwrap_err();
-        assert!(refusal("A").starts_with("`A` sets no variable"));
-        assert!(refusal("=1").starts_with("`=1` sets no variable"));
-        assert!(refusal("A=1 b c=2").starts_with("`b` sets no variable"));
-        assert_eq!(refusal("A=1 A=2"), "A is given twice; leave one out");
-        assert!(refusal("LD_LIBRARY_PATH=/x").ends_with("write that instead"));
-        for text in ["lib", "", "/a:/b", "/a;/b", "/a/$ORIGIN"] {
-            let message = text.parse::<LibraryPath>().unwrap_err();
-            assert!(message.contains("not an absolute path of one folder"), "{message}");
-        }
+        let refused = ["A", "=1", "A=1 b c=2", "A=1 A=2", "LD_LIBRARY_PATH=/x"];
+        let refused = refused.map(|text| (text, text.parse::<Environment>().unwrap_err()));
+        let paths = ["lib", "", "/a:/b", "/a;/b", "/a/$ORIGIN"];
+        let paths = paths.map(|text| (text, text.parse::<LibraryPath>().unwrap_err()));
+        support::assert_golden!(refused.into_iter().chain(paths));
     }
 }

@@ -122,3 +122,37 @@ impl TargetError {
         Self::Path { server, path: path.to_owned(), without }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of each kind; other tests look at the kind alone.
+    #[test]
+    fn errors_in_words() {
+        let name = || "nginx-2".to_owned();
+        let path = || PathBuf::from("/a/b");
+        let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let why = || "why".to_owned();
+        let log = || "error.log ends with: line 7".to_owned();
+        let errors = [
+            TargetError::Missing { program: "nginx", package: "nginx-core" },
+            TargetError::NotBuilt { what: "it", looked: "/a".into(), command: "make it" },
+            TargetError::WeakKey { key: CertificateKey::Rsa(1024), why: why() },
+            TargetError::path("nginx", &path(), "quotes"),
+            TargetError::Space { needed: Bytes(1 << 30), free: "/dev/shm has 1MiB free".into() },
+            TargetError::File { path: path(), source: refused() },
+            TargetError::Library { name: name(), folder: path(), why: why() },
+            TargetError::Port { address: [10, 1, 1, 1].into(), source: refused() },
+            TargetError::Spawn { program: path(), source: refused() },
+            TargetError::Configuration { name: name(), configuration: path(), message: why() },
+            TargetError::Silent { name: name(), question: "/".into(), why: why() },
+            TargetError::Died { name: name(), how: "signal: 9".into(), log: log() },
+            TargetError::NotReady { name: name(), limit_s: 30, why: why(), log: log() },
+        ];
+        support::assert_golden!(errors.map(|error| {
+            let text = format!("{error:?}");
+            (text.split(' ').next().unwrap_or_default().to_owned(), error)
+        }));
+    }
+}

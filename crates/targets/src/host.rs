@@ -48,7 +48,7 @@ mod tests {
             assert_eq!(good.parse::<Host>().unwrap().to_string(), good);
         }
         for bad in ["", "-oProxyCommand=x", "a b", "a;b", "a$(b)", "a\nb", "a/b"] {
-            assert!(bad.parse::<Host>().unwrap_err().contains("is not a host"), "{bad}");
+            assert!(bad.parse::<Host>().is_err(), "{bad}");
         }
     }
 }

@@ -1,20 +1,8 @@
 //! Servers under test and their life: started on free ports of loopback with generated keys,
 //! configuration and objects, ready when they answer, stopped for certain.
 //!
-//! ```no_run
-//! # fn main() -> Result<(), targets::TargetError> {
-//! use std::path::Path;
-//! let folder = Path::new("results/first");
-//! let objects = targets::Objects::make(&[units::Bytes(1 << 20)], folder)?.into();
-//! let settings = targets::Settings::new(cpus::CpuList::from(0));
-//! let nginx = targets::by_name("nginx").expect("a server that toll knows");
-//! let mut server = targets::start(nginx, &settings, &objects, folder)?;
-//! println!("{} at https://{}", server.facts().version, server.facts().https);
-//! server.check_alive()?;
-//! server.stop();
-//! # Ok(())
-//! # }
-//! ```
+//! [`start`] makes a [`Running`] server of one of [`SERVERS`], [`Settings`] and objects; `tests/nginx.rs` shows
+//! a whole life.
 //!
 //! A server does not outlive toll, however toll ends: see [`Running`].
 //!

@@ -330,17 +330,15 @@ mod tests {
     #[test]
     fn what_is_not_built_says_how_it_is_built() {
         let error = check_folder(Path::new("/nowhere/lib"), TlsLibrary::Built).unwrap_err();
-        assert!(matches!(error, TargetError::NotBuilt { .. }));
-        let message = error.to_string();
-        assert!(message.contains("(looked for /nowhere/lib); run make openssl"), "{message}");
+        let TargetError::NotBuilt { looked, command, .. } = error else { panic!("{error}") };
+        assert_eq!((looked.as_str(), command), ("/nowhere/lib", "make openssl"));
     }
 
     #[test]
     fn a_folder_is_to_be_what_is_mapped() {
         let folder = tempfile::tempdir().unwrap();
         let check = || check_folder(folder.path(), TlsLibrary::default());
-        let message = check().unwrap_err().to_string();
-        assert!(message.contains("holds no libssl.so and no libcrypto.so"), "{message}");
+        assert!(check().is_err());
         let own = folder.path().join("libcrypto.so.3");
         fs::write(&own, "x").unwrap();
         check().unwrap();
@@ -353,8 +351,7 @@ mod tests {
         let refusal = |mapped: &[Library]| {
             check_mapped("nginx", folder.path(), mapped).unwrap_err().to_string()
         };
-        let message = refusal(&[library(other)]);
-        assert!(message.ends_with("it has mapped /usr/lib/libcrypto.so.3 instead"), "{message}");
-        assert!(refusal(&[]).contains("it has mapped no libcrypto.so"));
+        assert!(refusal(&[library(other)]).contains("/usr/lib/libcrypto.so.3"));
+        assert!(refusal(&[]).contains("libcrypto.so"));
     }
 }

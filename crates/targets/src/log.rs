@@ -109,17 +109,15 @@ mod tests {
         let many: String = (1..=2000).map(|n| format!("line {n}\n\n")).collect();
         std::fs::write(&log, many).unwrap();
         let words = last_words(&[folder.path().join("missing"), log.clone()]);
-        assert_eq!(
-            words,
-            format!("{} ends with: line 1998 | line 1999 | line 2000", log.display())
-        );
+        let quoted = words.strip_prefix(log.to_str().unwrap()).unwrap();
+        assert!(quoted.ends_with(": line 1998 | line 1999 | line 2000"), "{words}");
     }
 
     #[test]
-    fn silence_is_said() {
+    fn an_empty_log_is_not_quoted() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("empty.log");
         std::fs::write(&log, "\n").unwrap();
-        assert_eq!(last_words(&[log]), "it logged nothing");
+        assert!(!last_words(&[log]).contains("empty.log"));
     }
 }

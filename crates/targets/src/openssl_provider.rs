@@ -195,9 +195,8 @@ default_properties = ?provider=qat
         let accelerator = Target { accelerator: Kind::Model, ..Target::default() };
         let settings = Settings { toll: Some(toll), ..Settings::of(accelerator) };
         let missing = check(&settings).unwrap_err();
-        assert!(matches!(missing, TargetError::NotBuilt { .. }));
-        let why = missing.to_string();
-        assert!(why.contains("; run cargo build --package offload-provider, or"), "{why}");
+        let TargetError::NotBuilt { command, .. } = missing else { panic!("{missing}") };
+        assert!(command.contains("--package offload-provider"), "{command}");
         let library = folder.path().join("lib/toll").join(LIBRARY);
         for path in [folder.path().join("bin"), folder.path().join("lib/toll")] {
             std::fs::create_dir_all(path).unwrap();
@@ -225,6 +224,6 @@ default_properties = ?provider=qat
         let provider = "qat=/nowhere/qat.so".parse().ok();
         let settings = Settings::of(Target { provider, ..Target::default() });
         let why = check(&settings).unwrap_err().to_string();
-        assert!(why.contains("no file /nowhere/qat.so"), "{why}");
+        assert!(why.contains("/nowhere/qat.so"), "{why}");
     }
 }

@@ -27,17 +27,28 @@ use crate::spawner;
 /// The time that a server has from its start until it answers, unless it needs longer.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// The time that a server has between SIGTERM and SIGKILL.
-const PATIENCE: Duration = Duration::from_secs(3);
 /// The time that the kernel has to take away a killed process.
 const REAPING: Duration = Duration::from_secs(2);
 /// Between two looks at a process.
 const GLANCE: Duration = Duration::from_millis(2);
 
-/// Removes the files that it is given and ends its process group when its standard input ends: asks
-/// first, kills five seconds later: `mpirun` takes three.
-const GUARD: &str =
-    "trap '' TERM INT HUP; read -r _; rm -f -- \"$@\"; kill -TERM 0; sleep 5; kill -KILL 0";
+/// Removes the files that it is given after a number of seconds, and ends its process group when its
+/// standard input ends: asks first, kills these seconds later.
+const GUARD: &str = "trap '' TERM INT HUP; read -r _; grace=$1; shift; rm -f -- \"$@\"; kill -TERM 0; \
+                     sleep \"$grace\"; kill -KILL 0";
+
+/// The time between SIGTERM and SIGKILL.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// Where toll stops the server.
+    of_toll: Duration,
+    /// Where the guard does.
+    of_guard: Duration,
+}
+
+/// `mpirun` takes three seconds to end its ranks.
+const PATIENCE: Patience =
+    Patience { of_toll: Duration::from_secs(3), of_guard: Duration::from_secs(5) };
 
 /// How a server ended that was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +90,7 @@ pub struct Process {
     server: Child,
     guard: Child,
     stopped: Option<Stopped>,
+    patience: Duration,
     _secrets: Vec<Secret>,
 }
 
@@ -87,12 +99,21 @@ impl Process {
     ///
     /// # Errors
     /// The system's, with the program that it concerns.
-    pub fn start(mut launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
+    pub fn start(launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
+        Self::start_with(launch, PATIENCE)
+    }
+
+    fn start_with(
+        mut launch: Launch<'_>,
+        patience: Patience,
+    ) -> Result<Self, (PathBuf, io::Error)> {
         let secrets = std::mem::take(&mut launch.secrets);
-        let mut guard = start_guard(&secrets).map_err(|e| (PathBuf::from("/bin/sh"), e))?;
+        let mut guard =
+            start_guard(&secrets, patience.of_guard).map_err(|e| (PathBuf::from("/bin/sh"), e))?;
         let program = launch.program.clone();
+        let patience = patience.of_toll;
         match start_server(launch, Pid::from_child(&guard)) {
-            Ok(server) => Ok(Self { server, guard, stopped: None, _secrets: secrets }),
+            Ok(server) => Ok(Self { server, guard, stopped: None, patience, _secrets: secrets }),
             Err(error) => {
                 kill_group(&guard);
                 wait_for(&mut guard, REAPING);
@@ -123,7 +144,7 @@ impl Process {
         let ended = self.exited().is_some() || {
             // Not reaped yet, so the number is still this child's.
             let _ = process::kill_process(Pid::from_child(&self.server), Signal::TERM);
-            wait_for(&mut self.server, PATIENCE).is_some()
+            wait_for(&mut self.server, self.patience).is_some()
         };
         kill_group(&self.guard);
         wait_for(&mut self.server, REAPING);
@@ -140,9 +161,9 @@ impl Drop for Process {
     }
 }
 
-fn start_guard(secrets: &[Secret]) -> io::Result<Child> {
+fn start_guard(secrets: &[Secret], patience: Duration) -> io::Result<Child> {
     Command::new("/bin/sh")
-        .args(["-c", GUARD, "sh"])
+        .args(["-c", GUARD, "sh", &patience.as_secs_f64().to_string()])
         .args(secrets.iter().map(Secret::path))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -202,15 +223,27 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    /// For programs that answer SIGTERM at once, or never.
+    const SHORT: Patience =
+        Patience { of_toll: Duration::from_millis(800), of_guard: Duration::from_millis(500) };
+
     fn shell(script: &str) -> Process {
         shell_with(script, Vec::new())
     }
 
     fn shell_with(script: &str, secrets: Vec<Secret>) -> Process {
+        start("/bin/sh", vec!["-c".into(), script.into()], secrets).unwrap()
+    }
+
+    fn start(
+        program: &str,
+        arguments: Vec<OsString>,
+        secrets: Vec<Secret>,
+    ) -> Result<Process, (PathBuf, io::Error)> {
         let null = || File::options().write(true).open("/dev/null").unwrap();
-        Process::start(Launch {
-            program: "/bin/sh".into(),
-            arguments: vec!["-c".into(), script.into()],
+        let launch = Launch {
+            program: program.into(),
+            arguments,
             environment: Vec::new(),
             without: &[],
             cpus: &CpuList::allowed().unwrap(),
@@ -219,8 +252,8 @@ mod tests {
             stderr: null(),
             death_signal: Signal::KILL,
             secrets,
-        })
-        .unwrap()
+        };
+        Process::start_with(launch, SHORT)
     }
 
     /// Those of the group that are no zombies: field 3 of `/proc/PID/stat` is the state, 5 the group.
@@ -238,7 +271,6 @@ mod tests {
     }
 
     fn becomes_empty(group: u32) -> bool {
-        // The guard alone takes five seconds of it.
         let deadline = Instant::now() + Duration::from_secs(20);
         while Instant::now() < deadline {
             if group_members(group).is_empty() {
@@ -326,20 +358,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_leaves_no_guard() {
-        let null = || File::options().write(true).open("/dev/null").unwrap();
-        let (program, error) = Process::start(Launch {
-            program: "/nowhere/server".into(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            without: &[],
-            cpus: &CpuList::allowed().unwrap(),
-            stdin: Stdio::null(),
-            stdout: null(),
-            stderr: null(),
-            death_signal: Signal::KILL,
-            secrets: Vec::new(),
-        })
-        .unwrap_err();
+        let (program, error) = start("/nowhere/server", Vec::new(), Vec::new()).unwrap_err();
         assert_eq!(program, PathBuf::from("/nowhere/server"));
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }

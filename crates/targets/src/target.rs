@@ -633,7 +633,7 @@ mod tests {
         };
         assert_eq!(of(Stack::RustlsRing, SendMode::User), Ok(()));
         let refusal = of(Stack::RustlsRing, SendMode::KtlsWrite).unwrap_err();
-        assert!(refusal.why.contains("not rustls-ring; write user"), "{refusal}");
+        assert_eq!(refusal.key, "send");
     }
 
     #[test]

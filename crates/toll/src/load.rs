@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
 
-    /// Also print the whole receipt: what was asked for, and what was negotiated and verified
+    /// Also print what was asked for, and what was negotiated and verified; --json has all of the receipt
     #[arg(short, long, help_heading = OUTPUT)]
     verbose: bool,
 

@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     /// Also sample where the servers' CPU time goes, with perf
     ///
     /// In a trial of its own for each cell, after all others; needs perf, and root or
-    /// kernel.perf_event_paranoid=-1. A study asks for the same with profile = true.
+    /// kernel.perf_event_paranoid=0. A study asks for the same with profile = true.
     #[arg(help_heading = LOAD, long, conflicts_with = "continue_")]
     profile: bool,
 

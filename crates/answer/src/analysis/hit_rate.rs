@@ -12,6 +12,7 @@ use units::Quantity;
 
 use super::compared::Compared;
 use crate::figure::Figure;
+use crate::signed::Signed;
 use crate::wording::{all_of, quantity};
 
 /// The key whose values are hit rates.
@@ -30,11 +31,11 @@ pub(super) fn saved(compared: &Compared<'_>) -> Option<String> {
     }
     let slopes = rounds.values().filter_map(|points| slope(points));
     let saved = Figure::of(slopes.map(|slope| -slope / 10.0).collect())?;
-    let unit = Quantity::Nanos.unit_for([saved.median().abs()]);
-    let (verb, saved) = match saved.is_below(0.0) {
-        true => ("cost", saved.map(|saved| -saved)?),
-        false => ("save", saved),
+    let (verb, saved) = match Signed::of(&saved) {
+        Signed::Below(costs) => ("cost", costs),
+        Signed::Above(saved) | Signed::Around(saved) => ("save", saved),
     };
+    let unit = Quantity::Nanos.unit_for([saved.median()]);
     let saved = quantity(&saved, unit.factor);
     let unit = unit.name;
     Some(format!(

@@ -15,6 +15,7 @@ use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
 use super::trials::is_more_than_a_tenth;
 use crate::figure::Figure;
+use crate::signed::Signed;
 use crate::wording::{all_of, capitalized, grouped, list, listed, percent, quantity};
 
 /// The whole answer, with its full stop.
@@ -138,18 +139,13 @@ pub(super) fn operations(compared: &Compared<'_>) -> String {
 fn tax(compared: &Compared<'_>) -> String {
     let measured = compared.measured();
     let mut taken = Vec::new();
-    let (mut same, mut won) = (Vec::new(), Vec::new());
+    let (mut same, mut given) = (Vec::new(), Vec::new());
     for (entry, tax) in measured {
         let with = compared.with(entry);
-        let interval = tax.estimate.interval;
-        if interval.low > 0.0 {
-            taken.push(format!("{} {with}", percent(tax)));
-        } else if interval.high < 0.0 {
-            let more = tax.map(|tax| -tax);
-            let more = more.as_ref().map_or_else(String::new, percent);
-            won.push(format!("{more} {with}"));
-        } else {
-            same.push(format!("{with} ({})", percent(tax)));
+        match Signed::of(tax) {
+            Signed::Above(share) => taken.push(format!("{} {with}", percent(&share))),
+            Signed::Below(share) => given.push(format!("{} {with}", percent(&share))),
+            Signed::Around(share) => same.push(format!("{with} ({})", percent(&share))),
         }
     }
     let (mut clauses, core) = (Vec::new(), core(compared));
@@ -160,7 +156,8 @@ fn tax(compared: &Compared<'_>) -> String {
     clauses.extend(listed(same).map(|same| {
         format!("no significant difference from plain HTTP in what a {core} sends {same}")
     }));
-    clauses.extend(listed(won).map(|won| format!("a {core} sends more than in plain by {won}")));
+    clauses
+        .extend(listed(given).map(|given| format!("a {core} sends more than in plain by {given}")));
     capitalized(&format!("{}{}.", clauses.join("; "), compared.context()))
 }
 

@@ -3,6 +3,7 @@
 mod accelerator;
 mod bills;
 mod cross_checks;
+mod directions;
 mod doubts;
 mod gates;
 mod headlines;

@@ -13,7 +13,6 @@ pub(super) const GUIDE: &str = include_str!("../../../../docs/study-files.md");
 fn quick_is_what_it_says() {
     let study = shipped_at("quick", "0-1", None);
     assert_eq!(study.name, "quick");
-    assert_eq!(study.question, "What does TLS cost on this machine?");
     assert_eq!(study.trials, 14);
     let cells: Vec<_> = study
         .cells
@@ -63,17 +62,11 @@ fn gcm_vs_cbc_sweeps_as_many_cores_as_there_are() {
         assert_eq!(cell.load.only_suite().unwrap().key_exchange, tls::KeyExchange::Rsa);
         assert_eq!(cell.load.operation, load::Operation::OneRequestPerConnection);
         let find = cell.find.as_ref().unwrap();
-        assert_eq!(
-            (find.hold.seconds(), find.ceiling.to_string().as_str()),
-            (120.0, "first-byte-max <= 2s")
-        );
+        let ceiling = "first-byte-max <= 2s";
+        assert_eq!((find.hold.seconds(), find.ceiling.to_string().as_str()), (120.0, ceiling));
     }
-    let published: Vec<_> = large
-        .answers
-        .iter()
-        .flat_map(|rule| rule.published.iter().map(|of| of.says.as_str()))
-        .collect();
-    assert_eq!(published, ["2 to 2.4x", "about 8 Gb/s a core"]);
+    let published = large.answers.iter().map(|rule| rule.published.len()).sum::<usize>();
+    assert_eq!(published, 2);
     let quick = of("0-1", Some("quick"));
     assert!(!quick.cut.is_empty());
     assert!(seconds(&quick) < 300.0, "{:?}", quick.forecast());
@@ -109,10 +102,6 @@ fn quick_handshakes_take_four_minutes_and_compare_what_they_measure() {
     assert_eq!(compared(&study, "keys"), ["target.certificate-key", "load.group"]);
     // The quick one has one group.
     assert_eq!(compared(&quick, "keys"), ["target.certificate-key"]);
-    let cut = "scale quick: without the answer over load.group of case keys, which has one value";
-    let without: Vec<_> =
-        quick.cut.iter().filter(|clause| clause.contains(" answer over ")).collect();
-    assert_eq!(without, [cut]);
 }
 
 #[test]

@@ -14,8 +14,9 @@ mod servers;
 
 use cpus::{CpuList, Topology};
 
-use crate::StudyFile;
+use crate::{StudyError, StudyFile};
 use study::Study;
+use support::{assert_golden, insta};
 
 const QUICK: &str = include_str!("../../../../studies/quick.toml");
 
@@ -39,6 +40,11 @@ fn refusal(text: &str) -> String {
     assert!(!message.contains('\n'), "{message:?}");
     let rest = message.strip_prefix("test.toml").unwrap_or_else(|| panic!("{message}"));
     rest.trim_start_matches([',', ':', ' ']).to_owned()
+}
+
+/// The line at which a refusal finds its cause.
+fn line(refusal: &str) -> Option<usize> {
+    refusal.strip_prefix("line ")?.split_once(':')?.0.parse().ok()
 }
 
 /// A study of one case with all that is needed; it takes `lines` under `[load]` and `case` in the

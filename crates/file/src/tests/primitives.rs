@@ -9,21 +9,6 @@ fn table(lines: &[&str]) -> String {
     [&head, lines].concat().join("\n")
 }
 
-fn refused(lines: &[&str]) -> String {
-    refusal(&table(lines))
-}
-
-/// Refusals of an answer at line 8 about a table of two libraries.
-fn answer(lines: &[&str]) -> String {
-    let head = [
-        "algorithms = [\"gcm\"]",
-        "libraries = [\"openssl\", \"aws-lc\"]",
-        "sizes = [\"1KiB\", \"8KiB\"]",
-        "[[answer]]",
-    ];
-    refused(&[&head, lines].concat())
-}
-
 #[test]
 fn a_study_may_have_tables_alone() {
     let study = parse(&table(&["algorithms = [\"rsa-2048\", \"aes-128-gcm\"]", "threads = 2"]));
@@ -79,132 +64,53 @@ fn everything_can_be_written_and_is_read_back() {
 
 #[test]
 fn wrong_tables_are_refused_with_their_lines() {
-    let gcm = "algorithms = [\"gcm\"]";
-    for (lines, why) in [
-        (
-            vec!["algorithm = [\"gcm\"]"],
-            "line 5: algorithm is not a key of a table of primitives; did you mean algorithms?",
-        ),
-        (vec![], "line 3: primitives t: names no algorithms; write algorithms = [\"AES-128-GCM\"]"),
-        (
-            vec!["algorithms = []"],
-            "line 5: primitives t: algorithms is an empty list; write a value, or leave it out",
-        ),
-        (
-            vec!["algorithms = [\"aes-128-gmc\"]"],
-            "line 5: primitives t: algorithms: `aes-128-gmc` is not an algorithm; did you mean `AES-128-GCM`?; toll bench --list names all",
-        ),
-        (
-            vec![gcm, "libraries = [\"openssl\",", "\"rustcripto\"]"],
-            "line 7: primitives t: libraries: `rustcripto` is not a library; did you mean `rustcrypto`?",
-        ),
-        (
-            vec![gcm, "libraries = [\"openssl\", \"libcrypto\"]"],
-            "line 6: primitives t: libraries = \"libcrypto\" is listed twice; leave one out",
-        ),
-        (
-            vec![gcm, "libraries = [\"lib/libcrypto.so\"]"],
-            "line 6: primitives t: libraries: `lib/libcrypto.so` is not an absolute path",
-        ),
-        (
-            vec![gcm, "sizes = [\"8KB\"]"],
-            "line 6: primitives t: sizes: `8KB` is not a size with a binary unit",
-        ),
-        (vec![gcm, "sizes = [8]"], "line 6: primitives t: sizes: `8` has no unit; "),
-        (
-            vec![gcm, "sizes = [\"0B\"]"],
-            "line 6: primitives t: sizes: `0B` has no cost per byte; write 1B or more",
-        ),
-        (vec![gcm, "sizes = [\"1GiB\"]"], "line 6: primitives t: sizes: `1GiB` is more than 16MiB"),
-        (
-            vec!["algorithms = [\"rsa\"]", "sizes = [\"1KiB\"]"],
-            "line 6: primitives t: sizes has no effect, because none of these algorithms takes messages",
-        ),
-        (
-            vec![gcm, "cache = \"hot\""],
-            "line 6: primitives t: cache: `hot` is not a valid value; write one of: warm, cold",
-        ),
-        (
-            vec![gcm, "hardware = [\"mmx\"]"],
-            "line 6: primitives t: hardware: `mmx` is not a valid value; write one of: all, avx2, sse, none",
-        ),
-        (
-            vec![gcm, "threads = 3"],
-            "line 6: primitives t: threads = 3 need as many CPUs, and there are 2: 0-1",
-        ),
-        (
-            vec![gcm, "cpus = \"7\""],
-            "line 6: primitives t: cpus = 7: CPU 7 is not available to this process; it may use 0-1",
-        ),
-        (
-            vec![gcm, "rounds = 0"],
-            "line 6: primitives t: rounds = 0 is out of range; write a whole number from 1 to ",
-        ),
-        (
-            vec![gcm, "rounds = 1001"],
-            "line 6: primitives t: rounds = 1001 is out of range; write a whole number from 1 to 1000",
-        ),
-        (
-            vec![gcm, "samples = \"9\""],
-            "line 6: primitives t: samples = \"9\" is not a whole number",
-        ),
-        (
-            vec![gcm, "[[primitives]]", "name = \"t\"", gcm],
-            "line 6: two tables of primitives are named t; rename one",
-        ),
-    ] {
-        let said = refused(&lines);
-        assert!(said.starts_with(why), "{said}\n{why}");
-    }
-    let unnamed = refusal("schema = 1\nquestion = \"?\"\n[[primitives]]\nalgorithms = [\"gcm\"]\n");
-    assert_eq!(unnamed, "line 3: a table of primitives has no name; write name = \"...\"");
-    let none = refusal("schema = 1\nquestion = \"?\"\n");
-    assert_eq!(none, "the study has no case; write a [[case]] with a name, or [[primitives]]");
+    let gcm = |lines: &str| format!("algorithms = ['gcm']\n{lines}");
+    let refused = [
+        "".to_owned(),
+        "algorithm = ['gcm']".to_owned(),
+        "algorithms = []".to_owned(),
+        "algorithms = ['aes-128-gmc']".to_owned(),
+        "algorithms = ['rsa']\nsizes = ['1KiB']".to_owned(),
+        gcm("libraries = ['openssl',\n'rustcripto']"),
+        gcm("libraries = ['openssl', 'libcrypto']"),
+        gcm("libraries = ['lib/libcrypto.so']"),
+        gcm("sizes = ['8KB']"),
+        gcm("sizes = [8]"),
+        gcm("sizes = ['0B']"),
+        gcm("sizes = ['1GiB']"),
+        gcm("cache = 'hot'"),
+        gcm("hardware = ['mmx']"),
+        gcm("threads = 3"),
+        gcm("cpus = '7'"),
+        gcm("rounds = 0"),
+        gcm("rounds = 1001"),
+        gcm("samples = '9'"),
+        gcm("[[primitives]]\nname = 't'\nalgorithms = ['gcm']"),
+        gcm("[[primitives]]\nalgorithms = ['gcm']"),
+    ];
+    let refused = refused.map(|lines| (lines.clone(), refusal(&table(&[&lines]))));
+    assert_golden!(refused);
 }
 
 #[test]
 fn wrong_answers_are_refused_with_their_lines() {
-    let about = "primitives = \"t\"";
-    let library = "compare = \"library\"";
-    let openssl = "baseline = \"openssl\"";
-    for (lines, why) in [
-        (
-            vec!["primitives = \"u\""],
-            "line 9: primitives = \"u\" is not a table of primitives of this study; there are: t",
-        ),
-        (
-            vec![about, "metric = \"rate\""],
-            "line 10: metric is not a key of an answer about primitives; ",
-        ),
-        (vec![about], "line 8: an answer has no compare; write compare = \"...\""),
-        (
-            vec![about, "compare = \"librari\""],
-            "line 10: compare: `librari` is not a valid value; did you mean library?",
-        ),
-        (
-            vec![about, "compare = \"cache\""],
-            "line 10: compare = \"cache\" has one value in primitives t, so there is nothing to compare",
-        ),
-        (
-            vec![about, library, "baseline = \"ring\""],
-            "line 11: baseline = \"ring\" is no library of primitives t; these are openssl, aws-lc",
-        ),
-        (
-            vec![about, library, openssl, "at = \"4KiB\""],
-            "line 12: at = \"4KiB\" is not a size of primitives t; these are 1KiB, 8KiB",
-        ),
-        (
-            vec![about, library, openssl, "published = \"x\""],
-            "line 12: published needs a reference",
-        ),
-        (vec![about, library, openssl, "project = [0]"], "line 12: project = 0 is out of range"),
-    ] {
-        let said = answer(&lines);
-        assert!(said.starts_with(why), "{said}\n{why}");
-    }
-    let with_reference = answer(&[about, library, openssl, "published = \"nginx-a-core\""])
-        .replace("needs a reference", "");
-    assert!(with_reference.contains("line 12"), "{with_reference}");
+    let head = "algorithms = ['gcm']\nlibraries = ['openssl', 'aws-lc']\n\
+                sizes = ['1KiB', '8KiB']\n[[answer]]";
+    let about = |lines: &str| format!("primitives = 't'\n{lines}");
+    let library = |lines: &str| about(&format!("compare = 'library'\n{lines}"));
+    let refused = [
+        "primitives = 'u'".to_owned(),
+        about(""),
+        about("metric = 'rate'"),
+        about("compare = 'librari'"),
+        about("compare = 'cache'"),
+        library("baseline = 'ring'"),
+        library("baseline = 'openssl'\nat = '4KiB'"),
+        library("baseline = 'openssl'\npublished = 'nginx-a-core'"),
+        library("baseline = 'openssl'\nproject = [0]"),
+    ];
+    let refused = refused.map(|lines| (lines.clone(), refusal(&table(&[head, &lines]))));
+    assert_golden!(refused);
 }
 
 #[test]
@@ -227,23 +133,10 @@ fn a_scale_makes_all_tables_shorter() {
     let table = &study.primitives.tables[0];
     assert_eq!((table.rounds, table.samples, &table.sizes[..]), (1, 3, &[Bytes(1024)][..]));
     assert_eq!(study.primitives.answers[0].at, [Bytes(1024)]);
-    assert_eq!(
-        study.cut,
-        [
-            "scale quick: primitives.rounds = 1 instead of 3",
-            "scale quick: primitives.samples = 3 instead of 10",
-            "scale quick: primitives.sizes = 1KiB instead of 1KiB, 8KiB",
-        ]
-    );
+    assert_eq!(study.cut.len(), 3);
     let wrong = text.replace("primitives.rounds", "primitives.round");
-    let said = crate::parse_at("test.toml", &wrong, &allowed(), Some("quick")).unwrap_err();
-    let said = said.to_string();
-    assert!(
-        said.contains(
-            "line 14: primitives.round is not a key of the primitives of a scale; did you mean rounds?"
-        ),
-        "{said}"
-    );
+    let refused = crate::parse_at("test.toml", &wrong, &allowed(), Some("quick")).unwrap_err();
+    assert!(matches!(refused, StudyError::Wrong { line: 14, .. }), "{refused}");
 }
 
 #[test]
@@ -260,21 +153,16 @@ fn a_part_is_asked_for_by_its_name() {
     };
     let tables = only(&["primitives=t"]).unwrap();
     assert_eq!((tables.cells.len(), tables.primitives.tables.len()), (0, 1));
-    assert_eq!(tables.cut, ["only the primitives t"]);
+    assert_eq!(tables.cut.len(), 1);
     let cells = only(&["suite=none"]).unwrap();
     assert_eq!((cells.cells.len(), cells.primitives.tables.len()), (1, 0));
-    assert!(cells.cut.contains(&"no primitives".to_owned()));
-    assert_eq!(
-        only(&["primitives=x"]).unwrap_err(),
-        "--only primitives=x: no table of primitives has this name; there are: t"
-    );
-    assert!(
-        only(&["primitives=t", "suite=none"]).unwrap_err().contains("ask for tables or for cells")
-    );
+    let refused = [&["primitives=x"][..], &["primitives=t", "suite=none"]];
+    let refused = refused.map(|wanted| (wanted.join(" "), only(wanted).unwrap_err()));
+    assert_golden!(refused);
     let mut often = parse(&both);
     often.measure_so_often(2);
     assert_eq!((often.trials, often.primitives.tables[0].rounds), (2, 2));
-    assert_eq!(often.cut, ["trials = 2 instead of 7", "rounds = 2 instead of 3 (primitives t)"]);
+    assert_eq!(often.cut.len(), 2);
 }
 
 #[test]

@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn records() {
-        smoke("records", super::records, MANY);
+        smoke("records", super::records, FEW);
     }
 
     #[test]

@@ -306,56 +306,43 @@ mod tests {
         let page = "schema = 1\n[[page]]\nname = \"a\"\n";
         let good = format!("{page}get = \"/\"\ncontains = \"x\"\n");
         assert!(Session::parse(&good, "x").is_ok());
-        for (text, line, why) in [
-            ("schema = 2\npage = []".to_owned(), 1, "schema = 1"),
-            ("schema = 1\npage = []".to_owned(), 1, "at least one [[page]]"),
-            ("schema = 1\n[[page]]\nname = ".to_owned(), 3, "string values must be quoted"),
-            (
-                format!("{good}contain = \"y\"\n"),
-                6,
-                "unknown field `contain`; did you mean contains?",
-            ),
-            (format!("{good}[[page]]\nname = \"a\"\n"), 7, "another page has this name"),
-            (format!("{page}contains = \"x\"\n"), 2, "needs get = "),
-            (format!("{good}post = \"/\"\n"), 6, "get or post"),
-            (format!("{good}form = {{ a = \"b\" }}\n"), 6, "has no form"),
-            (format!("{good}status = 100\n"), 6, "from 200 to 599"),
-            (format!("{page}get = \"/\"\n"), 2, "needs contains or take"),
-            (format!("{page}get = \"/\"\ncontains = \"\"\n"), 5, "empty text"),
-            (format!("{page}get = \"x\"\ncontains = \"y\"\n"), 4, "begins with one /"),
-            (format!("{page}get = \"//x\"\ncontains = \"y\"\n"), 4, "begins with one /"),
-            (format!("{page}get = \"/a b\"\ncontains = \"y\"\n"), 4, "has no ' '"),
-            (format!("{page}get = \"/{{x}}\"\ncontains = \"y\"\n"), 4, "no earlier page takes `x`"),
+        let wrong = [
+            "schema = 2\npage = []".to_owned(),
+            "schema = 1\npage = []".to_owned(),
+            "schema = 1\n[[page]]\nname = ".to_owned(),
+            "schema = 1\nreconnect = \"often\"\n".to_owned(),
+            format!("{page}contains = \"x\"\n"),
+            format!("{page}get = \"/\"\n"),
+            format!("{page}get = \"/\"\ncontains = \"\"\n"),
+            format!("{page}get = \"x\"\ncontains = \"y\"\n"),
+            format!("{page}get = \"//x\"\ncontains = \"y\"\n"),
+            format!("{page}get = \"/a b\"\ncontains = \"y\"\n"),
+            format!("{page}get = \"/{{x}}\"\ncontains = \"y\"\n"),
             // What a page takes is there for the pages after it.
-            (
-                format!("{page}get = \"/\"\ncontains = \"{{x}}\"\ntake.x = '(x)'\n"),
-                5,
-                "no earlier page takes `x`",
-            ),
-            (format!("{good}take.x = '(x'\n"), 6, "is not a pattern: unclosed group"),
-            (format!("{good}take.x = 'x'\n"), 6, "has 0 groups"),
-            (format!("{good}take.x = '(x)(y)'\n"), 6, "has 2 groups"),
-            (format!("{good}take.x = 3\n"), 6, "a take is a pattern"),
-            (format!("{good}take.x = {{ fields = \"y\" }}\n"), 6, "a take is a pattern"),
-            (format!("{good}take.user = '(x)'\n"), 6, "not a name for a value"),
-            (format!("{good}take.\"a b\" = '(x)'\n"), 6, "not a name for a value"),
-            (
-                format!("{good}reconnect = \"never\"\n"),
-                6,
-                "unknown field `reconnect`; there are: name, get, post, form",
-            ),
-            (
-                "schema = 1\nreconnect = \"often\"\n".to_owned(),
-                2,
-                "unknown variant `often`; there are: never, walk",
-            ),
-        ] {
+            format!("{page}get = \"/\"\ncontains = \"{{x}}\"\ntake.x = '(x)'\n"),
+        ];
+        let added = [
+            "contain = \"y\"",
+            "[[page]]\nname = \"a\"",
+            "post = \"/\"",
+            "form = { a = \"b\" }",
+            "status = 100",
+            "take.x = '(x'",
+            "take.x = 'x'",
+            "take.x = '(x)(y)'",
+            "take.x = 3",
+            "take.x = { fields = \"y\" }",
+            "take.user = '(x)'",
+            "take.\"a b\" = '(x)'",
+            "reconnect = \"never\"",
+        ];
+        let added = added.map(|line| format!("{good}{line}\n"));
+        support::assert_golden!(wrong.into_iter().chain(added).map(|text| {
             let error = error(&text);
-            let (place, what) = error.split_once(": ").unwrap();
-            assert_eq!(place, format!("shop.toml, line {line}"), "{text}\n{what}");
-            assert!(what.contains(why) && !what.contains('\n'), "{text}\n{what}");
-        }
+            assert!(!error.contains('\n'), "{error}");
+            (text, error)
+        }));
         let missing = Session::read(Path::new("/no/such/file.toml")).err().unwrap();
-        assert!(missing.contains("/no/such/file.toml: ") && missing.contains("or petstore"));
+        assert!(missing.contains("/no/such/file.toml"), "{missing}");
     }
 }

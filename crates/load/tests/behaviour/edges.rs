@@ -8,7 +8,7 @@ use load::{Job, Plan};
 use tls::OrPlain;
 use units::Nanos;
 
-use crate::scripted_server::{Accept, Server, stacks};
+use crate::scripted_server::{Accept, Server, on_each_stack};
 use crate::{MILLISECOND, https, lasts, run, summary};
 
 const BODY: u64 = 128 << 10;
@@ -16,7 +16,7 @@ const BODY: u64 = 128 << 10;
 /// Responses after which the client awaits the next ones whole, or half.
 const HONEST: usize = 40;
 
-/// The window is from 1.5 s to 2 s. The server sends half of one response before it and half within
+/// The window is from 0.8 s to 1.3 s. The server sends half of one response before it and half within
 /// it, three quarters of the next within it and, `damaged` or not, the last after it.
 fn server(accept: Accept, damaged: bool) -> Server {
     Server::start(move |stream| {
@@ -37,7 +37,7 @@ fn server(accept: Accept, damaged: bool) -> Server {
             }
             // A client that hears nothing for 200 ms looks into its socket.
             let (first, at, then) =
-                if response == HONEST { (4, 1410, 1590) } else { (6, 1910, 2090) };
+                if response == HONEST { (4, 710, 890) } else { (6, 1210, 1390) };
             if response > HONEST && damaged {
                 records[first..].iter_mut().for_each(|record| record[20] ^= 1);
             }
@@ -54,7 +54,7 @@ fn server(accept: Accept, damaged: bool) -> Server {
 
 fn job(server: &Server, suite: Option<&'static tls::Suite>) -> Job {
     let mut job = https(server.address(), "/bytes/128KiB");
-    lasts(&mut job, Nanos(1500 * MILLISECOND), Nanos(500 * MILLISECOND));
+    lasts(&mut job, Nanos(800 * MILLISECOND), Nanos(500 * MILLISECOND));
     Job { plan: Plan { suite: suite.map(OrPlain::Tls), ..job.plan }, ..job }
 }
 
@@ -65,18 +65,18 @@ fn is_near(body: u64, expected: u64) -> bool {
 
 #[test]
 fn bytes_count_when_they_come_not_when_they_are_read() {
-    for (accept, suite) in stacks() {
+    on_each_stack(|accept, suite| {
         let outcome = run(job(&server(accept, false), suite));
         assert_eq!((outcome.completed, outcome.in_flight), (1, 1), "{}", summary(&outcome));
         assert!(is_near(outcome.bytes.body, BODY / 4 * 5), "{}", summary(&outcome));
-    }
+    });
 }
 
 #[test]
 fn bytes_that_lay_in_the_socket_are_proven_like_others() {
-    for (accept, suite) in stacks() {
+    on_each_stack(|accept, suite| {
         let outcome = run(job(&server(accept, true), suite));
         assert_eq!(outcome.completed, 1, "{}", summary(&outcome));
         assert!(is_near(outcome.bytes.body, BODY / 2), "{}", summary(&outcome));
-    }
+    });
 }

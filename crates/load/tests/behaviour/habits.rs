@@ -9,7 +9,7 @@ use load::{ErrorKind, Job, Outcome};
 use tls::{OrPlain, Suite};
 use units::Nanos;
 
-use crate::scripted_server::{Accept, Server, Session, finish, silence, stacks};
+use crate::scripted_server::{Accept, Server, Session, finish, on_each_stack, silence, stacks};
 use crate::{MILLISECOND, OBJECT, OBJECT_PATH, https, kinds, one_in, run, summary};
 
 /// Honest responses before the wrong one: more than it takes to learn their form.
@@ -61,7 +61,7 @@ fn plan(server: &Server, suite: Option<&'static Suite>) -> Job {
 /// The results of a last response with this damage, over each stack.
 #[track_caller]
 fn assert_damage(edit: fn(&mut Vec<Vec<u8>>), kind: Option<ErrorKind>) {
-    for (accept, suite) in stacks() {
+    on_each_stack(|accept, suite| {
         let server = server(accept, move |session| {
             let mut records = records(session)?;
             edit(&mut records);
@@ -73,7 +73,7 @@ fn assert_damage(edit: fn(&mut Vec<Vec<u8>>), kind: Option<ErrorKind>) {
         (whole.operations, whole.plan.verify) = (Some(1), Some(one_in(1)));
         let outcome = run(whole);
         assert_eq!(outcome.completed, 0, "opened whole, {suite:?}: {}", summary(&outcome));
-    }
+    });
 }
 
 /// Checks that all responses but the last counted, and that the last has the expected result.
@@ -131,19 +131,19 @@ fn damage_after_the_head_that_a_walk_does_not_notice() {
 
 #[test]
 fn an_error_in_place_of_the_object() {
-    for (accept, suite) in stacks() {
+    on_each_stack(|accept, suite| {
         let server = server(accept, |session| {
             let error = session.records(b"HTTP/1.1 503 Not Now\r\nContent-Length: 0\r\n\r\n")?;
             session.stream().write_all(&error.concat())?;
             silence(session.stream())
         });
         assert_last(&run(plan(&server, suite)), Some(ErrorKind::Status));
-    }
+    });
 }
 
 #[test]
 fn a_missing_record_and_silence() {
-    for (accept, suite) in stacks() {
+    on_each_stack(|accept, suite| {
         let server = server(accept, |session| {
             let mut records = records(session)?;
             records.remove(7);
@@ -155,12 +155,12 @@ fn a_missing_record_and_silence() {
         let outcome = run(job);
         assert_last(&outcome, Some(ErrorKind::Stall));
         assert!(outcome.bytes.unproven > 0, "{}", summary(&outcome));
-    }
+    });
 }
 
 #[test]
 fn a_pause_within_the_object() {
-    for (accept, suite) in stacks() {
+    on_each_stack(|accept, suite| {
         let server = server(accept, |session| {
             let bytes = records(session)?.concat();
             for piece in bytes.chunks(bytes.len() / 3 + 1) {
@@ -170,7 +170,7 @@ fn a_pause_within_the_object() {
             silence(session.stream())
         });
         assert_last(&run(plan(&server, suite)), None);
-    }
+    });
 }
 
 /// Where a response is awaited whole, its first byte is not timed.

@@ -42,7 +42,7 @@ fn server() -> (Server, Arc<Mutex<Lives>>) {
 fn ramped(server: &Server, arrival: &str, connections: usize) -> Job {
     let mut job = http(server.address(), "/");
     (job.plan.arrival, job.plan.connections) = (arrival.parse().unwrap(), connections);
-    job.plan.ramp = Nanos(800 * MILLISECOND);
+    job.plan.ramp = Nanos(400 * MILLISECOND);
     lasts(&mut job, Nanos(50 * MILLISECOND), Nanos(150 * MILLISECOND));
     job
 }
@@ -58,8 +58,8 @@ fn assert_all_known(outcome: &Outcome) {
 #[test]
 fn connections_come_in_turn_and_go_in_turn() {
     const CONNECTIONS: u32 = 4;
-    let step = Duration::from_millis(200);
-    for arrival in ["closed, think 10ms", "paced 20ms"] {
+    let step = Duration::from_millis(100);
+    let in_turn = |arrival| {
         let (server, lives) = server();
         let start = Instant::now();
         let outcome = run(ramped(&server, arrival, CONNECTIONS as usize));
@@ -74,12 +74,16 @@ fn connections_come_in_turn_and_go_in_turn() {
         assert_eq!((lives.begins.len(), lives.ends.len()), (4, 4), "{arrival}");
         lives.begins.sort();
         lives.ends.sort();
-        let end = start + Duration::from_millis(1000);
+        let end = start + Duration::from_millis(600);
         for number in 0..CONNECTIONS {
             assert!(lives.begins[number as usize] >= start + step * number, "{arrival} {number}");
             assert!(lives.ends[number as usize] >= end + step * number, "{arrival} {number}");
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| in_turn("closed, think 10ms"));
+        scope.spawn(|| in_turn("paced 20ms"));
+    });
 }
 
 #[test]
@@ -95,7 +99,7 @@ fn only_the_window_counts_whatever_the_pattern() {
                 ..job
             };
             let outcome =
-                run(Job { plan: Plan { ramp: Nanos(100 * MILLISECOND), ..job.plan }, ..job });
+                run(Job { plan: Plan { ramp: Nanos(50 * MILLISECOND), ..job.plan }, ..job });
             assert_eq!(outcome.window, Nanos(150 * MILLISECOND));
             match arrival {
                 "uniform 400/s" => assert!((59..=61).contains(&outcome.arrivals.intended)),

@@ -365,7 +365,7 @@ fn one_byte_at_a_time() {
 
 #[test]
 fn a_trickle_neither_completes_nor_stalls() {
-    for whole in [false, true] {
+    let trickle = |whole| {
         let server = crafted(|craft| {
             craft.send(DATA, CLOSE.as_bytes(), 0)?;
             for byte in craft.seal(DATA, &body()[..16_000], 0) {
@@ -376,12 +376,17 @@ fn a_trickle_neither_completes_nor_stalls() {
         });
         let mut job = https(server.address(), OBJECT_PATH);
         job.plan.verify = Some(one_in(if whole { 1 } else { 1000 }));
-        job.plan.timeout = Nanos(500 * MILLISECOND);
-        lasts(&mut job, Nanos(0), Nanos(1200 * MILLISECOND));
+        job.plan.timeout = Nanos(400 * MILLISECOND);
+        lasts(&mut job, Nanos(0), Nanos(900 * MILLISECOND));
         let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
         assert_eq!(outcome.bytes.body, 0);
-    }
+    };
+    std::thread::scope(|scope| {
+        for whole in [false, true] {
+            scope.spawn(move || trickle(whole));
+        }
+    });
 }
 
 #[test]

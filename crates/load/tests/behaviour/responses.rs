@@ -33,6 +33,15 @@ fn both(
     [(plain, http), (secure, https)]
 }
 
+/// Checks both at the same time: most of it is to wait.
+fn at_once(servers: [(Server, Job); 2], check: impl Fn(Job) + Sync) {
+    let [(_plain, http), (_secure, https)] = servers;
+    std::thread::scope(|scope| {
+        scope.spawn(|| check(http));
+        scope.spawn(|| check(https));
+    });
+}
+
 /// Answers every request with this text and keeps the connection.
 fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Job); 2] {
     let text = text.into();
@@ -252,10 +261,10 @@ fn stalls_within_the_response() {
             session.send(&text)?;
             silence(session.stream())
         });
-        for (_server, mut job) in servers {
+        at_once(servers, |mut job| {
             job.plan.timeout = Nanos(250 * MILLISECOND);
             assert_fails(job, ErrorKind::Stall);
-        }
+        });
     }
 }
 
@@ -294,7 +303,7 @@ fn what_was_right_before_a_failure_counts() {
 #[test]
 fn pauses_do_not_hide_progress_behind_the_low_water_mark() {
     const SIZE: u64 = 1 << 20;
-    const PAUSES: [u64; 4] = [250, 250, 600, 250];
+    const PAUSES: [u64; 4] = [150, 150, 400, 150];
     let servers = both("/bytes/1MiB", |session| {
         loop {
             session.request()?;
@@ -307,15 +316,15 @@ fn pauses_do_not_hide_progress_behind_the_low_water_mark() {
             }
         }
     });
-    for (_server, mut job) in servers {
+    at_once(servers, |mut job| {
         // The limit is longer than each pause and shorter than all of them, so bytes must be
         // received in between.
-        job.plan.timeout = Nanos(1000 * MILLISECOND);
+        job.plan.timeout = Nanos(700 * MILLISECOND);
         job.operations = Some(2);
         let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]));
         assert_eq!(outcome.bytes.body, 2 * SIZE);
-    }
+    });
 }
 
 /// If the second response were taken for the next request's answer, it would double the rate. Both

@@ -9,7 +9,7 @@ use load::{ErrorKind, Receive};
 use tls::OrPlain;
 
 use crate::records::{CLOSE, crafted, one_request};
-use crate::scripted_server::{Accept, DATA, Server, Session, finish, reset, stacks};
+use crate::scripted_server::{Accept, DATA, Server, Session, finish, on_each_stack, reset, stacks};
 use crate::{OBJECT, OBJECT_PATH, assert_completes, assert_fails, https};
 
 const LOST: ErrorKind = ErrorKind::UnverifiableRecord;
@@ -113,7 +113,7 @@ fn a_record_that_holds_too_much() {
 #[test]
 fn a_slow_trickle_is_taken_to_its_end() {
     const SIZE: usize = 150;
-    for (accept, suite) in stacks() {
+    on_each_stack(|accept, suite| {
         let server = Server::start(move |stream| {
             let mut session = accept(stream)?;
             loop {
@@ -130,5 +130,5 @@ fn a_slow_trickle_is_taken_to_its_end() {
         let mut job = https(server.address(), "/bytes/150B");
         job.plan.suite = suite.map(OrPlain::Tls);
         assert_completes(job, SIZE as u64);
-    }
+    });
 }

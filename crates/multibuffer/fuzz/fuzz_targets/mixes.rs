@@ -1,8 +1,8 @@
 #![no_main]
 
-#[path = "../../tests/mixes/body.rs"]
+#[path = "../../tests/hashes/mixes/body.rs"]
 mod body;
-#[path = "../../tests/reference/mod.rs"]
+#[path = "../../tests/hashes/reference/mod.rs"]
 mod reference;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| body::mixes(input));

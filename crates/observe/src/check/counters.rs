@@ -1,28 +1,30 @@
-//! Cycles, instructions and cache misses come from the processor's counters, where it lets them be
-//! read.
+//! The processor's counters, and who may count and sample whole CPUs (`kernel.perf_event_paranoid`).
 
 use super::{Fix, Found, Measured, Root, ok, warning};
-use crate::Availability;
+use crate::{Availability, PARANOID_ALLOWS_CPUS};
 
 const FOLDER: &str = "/sys/bus/event_source/devices";
 
 pub(super) fn item(root: &Root, measured: &Measured) -> Found {
     let is_of_cores = |name: &String| name.starts_with("cpu") || name.starts_with("armv8_");
     let unit = root.names(FOLDER).into_iter().find(is_of_cores);
-    let paranoid = root.number::<i64>("/proc/sys/kernel/perf_event_paranoid");
-    let paranoid = match paranoid.known() {
-        Some(level) => format!("perf_event_paranoid {level}"),
-        None => "no perf_event_paranoid".to_owned(),
-    };
-    match (&measured.hardware_counters, unit) {
-        (Availability::Available, _) => ok(format!("cycles are counted; {paranoid}")),
-        (Availability::NotAvailable(why), None) => {
-            Err(format!("no counters, as in many virtual machines ({why}); {paranoid}"))
+    let cycles = match (&measured.hardware_counters, unit) {
+        (Availability::Available, _) => Ok("cycles are counted".to_owned()),
+        (Availability::NotAvailable(why), Some(unit)) => {
+            Err(format!("there are counters ({unit}), but {why}"))
         }
-        (Availability::NotAvailable(why), Some(unit)) => warning(
-            format!("there are counters ({unit}), but {why}; {paranoid}"),
-            "profiles and cycles per byte are taken from clocks instead",
-            Fix::sysctl(&[("kernel.perf_event_paranoid", "1")]),
+        (Availability::NotAvailable(why), None) => {
+            Err(format!("no counters, as in many virtual machines ({why})"))
+        }
+    };
+    let level = root.number::<i32>("/proc/sys/kernel/perf_event_paranoid");
+    match level.known().filter(|level| **level > PARANOID_ALLOWS_CPUS) {
+        // For root too, who makes the setting for others.
+        Some(level) => warning(
+            format!("{}; perf_event_paranoid {level}", cycles.unwrap_or_else(|lacking| lacking)),
+            "only root may sample CPUs (toll run --profile) and count memory traffic",
+            Fix::sysctl(&[("kernel.perf_event_paranoid", &PARANOID_ALLOWS_CPUS.to_string())]),
         ),
+        None => ok(cycles?),
     }
 }

@@ -134,18 +134,13 @@ mod tests {
     fn the_first_line_counts_wherever_it_is_printed() {
         assert_eq!(shell("echo 'nginx version: nginx/1.22.1' >&2"), Ok("nginx/1.22.1".to_owned()));
         assert_eq!(shell("echo; echo OpenSSL 3.0; echo more"), Ok("OpenSSL 3.0".to_owned()));
-        assert_eq!(shell(":"), Err("it prints nothing".to_owned()));
+        assert!(shell(":").is_err());
     }
 
     #[test]
     fn a_missing_program_is_reported_with_its_package() {
         let known = Known { name: "no-such-program", ..KNOWN[0] };
-        assert_eq!(
-            known.version(),
-            Fact::unknown(
-                "no-such-program is not installed: studies leave out its cells; apt-get install \
-                 nginx-core"
-            )
-        );
+        let Fact::Unknown { not_available_here: why } = known.version() else { panic!("found") };
+        assert!(why.contains("no-such-program") && why.contains("nginx-core"), "{why}");
     }
 }

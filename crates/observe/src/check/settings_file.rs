@@ -141,7 +141,7 @@ mod tests {
             ["net.core.rmem_default", "net core = 1", "= 1", "../../etc/passwd = 1", "a..b=1"]
         {
             let error = beside(&root, &format!("# one\n{line}\n")).unwrap_err();
-            assert_eq!(error, format!("line 2: `{line}` is not a setting; write NAME = VALUE"));
+            assert!(error.starts_with(&format!("line 2: `{line}`")), "{error}");
         }
         let long = "x".repeat(1_000);
         assert!(beside(&root, &long).unwrap_err().len() < 100);

@@ -2,8 +2,9 @@
 
 use super::{Fix, Found, Snapshot, bad, ok, warning};
 
-/// The share that toll's verdicts take for noise.
-const NOISE: f64 = 0.01;
+/// Shares of a CPU that idles. Of a busy one the hypervisor takes more, so they lie below the share at which
+/// a trial's verdict is noise.
+const SOME: f64 = 0.01;
 const MUCH: f64 = 0.05;
 
 pub(super) fn item(before: &Snapshot, after: &Snapshot) -> Found {
@@ -24,7 +25,7 @@ pub(super) fn item(before: &Snapshot, after: &Snapshot) -> Found {
     let why = "the hypervisor gives this machine's CPU time to others, which lowers rates and \
                raises latencies";
     let fix = || Fix::advice("measure on a dedicated host, or when this one is quiet");
-    if share <= NOISE {
+    if share <= SOME {
         ok(seen)
     } else if share <= MUCH {
         warning(seen, why, fix())

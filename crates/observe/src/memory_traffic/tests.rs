@@ -147,7 +147,7 @@ fn amds_fabric_does_not_tell_directions_apart() {
     assert_eq!(bytes, MemoryBytes { read: None, written: None, total: 1024 });
     // From Zen 4 on the field is wider, and the same numbers count something else.
     tree.unit("amd_df", &unit("config:8-15,24-27"));
-    assert!(controllers::find(&tree.root()).unwrap_err().contains("amd_df before Zen 4"));
+    assert!(controllers::find(&tree.root()).unwrap_err().contains("amd_df"));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn resctrl_is_the_sum_over_caches() {
     assert_eq!(resctrl.read().unwrap(), 3_000_000_005);
     domain(1, "Unavailable");
     let why = resctrl.read().unwrap_err().to_string();
-    assert!(why.contains("mon_L3_01/mbm_total_bytes holds `Unavailable`"), "{why}");
+    assert!(why.contains("mon_L3_01/mbm_total_bytes"), "{why}");
 }
 
 #[test]

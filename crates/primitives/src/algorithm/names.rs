@@ -241,11 +241,8 @@ mod tests {
     #[test]
     fn an_unknown_word_is_answered_with_the_nearest() {
         let said = |word| Algorithm::select(word).unwrap_err().to_string();
-        assert_eq!(
-            said("aes-128-gmc"),
-            "`aes-128-gmc` is not an algorithm; did you mean `AES-128-GCM`?; toll bench --list names all"
-        );
+        assert!(said("aes-128-gmc").contains("did you mean `AES-128-GCM`?"));
         assert!(said("rsa-2408").contains("`RSA-2048`"), "{}", said("rsa-2408"));
-        assert_eq!(said("blowfish"), "`blowfish` is not an algorithm; toll bench --list names all");
+        assert!(!said("blowfish").contains("did you mean"));
     }
 }

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use cpus::CpuList;
+use observe::PARANOID_ALLOWS_CPUS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::io::Errno;
@@ -157,7 +158,8 @@ fn check(settings: &Path, is_root: bool) -> Result<(), PerfError> {
         let text = std::fs::read_to_string(settings.join(name)).ok()?;
         text.trim().parse::<i32>().ok()
     };
-    let paranoid = setting("perf_event_paranoid").filter(|level| *level > 0 && !is_root);
+    let paranoid =
+        setting("perf_event_paranoid").filter(|level| *level > PARANOID_ALLOWS_CPUS && !is_root);
     // 1 hides addresses from all but root, 2 from root too.
     let most = i32::from(is_root);
     let is_hidden = setting("kptr_restrict").is_some_and(|level| level > most);
@@ -184,7 +186,7 @@ mod tests {
     fn what_the_kernel_refuses_is_named_with_the_command_that_allows_it() {
         for paranoid in ["1\n", "2\n", "4\n"] {
             let words = refused(paranoid, "0\n", false);
-            assert!(words.contains("sysctl kernel.perf_event_paranoid=-1"), "{words}");
+            assert!(words.contains("sysctl kernel.perf_event_paranoid=0"), "{words}");
             assert!(words.contains(&format!("is {},", paranoid.trim())), "{words}");
             assert_eq!(refused(paranoid, "0\n", true), "");
         }

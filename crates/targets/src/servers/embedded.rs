@@ -198,9 +198,8 @@ mod tests {
     fn more_connections_than_a_process_has_descriptors_are_refused() {
         assert!(Embedded.check(&settings()).is_ok());
         let many = Settings { connections: 1 << 40, ..settings() };
-        let error = Embedded.check(&many).unwrap_err().to_string();
-        assert!(error.contains("needs 1099511627840 descriptors for 1099511627776"), "{error}");
-        assert!(error.contains("take nginx") && error.contains("(ulimit -Hn)"), "{error}");
+        let error = Embedded.check(&many).unwrap_err();
+        assert!(matches!(error, TargetError::Settings(_)), "{error}");
     }
 
     #[test]

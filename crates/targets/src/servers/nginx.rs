@@ -185,10 +185,8 @@ mod tests {
         let lacks = |version: &str| Nginx.lacks_sendfile(version).unwrap_or_default();
         assert_eq!(lacks("nginx/1.22.1, OpenSSL 3.0.22"), "");
         assert_eq!(lacks("nginx/1.21.4 (Ubuntu), OpenSSL 3.0.0"), "");
-        assert!(lacks("nginx/1.18.0 (Ubuntu), OpenSSL 3.0.2").contains("nginx has from 1.21.4 on"));
-        assert!(
-            lacks("nginx/1.22.1, OpenSSL 1.1.1n").starts_with("OpenSSL 1.1.1n has no SSL_send")
-        );
+        assert!(lacks("nginx/1.18.0 (Ubuntu), OpenSSL 3.0.2").contains("1.21.4"));
+        assert!(lacks("nginx/1.22.1, OpenSSL 1.1.1n").contains("1.1.1n"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::analysis::trials::CellTrials;
 use crate::figure::Figure;
 use crate::findings::Headline;
 use crate::label::label;
+use crate::signed::Signed;
 use crate::wording::{brief, factor, listed};
 
 /// Of answers that compare a server in software, or an asynchronous one, with one whose device answers at
@@ -61,9 +62,10 @@ fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline>
     clauses.extend(synchronous.map(|ratios| format!("synchronous offload {ratios}")));
     clauses.extend(ratio(inline).map(|free| format!("a free accelerator {}", in_short(&free))));
     if let Some(cost) = Cost::of_offload(asynchronous, inline) {
-        clauses.push(match is_positive(&cost) {
-            true => format!("offload costs {} of a handshake", share(&cost)),
-            false => "offload costs no significant part of a handshake".to_owned(),
+        clauses.push(match Signed::of_sure(&cost.share) {
+            Signed::Above(share) => format!("offload costs {} of a handshake", percent(&share)),
+            Signed::Below(share) => format!("offload saves {} of a handshake", percent(&share)),
+            Signed::Around(_) => "offload costs no significant part of a handshake".to_owned(),
         });
     }
     // What was published is a sentence of its own.
@@ -172,26 +174,31 @@ fn cost(all: &[Compared<'_>]) -> Option<Headline> {
     let common = server.into_iter().chain(shared).collect::<Vec<_>>().join(", ");
     let common = if common.is_empty() { common } else { format!(" ({common})") };
     let per = format!("the server's CPU per {}", compared.one().trim_start_matches("a "));
-    let (value, unit, costs) = match is_positive(&cost) {
-        true => {
-            let ns = brief(Quantity::Nanos, cost.ns.median());
-            let costs = format!("{ns} of {per}, {} of {}", share(&cost), cost.of.whole());
-            (ns, format!("of {per}"), costs)
+    let stated = |verb: &str, ns: &Figure, share: &Figure| {
+        let ns = brief(Quantity::Nanos, ns.median());
+        let clause = format!("{verb} {ns} of {per}, {} of {}", percent(share), cost.of.whole());
+        (ns, clause)
+    };
+    // Both are of the same rounds, and lie on the same side of zero.
+    let (value, unit, costs) = match (Signed::of_sure(&cost.ns), Signed::of_sure(&cost.share)) {
+        (Signed::Above(ns), Signed::Above(share)) => {
+            let (ns, clause) = stated("costs", &ns, &share);
+            (ns, format!("of {per}"), clause)
         }
-        false => {
+        (Signed::Below(ns), Signed::Below(share)) => {
+            let (ns, clause) = stated("saves", &ns, &share);
+            (format!("{ns} less"), format!("of {per}"), clause)
+        }
+        _ => {
             let (value, unit) = undecided(cost.share.is_sure());
             let part = if cost.share.is_sure() { "no significant" } else { "an unknown" };
-            (value, unit, format!("{part} part of {per}"))
+            (value, unit, format!("costs {part} part of {per}"))
         }
     };
-    let sentence = format!("{what} costs {costs}{common}.");
+    let sentence = format!("{what} {costs}{common}.");
     Some(Headline { value, unit, sentence, advice: None })
 }
 
-fn is_positive(cost: &Cost<'_>) -> bool {
-    cost.share.is_sure() && cost.share.is_above(0.0)
-}
-
-fn share(cost: &Cost<'_>) -> String {
-    brief(Quantity::Share, cost.share.median())
+fn percent(share: &Figure) -> String {
+    brief(Quantity::Share, share.median())
 }

@@ -5,6 +5,7 @@ use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;
+use crate::signed::Signed;
 use crate::wording::brief;
 use units::Quantity;
 
@@ -24,21 +25,21 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
     let with = compared.with(entry);
     let rate = |median| brief(Quantity::BitsPerSecond, median);
     let figures = format!("{} plain, {} {with}", rate(plain), rate(encrypted));
-    let (value, unit, sentence) = match in_words(tax) {
-        Some(words) => {
-            let costs = format!("costs {words} of a core's throughput");
-            let sentence = match agree(encrypted, plain, 1.0 - tax.median()) {
+    let (value, unit, sentence) = match Signed::of_sure(tax) {
+        Signed::Above(taken) => {
+            let costs = format!("costs {} of a core's throughput", in_words(&taken));
+            let sentence = match agree(encrypted, plain, 1.0 - taken.median()) {
                 true => format!("Encrypting {costs}: {figures}"),
                 false => format!("Encrypting {costs} {with}"),
             };
-            (percent(tax), "of a core's throughput".to_owned(), sentence)
+            (percent(&taken), "of a core's throughput".to_owned(), sentence)
         }
-        None if is_won(tax) => (
-            percent(tax),
-            "more than plain HTTP per core".to_owned(),
-            format!("Encrypting costs nothing of a core's throughput: {figures}"),
+        Signed::Below(given) => (
+            format!("{} more", percent(&given)),
+            "than plain HTTP per core".to_owned(),
+            format!("A core sends {} more {with} than in plain: {figures}", percent(&given)),
         ),
-        None => {
+        Signed::Around(_) => {
             let (value, unit) = undecided(tax.is_sure());
             let sentence = match tax.is_sure() {
                 true => "Encrypting makes no significant difference to a core's throughput",
@@ -50,29 +51,21 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
     Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) })
 }
 
-/// `61%`, or that it makes no difference.
+/// `costs 61%`, `sends 13% more than plain HTTP`, or that there is no difference.
 pub(super) fn in_short(tax: &Figure) -> String {
-    match is_taken(tax) || is_won(tax) {
-        true => percent(tax),
-        false => undecided(tax.is_sure()).1,
+    match Signed::of_sure(tax) {
+        Signed::Above(taken) => format!("costs {}", percent(&taken)),
+        Signed::Below(given) => format!("sends {} more than plain HTTP", percent(&given)),
+        Signed::Around(_) => undecided(tax.is_sure()).1,
     }
 }
 
 /// A share that is taken, in words where there are some that the interval bears.
-fn in_words(tax: &Figure) -> Option<String> {
-    let median = tax.median();
-    let is_half = (0.5..0.65).contains(&median) && tax.is_above(0.5);
-    is_taken(tax).then(|| if is_half { "more than half".to_owned() } else { percent(tax) })
+fn in_words(taken: &Figure) -> String {
+    let is_half = (0.5..0.65).contains(&taken.median()) && taken.is_above(0.5);
+    if is_half { "more than half".to_owned() } else { percent(taken) }
 }
 
-fn is_taken(tax: &Figure) -> bool {
-    tax.is_sure() && tax.is_above(0.0)
-}
-
-fn is_won(tax: &Figure) -> bool {
-    tax.is_sure() && tax.is_below(0.0)
-}
-
-fn percent(tax: &Figure) -> String {
-    brief(Quantity::Share, tax.median().abs())
+fn percent(share: &Figure) -> String {
+    brief(Quantity::Share, share.median())
 }

@@ -13,7 +13,7 @@ use super::scene::{CBC, GCM, SPREAD, Scene};
 use crate::findings::Headline;
 
 const ACCELERATOR: &str = "target.accelerator";
-const OFFLOAD: &str = "target.offload";
+pub(super) const OFFLOAD: &str = "target.offload";
 
 /// The cells of [`ways`], with their handshakes per second of a server whose CPU is full.
 const CELLS: [(&str, Option<Way>, u64, f64); 6] = [
@@ -26,7 +26,7 @@ const CELLS: [(&str, Option<Way>, u64, f64); 6] = [
 ];
 
 /// Software and the ways of waiting for a model of so many microseconds, in three cases of one core.
-fn ways(metric: Metric, case: &str, compare: &str, baseline: &str) -> Scene {
+pub(super) fn ways(metric: Metric, case: &str, compare: &str, baseline: &str) -> Scene {
     let mut scene = Scene::new("software", &[server("embedded")], ACCELERATOR, &["none", "model"])
         .answer(metric, compare, baseline);
     scene.study.answers[0].case = case.to_owned();
@@ -165,6 +165,21 @@ fn the_cost_of_offload_is_asynchronous_minus_inline() {
         "Offload to a model with a latency of 100us costs 19.3 µs of the server's CPU per handshake, 8% of \
          the inline one."
     );
+}
+
+#[test]
+fn what_offload_saves_is_not_called_a_cost() {
+    let mut gains = gains();
+    gains.keep(|cell, _| cell != 3);
+    gains.measure(3, 4_400.0, &SPREAD);
+    let said = headline(&gains).sentence;
+    assert!(said.contains("; offload saves 7% of a handshake."), "{said}");
+    let mut costs = ways(Metric::ServerCpuPerOperation, "ways", OFFLOAD, "inline");
+    costs.keep(|cell, _| cell != 3);
+    costs.measure(3, 4_400.0, &SPREAD);
+    let found = headline(&costs);
+    assert_eq!(found.value, "16.6 µs less");
+    assert!(found.sentence.contains("saves 16.6 µs of the server's CPU"), "{}", found.sentence);
 }
 
 #[test]

@@ -108,6 +108,38 @@ fn half_is_said_only_where_the_interval_bears_it() {
     assert!(none.starts_with("Encrypting makes no significant difference"), "{none}");
 }
 
+#[test]
+fn what_is_sent_more_with_tls_is_no_cost() {
+    let mut scene = Scene::suites(&[server("embedded"), server("nginx")], &[NONE, GCM]).answer(
+        Metric::TlsTax,
+        SUITE,
+        NONE,
+    );
+    for cell in &mut scene.study.cells {
+        let name = cell.target.server.to_string();
+        cell.params.insert("target.server".to_owned(), name);
+    }
+    for (cell, figure) in [27e9, 18.4e9, 12.1e9, 13.7e9].into_iter().enumerate() {
+        scene.measure(cell, figure, &SPREAD);
+    }
+    let mixed = sentence(&scene);
+    assert!(
+        mixed.ends_with("(toll's own server; nginx: sends 13% more than plain HTTP)."),
+        "{mixed}"
+    );
+    scene.study.cells.rotate_left(2);
+    let found = headline(&scene);
+    assert_eq!((&*found.value, &*found.unit), ("13% more", "than plain HTTP per core"));
+    assert!(
+        found.sentence.starts_with("A core sends 13% more with AES-128-GCM than in plain: 12.1")
+    );
+    assert!(
+        found.sentence.ends_with("(nginx; toll's own server: costs 32%)."),
+        "{}",
+        found.sentence
+    );
+}
+
 /// Of these rounds the medians are 4 and 2, and the median of the ratios is 4.
 const UNEVEN: [[f64; 7]; 2] =
     [[4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0], [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]];

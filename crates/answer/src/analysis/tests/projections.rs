@@ -74,7 +74,7 @@ fn sizes_make_one_answer_that_ends_with_what_was_published() {
 }
 
 /// Sizes at which the second suite sends this multiple of what the first does.
-fn ratios(ratios: [f64; 4]) -> Scene {
+pub(super) fn ratios(ratios: [f64; 4]) -> Scene {
     let objects = ["1KiB", "4KiB", "16KiB", "64KiB"];
     let mut scene = scene(OBJECT, &objects, |object, suite| match suite {
         CBC => 3e9,

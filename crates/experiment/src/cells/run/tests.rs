@@ -354,8 +354,9 @@ fn a_missing_server_leaves_its_cells_out() {
     assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
     assert_eq!(desk.places().len(), 6);
     let targets = desk.results.targets().unwrap();
-    assert_eq!(targets[1].skipped.as_deref(), Some("nginx is not installed"));
-    assert_eq!(desk.events[1..3], ["Skipped: nginx is not installed.", "finished 1"]);
+    let why = targets[1].skipped.as_deref().unwrap();
+    assert!(desk.events[1].contains(why), "{:?}", desk.events);
+    assert_eq!(desk.events[2], "finished 1");
 }
 
 #[test]
@@ -370,7 +371,7 @@ fn where_all_servers_are_missing_there_is_nothing_to_measure() {
     let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
     assert!(matches!(error, RunError::Start(_)), "{error}");
     let mut refusing = Stage { refuses: Some(server("nginx")), ..Stage::default() };
-    assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(why)) if why == "no free port"));
+    assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(_))));
 }
 
 #[test]
@@ -387,8 +388,8 @@ fn a_missing_client_leaves_its_cells_out() {
         (targets.len(), &targets[1].cells[..]),
         (3, &["bulk-0002", "bulk-0004"].map(String::from)[..])
     );
-    assert_eq!(targets[1].skipped.as_deref(), Some("wrk is not installed"));
-    let is_skip = |said: &&String| said.starts_with("Skipped: wrk is not installed");
+    let why = targets[1].skipped.clone().unwrap();
+    let is_skip = |said: &&String| said.contains(&why);
     assert_eq!(desk.events.iter().filter(is_skip).count(), 1);
     // It is installed now.
     assert_eq!(desk.run(&mut Stage::default()).unwrap(), Ended::Complete);
@@ -397,7 +398,7 @@ fn a_missing_client_leaves_its_cells_out() {
 
     with_wrk.cells[1].target.if_missing = IfMissing::Fail;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
-    assert_eq!(error.to_string(), "bulk-0002: wrk is not installed");
+    assert!(matches!(&error, RunError::Start(why) if why.starts_with("bulk-0002: ")), "{error}");
     with_wrk.cells = vec![study().cells[0].clone()];
     with_wrk.cells[0].load.client = load::Client::Wrk;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
@@ -409,7 +410,7 @@ fn what_cannot_be_loaded_is_reported_before_the_first_trial() {
     let mut desk = Desk::new();
     let mut stage = Stage { unfit: Some("bulk-0004"), ..Stage::default() };
     let error = desk.run(&mut stage).unwrap_err();
-    assert_eq!(error.to_string(), "bulk-0004: no such suite");
+    assert!(matches!(&error, RunError::Start(why) if why.starts_with("bulk-0004: ")), "{error}");
     assert_eq!((stage.trials, desk.places()), (0, vec![]));
 }
 
@@ -551,9 +552,7 @@ fn another_version_of_a_server_does_not_go_on_with_an_earlier_run() {
     let mut stage = Stage { interrupted_in: Some(3), version: "1.22", ..Stage::default() };
     desk.run(&mut stage).unwrap();
     let error = desk.run(&mut Stage { version: "1.28", ..Stage::default() }).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "embedded 1.22 was measured before, but embedded 1.28 runs now; start a new run"
-    );
+    let RunError::ServerChanged { was, is } = &error else { panic!("{error}") };
+    assert_eq!((was.as_str(), is.as_str()), ("embedded 1.22", "embedded 1.28"));
     assert_eq!(desk.places().len(), 3);
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub use craft::{ALERT, Craft, DATA, HANDSHAKE};
 pub use legacy::{Gives, Legacy, legacy_acceptor, resuming_acceptor};
 pub use secure::{Secure, config, config_of, ecdsa, forged, long_chain, rsa};
-pub use stacks::{Accept, stacks};
+pub use stacks::{Accept, on_each_stack, stacks};
 
 /// The limit of a script's reads and writes, so that no script outlives its test for long.
 const LIMIT: Duration = Duration::from_secs(10);

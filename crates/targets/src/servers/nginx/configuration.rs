@@ -283,14 +283,8 @@ mod tests {
             has(text, "20000", "20000");
         }
         for (connections, cpus, most) in [(50_000, "0", 2_000), (1000, "0", 100), (1, "0", 64)] {
-            let error = rendered(connections, cpus, Some(most)).unwrap_err().to_string();
-            assert!(
-                error.contains(&format!(
-                    "for {connections} connections, but a process may have {most}"
-                )),
-                "{error}"
-            );
-            assert!(error.contains("ulimit -Hn") && error.lines().count() == 1, "{error}");
+            let error = rendered(connections, cpus, Some(most)).unwrap_err();
+            assert!(matches!(error, TargetError::Settings(_)), "{error}");
         }
     }
 
@@ -329,10 +323,7 @@ mod tests {
     #[test]
     fn paths_are_quoted_or_refused() {
         assert_eq!(quoted(Path::new(r#"/a b/{c};"\d"#)).unwrap(), r#""/a b/{c};\"\\d""#);
-        let message = quoted(Path::new("/a/$b")).unwrap_err().to_string();
-        assert!(
-            message.starts_with("nginx's configuration cannot hold the path /a/$b"),
-            "{message}"
-        );
+        let error = quoted(Path::new("/a/$b")).unwrap_err();
+        assert!(matches!(error, TargetError::Path { .. }), "{error}");
     }
 }

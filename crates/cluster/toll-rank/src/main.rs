@@ -1,0 +1,9 @@
+//! A rank of a load that many hosts make together; `toll run` starts it, through `mpirun`.
+
+mod mpi;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cluster::main(mpi::Mpi::init)
+}

@@ -1,0 +1,396 @@
+//! An invented run: the cells of a first study with figures such as a small machine gives, a
+//! client that was the limit, a trial that is invalid, a server that is not installed, and texts of
+//! a server that means harm.
+
+mod answers;
+mod line;
+mod machine;
+pub mod samples;
+
+use std::collections::BTreeMap;
+
+use answer::Mark;
+use answer::analysis::{
+    Again, Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Repeated, TrialCounts,
+};
+use answer::findings::{Findings, Quality};
+use answer::primitive::Costs;
+use journal::{TargetRecord, TrialLine};
+use load::Operation;
+use observe::Machine;
+use report::{Run, Style};
+use stats::Estimate;
+use trial::{Limit, Line, Warning, WarningKind};
+
+use answers::answers;
+use line::line;
+use machine::machine;
+
+/// What a server could answer to become part of the page, or to be obeyed by a terminal.
+pub const HOSTILE: &str =
+    "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }} \u{1b}[31mred\u{202e}";
+
+pub const ROUNDS: usize = 7;
+
+/// All that a [`Run`] borrows.
+pub struct Fabricated {
+    pub analysis: Analysis,
+    /// What algorithms cost.
+    pub costs: Option<Costs>,
+    pub lines: Vec<TrialLine>,
+    /// The stacks that were sampled, by cell.
+    pub stacks: Vec<(String, String)>,
+    pub machine: Option<Machine>,
+    pub hosts: BTreeMap<String, Machine>,
+    pub targets: Vec<TargetRecord>,
+}
+
+impl Fabricated {
+    /// What a report shows of it.
+    pub fn findings(&self) -> Vec<Findings> {
+        let cells = (!self.analysis.cells.is_empty()).then(|| self.analysis.findings(&self.lines));
+        cells.into_iter().chain(self.costs.as_ref().map(Costs::findings)).collect()
+    }
+
+    pub fn run<'a>(&'a self, findings: &'a [Findings]) -> Run<'a> {
+        Run {
+            study: &self.analysis.study,
+            question: &self.analysis.question,
+            cut: &self.analysis.cut,
+            findings,
+            lines: &self.lines,
+            stacks: &self.stacks,
+            machine: self.machine.as_ref(),
+            hosts: &self.hosts,
+            targets: &self.targets,
+        }
+    }
+
+    /// The report as a page.
+    pub fn html(&self) -> String {
+        report::html(&self.run(&self.findings())).unwrap()
+    }
+
+    /// The report on a terminal.
+    pub fn terminal(&self, width: usize, style: Style) -> String {
+        report::terminal(&self.run(&self.findings()), width, style)
+    }
+
+    pub fn openmetrics(&self) -> String {
+        report::openmetrics(&self.run(&self.findings()), &self.analysis)
+    }
+
+    /// The cell whose label is so.
+    pub fn cell_mut(&mut self, label: &str) -> &mut CellSummary {
+        self.analysis.cells.iter_mut().find(|cell| cell.label == label).unwrap()
+    }
+}
+
+/// What is measured in a cell: per CPU-second of the server, and the client's CPU time for it.
+struct Spec {
+    case: &'static str,
+    server: &'static str,
+    /// The swept value, and its words.
+    value: (&'static str, &'static str),
+    /// Operations per second of one core, or bits.
+    of_one_core: f64,
+    /// Nanoseconds per operation, or seconds per GB.
+    client: f64,
+    limit: Limit,
+}
+
+const fn handshakes(
+    server: &'static str,
+    value: (&'static str, &'static str),
+    of_one_core: f64,
+    limit: Limit,
+) -> Spec {
+    Spec { case: "handshakes", server, value, of_one_core, client: 70_000.0, limit }
+}
+
+const fn objects(
+    server: &'static str,
+    value: (&'static str, &'static str),
+    of_one_core: f64,
+    client: f64,
+    limit: Limit,
+) -> Spec {
+    Spec { case: "objects", server, value, of_one_core, client, limit }
+}
+
+const RSA: (&str, &str) = ("rsa:2048", "RSA-2048");
+const P256: (&str, &str) = ("ecdsa:p256", "ECDSA P-256");
+const PLAIN: (&str, &str) = ("none", "plain HTTP");
+const GCM128: (&str, &str) = ("TLS_AES_128_GCM_SHA256", "AES-128-GCM");
+const GCM256: (&str, &str) = ("TLS_AES_256_GCM_SHA384", "AES-256-GCM");
+const CHACHA: (&str, &str) = ("TLS_CHACHA20_POLY1305_SHA256", "ChaCha20-Poly1305");
+const CBC: (&str, &str) = ("TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "AES-128-CBC-SHA");
+
+const SPECS: [Spec; 14] = [
+    handshakes("embedded", RSA, 1_100.0, Limit::ServerCpu),
+    handshakes("embedded", P256, 1_600.0, Limit::ServerCpu),
+    handshakes("nginx", RSA, 1_040.0, Limit::ServerCpu),
+    handshakes("nginx", P256, 1_480.0, Limit::ServerCpu),
+    objects("embedded", PLAIN, 38.0e9, 0.072, Limit::ClientCpu),
+    objects("embedded", GCM128, 7.2e9, 0.078, Limit::ServerCpu),
+    objects("embedded", GCM256, 6.5e9, 0.078, Limit::ServerCpu),
+    objects("embedded", CHACHA, 4.4e9, 0.081, Limit::ServerCpu),
+    objects("embedded", CBC, 2.9e9, 0.093, Limit::ServerCpu),
+    objects("nginx", PLAIN, 34.0e9, 0.075, Limit::ServerCpu),
+    objects("nginx", GCM128, 6.3e9, 0.080, Limit::ServerCpu),
+    objects("nginx", GCM256, 5.7e9, 0.080, Limit::ServerCpu),
+    objects("nginx", CHACHA, 4.0e9, 0.083, Limit::ServerCpu),
+    objects("nginx", CBC, 2.7e9, 0.095, Limit::ServerCpu),
+];
+
+impl Spec {
+    fn is_handshakes(&self) -> bool {
+        self.case == "handshakes"
+    }
+
+    fn name(&self) -> String {
+        let number = SPECS.iter().filter(|spec| spec.case == self.case);
+        let at =
+            number.clone().position(|spec| (spec.server, spec.value) == (self.server, self.value));
+        format!("{}-{:04}", self.case, at.unwrap())
+    }
+
+    fn label(&self) -> String {
+        format!("{}, {}", self.server, self.value.1)
+    }
+
+    fn key(&self) -> &'static str {
+        if self.is_handshakes() { "target.certificate-key" } else { "load.suite" }
+    }
+
+    fn params(&self) -> BTreeMap<String, String> {
+        let params = [("target.server", self.server), (self.key(), self.value.0)];
+        params.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+    }
+
+    /// The figure of one core in a round: the same in each run of the test, and never twice.
+    fn of_round(&self, round: usize) -> f64 {
+        const DRIFT: [f64; ROUNDS] = [1.0, 0.985, 1.012, 0.994, 1.021, 0.971, 1.006];
+        self.of_one_core * DRIFT[(round + self.value.0.len()) % ROUNDS]
+    }
+}
+
+/// A whole run of both servers, with one mark and one invalid trial.
+pub fn whole() -> Fabricated {
+    let lines: Vec<TrialLine> = (0..ROUNDS)
+        .flat_map(|round| SPECS.iter().enumerate().map(move |(i, spec)| (round, i, spec)))
+        .map(|(round, i, spec)| line(spec, round, round * SPECS.len() + i))
+        .collect();
+    let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
+    let valid = lines.iter().filter(|trial| trial.line.valid).count();
+    let analysis = Analysis {
+        projections: Vec::new(),
+        cross_checks: vec![answers::cross_check()],
+        study: "quick".to_owned(),
+        question: "What does TLS cost on this machine, and what limits it?".to_owned(),
+        trials: TrialCounts { planned: lines.len(), done: lines.len(), valid },
+        again: Again::default(),
+        answers: answers(&cells),
+        quality: Some(Quality { is_good: true, sentence: "Good: intervals within 4%.".to_owned() }),
+        servers: Vec::new(),
+        profile_changes: Vec::new(),
+        cells,
+        warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
+        cut: Vec::new(),
+        gates: Vec::new(),
+        invalid: vec![Invalid {
+            cell: "handshakes-0001".to_owned(),
+            order: INVALID as u32,
+            why: format!("suite: asked TLS_AES_128_GCM_SHA256, got {HOSTILE} in 3 handshakes"),
+        }],
+    };
+    Fabricated {
+        analysis,
+        costs: None,
+        lines,
+        stacks: Vec::new(),
+        machine: Some(machine()),
+        hosts: BTreeMap::new(),
+        targets: targets(),
+    }
+}
+
+/// The place of the trial that is invalid: of the second cell, in the third round.
+pub const INVALID: usize = 2 * SPECS.len() + 1;
+
+/// The same where nginx is not installed.
+pub fn without_nginx() -> Fabricated {
+    let mut run = whole();
+    let is_nginx = |params: &BTreeMap<String, String>| params["target.server"] == "nginx";
+    run.lines.retain(|line| !is_nginx(&line.place.params));
+    run.analysis.trials.done = run.lines.len();
+    run.analysis.trials.planned = run.lines.len();
+    run.analysis.trials.valid = run.lines.iter().filter(|trial| trial.line.valid).count();
+    run.analysis.answers.retain(|answer| answer.common["target.server"] != "nginx");
+    for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
+        empty(cell);
+        cell.trials = TrialCounts::default();
+    }
+    let nginx = &mut run.targets[1];
+    nginx.version = None;
+    nginx.skipped = Some(format!("nginx is not installed: {HOSTILE}"));
+    run
+}
+
+/// A run that was ended before its first trial.
+pub fn of_nothing() -> Fabricated {
+    let mut run = whole();
+    run.lines.clear();
+    run.machine = None;
+    run.targets.clear();
+    let analysis = &mut run.analysis;
+    analysis.trials = TrialCounts { planned: analysis.trials.planned, done: 0, valid: 0 };
+    analysis.answers.clear();
+    analysis.quality = None;
+    analysis.warnings.clear();
+    analysis.invalid.clear();
+    for cell in &mut analysis.cells {
+        empty(cell);
+        cell.trials = TrialCounts { planned: ROUNDS, done: 0, valid: 0 };
+    }
+    run
+}
+
+/// A run in which nothing can be believed.
+pub fn all_invalid() -> Fabricated {
+    let mut run = whole();
+    for line in &mut run.lines {
+        line.line.valid = false;
+    }
+    let analysis = &mut run.analysis;
+    analysis.trials.valid = 0;
+    for cell in &mut analysis.cells {
+        empty(cell);
+        cell.trials = TrialCounts { planned: ROUNDS, done: ROUNDS, valid: 0 };
+    }
+    for bar in analysis.answers.iter_mut().flat_map(|answer| &mut answer.bars) {
+        (bar.figure, bar.ratio, bar.mark) = (None, None, Some(Mark::NotMeasured));
+    }
+    let invalid = run.lines.iter().map(|line| {
+        let place = &line.place;
+        Invalid {
+            cell: place.cell.clone(),
+            order: place.order,
+            why: "100% of the operations failed".into(),
+        }
+    });
+    analysis.invalid = invalid.collect();
+    run
+}
+
+/// A run that was interrupted in its second round.
+pub fn interrupted() -> Fabricated {
+    let mut run = whole();
+    run.lines.truncate(SPECS.len() + 3);
+    run.lines.last_mut().unwrap().line.interrupted = true;
+    let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &run.lines)).collect();
+    run.analysis.answers = answers(&cells);
+    run.analysis.cells = cells;
+    run.analysis.trials.done = run.lines.len();
+    run.analysis.trials.valid = run.lines.len();
+    run.analysis.invalid.clear();
+    run
+}
+
+fn empty(cell: &mut CellSummary) {
+    let CellSummary { cell: name, case, label, params, operation, trials, .. } = cell;
+    *cell = CellSummary {
+        cell: name.clone(),
+        case: case.clone(),
+        label: label.clone(),
+        params: params.clone(),
+        operation: *operation,
+        trials: *trials,
+        figures: Figures::default(),
+        limits: BTreeMap::new(),
+        mark: Some(Mark::NotMeasured),
+        search: None,
+        cycles: None,
+        cpus: Vec::new(),
+    };
+}
+
+pub fn figure(samples: Vec<f64>) -> Option<Figure> {
+    Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples })
+}
+
+fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
+    let all: Vec<&Line> = lines
+        .iter()
+        .filter(|trial| trial.place.cell == spec.name())
+        .map(|trial| &trial.line)
+        .collect();
+    let valid: Vec<&Line> = all.iter().copied().filter(|line| line.valid).collect();
+    let mut limits = BTreeMap::new();
+    for line in &valid {
+        *limits.entry(line.verdict.limit).or_insert(0) += 1;
+    }
+    let mark = match () {
+        () if valid.is_empty() => Some(Mark::NotMeasured),
+        () if limits.contains_key(&Limit::ClientCpu) => Some(Mark::ClientBound),
+        () if valid.len() < all.len() => Some(Mark::SomeInvalid),
+        () if all.len() < ROUNDS => Some(Mark::Incomplete),
+        () => None,
+    };
+    CellSummary {
+        cell: spec.name(),
+        case: spec.case.to_owned(),
+        label: spec.label(),
+        params: spec.params(),
+        operation: match spec.case {
+            "handshakes" => Operation::Handshakes,
+            _ => Operation::Requests,
+        },
+        trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
+        figures: Figures::of(|metric| {
+            let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
+            let lines = valid.iter().filter(|_| is_of_it);
+            self::figure(lines.filter_map(|line| metric.value(line)).collect())
+        }),
+        limits,
+        mark,
+        search: None,
+        cycles: None,
+        cpus: CpuUse::of(valid.iter().copied()),
+    }
+}
+
+fn siblings() -> Warning {
+    Warning {
+        kind: WarningKind::SiblingCpus,
+        seen: "work on the client's CPU slows the server's CPU".into(),
+        likely_cause: "they are hyperthreads of one core".into(),
+        remedy: "give the client CPUs of another core, if there is one".into(),
+    }
+}
+
+fn targets() -> Vec<TargetRecord> {
+    let target = |name: &str, server: &str, version: &str, settings: &str| TargetRecord {
+        name: name.to_owned(),
+        server: server.to_owned(),
+        settings: settings.to_owned(),
+        version: Some(version.to_owned()),
+        skipped: None,
+        cells: SPECS.iter().filter(|spec| spec.server == server).map(Spec::name).collect(),
+    };
+    vec![
+        target(
+            "embedded",
+            "embedded",
+            "toll 0.1.0, OpenSSL 3.0.22 25 Aug 2026",
+            "rsa:2048 certificate",
+        ),
+        target(
+            "nginx",
+            "nginx",
+            "nginx/1.22.1, OpenSSL 3.0.22 25 Aug 2026",
+            "rsa:2048 certificate",
+        ),
+        target("nginx-2", "nginx", HOSTILE, "ecdsa:p256 certificate"),
+    ]
+}

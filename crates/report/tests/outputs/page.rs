@@ -1,0 +1,249 @@
+//! `report.html` as text: nothing becomes markup, nothing is asked of anybody, nothing is missing.
+
+use serde_json::json;
+
+use crate::fabricated::{self, Fabricated, HOSTILE};
+
+fn page(run: &Fabricated) -> String {
+    run.html()
+}
+
+/// How often `needle` is in `text`.
+fn count(text: &str, needle: &str) -> usize {
+    text.matches(needle).count()
+}
+
+#[test]
+fn what_a_server_says_never_becomes_markup() {
+    let mut run = fabricated::whole();
+    run.analysis.question = HOSTILE.to_owned();
+    run.analysis.study = HOSTILE.to_owned();
+    for answer in &mut run.analysis.answers {
+        answer.sentence = HOSTILE.to_owned();
+        answer.caveats = vec![HOSTILE.to_owned()];
+        answer.bars[0].label = HOSTILE.to_owned();
+    }
+    for check in &mut run.analysis.cross_checks {
+        check.sentence = HOSTILE.to_owned();
+    }
+    for cell in &mut run.analysis.cells {
+        cell.label = HOSTILE.to_owned();
+        cell.params.insert("target.server".to_owned(), HOSTILE.to_owned());
+    }
+    for line in &mut run.lines {
+        line.line.target_error = Some(HOSTILE.to_owned());
+    }
+    let hostile = page(&run);
+    let harmless = page(&fabricated::whole());
+    for markup in ["<script", "</script", "<img", "<style", "onerror=alert(2)>\""] {
+        assert_eq!(count(&hostile, markup), count(&harmless, markup), "{markup}");
+    }
+    assert!(hostile.contains("&lt;script&gt;alert(1)"));
+    assert!(hostile.contains("{{ 7*7 }}"), "a text was taken for a template");
+    for acting in ['\u{1b}', '\u{202e}'] {
+        assert!(!hostile.contains(acting), "{acting:?} is in the page");
+    }
+    assert!(hostile.contains(r"\u{1b}[31mred\u{202e}"));
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let page = page(&fabricated::whole());
+    let lower = page.to_lowercase();
+    for request in
+        ["src=\"", "url(\"", "url(http", "@import", "<link rel=\"stylesheet", "fetch(", "//cdn"]
+    {
+        assert!(!lower.contains(request), "{request}");
+    }
+    assert_eq!(count(&lower, "href=\"data:,\""), 1);
+    let links = lower.split("href=\"").skip(1);
+    let outward: Vec<&str> =
+        links.filter(|link| !link.starts_with('#') && !link.starts_with("data:,")).collect();
+    assert!(outward.is_empty(), "{outward:?}");
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_page_of_a_hundred_trials_can_be_sent_around() {
+    let run = fabricated::whole();
+    let page = page(&run);
+    assert_eq!(run.lines.len(), 98);
+    assert!(page.len() < 1_000_000 * run.lines.len() / 126, "{} bytes", page.len());
+}
+
+#[test]
+fn all_is_there() {
+    let run = fabricated::whole();
+    let page = page(&run);
+    // Two of CPU time, and one of each CPU for each of two answers about handshakes.
+    assert_eq!(count(&page, "<figure class=\"chart\""), run.analysis.answers.len() + 2 + 2);
+    assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
+    assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len());
+    assert_eq!(count(&page, "<article class=\"tile\""), 3);
+    assert_eq!(count(&page, "<tbody class=\"invalid\">"), 1);
+    for words in [
+        "What does TLS cost on this machine",
+        "Give this server an ECDSA P-256 certificate.",
+        "98 trials of 14 cells in windows of 600 ms on Intel(R) Xeon(R) Processor, 2 CPUs",
+        "begun 2026-11-21 21:33:21 UTC",
+        "client-bound",
+        "These were handshakes: 1.00 full handshakes per connection",
+        "CPU 0, ECDSA P-256: server 91.4%, interrupts 6.0%",
+        "higher is better",
+        "lower is better",
+        "server CPU per operation<span class=\"unit\">ms</span>",
+        "client CPU per operation<span class=\"unit\">ms</span>",
+        "CPUs 0 and 1 share a core",
+        "not available here: the kernel has no TLS layer",
+        "OpenSSL 3.0.22 25 Aug 2026",
+        "with 7 trials it covers the true median in 98.4% of runs",
+        "Gb&#x2f;s",
+        concat!("Made by toll ", env!("CARGO_PKG_VERSION")),
+    ] {
+        assert!(page.contains(words) || page.contains(&words.replace('/', "&#x2f;")), "{words}");
+    }
+}
+
+#[test]
+fn a_run_of_which_little_is_known_says_so() {
+    let nothing = page(&fabricated::of_nothing());
+    assert!(nothing.contains("No trial was run, so there is nothing to report."));
+    assert!(nothing.contains("machine.json is missing"));
+    assert!(nothing.contains("There is no answer."));
+    assert_eq!(count(&nothing, "<figure"), 0);
+
+    let invalid = page(&fabricated::all_invalid());
+    assert!(invalid.contains("No trial is valid, so there are no figures."));
+    assert!(invalid.contains("100% of the operations failed."));
+    assert_eq!(count(&invalid, "<rect class=\"bar "), 0);
+
+    let interrupted = page(&fabricated::interrupted());
+    assert!(interrupted.contains("This run is incomplete: 17 of 98 trials were run."));
+    assert!(interrupted.contains("interrupted"));
+
+    let skipped = page(&fabricated::without_nginx());
+    // One line for both of its targets, and nothing empty.
+    assert_eq!(count(&skipped, "<p class=\"absent\">nginx: not installed: &lt;script&gt;"), 1);
+    assert_eq!(count(&skipped, "<details class=\"cell\""), 7);
+    assert!(!skipped.contains("version not known"));
+}
+
+#[test]
+fn a_trial_of_no_known_cell_is_shown_all_the_same() {
+    let mut run = fabricated::whole();
+    for line in &mut run.lines[..2] {
+        line.place.cell = "of-another-study".to_owned();
+    }
+    let page = page(&run);
+    assert!(page.contains("Not of a cell of this study <span class=\"count\">2 trials"));
+    assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
+}
+
+#[test]
+fn no_figure_is_not_a_number() {
+    for run in [fabricated::whole(), fabricated::of_nothing(), fabricated::all_invalid()] {
+        let page = page(&run);
+        for wrong in ["NaN", "inf%", "\"inf\"", ">inf", "undefined<"] {
+            assert!(!page.contains(wrong), "{wrong}");
+        }
+    }
+}
+
+#[test]
+fn what_another_client_found_has_its_place_only_where_it_was_asked() {
+    let mut run = fabricated::whole();
+    let title = "Checked with other clients";
+    let checked = page(&run);
+    assert_eq!((count(&checked, title), count(&checked, "wrk cannot check")), (1, 1));
+    let words = run.terminal(100, report::Style::Plain);
+    assert_eq!((count(&words, title), count(&words, "wrk cannot check")), (1, 1));
+    run.analysis.cross_checks.clear();
+    assert_eq!(count(&page(&run), title), 0);
+    assert_eq!(count(&run.terminal(100, report::Style::Plain), title), 0);
+}
+
+#[test]
+fn gates_of_answers_stand_below_them() {
+    use answer::gate::{GateOutcome, Reached};
+    let mut run = fabricated::whole();
+    let gate = |result, sentence: &str| GateOutcome {
+        gate: "ratio >= 2".to_owned(),
+        result,
+        sentence: format!("{sentence} {HOSTILE}"),
+        cells: Vec::new(),
+    };
+    run.analysis.gates =
+        vec![gate(Reached::Met, "The first is met."), gate(Reached::NotMet, "The other is not.")];
+    let page = page(&run);
+    for part in ["<p class=\"remark\">The first is met.", "<p class=\"caveat\">The other is not."] {
+        assert_eq!(count(&page, part), 1, "{part}");
+    }
+    assert!(!page.contains(HOSTILE), "texts are no markup");
+}
+
+#[test]
+fn machines_of_servers_are_on_the_page() {
+    let mut run = fabricated::whole();
+    assert_eq!(count(&page(&run), ", for servers</h3>"), 0);
+    let machine = run.machine.clone().unwrap();
+    run.hosts.insert("me@server".to_owned(), machine);
+    let page = page(&run);
+    assert_eq!(count(&page, "<h3>Machine me@server, for servers</h3>"), 1);
+    assert_eq!(count(&page, "<dt>Processor</dt>"), 2);
+    assert_eq!(count(&page, ", servers on me@server: "), 1);
+}
+
+#[test]
+fn settings_of_the_processor_are_folded_below_the_machine() {
+    let mut run = fabricated::whole();
+    assert_eq!(count(&page(&run), "Settings of the processor"), 0, "of an earlier toll");
+    let unknown = json!({"not_available_here": "no such file"});
+    let machine = run.machine.as_mut().unwrap();
+    machine.settings = serde_json::from_value(json!({
+        "hyper_threading": "off",
+        "idle_states": [
+            {"state": 0, "name": "POLL", "latency_us": 0, "is_allowed": true, "entered": 7,
+                "slept_us": 20},
+            {"state": 1, "name": "C6", "latency_us": 133, "is_allowed": true, "entered": 12_345,
+                "slept_us": 2_500_000}
+        ],
+        "frequency_driver": "intel_pstate", "frequency_range_khz": [800_000, 3_800_000],
+        "hardware_p_states": true, "energy_preference": "performance", "turbo": false,
+        "power_policy": 0, "prefetchers": unknown, "microcode": "0x2b000603",
+        "mitigations": [{"vulnerability": "meltdown", "status": "Not affected"},
+            {"vulnerability": "retbleed", "status": "Mitigation: IBRS"}]
+    }))
+    .unwrap();
+    machine.accelerators = serde_json::from_value(json!({
+        "quickassist": [{"slot": "0000:6b:00.0", "pci_id": "8086:4940", "family": "4xxx",
+            "is_virtual_function": false, "driver": null}],
+        "ifma": []
+    }))
+    .unwrap();
+    let page = page(&run);
+    assert_eq!(count(&page, "<summary>Settings of the processor</summary>"), 1);
+    for words in [
+        "<dt>Hyper-threading</dt><dd>off</dd>",
+        "<dt>Deepest idle state</dt><dd>C6, 133 µs to leave</dd>",
+        "<dt>Turbo</dt><dd>off</dd>",
+        "<dt>Prefetchers</dt><dd class=\"missing\">not available here: no such file</dd>",
+        "<dt>Mitigations</dt><dd>retbleed: Mitigation: IBRS</dd>",
+        "POLL 7 times, 0.0 s in all; C6 12,345 times, 2.5 s in all",
+        "<dt>QuickAssist</dt><dd>4xxx (8086:4940) at 0000:6b:00.0, driver none</dd>",
+        "<dt>Counters of memory traffic</dt><dd class=\"missing\">not available here: it was not",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn memory_traffic_is_shown_with_the_trials_that_have_it() {
+    let mut run = fabricated::whole();
+    assert!(!page(&run).contains(">memory<"));
+    let line = &mut run.lines.iter_mut().find(|trial| trial.line.valid).unwrap().line;
+    line.memory =
+        serde_json::from_value(json!({"source": "amd_df", "bytes": line.window_ns * 12})).unwrap();
+    let page = page(&run);
+    assert!(page.contains(">memory<span class=\"unit\">GB&#x2f;s</span>"));
+    assert!(page.contains(">12.0</td>"));
+}

@@ -1,0 +1,57 @@
+//! The embedded server's start where its program is not what it should be.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cpus::CpuList;
+use targets::{Objects, Settings, TargetError};
+use tls::CertificateKey;
+use units::Bytes;
+
+/// The error of a start whose program is this shell script.
+fn start(script: &str) -> TargetError {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    support::write_program(&program, script);
+    start_program(program)
+}
+
+fn start_program(program: PathBuf) -> TargetError {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = Arc::new(Objects::make(&[Bytes(10)], folder.path()).unwrap());
+    let mut settings =
+        Settings { toll: Some(program), ..Settings::new(CpuList::allowed().unwrap()) };
+    // An RSA key takes half a second to make.
+    settings.target.certificate_key = CertificateKey::EcdsaP256;
+    let embedded = targets::by_name("embedded").unwrap();
+    targets::start(embedded, &settings, &objects, folder.path()).unwrap_err()
+}
+
+#[test]
+fn its_complaint_is_quoted() {
+    let error = start("echo 'toll: no such suite' >&2; exit 2");
+    let TargetError::Died { how, log, .. } = &error else { panic!("{error}") };
+    assert!(how.ends_with('2') && log.ends_with("suite"), "{error}");
+}
+
+#[test]
+fn another_program_is_seen_by_what_it_prints() {
+    let message = start("echo hello; exec sleep 60").to_string();
+    assert!(message.contains("`hello`"), "{message}");
+}
+
+#[test]
+fn one_that_announces_and_ends_has_died() {
+    let script = r#"echo '{"tls":"127.0.0.1:1","plain":"127.0.0.1:1","pid":1,"library":"openssl","version":"x"}'; kill -9 $$"#;
+    let error = start(script);
+    assert!(matches!(&error, TargetError::Died { how, .. } if how.contains("SIGKILL")), "{error}");
+}
+
+#[test]
+fn a_program_that_cannot_be_run_is_named() {
+    let error = start_program("/nowhere/toll".into());
+    assert!(
+        matches!(&error, TargetError::Spawn { program, .. } if program.ends_with("nowhere/toll")),
+        "{error}"
+    );
+}
