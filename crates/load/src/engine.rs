@@ -123,7 +123,18 @@ impl Engine {
         Ok(Self::prepare(job)?.begin())
     }
 
-    /// Does all that a load needs before its first packet.
+    /// The same, but calls this right before the load begins, when all is prepared.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_after(job: Job, begins: &mut dyn FnMut()) -> Result<Self, EngineError> {
+        let prepared = Self::prepare(job)?;
+        begins();
+        Ok(prepared.begin())
+    }
+
+    /// Does all that a load needs before its first packet; a load that is to resume sessions and has no
+    /// warm-up collects them here.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -152,6 +163,7 @@ impl Engine {
         });
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
+        let collecting = job.collecting().map(Arc::new);
         let job = Arc::new(job);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
@@ -176,20 +188,26 @@ impl Engine {
             let (start, is_started) = mpsc::channel();
             let handle = {
                 let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
-                let site = site.clone();
+                let (site, collecting) = (site.clone(), collecting.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
-                    let is_pinned = pinned.is_ok();
+                    let prepared = pinned.and_then(|()| {
+                        let both = collecting.as_deref().zip(client.as_deref());
+                        both.map(|(job, client)| worker::collect(job, part, client)).transpose()
+                    });
+                    let is_pinned = prepared.is_ok();
+                    let collected = *prepared.as_ref().unwrap_or(&None);
                     // Fails only where the receiver has already given up.
-                    let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
+                    let _ = ready.send(prepared.map(|_| rustix::thread::gettid()));
                     // No thread sends before all are pinned. Where pinning fails, none ever does.
                     let started = is_started.recv().ok().filter(|_| is_pinned);
                     let Some(base) = started else { return Ok(recorder.into_outcome()) };
                     let counters = &counters;
                     let site = site.as_deref();
                     let share = Share { job: &job, site, window: &window, base, part, counters };
-                    worker::run(&share, client.as_deref(), recorder)
+                    let outcome = worker::run(&share, client.as_deref(), recorder)?;
+                    Ok(Outcome { collected, ..outcome })
                 })
             };
             let failed = |source| EngineError::Thread { cpu, source };

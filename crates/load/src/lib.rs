@@ -55,8 +55,8 @@ pub use header::Header;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Repeated, Traffic, Verified,
-    WalkCounts,
+    ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
+    Traffic, Verified, WalkCounts,
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;

@@ -43,6 +43,9 @@ pub struct Outcome {
     /// What the successful handshakes of the load negotiated, each with its count. The warm-up is
     /// included: the window's requests use connections that the warm-up opened.
     pub negotiated: Vec<(Negotiated, u64)>,
+    /// What was collected before the window, to be resumed in it; only where a load that ends by itself
+    /// is to resume.
+    pub collected: Option<Collected>,
     /// What was verified, and how.
     pub verified: Verified,
     /// What connections without a request sent and received, of one in 64, warm-up included.
@@ -78,6 +81,13 @@ pub struct PeerClient {
     pub name: String,
     /// A caution for readers of its figures.
     pub caution: String,
+    /// How long its process ran, by toll's clock.
+    pub ran: Nanos,
+    /// How much longer than it was told to it may run in good health.
+    pub slack: Nanos,
+    /// Operations that it began, that did not end, and that no open connection of it was left for; known
+    /// of programs that count what they begin.
+    pub unaccounted: Option<u64>,
 }
 
 /// Operations by their intended starts.
@@ -140,6 +150,15 @@ pub struct Latencies {
     /// most 1/32 of the time that the quickest operations take. Only closed loops without think
     /// time and with at least 64 connections per thread pause; otherwise 0.
     pub coalescing: Nanos,
+}
+
+/// Sessions that were collected before a load began. Their handshakes are in no other count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collected {
+    /// Tickets and sessions that the server gave.
+    pub tickets: u64,
+    /// On so many connections.
+    pub connections: u64,
 }
 
 /// Connections that a packet of theirs was lost of while they were opened: a SYN, or what came right after
@@ -244,6 +263,13 @@ impl Outcome {
         for (negotiated, count) in other.negotiated {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
+        self.collected = match (self.collected, other.collected) {
+            (Some(mine), Some(theirs)) => Some(Collected {
+                tickets: mine.tickets + theirs.tickets,
+                connections: mine.connections + theirs.connections,
+            }),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.verified.add(other.verified);
         self.traffic.add(other.traffic);
         self.add_pages(other.pages);

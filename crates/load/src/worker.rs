@@ -6,16 +6,19 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
+use units::Nanos;
+
 use crate::connection::{After, Connection};
 use crate::context::Context;
 use crate::handshake::Client;
+use crate::job::Stop;
 use crate::own_time::{OwnTime, ThreadUse};
 use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
 use crate::window::{Edge, Window};
-use crate::{Arrival, Job, Operation, Outcome};
+use crate::{Arrival, Collected, Job, Operation, Outcome};
 
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
@@ -79,6 +82,27 @@ pub(crate) fn run(
     publish(counters, &worker.context.recorder);
     let threads = worker.used.into_iter().collect();
     Ok(Outcome { threads, ..worker.context.recorder.into_outcome() })
+}
+
+/// Collects sessions on as many connections as this thread will have, for its client to resume.
+pub(crate) fn collect(job: &Job, part: Part, client: &dyn Client) -> io::Result<Collected> {
+    let count = part.slots as u64;
+    // Each connection has its own time limit; this one is for all that can happen to them.
+    let within = Nanos(job.plan.timeout.0.saturating_mul(2));
+    let window = Window::new(Stop::Operations { count, within }, Nanos(0));
+    let part = Part { window_start: 0, ..part };
+    let mut scratch = vec![0; 2 * READ_AHEAD];
+    let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
+    let context =
+        Context::new(job, &window, Some(client), recorder, part.thread, base, &mut scratch)?;
+    let mut worker = Worker::new(context, part);
+    client.collect(true);
+    let loaded = worker.load(&Counters::default()).and_then(|()| worker.wind_up());
+    client.collect(false);
+    loaded?;
+    let outcome = worker.context.recorder.into_outcome();
+    let connections = outcome.negotiated.iter().map(|(_, count)| count).sum();
+    Ok(Collected { tickets: client.given(), connections })
 }
 
 struct Worker<'a> {

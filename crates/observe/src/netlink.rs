@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::net::netlink::{self, SocketAddrNetlink};
-use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt,
+};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// The kernel answers at once; a lost answer must not hang a trial.

@@ -219,9 +219,11 @@ impl Arguments {
         };
         match peer {
             Some(peer) => {
-                trial.run(&mut machine, &mut hooks, |_| peer.start()).map_err(Failure::request)
+                trial.run(&mut machine, &mut hooks, |_, _| peer.start()).map_err(Failure::request)
             }
-            None => trial.run(&mut machine, &mut hooks, Engine::start).map_err(Failure::request),
+            None => {
+                trial.run(&mut machine, &mut hooks, Engine::start_after).map_err(Failure::request)
+            }
         }
     }
 }

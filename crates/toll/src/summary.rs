@@ -111,7 +111,10 @@ mod tests {
         assert!(text.contains(receipt), "{text}");
         assert!(!text.contains("\nasked ") && !text.contains("\ngot "), "{text}");
         let text = verbose(line(|_| {}));
-        assert!(text.contains("\nasked         operation requests, ") && text.contains("\ngot "), "{text}");
+        assert!(
+            text.contains("\nasked         operation requests, ") && text.contains("\ngot "),
+            "{text}"
+        );
     }
 
     #[test]

@@ -7,8 +7,9 @@ use cpus::CpuList;
 use load::Source;
 use observe::check::{Root, Snapshot};
 use observe::{
-    CpuSeries, CpuSource, InterruptTime, KernelTlsCounters, Link, ListenQueue, MemoryTraffic, NamedThread, NetCounters,
-    ObserveError, OpenDescriptors, ProcessTree, Sampler, ThreadCpu, TreeCpu,
+    CpuSeries, CpuSource, InterruptTime, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
+    NamedThread, NetCounters, ObserveError, OpenDescriptors, ProcessTree, Sampler, ThreadCpu,
+    TreeCpu,
 };
 
 use units::Nanos;
@@ -201,7 +202,8 @@ impl Machine for ThisMachine {
         let tick = |of: &Option<(TaskReading, _, Option<Nanos>)>| of.as_ref().and_then(|of| of.2);
         let tick = tick(&of_server).max(tick(&of_backend));
         let backend = of_backend.map(|(backend, ..)| backend);
-        let (server, server_threads) = of_server.map(|(server, threads, _)| (server, threads)).unzip();
+        let (server, server_threads) =
+            of_server.map(|(server, threads, _)| (server, threads)).unzip();
         let server_threads = server_threads.unwrap_or_default();
         let at = Some(Instant::now());
         let net = NetCounters::of_process(self.pid()).ok().as_ref().and_then(NetReading::of);

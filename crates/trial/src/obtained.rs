@@ -63,6 +63,10 @@ pub struct Obtained {
     pub full: Option<u64>,
     /// Resumed handshakes.
     pub resumed: Option<u64>,
+    /// Tickets that the server gave on connections before the load, where it collects them first.
+    pub collected_tickets: Option<u64>,
+    /// How many connections those were; their handshakes are in no other count.
+    pub collecting_connections: Option<u64>,
     /// Body bits per second that came, where all connections together were to ask at a rate.
     pub pace_bps: Option<u64>,
     /// The most connections that were open at the same time, warm-up included.
@@ -160,6 +164,8 @@ impl Obtained {
             encrypt_then_mac: (handshakes > 0).then_some(encrypt_then_mac),
             full: Some(handshakes - resumed),
             resumed: Some(resumed),
+            collected_tickets: outcome.collected.map(|collected| collected.tickets),
+            collecting_connections: outcome.collected.map(|collected| collected.connections),
             requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)
                 .then(|| outcome.completed as f64 / handshakes as f64),
             signatures_verified: Some(verified.signatures),

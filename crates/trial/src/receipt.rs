@@ -10,7 +10,7 @@ use targets::{Directives, Environment, Library, Target, TlsLibrary};
 use tls::{CertificateKey, Stack};
 
 use crate::asked::Asked;
-use crate::mismatch::{Mismatch, compare_names, mismatches};
+use crate::mismatch::{Mismatch, compare_names, compare_peer, mismatches};
 use crate::obtained::Obtained;
 
 /// What was asked, what was got, and where they differ.
@@ -97,6 +97,7 @@ impl Receipt {
         let obtained = Obtained::of_peer(job, peer, outcome);
         let mut mismatch = Vec::new();
         compare_names(outcome, &asked, &obtained, &mut mismatch);
+        compare_peer(job, peer, outcome, &mut mismatch);
         Self { asked, obtained, mismatch }
     }
 }
@@ -185,7 +186,7 @@ mod tests {
         let mut outcome = outcome(10_000);
         outcome.negotiated = vec![(crate::testing::negotiated(), 1)];
         outcome.verified = Verified::default();
-        let peer = PeerClient { name: "wrk 4.1.0".into(), caution: "compare".into() };
+        let peer = peer();
         let receipt = Receipt::of_peer(&job, &peer, &outcome);
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert_eq!(receipt.asked.receive, Some(Receive::Decrypt));

@@ -72,6 +72,8 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("resumption_percent", "resumption", Percent),
     ("full", "full handshakes", Plain),
     ("resumed", "resumed handshakes", Plain),
+    ("collected_tickets", "tickets collected first", Plain),
+    ("collecting_connections", "connections that collected them", Plain),
     ("requests_per_connection", "requests per connection", Plain),
     ("close", "close", Plain),
     ("kept_open", "kept open by the server", Plain),

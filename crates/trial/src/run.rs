@@ -28,13 +28,15 @@ impl Trial {
     /// Runs the trial and judges it. The window ends early where `hooks.interrupt` is set or the
     /// load ends by itself; the line then holds what was measured until then.
     ///
+    /// `start` prepares the load, calls what it is given, and begins the load.
+    ///
     /// # Errors
     /// That of `start`, before anything was sent.
     pub fn run<L: Load, E, M: Machine + ?Sized>(
         &self,
         machine: &mut M,
         hooks: &mut Hooks<'_>,
-        start: impl FnOnce(Job) -> Result<L, E>,
+        start: impl FnOnce(Job, &mut dyn FnMut()) -> Result<L, E>,
     ) -> Result<Measured, E> {
         let core = self.server_cpus.as_ref().unwrap_or(&self.job.plan.cpus).as_slice()[0];
         let before = machine.core_hz(core);
@@ -42,11 +44,13 @@ impl Trial {
         machine.find_listeners(self.job.address);
         let kernel_tls = machine.kernel_tls();
         let is_whole = self.job.ends_by_itself();
-        let whole = is_whole.then(|| {
-            machine.find_server();
-            Readings::begin(machine.read(&[]))
-        });
-        let load = start(self.job.clone())?;
+        let mut whole = None;
+        let load = start(self.job.clone(), &mut || {
+            if is_whole {
+                machine.find_server();
+                whole = Some(Readings::begin(machine.read(&[])));
+            }
+        })?;
         load.wake_at_end(std::thread::current());
         let window = load.window();
         let threads = load.thread_ids();

@@ -183,9 +183,10 @@ impl Warning {
                 "the server's CPU time can only be read to {tick}, and the load lasted {window}, so \
                  its CPU time is not known"
             ),
-            likely_cause: "the server's processes are another user's, whose exact clocks cannot be \
+            likely_cause:
+                "the server's processes are another user's, whose exact clocks cannot be \
                            read"
-                .into(),
+                    .into(),
             remedy: "measure longer (--duration, -n), or run toll as root".into(),
         }
     }

@@ -94,7 +94,8 @@ const LEAST_RETRANSMISSION: u64 = 200_000_000;
 impl Open {
     /// Notes where it was opened late because a packet was lost. Only those that took so long are asked.
     pub(super) fn note_repeated(&self, context: &mut Context<'_>, now: u64) {
-        if now.saturating_sub(self.started) >= LEAST_RETRANSMISSION && self.socket.has_sent_again() {
+        if now.saturating_sub(self.started) >= LEAST_RETRANSMISSION && self.socket.has_sent_again()
+        {
             context.recorder.repeated(context.window, now, self.started);
         }
     }

@@ -98,6 +98,14 @@ pub(crate) trait Handshake: Send {
 /// Starts handshakes of one plan, on one thread.
 pub(crate) trait Client: Send {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure>;
+
+    /// Whether handshakes are full from now on, and their tickets and sessions kept for later ones.
+    fn collect(&self, _is_collecting: bool) {}
+
+    /// How many tickets and sessions the server has given so far of those that are kept.
+    fn given(&self) -> u64 {
+        0
+    }
 }
 
 /// The handshakes of one load thread. Where bodies are decrypted, KeyUpdates are followed. Each

@@ -38,6 +38,7 @@ struct RustlsClient {
     /// Resumes where it has a ticket or a session, and keeps new ones.
     resuming: Arc<ClientConfig>,
     resuming_share: ResumingShare,
+    sessions: Arc<Sessions>,
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
     receive: Receive,
@@ -85,17 +86,19 @@ impl RustlsClient {
             .with_custom_certificate_verifier(verifier.clone())
             .with_no_client_auth();
         config.enable_secret_extraction = true;
-        config.resumption = Resumption::store(Arc::new(Sessions::default()));
+        let sessions = Arc::new(Sessions::default());
+        config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
         let (full, resuming_share) = (Arc::new(config), ResumingShare::new(plan.resumption));
-        Ok(Self { full, resuming, resuming_share, verifier, name, receive: plan.receive() })
+        let receive = plan.receive();
+        Ok(Self { full, resuming, resuming_share, sessions, verifier, name, receive })
     }
 }
 
 impl Client for RustlsClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let keeps_tickets = self.resuming_share.next();
+        let keeps_tickets = self.sessions.is_collecting() || self.resuming_share.next();
         let config = if keeps_tickets { &self.resuming } else { &self.full };
         let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
             .map_err(|error| failure(&error))?;
@@ -106,6 +109,14 @@ impl Client for RustlsClient {
             verifier: self.verifier.clone(),
             noted: None,
         }))
+    }
+
+    fn collect(&self, is_collecting: bool) {
+        self.sessions.collect(is_collecting);
+    }
+
+    fn given(&self) -> u64 {
+        self.sessions.given()
     }
 }
 

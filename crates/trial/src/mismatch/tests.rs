@@ -1,11 +1,11 @@
 use super::*;
 use crate::receipt::Receipt;
-use load::{Close, Plan, Up, Verified};
+use load::{Close, Collected, Plan, Up, Verified};
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
 use units::Nanos;
 
-use crate::testing::{job, negotiated, outcome};
+use crate::testing::{job, negotiated, outcome, peer};
 
 fn suite(name: &str) -> &'static Suite {
     Suite::parse(name).unwrap()
@@ -219,7 +219,7 @@ fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
     assert_eq!(differences("70%", 350, 650), Vec::<String>::new());
     assert_eq!(
         differences("70%", 1_000, 0),
-        ["resumption_percent: asked 70%, got 0.0% of 1,000 handshakes resumed"]
+        ["resumption_percent: asked 70%, got none of 1,000 handshakes resumed"]
     );
     assert_eq!(differences("70%", 100, 900).len(), 1);
     assert_eq!(
@@ -228,6 +228,41 @@ fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
     );
     // Too few to tell.
     assert_eq!(differences("70%", 20, 0), Vec::<String>::new());
+    // The 16 first ones can only be full; of the others two thirds are clearly less than all.
+    assert_eq!(differences("100%", 167, 323).len(), 1);
+    assert_eq!(differences("100%", 30, 460), Vec::<String>::new());
+}
+
+#[test]
+fn where_tickets_were_collected_the_first_handshakes_resume_too() {
+    let with = |tickets, full, resumed| {
+        mismatches(|job, outcome| {
+            (job.plan.operation, job.plan.connections) = (Operation::Handshakes, 64);
+            job.plan.resumption = "100%".parse().unwrap();
+            outcome.completed = full + resumed;
+            outcome.collected = Some(Collected { tickets, connections: 64 });
+            outcome.negotiated = vec![(negotiated(), full)];
+            outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, resumed));
+        })
+    };
+    assert!(with(128, 0, 60).is_empty());
+    assert_eq!(
+        with(0, 60, 0),
+        ["resumption_percent: asked 100%, got none of 60 handshakes resumed; the server gave 0 \
+             tickets on 64 connections"]
+    );
+}
+
+#[test]
+fn the_interval_of_a_share_is_wilsons() {
+    // By the formula, in Python.
+    let (lowest, highest) = interval(323, 426);
+    assert!(
+        (lowest - 0.68412).abs() < 1e-5 && (highest - 0.81952).abs() < 1e-5,
+        "{lowest} {highest}"
+    );
+    assert_eq!((interval(0, 0), interval(0, 10).0), ((0.0, 1.0), 0.0));
+    assert!(interval(10, 10).1 > 0.999_999);
 }
 
 #[test]
@@ -359,4 +394,30 @@ fn a_closed_loop_of_which_only_a_part_is_up_is_a_mismatch() {
     assert_eq!(with(600_000_000, |job| job.plan.arrival = "uniform 10/s".parse().unwrap()), 0);
     // A load of so many operations begins with no connection.
     assert_eq!(with(600_000_000, |job| job.plan.count = NonZeroU32::new(10_000)), 0);
+}
+
+#[test]
+fn another_program_runs_as_long_as_it_is_told_to_and_ends_what_it_begins() {
+    let with = |change: fn(&mut PeerClient, &mut Outcome)| {
+        let job = job("http://localhost/bytes/1MiB");
+        let (mut peer, mut outcome) = (peer(), outcome(100));
+        outcome.negotiated.clear();
+        change(&mut peer, &mut outcome);
+        let mut mismatch = Vec::new();
+        compare_peer(&job, &peer, &outcome, &mut mismatch);
+        mismatch.into_iter().map(|of| of.what).collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(with(|peer, _| peer.ran = Nanos(1_600_000_000)), none);
+    assert_eq!(with(|peer, _| peer.ran = Nanos(1_600_000_001)), ["duration"]);
+    assert_eq!(with(|peer, _| peer.ran = Nanos(569_999_999)), ["duration"]);
+    assert_eq!(with(|_, outcome| outcome.window = Nanos(569_999_999)), ["duration"]);
+    assert_eq!(with(|peer, _| peer.unaccounted = Some(0)), none);
+    assert_eq!(with(|peer, _| peer.unaccounted = Some(2)), ["operation"]);
+    // Why it ended is said already.
+    let ended = |peer: &mut PeerClient, outcome: &mut Outcome| {
+        peer.ran = Nanos(0);
+        outcome.lost.push("wrk ended with status 1".into());
+    };
+    assert_eq!(with(ended), none);
 }

@@ -259,7 +259,8 @@ fn run(trouble: &Trouble) -> (Line, Stage) {
                 },
                 reports: &mut || trouble.reports.map_or_else(nothing, |reports| reports()),
             },
-            |_| {
+            |_, begins| {
+                begins();
                 Ok::<_, ()>(FakeLoad {
                     stage: stage.clone(),
                     lost: trouble.lost.iter().map(ToString::to_string).collect(),
