@@ -211,6 +211,7 @@ fn look(machine: &mut dyn Machine, look: Look) -> Result<Value, Refusal> {
             Err(ObserveError::NoKernelTls) => KernelTls::NoLayer,
             Err(error) => KernelTls::Unknown(error.to_string()),
         }),
+        Look::Connections(address) => value(machine.connections(address)),
         Look::SiblingCpus(cpus) => value(machine.sibling_cpus(&cpus)),
         Look::Read => value(machine.read(&[])),
         Look::NotePrograms => {

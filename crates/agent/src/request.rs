@@ -120,6 +120,8 @@ pub(crate) enum Look {
     FindListeners(SocketAddr),
     ServerDescriptors,
     KernelTls,
+    /// What connections to the server at this address have.
+    Connections(SocketAddr),
     SiblingCpus(CpuList),
     Read,
     NotePrograms,

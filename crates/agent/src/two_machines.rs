@@ -12,7 +12,7 @@ use cpus::CpuList;
 use load::Source;
 use observe::{CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors};
 use serde::de::DeserializeOwned;
-use trial::{Interface, Machine, ProcessesChanged, Reading, SeriesThere, ThisMachine};
+use trial::{Connections, Interface, Machine, ProcessesChanged, Reading, SeriesThere, ThisMachine};
 use units::Nanos;
 
 use crate::connection::Connection;
@@ -103,6 +103,11 @@ impl Machine for TwoMachines {
             KernelTls::NoLayer => Err(ObserveError::NoKernelTls),
             KernelTls::Unknown(why) => Err(ObserveError::OnHost(why)),
         }
+    }
+
+    fn connections(&self, address: SocketAddr) -> Connections {
+        let there: Connections = self.look(Look::Connections(address)).unwrap_or_default();
+        Connections { client: self.here.connections(address).client, ..there }
     }
 
     /// Of CPUs of the server.

@@ -93,6 +93,7 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
         ramp: Nanos(0),
         warmup: None,
         coalesce: None,
+        congestion: None,
         ..plan.clone()
     };
     check::refused_by_client(&cell.target, &theirs)?;

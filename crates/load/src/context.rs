@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use congestion::CongestionControl;
 use rustix::buffer::spare_capacity;
 use rustix::event::{self, PollFd, PollFlags, Timespec, epoll};
 use units::Nanos;
@@ -94,6 +95,8 @@ pub(crate) struct Context<'a> {
     /// The low-water mark for bodies longer than it.
     pub(crate) mark: u32,
     pub(crate) coalescing: Coalescing,
+    /// What new sockets are given, where that is not the system's.
+    pub(crate) congestion: Option<CongestionControl>,
     /// Whether the window is over and only proofs are awaited.
     pub(crate) is_winding_up: bool,
     epoll: OwnedFd,
@@ -141,6 +144,7 @@ impl<'a> Context<'a> {
             events: Vec::with_capacity(EVENTS),
             woken: 0,
             coalescing: Coalescing::default(),
+            congestion: CongestionControl::to_set(plan.congestion.as_ref(), job.address.ip()),
             base,
             sources: Sources::new(&plan.source, has_many_sources, thread),
             responses: 0,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, ValueEnum, ValueHint};
+use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
 use serde::{Deserialize, Serialize};
@@ -187,6 +188,12 @@ pub struct Plan {
     #[arg(long, value_name = "HOW", default_value_t = Close::Fin, hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub close: Close,
 
+    /// Congestion control of the client's sockets, by the kernel's name
+    ///
+    /// [default: the system's; to a loopback address one that does not pace, in place of BBR]
+    #[arg(long, value_name = "NAME", value_parser = Suggested::<CongestionControl>::new(congestion::available), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
+    pub congestion: Option<CongestionControl>,
+
     /// Accept the certificates in this PEM file
     ///
     /// [default: the system's]
@@ -339,6 +346,7 @@ impl Default for Plan {
             coalesce: None,
             timeout: TIMEOUT,
             close: Close::Fin,
+            congestion: None,
             ca: None,
             insecure: false,
         }
@@ -505,6 +513,10 @@ impl Plan {
         for source in &self.source {
             source.check().map_err(|why| WrongValue { key: "source", why })?;
         }
+        // Of ranks, each checks it where it is.
+        if let Some(control) = self.congestion.as_ref().filter(|_| self.ranks.is_none()) {
+            control.check().map_err(|why| WrongValue { key: "congestion", why })?;
+        }
         if self.timeout == Nanos(0) {
             return wrong("timeout", "a time limit of 0s fails everything; give one such as 10s");
         }
@@ -555,6 +567,7 @@ impl Plan {
             (self.arrival != Arrival::CLOSED, "arrival", "asks again as soon as it has its answer"),
             (self.ramp != Nanos(0), "ramp", "opens all its connections at once"),
             (self.close != Close::Fin, "close", "closes in its own way"),
+            (self.congestion.is_some(), "congestion", "has the system's congestion control"),
             (
                 !self.can_choose_its_source(),
                 "source",
@@ -763,6 +776,8 @@ pub(crate) mod tests {
         assert_eq!(wrong(Plan { timeout: Nanos(0), ..plan() }), "timeout");
         let source = vec!["nosuch0".parse().unwrap()];
         assert_eq!(wrong(Plan { source, ..plan() }), "source");
+        let congestion = Some("nosuch".parse().unwrap());
+        assert_eq!(wrong(Plan { congestion, ..plan() }), "congestion");
     }
 
     #[test]

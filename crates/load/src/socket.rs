@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+use congestion::CongestionControl;
 use socket2::{Domain, Protocol, Type};
 
 use crate::Close;
@@ -52,12 +53,14 @@ impl Socket {
     ///
     /// `source` spreads connections over addresses, since one address has fewer than 64 Ki ports, or
     /// over interfaces.
-    /// With [`Close::Rst`] the socket resets its connection when it is dropped.
+    /// With [`Close::Rst`] the socket resets its connection when it is dropped. `congestion` is given to
+    /// it where it is not the system's.
     pub(crate) fn connect(
         address: SocketAddr,
         source: Option<&Source>,
         usage: Use,
         close: Close,
+        congestion: Option<&CongestionControl>,
     ) -> Result<(Self, bool), Failure> {
         let failed = |error: io::Error| connect_failure(&error);
         let kind = Type::STREAM.nonblocking().cloexec();
@@ -67,6 +70,9 @@ impl Socket {
             // Where the sides take turns, Nagle's algorithm never delays anything: all that was
             // sent is acknowledged.
             socket.set_tcp_nodelay(true).map_err(failed)?;
+        }
+        if let Some(congestion) = congestion {
+            congestion.set(&socket).map_err(failed)?;
         }
         if let Some(source) = source {
             // The port is chosen at connect, when the whole four-tuple is known.
@@ -83,8 +89,8 @@ impl Socket {
         Ok((socket, is_connected))
     }
 
-    /// The same for a socket that [`Self::end`] returned: it keeps its source address and gets
-    /// another port. To make and watch a new socket costs several times as much.
+    /// The same for a socket that [`Self::end`] returned: it keeps its source address and congestion
+    /// control, and gets another port. To make and watch a new socket costs several times as much.
     pub(crate) fn connect_again(
         mut self,
         address: SocketAddr,
@@ -329,7 +335,7 @@ mod tests {
     }
 
     fn connect(address: SocketAddr, usage: Use) -> Socket {
-        let (socket, _) = Socket::connect(address, None, usage, Close::Fin).unwrap();
+        let (socket, _) = Socket::connect(address, None, usage, Close::Fin, None).unwrap();
         socket
     }
 
@@ -403,6 +409,20 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_keeps_its_congestion_control_when_it_is_reused() {
+        let (listener, address) = listener();
+        let reno: CongestionControl = "reno".parse().unwrap();
+        let spare = soon(|| {
+            let socket = Socket::connect(address, None, Use::Once, Close::Fin, Some(&reno));
+            ended(&listener, socket.unwrap().0).1
+        });
+        let (again, _) = spare.connect_again(address, Use::Once).unwrap();
+        send(&again);
+        accept(&listener);
+        assert_eq!(rustix::net::sockopt::tcp_congestion(&again).unwrap(), "reno");
+    }
+
+    #[test]
     fn a_socket_is_not_used_again_before_the_other_side_has_ended_too() {
         let (listener, address) = listener();
         let socket = connect(address, Use::Once);
@@ -453,7 +473,7 @@ mod tests {
         }
         // The broadcast address of 127.0.0.0/8 takes no connections.
         let broadcast = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
-        let failure = Socket::connect(broadcast, None, Use::Once, Close::Fin).err().unwrap();
+        let failure = Socket::connect(broadcast, None, Use::Once, Close::Fin, None).err().unwrap();
         assert_eq!(failure.kind, ErrorKind::Unreachable, "{}", failure.seen);
         // Nothing can be sent after this side's end.
         let (listener, address) = listener();

@@ -27,6 +27,7 @@ mod microcode;
 mod mitigations;
 mod numa_balancing;
 mod openssl;
+mod pacing;
 mod ports;
 mod power_policy;
 mod prefetchers;
@@ -52,7 +53,7 @@ pub use snapshot::Snapshot;
 type Judge = fn(&Root, &Measured) -> Found;
 
 /// All items but programs.
-const ITEMS: [(&str, Judge); 26] = [
+const ITEMS: [(&str, Judge); 27] = [
     ("siblings", |root, measured| siblings::item(root, measured)),
     ("steal", |_, measured| steal::item(&measured.before, &measured.after)),
     ("background", |_, measured| {
@@ -77,6 +78,7 @@ const ITEMS: [(&str, Judge); 26] = [
     ("backlog", |root, _| backlog::item(root)),
     ("buffers", |root, _| buffers::item(root)),
     ("window-scaling", |root, _| window_scaling::item(root)),
+    ("pacing", |root, measured| pacing::item(root, measured)),
     ("tcp-memory", |root, _| tcp_memory::item(root)),
     ("links", |root, _| links::item(root)),
     ("kernel-tls", |root, measured| kernel_tls::item(root, measured)),

@@ -9,6 +9,7 @@
 //! - [`CoreReading`], [`CycleCounter`]: both for the calling thread, in microseconds.
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
 //! - [`net_counters`]: the kernel's TCP and IP counters.
+//! - [`TcpConnections`]: what connections really use for congestion control.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
 //! - [`MemoryTraffic`]: what moves between the processors and the memory.
 //! - [`interrupt_time`]: where the kernel counts the time of interrupts.
@@ -36,6 +37,7 @@ mod listener;
 pub mod machine;
 mod memory_traffic;
 mod named_thread;
+mod namespace;
 pub mod net_counters;
 mod netlink;
 mod on_cpu;
@@ -45,6 +47,7 @@ mod proc_stat;
 pub mod process_tree;
 mod root;
 mod sibling_cpus;
+mod tcp_connections;
 pub mod thread_cpu;
 pub mod tuning;
 
@@ -58,7 +61,7 @@ pub use error::ObserveError;
 pub use frequency::core_hz;
 pub use interrupt_time::{InterruptTime, interrupt_time, softirq_threads};
 pub use kernel_tls_counters::KernelTlsCounters;
-pub use link::{Link, LinkCounters};
+pub use link::{Link, LinkCounters, loopback_queue};
 pub use listen_queue::ListenQueue;
 pub use listener::{Listens, listens};
 pub use machine::Machine;
@@ -69,4 +72,5 @@ pub use perf_event::PARANOID_ALLOWS_CPUS;
 pub use proc_stat::{CoreTicks, parse_proc_stat};
 pub use process_tree::{CpuSource, ProcessTree, TreeCpu};
 pub use sibling_cpus::sibling_cpus;
+pub use tcp_connections::{End, TcpConnections};
 pub use thread_cpu::ThreadCpu;

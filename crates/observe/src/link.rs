@@ -11,9 +11,9 @@ use std::os::fd::AsRawFd;
 use serde::{Deserialize, Serialize};
 use units::BitsPerSecond;
 
+use crate::namespace;
 use crate::netlink::{
-    Netlink, Question, address_attribute, attribute, attribute_of, namespace, of_namespace, u32_at,
-    u64_at,
+    Netlink, Question, address_attribute, attribute, attribute_of, u32_at, u64_at,
 };
 
 /// An interface, and how to ask for its counters.
@@ -69,11 +69,11 @@ impl Link {
     /// # Errors
     /// The process is in a network namespace of its own, which only root may look into, or is gone.
     pub fn back_from(pid: u32, address: IpAddr) -> io::Result<Option<Self>> {
-        if namespace("self")? == namespace(&pid.to_string())? {
+        if namespace::is_shared_with(pid)? {
             return Ok(None);
         }
         let Some(source) = route(&Netlink::open()?, address, None)?.source else { return Ok(None) };
-        of_namespace(pid, move || Self::open(source, None))
+        namespace::within(pid, move || Self::open(source, None))
     }
 
     fn open(address: IpAddr, from: Option<IpAddr>) -> io::Result<Option<Self>> {
@@ -143,6 +143,7 @@ const LINK_INFO_KIND: u16 = 1;
 const LINK_STATS64: u16 = 23;
 const LINK_FLAG_LOOPBACK: u32 = 0x8;
 const TC_ROOT: u32 = u32::MAX;
+const TC_KIND: u16 = 1;
 const TC_STATS2: u16 = 7;
 const TC_STATS_QUEUE: u16 = 3;
 
@@ -222,6 +223,22 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
 }
 
+/// The queue before loopback, where it has one, such as `fq`: packets then wait there, and `fq` sends them
+/// by timers whatever their congestion control is.
+///
+/// # Errors
+/// The kernel does not say.
+pub fn loopback_queue() -> io::Result<Option<String>> {
+    let netlink = Netlink::open()?;
+    let mut body = vec![0; LINK_FIXED];
+    body.extend(attribute_of(LINK_NAME, b"lo\0"));
+    let index = link_of(&netlink, &body)?.index;
+    let queues = netlink.ask(QUEUES, &[0; TC_FIXED])?;
+    let mut of_lo = queues.iter().filter(|queue| u32_at(queue, 4) == Some(index));
+    let kind = of_lo.find_map(|queue| attribute(queue, TC_FIXED, TC_KIND)).map(text);
+    Ok(kind.filter(|kind| kind != "noqueue"))
+}
+
 /// The speed that an interface has negotiated (linux/ethtool.h, `ETHTOOL_GSET`: the only question
 /// about it that every kernel answers without a handshake of its own).
 fn speed(name: &str) -> Option<BitsPerSecond> {
@@ -281,6 +298,15 @@ mod tests {
         assert!(after.sent_bytes >= before.counters.sent_bytes + 1000, "{after:?}");
         assert!(after.received_bytes >= before.counters.received_bytes + 1000, "{after:?}");
         assert_eq!(speed("lo"), None);
+    }
+
+    #[test]
+    fn loopback_has_a_queue_only_where_it_was_given_one() {
+        let shown = std::process::Command::new("tc").args(["qdisc", "show", "dev", "lo"]).output();
+        let Ok(shown) = shown else { return };
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let kind = shown.split_whitespace().nth(1).filter(|kind| *kind != "noqueue");
+        assert_eq!(loopback_queue().unwrap().as_deref(), kind);
     }
 
     #[test]

@@ -6,7 +6,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::netlink::{Netlink, Question, attribute, of_namespace, u32_at};
+use crate::namespace;
+use crate::netlink::{Netlink, Question, attribute, u32_at};
 
 /// The listeners of an address, in the network namespace where they are.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ impl ListenQueue {
     /// The process is in a namespace of its own, which only root may look into, or is gone; or the kernel
     /// tells nothing of sockets.
     pub fn of_process(pid: u32, address: SocketAddr) -> io::Result<Self> {
-        let netlink = of_namespace(pid, Netlink::open_diag)?;
+        let netlink = namespace::within(pid, Netlink::of_sockets)?;
         Ok(Self { netlink, address: SocketAddr::new(address.ip().to_canonical(), address.port()) })
     }
 

@@ -1,19 +1,17 @@
-//! Questions to the kernel about routes, interfaces and their queues, and about sockets (rtnetlink(7),
-//! sock_diag(7), RFC 3549).
+//! Questions to the kernel about routes, interfaces and their queues (rtnetlink(7), RFC 3549), and about
+//! sockets (sock_diag(7)).
 //!
 //! A socket belongs to the network namespace in which it was made, and asks there ever after.
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::net::netlink::{self, SocketAddrNetlink};
+use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt,
 };
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// The kernel answers at once; a lost answer must not hang a trial.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -24,11 +22,11 @@ const DUMP: u16 = 0x300;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-/// A socket to the kernel's routing tables.
+/// A socket to the kernel.
 #[derive(Debug)]
 pub(crate) struct Netlink(OwnedFd);
 
-/// A kind of question, and that of its answer (linux/rtnetlink.h).
+/// A kind of question, and that of its answer (linux/rtnetlink.h, linux/sock_diag.h).
 #[derive(Clone, Copy)]
 pub(crate) struct Question {
     pub(crate) kind: u16,
@@ -40,18 +38,18 @@ pub(crate) struct Question {
 }
 
 impl Netlink {
-    /// A socket for questions about routes, of the calling thread's namespace.
+    /// To its routing tables, in the calling thread's namespace.
     pub(crate) fn open() -> io::Result<Self> {
         // Of the protocols of this family, routes are number 0.
-        Self::open_for(None)
+        Self::of(None)
     }
 
-    /// A socket for questions about sockets.
-    pub(crate) fn open_diag() -> io::Result<Self> {
-        Self::open_for(Some(netlink::SOCK_DIAG))
+    /// To its tables of sockets, in the calling thread's namespace.
+    pub(crate) fn of_sockets() -> io::Result<Self> {
+        Self::of(Some(SOCK_DIAG))
     }
 
-    fn open_for(protocol: Option<Protocol>) -> io::Result<Self> {
+    fn of(protocol: Option<Protocol>) -> io::Result<Self> {
         let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
         let socket = rustix::net::socket_with(family, SocketType::RAW, flags, protocol)?;
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(LIMIT))?;
@@ -60,6 +58,17 @@ impl Netlink {
 
     /// The answers, each the bytes after its header.
     pub(crate) fn ask(&self, question: Question, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.ask_for(usize::MAX, question, body)
+    }
+
+    /// The same, but only about the first `most` of them: the kernel makes answers as they are read. What
+    /// is left stays in this socket, so that this must be its last question.
+    pub(crate) fn ask_for(
+        &self,
+        most: usize,
+        question: Question,
+        body: &[u8],
+    ) -> io::Result<Vec<Vec<u8>>> {
         let flags = REQUEST | if question.is_dump { DUMP } else { 0 };
         let mut message = Vec::with_capacity(HEADER + body.len());
         let length = u32::try_from(HEADER + body.len()).map_err(io::Error::other)?;
@@ -75,35 +84,11 @@ impl Netlink {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let (read, _) = rustix::net::recv(&self.0, &mut buffer[..], RecvFlags::empty())?;
-            if !add_answers(&buffer[..read], question, &mut answers)? {
+            if !add_answers(&buffer[..read], question, &mut answers)? || answers.len() >= most {
                 return Ok(answers);
             }
         }
     }
-}
-
-/// What `open` opens in the network namespace of the process `pid`.
-///
-/// # Errors
-/// The process is in a network namespace of its own, which only root may look into, or is gone.
-pub(crate) fn of_namespace<T: Send + 'static>(
-    pid: u32,
-    open: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    if namespace("self")? == namespace(&pid.to_string())? {
-        return open();
-    }
-    let there = std::fs::File::open(format!("/proc/{pid}/ns/net"))?;
-    // A thread's namespace is its own; this one ends there.
-    let look = std::thread::Builder::new().name("netns".into()).spawn(move || {
-        move_into_link_name_space(there.as_fd(), Some(LinkNameSpaceType::Network))?;
-        open()
-    })?;
-    look.join().map_err(|_| io::Error::other("the thread in its namespace panicked"))?
-}
-
-pub(crate) fn namespace(process: &str) -> io::Result<PathBuf> {
-    std::fs::read_link(format!("/proc/{process}/ns/net"))
 }
 
 /// Takes the answers out of one read; whether more will come.

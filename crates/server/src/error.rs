@@ -21,6 +21,8 @@ pub enum ServerError {
          may use"
     )]
     Listen { address: SocketAddr, source: io::Error },
+    #[error("{0}")]
+    Congestion(String),
     #[error("cannot serve files from {path}: {source}; --root needs a readable folder")]
     Root { path: PathBuf, source: io::Error },
     #[error(

@@ -30,6 +30,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
+use congestion::CongestionControl;
 use cpus::CpuList;
 use offload::Accelerator;
 use tls::{Mac, Stack, Suite};
@@ -73,11 +74,14 @@ impl Server {
         if let Some(suite) = settings.suites.iter().copied().find(|suite| is_refused(suite)) {
             return Err(ServerError::SuiteKernel(suite));
         }
+        let congestion = settings.congestion.as_ref();
+        congestion.map_or(Ok(()), CongestionControl::check).map_err(ServerError::Congestion)?;
         let contents = Contents::new(settings.root.as_deref())?;
         listener::raise_descriptor_limit();
         let threads = settings.cpus.len();
         let bind = |addresses: &[SocketAddr]| -> Result<Vec<Listeners>, ServerError> {
-            addresses.iter().map(|address| Listeners::bind(*address, threads)).collect()
+            let bind = |address: &SocketAddr| Listeners::bind(*address, threads, congestion);
+            addresses.iter().map(bind).collect()
         };
         let (tls, plain) = (bind(&settings.listen)?, bind(&settings.listen_plain)?);
         // After the ports are known to be free, for making a key may take seconds.

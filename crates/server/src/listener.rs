@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use congestion::CongestionControl;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use rustix::process::{Resource, Rlimit};
@@ -25,12 +26,26 @@ impl Listeners {
     /// `SO_REUSEPORT` would let two servers of one user share a port in silence, each getting a
     /// part of the connections. So the port is bound without it first, which fails if anyone
     /// listens there, and which chooses the port where 0 was asked for.
-    pub(crate) fn bind(address: SocketAddr, threads: usize) -> Result<Self, ServerError> {
+    pub(crate) fn bind(
+        address: SocketAddr,
+        threads: usize,
+        congestion: Option<&CongestionControl>,
+    ) -> Result<Self, ServerError> {
         let named = |error: Errno| match error {
             Errno::ADDRINUSE => ServerError::Busy(address),
             error => ServerError::Listen { address, source: error.into() },
         };
-        let proof = socket(address, false).map_err(named)?;
+        let congestion = CongestionControl::to_set(congestion, address.ip());
+        let socket = |shared| {
+            let socket = socket(address, shared)?;
+            if let Some(congestion) = &congestion {
+                congestion
+                    .set(&socket)
+                    .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
+            }
+            Ok(socket)
+        };
+        let proof = socket(false).map_err(named)?;
         if threads == 1 {
             rustix::net::listen(&proof, BACKLOG).map_err(named)?;
             let address = local_address(&proof).map_err(named)?;
@@ -39,7 +54,7 @@ impl Listeners {
         let address = local_address(&proof).map_err(named)?;
         drop(proof);
         let sockets: Vec<_> =
-            (0..threads).map(|_| socket(address, true)).collect::<Result<_, _>>().map_err(named)?;
+            (0..threads).map(|_| socket(true)).collect::<Result<_, _>>().map_err(named)?;
         for socket in &sockets {
             rustix::net::listen(socket, BACKLOG).map_err(named)?;
         }
@@ -119,10 +134,10 @@ mod tests {
     #[test]
     fn a_port_is_never_shared_with_another_server() {
         for threads in [1, 2] {
-            let first = Listeners::bind(ANY_PORT, threads).unwrap();
+            let first = Listeners::bind(ANY_PORT, threads, None).unwrap();
             assert_ne!(first.address().port(), 0);
             for others in [1, 2] {
-                match Listeners::bind(first.address(), others) {
+                match Listeners::bind(first.address(), others, None) {
                     Err(ServerError::Busy(address)) => assert_eq!(address, first.address()),
                     _ => panic!("{threads} and {others} threads share a port"),
                 }
@@ -133,6 +148,6 @@ mod tests {
     #[test]
     fn an_address_of_another_machine_is_refused() {
         let foreign = SocketAddr::from(([192, 0, 2, 1], 0));
-        assert!(matches!(Listeners::bind(foreign, 1), Err(ServerError::Listen { .. })));
+        assert!(matches!(Listeners::bind(foreign, 1, None), Err(ServerError::Listen { .. })));
     }
 }

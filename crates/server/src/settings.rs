@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use congestion::CongestionControl;
 use cpus::CpuList;
 use offload::{Description, ProviderPath, Way};
 use tls::{
@@ -16,6 +17,8 @@ pub struct Settings {
     pub listen: Vec<SocketAddr>,
     /// Where to listen for plain HTTP, if at all.
     pub listen_plain: Vec<SocketAddr>,
+    /// Of its sockets; by default the system's, at loopback addresses one that does not pace.
+    pub congestion: Option<CongestionControl>,
     /// One thread is pinned to each of these.
     pub cpus: CpuList,
     /// The folder of files; generated objects only, where there is none.

@@ -46,3 +46,19 @@ pub fn s_client(server: SocketAddr, options: &[&str]) -> String {
     client.wait().unwrap();
     text(&output)
 }
+
+/// A program of the field; a missing one fails the test with what to install.
+#[track_caller]
+pub fn peer(program: &str) -> Command {
+    let package = match program {
+        "ab" => "apache2-utils",
+        "h2load" => "nghttp2-client",
+        "vgdb" => "valgrind",
+        other => other,
+    };
+    let found = std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    });
+    assert!(found, "{program} is missing; install it with: apt-get install {package}");
+    Command::new(program)
+}

@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 
-pub use clients::{curl, s_client};
+pub use clients::{curl, peer, s_client};
 pub use desk::Desk;
 pub use golden::golden;
 pub use insta;
-pub use process::{Killed, children, is_running, processes_with, write_program};
+pub use process::{Killed, children, is_running, output_with_input, processes_with, write_program};
 pub use serve::Serve;
 pub use stub::{answering, answering_to};
 

@@ -1,6 +1,6 @@
 //! Processes that end with the test, and processes of others.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -62,6 +62,18 @@ impl Killed {
         self.0.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
         Output { status: self.0.wait().unwrap(), stdout, stderr }
     }
+}
+
+/// The output of a command that is given this input, small enough for a pipe.
+pub fn output_with_input(command: &mut Command, input: &[u8]) -> Output {
+    let mut process = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    process.stdin.take().unwrap().write_all(input).unwrap();
+    process.wait_with_output().unwrap()
 }
 
 /// The processes that have `word` in their command lines, and these.

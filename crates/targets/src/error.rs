@@ -2,6 +2,7 @@ use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use congestion::CongestionControl;
 use tls::{CertificateKey, IdentityError};
 use units::Bytes;
 
@@ -64,6 +65,11 @@ pub enum TargetError {
     },
     #[error("this machine cannot listen at {address}: {source}; `ip address` lists what it has")]
     Port { address: IpAddr, source: io::Error },
+    #[error(
+        "{name} cannot be given congestion control {control}: {source}; leave target.congestion out, \
+         or set net.ipv4.tcp_congestion_control"
+    )]
+    Congestion { name: String, control: CongestionControl, source: io::Error },
     #[error("cannot start {program}: {source}")]
     Spawn { program: PathBuf, source: io::Error },
     #[error("{name} refuses its configuration {configuration}: {message}")]

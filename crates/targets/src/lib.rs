@@ -18,6 +18,7 @@ mod facts;
 mod files;
 mod host;
 mod library;
+mod listening;
 mod log;
 mod objects_on_disk;
 mod openssl;

@@ -148,7 +148,7 @@ pub(crate) fn mapped_by_tree(pid: u32, names: &[&str]) -> Vec<Library> {
 }
 
 /// The children of all threads of a process.
-fn children(pid: u32) -> Vec<u32> {
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let tasks = Process::new(pid.cast_signed()).and_then(|process| process.tasks());
     let tasks = tasks.into_iter().flatten().flatten();
     tasks.filter_map(|task| task.children().ok()).flatten().collect()

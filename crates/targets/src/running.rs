@@ -9,6 +9,7 @@ use cpus::CpuList;
 use tls::Stack;
 
 use crate::library;
+use crate::listening;
 use crate::log::{LogWatch, last_words};
 use crate::place::{CERTIFICATE, Place};
 use crate::process::{Process, Stopped};
@@ -71,6 +72,13 @@ impl Starting {
         let Started { version, https, http, stack } = self.poll(ready)?;
         // Another program might have answered in its stead.
         self.check_alive()?;
+        let asked = settings.target.congestion.as_ref();
+        let set = listening::set_congestion(self.process.pid(), asked, &[https, http]);
+        // Where nothing was asked, the receipt shows what the connections have.
+        if let (Some(control), Err(source)) = (asked, set) {
+            let (name, control) = (self.place.name.clone(), control.clone());
+            return Err(TargetError::Congestion { name, control, source });
+        }
         // Whose memory may not be looked at has not proven anything either.
         let libraries = match &stack {
             // It is part of toll, which has OpenSSL mapped for other things.

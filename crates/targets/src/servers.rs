@@ -20,7 +20,7 @@ const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
 /// The keys of a target that say what a server runs on.
 const LIBRARIES: [&str; 2] = ["library", "library-path"];
 /// The keys of a target that say how a server is started.
-const STARTED: [&str; 10] = [
+const STARTED: [&str; 11] = [
     "if-missing",
     "host",
     "listen",
@@ -29,6 +29,7 @@ const STARTED: [&str; 10] = [
     "threads-per-core",
     "certificate-key",
     "object",
+    "congestion",
     "environment",
     "warmup",
 ];
@@ -43,6 +44,8 @@ const OFFLOAD: &[&str] = &[
     "accelerator-count",
     "provider",
 ];
+/// That of servers that send files as they are, or read them first.
+const SENDFILE: &[&str] = &["sendfile"];
 /// That of servers that pause handshakes for them.
 const COMPLETION: &[&str] = &["accelerator-completion"];
 

@@ -71,6 +71,10 @@ impl Settings {
     /// Refuses what no server could carry out.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
         self.target.cpus.check_allowed().map_err(TargetError::Settings)?;
+        if let Some(control) = &self.target.congestion {
+            let wrong = |why| TargetError::Settings(format!("target.congestion: {why}"));
+            control.check().map_err(wrong)?;
+        }
         if let Some(folder) = self.target.library_folder() {
             library::check_folder(&folder, self.target.library)?;
         }

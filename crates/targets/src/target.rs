@@ -7,6 +7,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
+use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
 use objects::{Files, MOST_FILES, Mix, Storage, Url};
@@ -143,6 +144,18 @@ pub struct Target {
     /// ktls-sendfile (the kernel reads from a file and encrypts).
     #[arg(long, value_name = "MODE", default_value_t, value_parser = Suggested::<SendMode>::new(send_modes), hide_possible_values = true, help_heading = LOAD)]
     pub send: SendMode,
+
+    /// Whether files are sent by `sendfile` where the kernel's TLS does not decide that; the server's
+    /// usual way, where it is left open.
+    #[arg(skip)]
+    pub sendfile: Option<bool>,
+
+    /// Congestion control of the server's sockets, by the kernel's name
+    ///
+    /// Connections have that of the socket that accepts them
+    /// [default: the system's; at loopback addresses one that does not pace, in place of BBR].
+    #[arg(long, value_name = "NAME", value_parser = Suggested::<CongestionControl>::new(congestion::available), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
+    pub congestion: Option<CongestionControl>,
 
     /// The most plaintext in a TLS record, 512B to 16KiB
     #[arg(long, value_name = "SIZE", default_value_t, help_heading = TLS)]
@@ -282,6 +295,8 @@ impl Default for Target {
             accelerator_completion: None,
             provider: None,
             send: SendMode::User,
+            sendfile: None,
+            congestion: None,
             record_size: RecordSize::default(),
             records_per_write: RecordsPerWrite::default(),
             directives: Directives::default(),
@@ -319,6 +334,9 @@ impl Target {
         }
         if self.host.is_none() {
             add("host", "is this machine, whose servers listen on loopback", &["listen"]);
+        }
+        if self.send.is_kernels() {
+            add("send", "says so itself", &["sendfile"]);
         }
         let device =
             ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];

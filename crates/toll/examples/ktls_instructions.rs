@@ -1,5 +1,5 @@
 //! What user TLS and kernel TLS cost a server in instructions, from the counts of
-//! `crates/toll/tests/kernel_tls/count.sh` in a virtual machine: the tables of `make bench-ktls`.
+//! `crates/toll/tests/proofs/kernel_tls/count.sh` in a virtual machine: the tables of `make bench-ktls`.
 //!
 //! A response of n bytes takes a + b n instructions, and one of r records c + d r: least squares of relative
 //! distances, since a large response would otherwise decide alone what a small one costs. The bytes of a

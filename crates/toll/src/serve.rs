@@ -160,6 +160,7 @@ impl Arguments {
         Ok(Settings {
             listen: self.listen,
             listen_plain: self.listen_plain,
+            congestion: target.congestion.clone(),
             cpus,
             root: self.root,
             library,

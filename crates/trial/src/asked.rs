@@ -56,6 +56,10 @@ pub struct Asked {
     /// The addresses or interfaces that connections came from, where they were chosen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
+    /// The congestion control of the server's sockets, by the kernel's name.
+    pub server_congestion: Option<String>,
+    /// The same of the client's.
+    pub client_congestion: Option<String>,
     /// Whether load threads may pause so that one wake-up serves several sockets; the longest pause is
     /// `latency_ns.coalescing_max`. Only of closed loops that toll's own client makes.
     pub coalesce: Option<bool>,
@@ -121,6 +125,7 @@ impl Asked {
             count: plan.count,
             headers: plan.header.iter().map(ToString::to_string).collect(),
             sources: plan.source.iter().map(ToString::to_string).collect(),
+            client_congestion: plan.congestion.as_ref().map(ToString::to_string),
             coalesce: (plan.client == Client::Toll && plan.arrival == Arrival::CLOSED)
                 .then(|| plan.coalesce()),
             url: Some(job.url.to_string()),

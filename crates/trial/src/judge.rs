@@ -148,6 +148,7 @@ impl Trial {
         if let Some(server) = &self.runs_on {
             receipt.add_server(server);
         }
+        receipt.add_connections(&observed.connections, self.is_over_loopback());
         let ranks = observed.reports.ranks.as_ref();
         if let Some(ranks) = ranks.filter(|_| !interrupted) {
             let is_toll = outcome.peer.is_none();
@@ -247,6 +248,9 @@ impl Trial {
         }
         warnings.extend(littles_law.and_then(|law| Warning::littles_law(law, nouns)));
         warnings.extend(Warning::mixed(&receipt.obtained));
+        if self.is_over_loopback() {
+            warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
+        }
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
         warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));
@@ -312,7 +316,11 @@ impl Trial {
 
     /// Whether the counters that were read are those of the server's machine too.
     fn is_server_read(&self) -> bool {
-        self.server_cpus.is_some() || self.job.address.ip().to_canonical().is_loopback()
+        self.server_cpus.is_some() || self.is_over_loopback()
+    }
+
+    fn is_over_loopback(&self) -> bool {
+        self.job.address.ip().to_canonical().is_loopback()
     }
 }
 

@@ -7,13 +7,14 @@ use cpus::CpuList;
 use load::Source;
 use observe::check::{Root, Snapshot};
 use observe::{
-    CpuSeries, CpuSource, InterruptTime, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
-    NamedThread, NetCounters, ObserveError, OpenDescriptors, ProcessTree, Sampler, ThreadCpu,
-    TreeCpu,
+    CpuSeries, CpuSource, End, InterruptTime, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
+    NamedThread, NetCounters, ObserveError, OpenDescriptors, ProcessTree, Sampler, TcpConnections,
+    ThreadCpu, TreeCpu,
 };
 
 use units::Nanos;
 
+use crate::congestion::Connections;
 use crate::evidence::Interface;
 use crate::reading::{NetReading, ProcessesChanged, Reading, TaskReading};
 use crate::warning::Neighbours;
@@ -51,6 +52,9 @@ pub trait Machine {
     /// # Errors
     /// The kernel has no TLS layer.
     fn kernel_tls(&self) -> Result<KernelTlsCounters, ObserveError>;
+    /// What the connections to this address have for congestion control now, as far as their ends are
+    /// known to be of this load; nothing where the kernel does not say.
+    fn connections(&self, address: SocketAddr) -> Connections;
     /// The CPUs that share a core with one of these.
     fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize>;
     /// Reads CPU times and counters; `threads` are kernel ids.
@@ -275,6 +279,16 @@ impl Machine for ThisMachine {
 
     fn kernel_tls(&self) -> Result<KernelTlsCounters, ObserveError> {
         KernelTlsCounters::of_process(self.pid())
+    }
+
+    fn connections(&self, address: SocketAddr) -> Connections {
+        let ends = |end, pid| TcpConnections::at(address, end, pid).unwrap_or_default();
+        let is_server_here = self.server.is_some() || address.ip().to_canonical().is_loopback();
+        Connections {
+            server: is_server_here.then(|| ends(End::Local, self.pid())).unwrap_or_default(),
+            client: ends(End::Remote, std::process::id()),
+            loopback_queue: observe::loopback_queue().unwrap_or_default(),
+        }
     }
 
     fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize> {

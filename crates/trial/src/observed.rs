@@ -9,6 +9,7 @@ use observe::{
 };
 use units::Nanos;
 
+use crate::congestion::Connections;
 use crate::evidence::Interface;
 use crate::machine::SeriesThere;
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
@@ -33,6 +34,8 @@ pub(crate) struct Observed {
     pub(crate) interfaces: Vec<Interface>,
     /// What the kernel encrypted by itself from before the load to after it.
     pub(crate) kernel_tls: Fact<KernelTlsCounters>,
+    /// What connections had for congestion control.
+    pub(crate) connections: Connections,
     pub(crate) series: Result<CpuSeries, ObserveError>,
     /// Of the server's machine, where that is another one.
     pub(crate) there: Option<SeriesThere>,

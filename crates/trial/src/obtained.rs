@@ -11,6 +11,7 @@ use tls::SendMode;
 
 use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
+use crate::congestion::Pacing;
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[skip_serializing_none]
@@ -57,6 +58,14 @@ pub struct Obtained {
     /// The server's calls and the bytes that they took, from before the load to after it, where it
     /// counts them.
     pub send_calls: Option<SendCalls>,
+    /// The server's ends of connections, looked at once within the window, by their congestion control.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub server_congestion: BTreeMap<String, u64>,
+    /// The same of the client's ends.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub client_congestion: BTreeMap<String, u64>,
+    /// What held back what the server sent, where anything did.
+    pub pacing: Option<Pacing>,
     /// What an accelerator of private keys did, where the server was to have one.
     pub accelerator: Option<AcceleratorUse>,
     /// Full handshakes.

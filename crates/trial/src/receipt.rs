@@ -48,7 +48,8 @@ impl Receipt {
     /// Adds what the server should run on and what it runs on.
     pub(crate) fn add_server(&mut self, server: &RunsOn) {
         let RunsOn { target, libraries, stack } = server;
-        let Target { library, library_path, environment, directives, .. } = target;
+        let Target { library, library_path, environment, directives, congestion, .. } = target;
+        self.asked.server_congestion = congestion.as_ref().map(ToString::to_string);
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
         let is_changed = *environment != Environment::default();
         self.asked.environment = is_changed.then(|| environment.to_string());

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use load::{Job, Load};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 
+use crate::congestion::Connections;
 use crate::judge::judge;
 use crate::machine::Machine;
 use crate::moment::Moment;
@@ -66,7 +67,11 @@ impl Trial {
         let started = if is_whole { window.0 } else { machine.now() };
         // Looked at within the window: at its end the load lets its connections go.
         let mut server_descriptors: Option<OpenDescriptors> = None;
+        let mut connections = Connections::default();
         let mut read = |machine: &M| {
+            if connections.is_empty() {
+                connections = machine.connections(self.job.address);
+            }
             readings.advance(Machine::read(machine, &threads));
             let both = server_descriptors.into_iter().chain(Machine::server_descriptors(machine));
             server_descriptors = both.min_by_key(|files| files.limit.saturating_sub(files.open));
@@ -119,6 +124,7 @@ impl Trial {
             interrupt_time: observe::interrupt_time().known().copied(),
             interfaces: machine.interfaces(),
             kernel_tls: kernel_tls.into(),
+            connections,
             series,
             there,
             core_hz,

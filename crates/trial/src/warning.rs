@@ -90,6 +90,8 @@ pub enum WarningKind {
     ObjectsInCache,
     /// The window was too short for the clocks of the server's CPU time.
     CoarseClock,
+    /// The server sent over loopback by timers.
+    Paced,
 }
 
 /// A server whose speed still changed when its warm-up was over: what it completes per second of its

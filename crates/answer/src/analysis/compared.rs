@@ -261,6 +261,14 @@ impl<'a> Compared<'a> {
                 received(baseline)
             );
         }
+        if !entry.trials.has_congestion_of(baseline.trials) {
+            let controls = |entry: &Entry<'_>| list(entry.trials.congestion());
+            return format!(
+                "their servers had different congestion controls ({} {with}, {} {other})",
+                controls(entry),
+                controls(baseline)
+            );
+        }
         match samples.iter().any(|(_, sample)| *sample == 0.0) {
             true => format!("a trial {other} gave 0"),
             false => format!("no round has a valid trial {with} and one {other}"),

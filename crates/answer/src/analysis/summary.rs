@@ -1,6 +1,6 @@
 //! What the trials of one cell say together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::label::{label, label_in};
 use load::Operation;
@@ -39,6 +39,9 @@ pub struct CellSummary {
     pub limits: BTreeMap<Limit, usize>,
     /// The mark of the cell.
     pub mark: Option<Mark>,
+    /// The congestion control of the server's connections; empty where none is recorded.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub congestion: BTreeSet<String>,
     /// How its load was found, where the study searches for it.
     pub search: Option<Search>,
     /// What used each CPU of the machine, where the server's are known.
@@ -67,6 +70,7 @@ impl CellSummary {
             figures: Figures::of(|metric| trials.figure(metric)),
             limits: trials.limits(),
             mark: trials.mark(),
+            congestion: trials.congestion(),
             search: trials.search.clone(),
             cpus: CpuUse::of(trials.valid()),
             cycles: Cycles::of(trials),

@@ -167,6 +167,21 @@ impl CellTrials<'_> {
         ours.is_empty() || theirs.is_empty() || (ours == theirs && ours.len() == 1)
     }
 
+    /// The congestion control of the server's connections in the valid trials; empty where none is
+    /// recorded.
+    pub(super) fn congestion(&self) -> BTreeSet<String> {
+        let names = |line: &'a Line| line.receipt.obtained.server_congestion.keys().cloned();
+        self.valid().flat_map(names).collect()
+    }
+
+    /// Whether both servers sent under one congestion control, or were asked for different ones: such as
+    /// pace cost a sender on loopback more than the sending.
+    pub(super) fn has_congestion_of(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.congestion(), other.congestion());
+        let are_asked_apart = self.cell.target.congestion != other.cell.target.congestion;
+        ours.is_empty() || theirs.is_empty() || ours == theirs || are_asked_apart
+    }
+
     /// Whether the trials' rates differ so much that something other than the cell decided them.
     fn is_spread(&self) -> bool {
         let rate = self.figure(Metric::Rate);

@@ -35,6 +35,7 @@ pub(super) fn all(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Diff
         differences.extend(of_host.map(named));
     }
     differences.extend(targets(a, b, matches));
+    differences.extend(congestion(matches));
     differences.extend(settings(matches));
     differences
 }
@@ -92,6 +93,19 @@ fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference>
     let of = |both: &Match<'_>| {
         let (a, b) = (version(a, &both.cell_a.name), version(b, &both.cell_b.name));
         (a != b).then(|| Difference::of(both.cell_a.target.server.name(), a, b))
+    };
+    counted(matches.iter().filter_map(of), matches.len())
+}
+
+/// What the servers' connections had for congestion control, whatever the machines' was: toll has chosen it
+/// on loopback only since some version.
+fn congestion(matches: &[Match<'_>]) -> Vec<Difference> {
+    let words = |controls: &BTreeSet<String>| {
+        (!controls.is_empty()).then(|| controls.iter().cloned().collect::<Vec<_>>().join(", "))
+    };
+    let of = |both: &Match<'_>| {
+        let (a, b) = (&both.summary_a.congestion, &both.summary_b.congestion);
+        (a != b).then(|| Difference::of("servers' congestion control", words(a), words(b)))
     };
     counted(matches.iter().filter_map(of), matches.len())
 }

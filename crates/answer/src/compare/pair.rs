@@ -42,8 +42,8 @@ pub struct Pair {
 pub(super) struct Match<'a> {
     pub(super) cell_a: &'a Cell,
     pub(super) cell_b: &'a Cell,
-    summary_a: &'a CellSummary,
-    summary_b: &'a CellSummary,
+    pub(super) summary_a: &'a CellSummary,
+    pub(super) summary_b: &'a CellSummary,
 }
 
 /// The cells that both runs have, in A's order, and those that only one has.

@@ -66,6 +66,22 @@ fn one_cell_is_one_ratio() {
 }
 
 #[test]
+fn servers_under_other_congestion_controls_are_named() {
+    let under = |control: Option<&str>| {
+        let mut scene = bulk(&[8e9, 4e9, 2e9]);
+        for trial in &mut scene.lines {
+            let seen = control.map(|control| (control.to_owned(), 64));
+            trial.line.receipt.obtained.server_congestion = seen.into_iter().collect();
+        }
+        scene
+    };
+    assert_eq!(compared(&under(Some("bbr")), &under(Some("bbr"))).differences, []);
+    let differences = compared(&under(None), &under(Some("cubic"))).differences;
+    let [one] = &differences[..] else { panic!("{differences:?}") };
+    assert_eq!((one.a.as_str(), one.b.as_str(), one.cells), ("not known", "cubic", None));
+}
+
+#[test]
 fn a_single_trial_proves_no_difference() {
     let mut a = bulk(&[8e9, 4e9, 2e9]);
     a.keep(|_, round| round == 0);

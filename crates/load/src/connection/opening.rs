@@ -74,7 +74,9 @@ struct Dialled {
 fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (source, usage) = (context.source(), context.usage());
     let (address, close) = (context.job.address, context.plan.close);
-    let (socket, is_connected) = Socket::connect(address, source.as_deref(), usage, close)?;
+    let congestion = context.congestion.as_ref();
+    let (socket, is_connected) =
+        Socket::connect(address, source.as_deref(), usage, close, congestion)?;
     let interest = if is_connected { INCOMING } else { EventFlags::OUT };
     context.watch(&socket, slot, interest).map_err(|error| descriptors::lacking(&error))?;
     Ok(Dialled { socket, interest, room: LEAST_ROOM, is_connected })

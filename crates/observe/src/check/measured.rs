@@ -16,6 +16,8 @@ pub struct Measured {
     pub siblings: Fact<Vec<SiblingRatio>>,
     /// Whether a socket takes the kernel's TLS layer.
     pub kernel_tls: Availability,
+    /// The queue before loopback, where it has one.
+    pub loopback_queue: Fact<Option<String>>,
     /// Whether cycles can be counted.
     pub hardware_counters: Availability,
     /// The version of the system's OpenSSL.
@@ -65,6 +67,7 @@ impl Measured {
             descriptors: machine::descriptors(),
             siblings,
             kernel_tls: machine::kernel_tls(),
+            loopback_queue: crate::loopback_queue().map_err(|error| error.to_string()).into(),
             hardware_counters: machine::hardware_counters(),
             openssl: tls::openssl_version().to_owned(),
             aes_gcm,

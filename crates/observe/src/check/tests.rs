@@ -36,6 +36,7 @@ fn measured(tree: &Tree) -> Measured {
         descriptors: Fact::Known(Descriptors { soft: 1024, hard: 1_048_576 }),
         siblings: Fact::Known(vec![SiblingRatio { first: 0, second: 1, ratio: 0.99 }]),
         kernel_tls: Availability::Available,
+        loopback_queue: Fact::Known(None),
         hardware_counters: Availability::Available,
         openssl: "OpenSSL 4.0.3 1 Jan 2026".to_owned(),
         aes_gcm: Fact::Known(AesGcm { openssl: 0.2, ring: 0.19 }),

@@ -40,6 +40,10 @@ impl Server for Apache {
     fn program(&self) -> Option<&dyn Program> {
         Some(self)
     }
+
+    fn own_keys(&self) -> &'static [&'static [&'static str]] {
+        &[super::SENDFILE]
+    }
 }
 
 impl Program for Apache {
@@ -180,7 +184,7 @@ Timeout 3600
 KeepAlive On
 KeepAliveTimeout 3600
 MaxKeepAliveRequests 0
-EnableSendfile On
+EnableSendfile {sendfile}
 DocumentRoot {root}
 
 SSLSessionCache {cache}
@@ -188,6 +192,7 @@ SSLSessionCacheTimeout 3600
 <VirtualHost {https}>
 {tls}</VirtualHost>
 ",
+        sendfile = if site.settings.target.sendfile == Some(false) { "Off" } else { "On" },
         folder = quoted(&site.folder)?,
         pid = quoted(&site.folder.join("apache.pid"))?,
         error_log = quoted(&site.error_log())?,

@@ -165,6 +165,9 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
         add("--provider", provider.to_string().into());
         add("--offload", settings.target.offload.to_string().into());
     }
+    if let Some(congestion) = &settings.target.congestion {
+        add("--congestion", congestion.to_string().into());
+    }
     add("--send", settings.target.send.to_string().into());
     add("--record-size", settings.target.record_size.to_string().into());
     add("--records-per-write", settings.target.records_per_write.to_string().into());

@@ -36,7 +36,7 @@ impl Server for Nginx {
     }
 
     fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[&["record-size", "directives", "storage", "files"], super::OFFLOAD]
+        &[&["record-size", "directives", "storage", "files"], super::SENDFILE, super::OFFLOAD]
     }
 }
 

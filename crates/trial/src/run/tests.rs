@@ -118,6 +118,11 @@ impl Machine for FakeMachine {
         Err(ObserveError::NotAvailable("there is no kernel"))
     }
 
+    fn connections(&self, _: std::net::SocketAddr) -> Connections {
+        self.stage.note("connections");
+        Connections::default()
+    }
+
     fn sibling_cpus(&self, _: &CpuList) -> Vec<usize> {
         Vec::new()
     }

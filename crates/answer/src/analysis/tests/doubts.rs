@@ -98,6 +98,30 @@ fn what_was_not_received_alike_is_not_compared() {
 }
 
 #[test]
+fn servers_under_different_congestion_controls_are_not_compared() {
+    let under = |names: [&str; 2]| {
+        let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
+        for TrialLine { line, .. } in &mut scene.lines {
+            line.receipt.obtained.server_congestion = [(names[0].to_owned(), 64)].into();
+        }
+        for round in 0..7 {
+            let obtained = &mut scene.trial(3, round).receipt.obtained;
+            obtained.server_congestion = [(names[1].to_owned(), 64)].into();
+        }
+        scene
+    };
+    let alike = under(["cubic", "cubic"]).first();
+    assert!(alike.bars[3].ratio.is_some() && alike.caveats.is_empty(), "{:?}", alike.caveats);
+    let mut scene = under(["cubic", "bbr"]);
+    let apart = scene.first();
+    assert!(apart.bars[3].ratio.is_none() && apart.bars[3].figure.is_some());
+    assert!(apart.caveats.iter().any(|told| told.contains("(bbr with ")), "{:?}", apart.caveats);
+    // What was asked for may differ.
+    scene.study.cells[3].target.congestion = Some("bbr".parse().unwrap());
+    assert!(scene.first().bars[3].ratio.is_some());
+}
+
+#[test]
 fn rates_that_differ_widely_are_marked() {
     let mut scene = Scene::handshakes();
     let usual = scene.trial(1, 3).rate_per_s;

@@ -398,7 +398,7 @@ fn a_missing_client_leaves_its_cells_out() {
 
     with_wrk.cells[1].target.if_missing = IfMissing::Fail;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
-    assert!(matches!(&error, RunError::Start(why) if why.starts_with("bulk-0002: ")), "{error}");
+    assert!(matches!(&error, RunError::Part { part, .. } if part == "bulk-0002"), "{error}");
     with_wrk.cells = vec![study().cells[0].clone()];
     with_wrk.cells[0].load.client = load::Client::Wrk;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
@@ -410,7 +410,7 @@ fn what_cannot_be_loaded_is_reported_before_the_first_trial() {
     let mut desk = Desk::new();
     let mut stage = Stage { unfit: Some("bulk-0004"), ..Stage::default() };
     let error = desk.run(&mut stage).unwrap_err();
-    assert!(matches!(&error, RunError::Start(why) if why.starts_with("bulk-0004: ")), "{error}");
+    assert!(matches!(&error, RunError::Part { part, .. } if part == "bulk-0004"), "{error}");
     assert_eq!((stage.trials, desk.places()), (0, vec![]));
 }
 

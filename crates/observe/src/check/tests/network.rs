@@ -23,6 +23,29 @@ fn windows_are_scaled_or_small() {
 }
 
 #[test]
+fn timers_on_loopback_are_named() {
+    const FILE: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+    const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let with = |control: &str, available: &str, queue: Option<&str>| {
+        let tree = Tree::of(SMALL_VM);
+        let queue = Fact::Known(queue.map(str::to_owned));
+        let measured = Measured { loopback_queue: queue, ..measured(&tree) };
+        tree.set(FILE, control);
+        tree.set(AVAILABLE, available);
+        item(&tree, &measured, "pacing")
+    };
+    assert_eq!(with("cubic", "reno cubic", None).judgement, Judgement::Ok);
+    for (available, to) in [("reno bbr cubic", "cubic"), ("reno bbr", "reno")] {
+        let bbr = with("bbr", available, None);
+        assert!(matches!(bbr.judgement, Judgement::Warning(_)), "{bbr:?}");
+        assert_eq!(settings(&bbr), [format!("{FILE}={to}")]);
+    }
+    let fq = with("cubic", "reno cubic", Some("fq"));
+    assert!(matches!(&fq.trouble().unwrap().fix, Fix::Command(_)) && fq.seen == "cubic, fq on lo");
+    assert_eq!(with("cubic", "reno cubic", Some("pfifo_fast")).judgement, Judgement::Ok);
+}
+
+#[test]
 fn memory_of_tcp_is_a_share_of_all() {
     const FILE: &str = "/proc/sys/net/ipv4/tcp_mem";
     let gib = (1 << 30) / rustix::param::page_size();

@@ -7,7 +7,7 @@ mod line;
 mod machine;
 pub mod samples;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use answer::Mark;
 use answer::analysis::{
@@ -309,6 +309,7 @@ fn empty(cell: &mut CellSummary) {
         figures: Figures::default(),
         limits: BTreeMap::new(),
         mark: Some(Mark::NotMeasured),
+        congestion: BTreeSet::new(),
         search: None,
         cycles: None,
         cpus: Vec::new(),
@@ -354,6 +355,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         }),
         limits,
         mark,
+        congestion: BTreeSet::new(),
         search: None,
         cycles: None,
         cpus: CpuUse::of(valid.iter().copied()),

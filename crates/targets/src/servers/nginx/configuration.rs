@@ -142,9 +142,12 @@ error_log {error_log} notice;
 
     /// How connections are kept and responses sent, with the study's own directives.
     fn sending(&self) -> String {
-        let Target { send, directives, .. } = &self.site.settings.target;
-        // Over plain HTTP, and where TLS is in user space, it is as ever.
-        let sendfile = if *send == SendMode::KtlsWrite { "sendfile off" } else { "sendfile on" };
+        let Target { send, sendfile, directives, .. } = &self.site.settings.target;
+        // Where TLS is in user space, it matters to plain HTTP alone.
+        let sendfile = match sendfile.unwrap_or(*send != SendMode::KtlsWrite) {
+            true => "sendfile on",
+            false => "sendfile off",
+        };
         let own = [
             sendfile,
             "tcp_nopush on",

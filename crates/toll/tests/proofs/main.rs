@@ -1,0 +1,29 @@
+//! What `make proofs` adds to `make test`: servers, clients and readers of others, several hosts,
+//! accelerators, kernel TLS, and verdicts and receipts that are made false from outside.
+
+mod cross_check;
+#[path = "../every_server/mod.rs"]
+mod every_server;
+mod faulty_accelerator;
+mod haproxy;
+mod hosts;
+mod isa_l;
+mod kernel_tls;
+mod latency_logs;
+mod man_pages;
+mod namespaces;
+mod offload;
+mod other_servers;
+mod peers;
+mod power_loss;
+mod profile;
+mod ranks;
+mod serve;
+mod tomcat;
+mod verdicts;
+mod video;
+
+/// Whether [`every_server`] tries this one here.
+fn is_tried_here(server: &str) -> bool {
+    !matches!(server, "embedded" | "nginx")
+}

@@ -1,0 +1,69 @@
+//! Studies of HAProxy and Apache.
+
+use std::fs;
+
+use cpus::CpuList;
+use support::{Desk, text};
+use trial::{Line, WarningKind};
+
+/// Runs a study with these lines under `[target]` and in its only case; its valid trials.
+fn valid(target: &str, case: &str) -> (Desk, Vec<Line>) {
+    let desk = Desk::new(&format!(
+        "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\n{target}\n[load]\nconnections = 4\n\
+         warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n{case}\n"
+    ));
+    let output = desk.run_undisturbed();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = desk.lines().into_iter().filter(|line: &Line| line.valid);
+    let lines: Vec<Line> = lines.filter(|line| line.operations.completed > 0).collect();
+    (desk, lines)
+}
+
+#[test]
+fn haproxy_is_measured_without_its_backend() {
+    let (desk, lines) = valid(
+        "server = \"haproxy\"\nif-missing = \"fail\"\nobject = \"256KiB\"",
+        "sweep.\"load.suite\" = [\"none\", \"AES128-SHA\", \"TLS_AES_128_GCM_SHA256\"]",
+    );
+    assert_eq!(lines.len(), 3);
+    for line in &lines {
+        let cpu = line.cpu_ns;
+        assert!(cpu.server.unwrap() > 0 && cpu.backend.unwrap() > 0, "{cpu:?}");
+        assert!(line.verdict.evidence.backend_busy.is_some());
+        let warned = line.warnings.iter().any(|warning| warning.kind == WarningKind::SharedBackend);
+        assert_eq!(warned, CpuList::allowed().unwrap().len() < 3, "{:?}", line.warnings);
+    }
+    let results = desk.results();
+    for target in ["haproxy", "backend"] {
+        let files = fs::read_dir(results.join("targets").join(target)).unwrap().flatten();
+        let names: Vec<_> = files.map(|file| file.file_name().into_string().unwrap()).collect();
+        assert!(names.iter().any(|name| name == "server.crt"), "{names:?}");
+        assert!(!names.iter().any(|name| name.ends_with("key") || name.ends_with("pem")));
+    }
+    let logs = results.join("logs");
+    assert!(logs.join("haproxy/output.log").is_file() && logs.join("backend").is_dir());
+}
+
+#[test]
+fn apache_is_measured_with_what_it_negotiated() {
+    let suites = ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_AES_128_GCM_SHA256"];
+    let (desk, lines) = valid(
+        "server = \"apache\"\nif-missing = \"fail\"\nobject = \"64KiB\"\nencrypt-then-mac = true",
+        &format!("sweep.\"load.suite\" = {suites:?}\nload.encrypt-then-mac = true"),
+    );
+    let mut negotiated = Vec::new();
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        assert!(line.cpu_ns.server.unwrap() > 0, "{:?}", line.cpu_ns);
+        assert!(line.receipt.mismatch.is_empty(), "{:?}", line.receipt);
+        let libraries = &line.receipt.obtained.library;
+        assert!(libraries.iter().any(|library| library.contains("libssl.so")), "{libraries:?}");
+        for (suite, connections) in &line.receipt.obtained.suite {
+            negotiated.push((suite.clone(), *connections, line.receipt.obtained.encrypt_then_mac));
+        }
+    }
+    negotiated.sort_unstable();
+    let [cbc, gcm] = suites.map(str::to_owned);
+    assert_eq!(negotiated, [(gcm, 4, Some(false)), (cbc, 4, Some(true))]);
+    assert!(desk.results().join("targets/apache/apache.conf").is_file());
+}

@@ -1,0 +1,185 @@
+//! Connections that cannot be made: descriptors, ports, the accept queue.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+use trial::Limit;
+
+use super::bench::{interrupt, line, load_by, load_plain, open_files};
+use crate::namespaces::Namespace;
+use support::{Killed, Serve, machine, run, toll, until};
+
+#[test]
+fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
+    let server = Serve::alone(&[]);
+    let mut command = load_plain(&server, "bytes/1KiB");
+    command.args(["-c", "64", "-d", "5min", "--warmup", "0s"]);
+    let load = Killed::piped(command.args(["--operation", "one-request-per-connection"]));
+    let pid = load.pid();
+    until("64 connections are open", || open_files(pid) > 64);
+    run(Command::new("prlimit").args(["--pid", &pid.to_string(), "--nofile=40:40"]));
+    // Each connection is closed after its request, and no further one can be opened then.
+    until("fewer are open", || open_files(pid) <= 40);
+    let line = interrupt(load);
+    assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
+    assert!(line.verdict.evidence.descriptors_lacking > 0, "{:?}", line.verdict);
+    let first = &line.operations.first_errors["descriptors"];
+    assert!(first.ends_with("(os error 24): ulimit -n"), "{first}");
+    assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
+}
+
+/// toll with this hard limit of descriptors, which it may not raise.
+fn toll_within(descriptors: usize) -> Command {
+    let limited = format!("--nofile={descriptors}:{descriptors}");
+    let toll = toll().get_program().to_owned();
+    // Who has the capability could raise the limit.
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut command = Command::new("setpriv");
+            command.args(["--bounding-set=-sys_resource", "--inh-caps=-sys_resource", "prlimit"]);
+            command
+        }
+        false => Command::new("prlimit"),
+    };
+    command.arg(limited).arg(toll);
+    command
+}
+
+#[test]
+fn more_connections_than_a_table_of_descriptors_holds_are_spread_over_tables() {
+    let server = Serve::alone(&[]);
+    let url = format!("http://{}/bytes/1KiB", server.plain);
+    let mut command = load_by(toll_within(200), &server, &url);
+    command.args(["-c", "1000", "--arrival", "paced 1s", "-d", "5min", "--warmup", "0s"]);
+    let load = Killed::piped(&mut command);
+    until("1,000 connections are open", || open_files(server.process.pid()) > 1_000);
+    // The process' own table has none of them.
+    assert!(open_files(load.pid()) < 200);
+    let line = interrupt(load);
+    assert_eq!(line.operations.errors.get("descriptors"), None, "{:?}", line.operations);
+    assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
+}
+
+#[test]
+fn a_load_with_no_room_for_its_connections_is_refused_with_what_it_takes() {
+    let server = Serve::alone(&[]);
+    let url = format!("http://{}/bytes/1KiB", server.plain);
+    let mut command = load_by(toll_within(100), &server, &url);
+    let output = command.args(["-c", "5000", "-d", "1s"]).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("--connections 5000 needs 5064 file descriptors"), "{error}");
+    assert!(error.contains("may have 100") && error.contains("ulimit -n 5064"), "{error}");
+}
+
+#[test]
+fn a_server_without_descriptors_is_told_from_one_without_cpu() {
+    let mut limited = Command::new("prlimit");
+    limited.args(["--nofile=48:48", toll().get_program().to_str().unwrap()]);
+    let server = Serve::alone_by(limited, "127.0.0.1", &[]);
+    // What it cannot accept waits in its queue, for longer than the window.
+    let mut command = load_plain(&server, "bytes/1KiB");
+    command.args(["-c", "64", "-d", "5min", "--warmup", "0s", "--timeout", "10min"]);
+    let load = Killed::piped(&mut command);
+    until("it has all its descriptors open", || open_files(server.process.pid()) >= 48);
+    let line = interrupt(load);
+    assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
+    assert!(line.verdict.evidence.server_descriptors >= Some(1.0), "{:?}", line.verdict);
+    assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
+    assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
+}
+
+#[test]
+fn what_a_server_without_descriptors_lets_time_out_is_an_error_that_names_them() {
+    let mut limited = Command::new("prlimit");
+    limited.args(["--nofile=48:48", toll().get_program().to_str().unwrap()]);
+    let server = Serve::alone_by(limited, "127.0.0.1", &[]);
+    let mut command = load_plain(&server, "bytes/1KiB");
+    command.args(["-c", "64", "--arrival", "paced 100ms", "-d", "4s", "--warmup", "0s"]);
+    let line = line(command.args(["--timeout", "1s"]));
+    assert_eq!(line.verdict.limit, Limit::Errors, "{:?}", line.verdict);
+    let why = line.why_invalid().unwrap();
+    assert!(why.ends_with("; the server had all its file descriptors open"), "{why}");
+    assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
+}
+
+#[test]
+fn ports_are_the_limit_where_another_program_has_most_of_a_narrow_range() {
+    let Some(namespace) = Namespace::new() else { return };
+    let server = Serve::alone_by(namespace.toll(), "127.0.0.1", &[]);
+    let range = "net.ipv4.ip_local_port_range=40000 40015";
+    run(namespace.command("sysctl").args(["--quiet", "--write", range]));
+    let url = format!("http://{}/bytes/1KiB", server.plain);
+    let load = |arguments: &[&str]| {
+        let mut command = load_by(namespace.toll(), &server, &url);
+        command.args(arguments);
+        command
+    };
+    let open_before = open_files(server.process.pid());
+    let twelve = ["-c", "12", "--source", "127.0.0.1", "-d"];
+    let _other = Killed::piped(load(&twelve).arg("5min"));
+    until("twelve are open", || open_files(server.process.pid()) >= open_before + 12);
+    // toll's probe, and what ended before, may have ports in TIME-WAIT.
+    until("a port is free", || {
+        let mut one = namespace.command("curl");
+        one.args(["-sfo", "/dev/null", "--interface", "127.0.0.1", &url])
+            .status()
+            .unwrap()
+            .success()
+    });
+    let narrow = line(load(&twelve).arg("1s"));
+    assert_eq!(narrow.verdict.limit, Limit::Ports, "{:?}", narrow.verdict);
+    assert!(narrow.verdict.evidence.ports_lacking > 0, "{:?}", narrow.verdict);
+    let remedy = narrow.verdict.remedy();
+    assert!(remedy.contains("ip_local_port_range") && remedy.contains("--source"), "{remedy}");
+    // The whole range is too narrow for these.
+    let output = load(&["-c", "17", "--source", "127.0.0.1", "-d", "1s"]).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("--connections 17 needs as many ports, but one source address has 16"));
+    assert!(error.contains("give 2 source addresses (--source), or widen"), "{error}");
+    // Loopback has other addresses.
+    let wide = line(&mut load(&["-c", "64", "-d", "1s"]));
+    assert_eq!(wide.verdict.evidence.ports_lacking, 0, "{:?}", wide.verdict);
+    assert_eq!(wide.operations.errors.get("ports"), None, "{:?}", wide.operations);
+}
+
+/// A server whose accept queue has room for one connection, and who takes one every 100 ms.
+fn slow_to_accept() -> SocketAddr {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    socket.listen(1).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    let listener = std::net::TcpListener::from(socket);
+    // It ends with the process.
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
+            if requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
+                let _ = connection.write_all(head.as_bytes());
+            }
+            drop(connection);
+            sleep(Duration::from_millis(100));
+        }
+    });
+    address
+}
+
+#[test]
+fn an_accept_queue_that_is_too_short_is_the_limit() {
+    let _machine = machine();
+    let mut command = toll();
+    command.args(["load", &format!("http://{}/", slow_to_accept()), "--json", "-c", "64"]);
+    command.args(["--operation", "one-request-per-connection", "-d", "4s", "--timeout", "60s"]);
+    let line = line(&mut command);
+    assert_eq!(line.verdict.limit, Limit::AcceptQueue, "{:?}", line.verdict);
+    let evidence = &line.verdict.evidence;
+    assert!(evidence.listen_overflows > Some(0), "{evidence:?}");
+    assert!(evidence.listen_drops >= evidence.listen_overflows, "{evidence:?}");
+    assert!(line.verdict.remedy().contains("net.core.somaxconn"), "{}", line.verdict.remedy());
+}

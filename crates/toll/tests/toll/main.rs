@@ -1,0 +1,30 @@
+//! `toll` as its users run it, with the servers that every machine has: its own and nginx. `make test`
+//! runs these; what needs another program, a network of its own or a verdict made false is in `proofs`.
+
+mod bench;
+mod check;
+mod command;
+mod compare;
+mod damaged_journal;
+mod engine;
+#[path = "../every_server/mod.rs"]
+mod every_server;
+mod full_disk;
+mod install;
+mod load;
+mod primitives;
+mod profile;
+mod refused_studies;
+mod run;
+mod search;
+mod serve;
+mod servers;
+mod sessions;
+mod shell;
+mod stub_shop;
+mod wrong_bodies;
+
+/// Whether [`every_server`] tries this one here.
+fn is_tried_here(server: &str) -> bool {
+    matches!(server, "embedded" | "nginx")
+}

@@ -1,0 +1,170 @@
+//! The congestion control of a trial's connections, in its receipt: what was asked for, what they had, and
+//! what held packets back.
+
+use observe::TcpConnections;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use units::{BitsPerSecond, thousands};
+
+use crate::mismatch::Mismatch;
+use crate::obtained::Obtained;
+use crate::receipt::Receipt;
+use crate::warning::{Warning, WarningKind};
+
+/// The connections of a load, looked at once within its window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Connections {
+    /// The server's ends.
+    pub server: TcpConnections,
+    /// The client's ends.
+    pub client: TcpConnections,
+    /// The queue before loopback of the server's machine, where it has one.
+    pub loopback_queue: Option<String>,
+}
+
+impl Connections {
+    /// Whether none was seen.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.server.congestion.is_empty() && self.client.congestion.is_empty()
+    }
+}
+
+/// What held back what the server sent.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pacing {
+    /// How many of the server's connections, of those that were looked at, sent by timers: by their
+    /// congestion control, or at a rate that their program had set.
+    pub connections: u64,
+    /// The lowest rate of these.
+    pub least_bps: Option<f64>,
+    /// `fq`, where that is the queue before loopback, which sends by timers for all.
+    pub queue: Option<String>,
+}
+
+impl Receipt {
+    /// Adds what connections had; `is_loopback` where the load was made over that. The receipt has what was
+    /// asked for already.
+    pub(crate) fn add_connections(&mut self, seen: &Connections, is_loopback: bool) {
+        let queue = seen.loopback_queue.clone().filter(|kind| is_loopback && kind == "fq");
+        let TcpConnections { paced, least_pacing_bps, .. } = seen.server;
+        self.obtained.pacing = (paced > 0 || queue.is_some()).then_some(Pacing {
+            connections: paced,
+            least_bps: least_pacing_bps,
+            queue,
+        });
+        for (what, asked, seen, obtained) in [
+            (
+                "server_congestion",
+                &self.asked.server_congestion,
+                &seen.server,
+                &mut self.obtained.server_congestion,
+            ),
+            (
+                "client_congestion",
+                &self.asked.client_congestion,
+                &seen.client,
+                &mut self.obtained.client_congestion,
+            ),
+        ] {
+            obtained.clone_from(&seen.congestion);
+            let Some(asked) = asked else { continue };
+            let others: Vec<&str> =
+                obtained.keys().filter(|name| *name != asked).map(String::as_str).collect();
+            if !others.is_empty() {
+                self.mismatch.push(Mismatch::new(what, asked, others.join(", ")));
+            }
+        }
+    }
+}
+
+impl Warning {
+    /// Of a server on loopback whose packets were held back; `is_started` where toll started it.
+    pub(crate) fn paced(obtained: &Obtained, is_started: bool) -> Option<Self> {
+        let Pacing { connections, least_bps, queue } = obtained.pacing.as_ref()?;
+        let controls: Vec<&str> = obtained.server_congestion.keys().map(String::as_str).collect();
+        let controls = controls.join(", ");
+        let rate = least_bps.map(|bps| format!(", at {} at least", BitsPerSecond(bps)));
+        let (seen, remedy) = match queue {
+            Some(kind) if *connections == 0 => (
+                format!("what the server sent over loopback waited in the queue {kind}"),
+                "remove it: tc qdisc del dev lo root",
+            ),
+            _ => (
+                format!(
+                    "the server sent over loopback by timers ({controls}; {} connections{})",
+                    thousands(*connections),
+                    rate.unwrap_or_default()
+                ),
+                match is_started {
+                    true => {
+                        "leave target.congestion out, or write cubic or reno; without root, let \
+                         net.ipv4.tcp_allowed_congestion_control have one of them"
+                    }
+                    false => {
+                        "sysctl -w net.ipv4.tcp_congestion_control=cubic (toll check --apply); new \
+                         connections have it at once"
+                    }
+                },
+            ),
+        };
+        Some(Self {
+            kind: WarningKind::Paced,
+            seen,
+            likely_cause:
+                "BBR, the queue fq or a rate limit of the program: each holds packets back, for \
+                           which there is no reason on loopback"
+                    .into(),
+            remedy: format!("its CPU time is not that of sending; {remedy}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(name: &str, paced: u64) -> TcpConnections {
+        let congestion = [(name.to_owned(), 64)].into();
+        TcpConnections { congestion, paced, least_pacing_bps: (paced > 0).then_some(5e9) }
+    }
+
+    fn receipt(server: Option<&str>, client: Option<&str>, seen: &Connections) -> Receipt {
+        let mut receipt = Receipt::default();
+        receipt.asked.server_congestion = server.map(str::to_owned);
+        receipt.asked.client_congestion = client.map(str::to_owned);
+        receipt.add_connections(seen, true);
+        receipt
+    }
+
+    #[test]
+    fn another_control_than_asked_is_a_mismatch_and_none_asked_is_none() {
+        let both =
+            Connections { server: seen("bbr", 64), client: seen("cubic", 0), loopback_queue: None };
+        assert_eq!(receipt(None, None, &both).mismatch, []);
+        assert_eq!(receipt(Some("bbr"), Some("cubic"), &both).mismatch, []);
+        let wrong = receipt(Some("cubic"), Some("reno"), &both);
+        let what: Vec<&str> = wrong.mismatch.iter().map(|one| one.what.as_str()).collect();
+        assert_eq!(what, ["server_congestion", "client_congestion"]);
+        // Connections that were not seen prove nothing.
+        let unseen = receipt(Some("cubic"), None, &Connections::default());
+        assert_eq!((unseen.mismatch, unseen.obtained.pacing), (vec![], None));
+    }
+
+    #[test]
+    fn what_held_packets_back_is_told_apart() {
+        let of = |server, queue: Option<&str>, is_loopback| {
+            let loopback_queue = queue.map(str::to_owned);
+            let seen = Connections { server, client: seen("cubic", 0), loopback_queue };
+            let mut receipt = Receipt::default();
+            receipt.add_connections(&seen, is_loopback);
+            receipt.obtained.pacing
+        };
+        assert_eq!(of(seen("cubic", 0), Some("pfifo_fast"), true), None);
+        assert_eq!(of(seen("cubic", 0), Some("fq"), false), None);
+        let queued = of(seen("cubic", 0), Some("fq"), true).unwrap();
+        assert_eq!((queued.connections, queued.queue.as_deref()), (0, Some("fq")));
+        let timed = of(seen("bbr", 64), None, true).unwrap();
+        assert_eq!((timed.connections, timed.least_bps, timed.queue), (64, Some(5e9), None));
+    }
+}
