@@ -24,8 +24,9 @@ use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 use crate::{Arrival, Operation};
 
-/// How long a probe may take, in ns.
-const PROBE_LIMIT: u64 = 5_000_000_000;
+/// How much longer than its time limit a probe is waited for: an operation without progress is noticed
+/// only now and then, and says more than that there was no answer.
+const PROBE_SLACK: Duration = Duration::from_millis(100);
 
 /// A load that is running.
 pub struct Engine {
@@ -291,7 +292,7 @@ impl Load for Engine {
     }
 }
 
-/// Tries one operation, or one for each object, with a limit of five seconds each.
+/// Tries one operation, or one for each object, each for as long as the plan's time limit.
 ///
 /// # Errors
 /// Why the server cannot be loaded as asked, in one line.
@@ -311,18 +312,13 @@ pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
 }
 
 fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
-    let limit = Nanos(job.plan.timeout.0.min(PROBE_LIMIT));
-    let plan = Plan {
-        arrival: Arrival::CLOSED,
-        connections: 1,
-        ramp: Nanos(0),
-        timeout: limit,
-        ..job.plan.clone()
-    };
+    let limit = job.plan.timeout;
+    let plan =
+        Plan { arrival: Arrival::CLOSED, connections: 1, ramp: Nanos(0), ..job.plan.clone() };
     let (url, address) = (job.url.to_string(), job.address);
     let job = Job { plan, operations: Some(1), ..job.clone() };
     let engine = Engine::start(job.clone())?;
-    let deadline = Instant::now() + Duration::from(limit) * 2;
+    let deadline = Instant::now() + Duration::from(limit) + PROBE_SLACK;
     while !engine.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -43,6 +43,8 @@ pub struct Outcome {
     /// What the successful handshakes of the load negotiated, each with its count. The warm-up is
     /// included: the window's requests use connections that the warm-up opened.
     pub negotiated: Vec<(Negotiated, u64)>,
+    /// Handshakes in which the server asked for a certificate of the client, warm-up included.
+    pub certificate_requests: u64,
     /// What was collected before the window, to be resumed in it; only where a load that ends by itself
     /// is to resume.
     pub collected: Option<Collected>,
@@ -263,6 +265,7 @@ impl Outcome {
         for (negotiated, count) in other.negotiated {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
+        self.certificate_requests += other.certificate_requests;
         self.collected = match (self.collected, other.collected) {
             (Some(mine), Some(theirs)) => Some(Collected {
                 tickets: mine.tickets + theirs.tickets,

@@ -114,6 +114,7 @@ impl Recorder {
         }
         let Some(established) = established else { return };
         self.outcome.verified.signatures += u64::from(established.is_signature_verified);
+        self.outcome.certificate_requests += u64::from(established.asks_certificate);
         add_negotiated(&mut self.outcome.negotiated, established.negotiated, 1);
     }
 

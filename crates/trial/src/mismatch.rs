@@ -188,6 +188,17 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             format!("{share} of {} resumed{given}", handshakes_in_words(handshakes)),
         );
     }
+    // Where there is a response, it shows that the server goes on without the certificate.
+    if job.plan.operation == Operation::Handshakes && outcome.certificate_requests > 0 {
+        differs(
+            "client_certificate",
+            "handshakes that need none",
+            format!(
+                "a server that asks for one in {}; of a client that has one they would cost it more",
+                handshakes_in_words(outcome.certificate_requests)
+            ),
+        );
+    }
     let needed = match job.plan.operation {
         Operation::Requests | Operation::Session => outcome.completed.min(1),
         Operation::Handshakes | Operation::OneRequestPerConnection => outcome.completed,

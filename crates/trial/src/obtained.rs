@@ -72,6 +72,9 @@ pub struct Obtained {
     pub full: Option<u64>,
     /// Resumed handshakes.
     pub resumed: Option<u64>,
+    /// Handshakes in which the server asked for a certificate of the client, which has none; absent where
+    /// it asked in none.
+    pub certificate_requests: Option<u64>,
     /// Tickets that the server gave on connections before the load, where it collects them first.
     pub collected_tickets: Option<u64>,
     /// How many connections those were; their handshakes are in no other count.
@@ -173,6 +176,7 @@ impl Obtained {
             encrypt_then_mac: (handshakes > 0).then_some(encrypt_then_mac),
             full: Some(handshakes - resumed),
             resumed: Some(resumed),
+            certificate_requests: Some(outcome.certificate_requests).filter(|count| *count > 0),
             collected_tickets: outcome.collected.map(|collected| collected.tickets),
             collecting_connections: outcome.collected.map(|collected| collected.connections),
             requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)

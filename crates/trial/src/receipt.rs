@@ -187,7 +187,7 @@ mod tests {
         let mut outcome = outcome(10_000);
         outcome.negotiated = vec![(crate::testing::negotiated(), 1)];
         outcome.verified = Verified::default();
-        let peer = peer();
+        let peer = crate::testing::peer();
         let receipt = Receipt::of_peer(&job, &peer, &outcome);
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert_eq!(receipt.asked.receive, Some(Receive::Decrypt));

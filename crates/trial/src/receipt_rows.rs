@@ -67,6 +67,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("group", "group", Counts),
     ("signature_scheme", "signature scheme", Counts),
     ("certificate_key", "certificate key", Counts),
+    ("certificate_requests", "client certificates asked for", Plain),
     ("encrypt_then_mac", "encrypt-then-MAC", Plain),
     ("key_exchange", "key exchange", Plain),
     ("resumption_percent", "resumption", Percent),

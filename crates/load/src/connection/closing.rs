@@ -50,6 +50,7 @@ impl Open {
                     self.record(context, now, Some(completed));
                     Ok(Next::Close)
                 }
+                Given::Refused => Err(reception.refusal()),
                 Given::More | Given::Closed => Ok(Next::Close),
             },
             Phase::Connecting | Phase::Handshaking(_) | Phase::Browsing { .. } => Ok(Next::Close),

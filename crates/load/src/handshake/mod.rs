@@ -61,6 +61,8 @@ pub(crate) struct Established {
     pub(crate) negotiated: Negotiated,
     /// Whether the server's signature was verified.
     pub(crate) is_signature_verified: bool,
+    /// Whether the server asked for a certificate of the client, which has none.
+    pub(crate) asks_certificate: bool,
     /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
     pub(crate) post_handshake: Option<Box<dyn PostHandshake>>,
 }

@@ -340,6 +340,7 @@ impl OpenSslHandshake {
                 resumed: ssl.session_reused(),
             },
             is_signature_verified: flight.key_exchange.is_some(),
+            asks_certificate: flight.asks_certificate,
             post_handshake: None,
         })
     }

@@ -1,18 +1,22 @@
 //! Handshakes through rustls: all of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
+use rustls::client::{
+    ClientConnectionData, ResolvesClientCert, Resumption, UnbufferedClientConnection,
+};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
 use rustls::crypto::ring::default_provider;
 use rustls::kernel::KernelConnection;
 use rustls::pki_types::ServerName;
 use rustls::pki_types::pem::PemObject;
+use rustls::sign::CertifiedKey;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{
     ClientConfig, ConnectionTrafficSecrets, HandshakeKind, NamedGroup, ProtocolVersion,
-    RootCertStore, SupportedProtocolVersion,
+    RootCertStore, SignatureScheme, SupportedProtocolVersion,
 };
 use tls::{Cipher, Group, Suite, Version};
 
@@ -39,6 +43,7 @@ struct RustlsClient {
     resuming: Arc<ClientConfig>,
     resuming_share: ResumingShare,
     sessions: Arc<Sessions>,
+    requests: Arc<CertificateRequests>,
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
     receive: Receive,
@@ -79,12 +84,13 @@ impl RustlsClient {
         let verifier = SamplingVerifier::new(roots, provider.clone(), plan.verify().0)
             .map(Arc::new)
             .map_err(PlanError)?;
+        let requests = Arc::new(CertificateRequests::default());
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions(plan))
             .map_err(|error| PlanError(format!("rustls: {error}")))?
             .dangerous()
             .with_custom_certificate_verifier(verifier.clone())
-            .with_no_client_auth();
+            .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
         let sessions = Arc::new(Sessions::default());
         config.resumption = Resumption::store(sessions.clone());
@@ -92,7 +98,7 @@ impl RustlsClient {
         config.resumption = Resumption::disabled();
         let (full, resuming_share) = (Arc::new(config), ResumingShare::new(plan.resumption));
         let receive = plan.receive();
-        Ok(Self { full, resuming, resuming_share, sessions, verifier, name, receive })
+        Ok(Self { full, resuming, resuming_share, sessions, requests, verifier, name, receive })
     }
 }
 
@@ -108,6 +114,8 @@ impl Client for RustlsClient {
             keeps: Keeps { tickets: keeps_tickets, keys: self.receive == Receive::Decrypt },
             verifier: self.verifier.clone(),
             noted: None,
+            requests: self.requests.clone(),
+            asks_certificate: false,
         }))
     }
 
@@ -206,6 +214,23 @@ struct RustlsHandshake {
     keeps: Keeps,
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
+    requests: Arc<CertificateRequests>,
+    asks_certificate: bool,
+}
+
+/// Notes that a server asks for a certificate, and has none for it.
+#[derive(Debug, Default)]
+struct CertificateRequests(AtomicBool);
+
+impl ResolvesClientCert for CertificateRequests {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.store(true, Relaxed);
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
+    }
 }
 
 /// What is kept of a handshake for what comes after it.
@@ -229,6 +254,7 @@ impl Handshake for RustlsHandshake {
                 connection.process_tls_records(received.as_mut_slice());
             // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
+            self.asks_certificate |= self.requests.0.swap(false, Relaxed);
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     encode(|out| data.encode(out), to_send)?;
@@ -272,7 +298,8 @@ impl Handshake for RustlsHandshake {
             }
         }
         let Some(connection) = self.connection.take() else { return Err(over()) };
-        established(connection, self.noted.take(), self.keeps).map(Some)
+        let established = established(connection, self.noted.take(), self.keeps)?;
+        Ok(Some(Established { asks_certificate: self.asks_certificate, ..established }))
     }
 }
 
@@ -336,6 +363,8 @@ fn established(
             resumed,
         },
         is_signature_verified: noted.is_some_and(|noted| noted.is_signature_verified),
+        // Known to its handshake.
+        asks_certificate: false,
         post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
             .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
     })

@@ -148,21 +148,23 @@ impl SamplingVerifier {
         }
     }
 
-    /// `openssl req -x509` marks its certificates as authorities, and many servers use them. WebPKI
-    /// does not accept those as server certificates, but a user who names such a certificate trusts
-    /// it.
+    /// A user who names a server's own certificate trusts it, whoever issued it. WebPKI wants its issuer
+    /// instead; nor does it accept a certificate that `openssl req -x509` made, which marks it as an
+    /// authority. It looks for these after it has checked all else, such as the validity.
     fn accept_named(
         &self,
         error: Error,
         end_entity: &CertificateDer<'_>,
         server_name: &ServerName<'_>,
     ) -> Result<(), Error> {
-        let is_authority = matches!(
-            &error,
-            Error::InvalidCertificate(CertificateError::Other(other))
-                if other.to_string().contains("CaUsedAsEndEntity")
-        );
-        if !is_authority || !self.named.iter().any(|named| named == end_entity) {
+        let is_own = match &error {
+            Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
+            Error::InvalidCertificate(CertificateError::Other(other)) => {
+                other.to_string().contains("CaUsedAsEndEntity")
+            }
+            _ => false,
+        };
+        if !is_own || !self.named.iter().any(|named| named == end_entity) {
             return Err(error);
         }
         verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)

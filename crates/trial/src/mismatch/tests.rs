@@ -421,3 +421,16 @@ fn another_program_runs_as_long_as_it_is_told_to_and_ends_what_it_begins() {
     };
     assert_eq!(with(ended), none);
 }
+
+#[test]
+fn handshakes_of_a_server_that_asks_for_a_certificate_are_not_those_of_its_clients() {
+    let with = |operation| {
+        mismatches(|job, outcome| {
+            job.plan.operation = operation;
+            outcome.negotiated[0].1 = 10_000;
+            outcome.certificate_requests = 10_000;
+        })
+        .len()
+    };
+    assert_eq!((with(Operation::Handshakes), with(Operation::Requests)), (1, 0));
+}

@@ -164,6 +164,7 @@ impl Protected {
                 resumed: false,
             },
             is_signature_verified: server.is_verified,
+            asks_certificate: self.certificate_request.is_some(),
             post_handshake: updates,
         })
     }
