@@ -285,7 +285,11 @@ impl Machine for ThisMachine {
         let ends = |end, pid| TcpConnections::at(address, end, pid).unwrap_or_default();
         let is_server_here = self.server.is_some() || address.ip().to_canonical().is_loopback();
         Connections {
-            server: is_server_here.then(|| ends(End::Local, self.pid())).unwrap_or_default(),
+            server: if is_server_here {
+                ends(End::Local, self.pid())
+            } else {
+                TcpConnections::default()
+            },
             client: ends(End::Remote, std::process::id()),
             loopback_queue: observe::loopback_queue().unwrap_or_default(),
         }

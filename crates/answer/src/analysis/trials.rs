@@ -170,7 +170,9 @@ impl CellTrials<'_> {
     /// The congestion control of the server's connections in the valid trials; empty where none is
     /// recorded.
     pub(super) fn congestion(&self) -> BTreeSet<String> {
-        let names = |line: &'a Line| line.receipt.obtained.server_congestion.keys().cloned();
+        let names = |line: &Line| {
+            line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
+        };
         self.valid().flat_map(names).collect()
     }
 
