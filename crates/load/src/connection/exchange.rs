@@ -299,6 +299,9 @@ impl Open {
     ) {
         if let Some(times) = self.operation.take() {
             self.succeeded = Some(at);
+            if context.client.is_none() && context.usage() == Use::Once {
+                self.note_repeated(context, at);
+            }
             let body = received.map_or(0, |received| received.body);
             context.coalescing.ended(at.saturating_sub(times.start), body);
             context.recorder.completed(context.window, at, times, received);

@@ -1,7 +1,10 @@
 //! `toll load --client` with the real programs, against the real `toll serve`.
 
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use support::{Killed, Serve, answering, last_cpu, machine, processes_with, text, toll, until};
@@ -191,4 +194,40 @@ fn the_program_ends_with_ctrl_c_and_with_toll() {
             }
         }
     }
+}
+
+/// Answers nine requests, and resets the connections of all others.
+fn resetting() -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let count = count.clone();
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                while stream.read(&mut request).is_ok_and(|read| read > 0) {
+                    if count.fetch_add(1, Relaxed) >= 9 {
+                        // A close with bytes that were not read, or this option, is a reset.
+                        let socket = socket2::SockRef::from(&stream);
+                        let _ = socket.set_linger(Some(Duration::ZERO));
+                        return;
+                    }
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_program_that_gave_up_its_connections_has_measured_nothing() {
+    let _machine = machine();
+    let url = format!("http://{}/", resetting());
+    let mut command = toll();
+    command.args(["load", &url, "--client", "h2load", "-c", "2", "-d", "1s"]);
+    let (line, code) = line(command.args(["--cpus", &last_cpu().to_string()]));
+    assert_eq!((code, line.operations.completed > 0), (Some(3), true), "{line:?}");
+    assert_eq!(line.receipt.mismatch[0].what, "operation", "{line:?}");
 }

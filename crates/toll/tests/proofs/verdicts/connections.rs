@@ -9,7 +9,7 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 use trial::Limit;
 
-use super::bench::{interrupt, line, load_by, load_plain, open_files};
+use super::bench::{interrupt, line, load, load_by, load_plain, open_files};
 use crate::namespaces::Namespace;
 use support::{Killed, Serve, machine, run, toll, until};
 
@@ -182,4 +182,55 @@ fn an_accept_queue_that_is_too_short_is_the_limit() {
     assert!(evidence.listen_overflows > Some(0), "{evidence:?}");
     assert!(evidence.listen_drops >= evidence.listen_overflows, "{evidence:?}");
     assert!(line.verdict.remedy().contains("net.core.somaxconn"), "{}", line.verdict.remedy());
+}
+
+/// A listener that accepts nothing and drops what does not fit its queue, until the value is dropped.
+struct Overflowing {
+    _sockets: Vec<Socket>,
+}
+
+impl Overflowing {
+    fn new() -> Self {
+        let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+        listener.listen(0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let client = |_| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
+            let _ = socket.connect(&address);
+            socket
+        };
+        Self { _sockets: (0..100).map(client).chain([listener]).collect() }
+    }
+}
+
+#[test]
+fn what_another_programs_listener_drops_is_not_the_servers() {
+    let server = Serve::alone(&[]);
+    // Its clients ask again and again, in the window too.
+    let _other = Overflowing::new();
+    let mut command = load_plain(&server, "bytes/1KiB");
+    let line = line(command.args(["-c", "4", "-d", "1500ms", "--warmup", "0ms"]));
+    let evidence = &line.verdict.evidence;
+    assert!(evidence.listen_drops > Some(50), "the namespace had no drops: {evidence:?}");
+    assert_eq!((evidence.accept_queue_drops, evidence.connects_repeated), (Some(0), Some(0)));
+    assert_eq!(evidence.accept_queue_loss, Some(0.0));
+    assert_ne!(line.verdict.limit, Limit::AcceptQueue);
+}
+
+#[test]
+fn a_load_of_which_most_connections_are_not_up_yet_is_not_valid() {
+    let server = Serve::alone(&["--certificate-key", "rsa:4096"]);
+    let mut command = load(&server, "bytes/1KiB");
+    let line = line(command.args(["-c", "1000", "-d", "600ms", "--warmup", "100ms"]));
+    let obtained = &line.receipt.obtained;
+    let (begin, end) = (obtained.connections_at_begin, obtained.connections_at_end);
+    assert!(begin < Some(950) && end < Some(950) && begin <= end, "{obtained:?}");
+    assert!(!line.valid && line.operations.completed > 0, "{line:?}");
+    assert_eq!(line.receipt.mismatch[0].what, "connections");
+    // They are all up after a while.
+    let line = self::line(load(&server, "bytes/1KiB").args(["-c", "8", "-d", "300ms"]));
+    let obtained = &line.receipt.obtained;
+    assert_eq!((obtained.connections_at_begin, obtained.connections_at_end), (Some(8), Some(8)));
+    assert!(line.valid, "{:?}", line.why_invalid());
 }
