@@ -65,7 +65,7 @@ impl State {
         if self.until <= start && now >= start {
             self.seen.at_begin = self.up;
         }
-        if self.until <= end {
+        if self.until < end {
             self.seen.at_end = self.up;
         }
         if self.up * 100 < asked * ENOUGH_PERCENT {

@@ -237,10 +237,10 @@ fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
 fn where_tickets_were_collected_the_first_handshakes_resume_too() {
     let with = |tickets, full, resumed| {
         mismatches(|job, outcome| {
-            (job.plan.operation, job.plan.connections) = (Operation::Handshakes, 64);
+            (job.plan.operation, job.plan.connections) = (Operation::Handshakes, 16);
             job.plan.resumption = "100%".parse().unwrap();
             outcome.completed = full + resumed;
-            outcome.collected = Some(Collected { tickets, connections: 64 });
+            outcome.collected = Some(Collected { tickets, connections: 16 });
             outcome.negotiated = vec![(negotiated(), full)];
             outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, resumed));
         })
@@ -249,7 +249,7 @@ fn where_tickets_were_collected_the_first_handshakes_resume_too() {
     assert_eq!(
         with(0, 60, 0),
         ["resumption_percent: asked 100%, got none of 60 handshakes resumed; the server gave 0 \
-             tickets on 64 connections"]
+             tickets on 16 connections"]
     );
 }
 
