@@ -12,12 +12,14 @@ use units::Nanos;
 
 use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
+use crate::draw::Draw;
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
 use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
+use crate::requests::Request;
 use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
@@ -151,9 +153,9 @@ impl Engine {
         let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
         let needs = (0..thread_count)
-            .map(|_| {
+            .map(|thread| {
                 let recorder = Recorder::new(plan.arrival).with_pages(pages());
-                Ok((new_client(&job)?, recorder.with_deadlines(period)))
+                Ok((new_client(&job, thread)?, recorder.with_deadlines(period)))
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
@@ -165,6 +167,7 @@ impl Engine {
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
         let collecting = job.collecting().map(Arc::new);
+        let requests = Request::all(&job);
         let job = Arc::new(job);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
@@ -190,6 +193,7 @@ impl Engine {
             let handle = {
                 let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
                 let (site, collecting) = (site.clone(), collecting.clone());
+                let requests = requests.clone();
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
@@ -206,7 +210,8 @@ impl Engine {
                     let Some(base) = started else { return Ok(recorder.into_outcome()) };
                     let counters = &counters;
                     let site = site.as_deref();
-                    let share = Share { job: &job, site, window: &window, base, part, counters };
+                    let (job, window, requests) = (&job, &window, &requests);
+                    let share = Share { job, requests, site, window, base, part, counters };
                     let outcome = worker::run(&share, client.as_deref(), recorder)?;
                     Ok(Outcome { collected, ..outcome })
                 })
@@ -341,9 +346,10 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-fn new_client(job: &Job) -> Result<Option<Box<dyn Client>>, PlanError> {
+fn new_client(job: &Job, thread: usize) -> Result<Option<Box<dyn Client>>, PlanError> {
     if !job.url.is_tls() {
         return Ok(None);
     }
-    client(&job.plan, &job.trust, job.url.host()).map(Some)
+    let signatures = Draw::signatures(&job.plan, job.seed, thread);
+    client(&job.plan, &job.trust, job.url.host(), signatures).map(Some)
 }

@@ -2,9 +2,8 @@
 //!
 //! One thread per CPU (more where descriptors are few, see `descriptors`), epoll, one state machine
 //! per connection. After the handshake the traffic keys leave the TLS library, and the records of
-//! large bodies are *walked*: their bytes are dropped in the kernel, the first and the last record
-//! are opened, and the last one's sequence number proves how many came between (see the module
-//! `receive`). Three things are separate: what an operation is ([`Operation`]), when the next one
+//! large bodies are *walked*: their bytes are dropped in the kernel, the head is read, the last record
+//! is opened, and its sequence number proves how many came before (see the module `receive`). Three things are separate: what an operation is ([`Operation`]), when the next one
 //! starts ([`Arrival`]), and when the load stops. A [`Plan`] says these, and a [`Job`] at which server.
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
@@ -15,6 +14,7 @@ mod coalescing;
 mod connection;
 mod context;
 mod descriptors;
+mod draw;
 mod engine;
 mod failure;
 #[cfg(any(test, fuzzing))]

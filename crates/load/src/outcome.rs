@@ -201,8 +201,11 @@ impl Traffic {
 pub struct Verified {
     /// Handshakes whose signature was verified, warm-up included, as in [`Outcome::negotiated`].
     pub signatures: u64,
-    /// Responses whose first and last record were opened and whose other records were dropped.
+    /// Responses whose last record was opened and some of whose other records were dropped.
     pub walked: u64,
+    /// The part of `walked` whose head was read without opening its record: status and length are not
+    /// authenticated.
+    pub peeked: u64,
     /// Responses that were opened whole.
     pub opened: u64,
     /// Responses opened whole (or plain ones read whole) whose every byte was compared with the
@@ -319,6 +322,7 @@ impl Verified {
     fn add(&mut self, other: Self) {
         self.signatures += other.signatures;
         self.walked += other.walked;
+        self.peeked += other.peeked;
         self.opened += other.opened;
         self.compared += other.compared;
         self.wrong += other.wrong;
@@ -404,9 +408,9 @@ impl Latencies {
     }
 }
 
-/// From 1 µs to 1 hour. A longer time would be recorded as an hour, but `timeout` ends operations
-/// long before.
+/// From 1 ns to 1 hour: a higher lower bound would make the short times' buckets as wide as half of it. A
+/// longer time would be recorded as an hour, but `timeout` ends operations long before.
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1_000, 3_600_000_000_000, 3)
+    Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
         .unwrap_or_else(|_| unreachable!("the bounds are constants that the crate accepts"))
 }

@@ -300,7 +300,8 @@ fn broken(error: &io::Error) -> Failure {
         Some(libc::ETIMEDOUT) => ErrorKind::TimedOut,
         Some(libc::EPIPE) => ErrorKind::EarlyClose,
         Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => ErrorKind::Unreachable,
-        _ => ErrorKind::Reset,
+        Some(libc::ECONNRESET) => ErrorKind::Reset,
+        _ => ErrorKind::Kernel,
     };
     Failure::new(kind, error.to_string())
 }
@@ -312,7 +313,8 @@ fn connect_failure(error: &io::Error) -> Failure {
         Some(libc::EADDRNOTAVAIL) => ErrorKind::Ports,
         Some(libc::ETIMEDOUT) => ErrorKind::ConnectTimeout,
         Some(libc::ECONNRESET) => ErrorKind::Reset,
-        _ => ErrorKind::Refused,
+        Some(libc::ECONNREFUSED) => ErrorKind::Refused,
+        _ => ErrorKind::Kernel,
     };
     Failure::new(kind, error.to_string())
 }
@@ -466,6 +468,9 @@ mod tests {
             (libc::EHOSTUNREACH, ErrorKind::Unreachable, ErrorKind::Unreachable),
             (libc::ENETUNREACH, ErrorKind::Unreachable, ErrorKind::Unreachable),
             (libc::ECONNRESET, ErrorKind::Reset, ErrorKind::Reset),
+            (libc::ECONNREFUSED, ErrorKind::Kernel, ErrorKind::Refused),
+            (libc::EPERM, ErrorKind::Kernel, ErrorKind::Kernel),
+            (libc::ENOBUFS, ErrorKind::Kernel, ErrorKind::Kernel),
         ] {
             let error = io::Error::from_raw_os_error(code);
             assert_eq!(broken(&error).kind, standing, "{error}");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -23,9 +24,12 @@ use crate::{Arrival, Collected, Job, Operation, Outcome};
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
 
-/// Slots that are checked in one tick. Each of 50,000 slots is checked twice per second, which
+/// The fewest slots that are checked in one tick. Each of 50,000 slots is checked twice per second, which
 /// costs less than 1% of a CPU.
 const CHECKED_AT_ONCE: usize = 2048;
+
+/// Each slot is checked at least once in this many ticks, which are a second.
+const TICKS_OF_A_ROUND: usize = (1_000_000_000 / TICK) as usize;
 
 /// How long a connection waits after a failure before its next operation, in ns.
 const BACK_OFF: u64 = 20_000_000;
@@ -51,6 +55,8 @@ pub(crate) struct Counters {
 /// What a thread is given.
 pub(crate) struct Share<'a> {
     pub(crate) job: &'a Job,
+    /// What is asked for.
+    pub(crate) requests: &'a Arc<[Request]>,
     /// What users walk, in a session.
     pub(crate) site: Option<&'a Site>,
     pub(crate) window: &'a Window,
@@ -66,9 +72,10 @@ pub(crate) fn run(
     client: Option<&dyn Client>,
     recorder: Recorder,
 ) -> io::Result<Outcome> {
-    let Share { job, site, window, base, part, counters } = *share;
+    let Share { job, requests, site, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let mut context = Context::new(job, window, client, recorder, part.thread, base, &mut scratch)?;
+    let mut context =
+        Context::new(job, requests, window, client, recorder, part.thread, base, &mut scratch)?;
     let users = site.into_iter().flat_map(|site| {
         (0..part.slots).map(move |slot| User::new(site, 1 + part.number(slot), job.plan.walks))
     });
@@ -93,8 +100,17 @@ pub(crate) fn collect(job: &Job, part: Part, client: &dyn Client) -> io::Result<
     let part = Part { window_start: 0, ..part };
     let mut scratch = vec![0; 2 * READ_AHEAD];
     let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
-    let context =
-        Context::new(job, &window, Some(client), recorder, part.thread, base, &mut scratch)?;
+    let requests = Request::all(job);
+    let context = Context::new(
+        job,
+        &requests,
+        &window,
+        Some(client),
+        recorder,
+        part.thread,
+        base,
+        &mut scratch,
+    )?;
     let mut worker = Worker::new(context, part);
     client.collect(true);
     let loaded = worker.load(&Counters::default()).and_then(|()| worker.wind_up());
@@ -338,9 +354,10 @@ impl<'a> Worker<'a> {
 
     /// Checks the time limits of some slots.
     fn check_times(&mut self) {
-        for _ in 0..self.slots.len().min(CHECKED_AT_ONCE) {
+        let slots = self.slots.len();
+        for _ in 0..slots.div_ceil(TICKS_OF_A_ROUND).max(CHECKED_AT_ONCE).min(slots) {
             let slot = self.next_check;
-            self.next_check = (slot + 1) % self.slots.len();
+            self.next_check = (slot + 1) % slots;
             let after = self.slots[slot].check_time(&mut self.context, slot);
             self.follow(slot, after);
         }

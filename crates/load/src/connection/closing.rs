@@ -63,7 +63,11 @@ impl Open {
         match *ending {
             Ending::Handshake => {
                 let now = context.now();
-                context.recorder.ended(|| self.socket.traffic());
+                if context.draw_traffic()
+                    && let Some(traffic) = self.socket.traffic()
+                {
+                    context.recorder.moved(traffic);
+                }
                 self.record(context, now, None);
             }
             Ending::Response { at, completed } => {

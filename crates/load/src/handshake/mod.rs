@@ -28,6 +28,7 @@ use serde_with::{DisplayFromStr, serde_as};
 pub(crate) use tls13::puppet::Puppet;
 pub(crate) use wire::message_length;
 
+use crate::draw::Draw;
 use crate::failure::Failure;
 use crate::job::{PlanError, Trust};
 use crate::plan::{Plan, Stack};
@@ -111,10 +112,15 @@ pub(crate) trait Client: Send {
 }
 
 /// The handshakes of one load thread. Where bodies are decrypted, KeyUpdates are followed. Each
-/// thread has its own client, so that none waits for another.
-pub(crate) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
+/// thread has its own client, so that none waits for another. `signatures` says which are verified.
+pub(crate) fn client(
+    plan: &Plan,
+    trust: &Trust,
+    host: &str,
+    signatures: Draw,
+) -> Result<Box<dyn Client>, PlanError> {
     Ok(match plan.stack() {
-        Stack::Rustls => rustls::client(plan, trust, host)?,
+        Stack::Rustls => rustls::client(plan, trust, host, signatures)?,
         Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, trust, host)?),
     })
 }

@@ -29,6 +29,7 @@ use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::wire::begins_with_record;
 use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side};
+use crate::draw::Draw;
 use crate::failure::{ErrorKind, Failure};
 use crate::job::{PlanError, Trust};
 use crate::plan::{KeyExchangeMode, Plan};
@@ -51,20 +52,19 @@ struct RustlsClient {
 
 /// The client for a plan: toll's own handshake where that is enough, because it costs less;
 /// otherwise rustls.
-pub(super) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
-    let client = RustlsClient::new(plan, trust, host)?;
+pub(super) fn client(
+    plan: &Plan,
+    trust: &Trust,
+    host: &str,
+    signatures: Draw,
+) -> Result<Box<dyn Client>, PlanError> {
+    let client = RustlsClient::new(plan, trust, host, signatures)?;
     let is_simple = plan.only_version() == Some(Version::Tls13)
         && plan.key_exchange() == KeyExchangeMode::Fixed
         && plan.resumption == Percent::default();
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
-        Tls13Client::new(
-            full.clone(),
-            name.clone(),
-            verifier.clone(),
-            plan.verify().0,
-            plan.receive(),
-        )
+        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), plan.receive())
     });
     Ok(match own.flatten() {
         Some(own) => Box::new(own),
@@ -73,7 +73,7 @@ pub(super) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn C
 }
 
 impl RustlsClient {
-    fn new(plan: &Plan, trust: &Trust, host: &str) -> Result<Self, PlanError> {
+    fn new(plan: &Plan, trust: &Trust, host: &str, signatures: Draw) -> Result<Self, PlanError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| PlanError(format!("`{host}` is not a server name that TLS can carry")))?;
         let provider = Arc::new(provider(plan)?);
@@ -81,7 +81,7 @@ impl RustlsClient {
             Trust::Anyone => None,
             trust => Some(trusted(trust)?),
         };
-        let verifier = SamplingVerifier::new(roots, provider.clone(), plan.verify().0)
+        let verifier = SamplingVerifier::new(roots, provider.clone(), signatures)
             .map(Arc::new)
             .map_err(PlanError)?;
         let requests = Arc::new(CertificateRequests::default());

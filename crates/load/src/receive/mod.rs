@@ -3,8 +3,8 @@
 //! A reception says what it wants next, and the connection feeds it. It does no input itself, so
 //! every byte sequence can be tested without a socket.
 //!
-//! Over TLS the first record of a response is opened for its status and Content-Length. Of the
-//! records that follow only the headers are read; their bodies are dropped. A record that may be
+//! Over TLS the first record of a response is opened for its status and Content-Length, until its server
+//! has shown how its responses begin (below). Of the records that follow only the headers are read; their bodies are dropped. A record that may be
 //! the last is opened with the sequence number that it must have, which proves how many records
 //! came before it. Whatever is opened is compared with the generated object, where the path names
 //! one. What a walk cannot see: the content of dropped records, two of them swapped, and TLS 1.3
@@ -573,6 +573,7 @@ impl Reception {
         }
         completed.opened = completed.body - self.dropped;
         completed.compared &= self.dropped == 0;
+        completed.peeked = self.has_peeked;
         self.dropped = 0;
         if let Framing::Tls { lengths, .. } = &self.framing {
             lengths.learn(self.middle);

@@ -42,6 +42,8 @@ pub(crate) struct Completed {
     pub(crate) opened: u64,
     /// Whether every byte was compared with the generated object.
     pub(crate) compared: bool,
+    /// Whether its head was read from a record that was not opened, so that nothing authenticates it.
+    pub(crate) peeked: bool,
     /// Whether the server will close the connection.
     pub(crate) closes: bool,
 }
@@ -135,6 +137,7 @@ impl Response {
             body: self.body,
             opened: self.body,
             compared: self.expectation.size().is_some(),
+            peeked: false,
             closes: self.closes,
         })
     }

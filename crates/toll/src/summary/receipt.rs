@@ -105,32 +105,36 @@ mod tests {
     #[test]
     fn one_line_says_what_was_negotiated() {
         let of = |change: fn(&mut serde_json::Value)| in_one_line(&line(change).line, true);
-        assert_eq!(of(|_| {}), "TLS 1.3 · AES-128-GCM · x25519 · RSA-2048 · 0 errors");
-        let legacy = of(|v| {
-            v["receipt"]["obtained"] = serde_json::json!({
-                "tls": {"1.2": 9}, "suite": {"TLS_RSA_WITH_AES_256_CBC_SHA": 9},
-                "certificate_key": {"rsa:4096": 9}, "full": 3, "resumed": 7
-            });
-            v["operations"]["errors"] = serde_json::json!({"reset": 1200, "alert": 34});
-        });
-        assert_eq!(
-            legacy,
-            "TLS 1.2 · AES-256-CBC with HMAC-SHA1 · static RSA · RSA-4096 · 70% resumed · \
-             1,234 errors"
-        );
-        let several = of(|v| {
-            v["receipt"]["obtained"]["group"] = serde_json::json!({"secp256r1": 1, "x25519": 2});
-            v["receipt"]["obtained"]["certificate_key"] = serde_json::json!({"ecdsa:p256": 3});
-            v["operations"]["errors"] = serde_json::json!({"reset": 1});
-        });
-        assert_eq!(several, "TLS 1.3 · AES-128-GCM · secp256r1 and x25519 · ECDSA P-256 · 1 error");
-        let plain = of(|v| {
-            v["receipt"]["asked"]["tls"] = "none".into();
-            v["receipt"]["obtained"] = serde_json::json!({"client": "wrk 4.1.0"});
-        });
-        assert_eq!(plain, "by wrk 4.1.0, not verified · plain HTTP · 0 errors");
-        let ascii = in_one_line(&line(|_| {}).line, false);
-        assert_eq!(ascii, "TLS 1.3, AES-128-GCM, x25519, RSA-2048, 0 errors");
+        support::assert_golden!([
+            ("usual", of(|_| {})),
+            (
+                "an older suite, resumed, with errors",
+                of(|v| {
+                    v["receipt"]["obtained"] = serde_json::json!({
+                        "tls": {"1.2": 9}, "suite": {"TLS_RSA_WITH_AES_256_CBC_SHA": 9},
+                        "certificate_key": {"rsa:4096": 9}, "full": 3, "resumed": 7
+                    });
+                    v["operations"]["errors"] = serde_json::json!({"reset": 1200, "alert": 34});
+                }),
+            ),
+            (
+                "several groups and an error",
+                of(|v| {
+                    let obtained = &mut v["receipt"]["obtained"];
+                    obtained["group"] = serde_json::json!({"secp256r1": 1, "x25519": 2});
+                    obtained["certificate_key"] = serde_json::json!({"ecdsa:p256": 3});
+                    v["operations"]["errors"] = serde_json::json!({"reset": 1});
+                }),
+            ),
+            (
+                "plain HTTP by wrk",
+                of(|v| {
+                    v["receipt"]["asked"]["tls"] = "none".into();
+                    v["receipt"]["obtained"] = serde_json::json!({"client": "wrk 4.1.0"});
+                }),
+            ),
+            ("without UTF-8", in_one_line(&line(|_| {}).line, false)),
+        ]);
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn a_switch_without_effect_makes_the_trial_invalid() {
     assert_eq!(lines.len(), 2);
     for line in &lines {
         let mismatch: Vec<_> = line.receipt.mismatch.iter().map(ToString::to_string).collect();
-        assert_eq!((line.valid, &*mismatch.join("; ")), (false, "aes: asked off, got on"));
+        assert_eq!((line.valid, mismatch[0].starts_with("aes: ")), (false, true));
     }
 }
 

@@ -100,7 +100,7 @@ impl Protected {
                 if !offer.schemes.contains(&scheme) {
                     return Err(Refusal::illegal("a signature scheme that was not offered"));
                 }
-                let is_verified = offer.server.draw_sampled();
+                let is_verified = offer.server.draws_signature();
                 let is_signed =
                     || by.has_signed(scheme, signature, self.transcript.hash().as_ref());
                 if is_verified && !is_signed() {

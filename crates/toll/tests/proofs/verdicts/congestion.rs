@@ -6,7 +6,7 @@ use journal::TrialLine;
 use support::{Desk, Killed, Serve, run, text, toll_path};
 use trial::{Line, WarningKind};
 
-use crate::bench::{line, load_by};
+use super::bench::{line, load_by};
 use crate::namespaces::Namespace;
 
 /// A namespace whose new sockets have this control; `None`, with a line, where that cannot be.
@@ -42,7 +42,7 @@ fn is_warned(line: &Line) -> bool {
 fn sockets_on_loopback_do_not_pace_whatever_the_systems_do() {
     for (control, expected) in [("bbr", "cubic"), ("cubic", "cubic"), ("reno", "reno")] {
         let Some(namespace) = namespace(control) else { continue };
-        let server = Serve::alone_by(namespace.toll(), "127.0.0.1", &[]);
+        let server = Serve::pinned_by(namespace.toll(), "127.0.0.1", &[]);
         let line = loaded(&namespace, &server, &[]);
         assert_eq!(controls(&line), [[expected]; 2], "{control}");
         assert!(line.valid && !is_warned(&line), "{:?}", line.warnings);
@@ -56,7 +56,7 @@ fn a_server_that_paces_is_named_with_its_rate() {
     if self::namespace("bbr").is_none() {
         return;
     }
-    let server = Serve::alone_by(namespace.toll(), "127.0.0.1", &["--congestion", "bbr"]);
+    let server = Serve::pinned_by(namespace.toll(), "127.0.0.1", &["--congestion", "bbr"]);
     let line = loaded(&namespace, &server, &["--congestion", "reno"]);
     assert_eq!(controls(&line), [["bbr"], ["reno"]]);
     assert_eq!(line.receipt.asked.client_congestion.as_deref(), Some("reno"));
@@ -75,7 +75,7 @@ fn a_queue_on_loopback_that_paces_is_named() {
         eprintln!("skipped: lo takes no fq here: {}", text(&output.stderr).trim());
         return;
     }
-    let server = Serve::alone_by(namespace.toll(), "127.0.0.1", &[]);
+    let server = Serve::pinned_by(namespace.toll(), "127.0.0.1", &[]);
     let queued = loaded(&namespace, &server, &[]);
     assert!(queued.valid && is_warned(&queued), "{:?}", queued.warnings);
     let pacing = queued.receipt.obtained.pacing.unwrap();
