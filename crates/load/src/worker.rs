@@ -16,6 +16,7 @@ use crate::job::Stop;
 use crate::own_time::{OwnTime, ThreadUse};
 use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
+use crate::requests::Request;
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
 use crate::window::{Edge, Window};
