@@ -696,6 +696,7 @@ mod tests {
             "accelerator-completion",
             "provider",
             "send",
+            "congestion",
             "record-size",
             "records-per-write",
         ];
