@@ -222,7 +222,6 @@ fn resetting() -> SocketAddr {
 
 #[test]
 fn a_program_that_gave_up_its_connections_has_measured_nothing() {
-    let _machine = machine();
     let url = format!("http://{}/", resetting());
     let mut command = toll();
     command.args(["load", &url, "--client", "h2load", "-c", "2", "-d", "1s"]);

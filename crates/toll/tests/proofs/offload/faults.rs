@@ -86,13 +86,13 @@ fn counts(folder: &Path) -> Counts {
 #[test]
 fn clients_of_haproxy_that_leave_during_a_pause_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = haproxy(folder.path(), Nanos(8_000_000_000));
+    let mut server = haproxy(folder.path(), Nanos(3_000_000_000));
     let open_files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
     let idle = open_files();
-    let clients = load(server.facts().https, 4_000);
-    until("they wait", || counts(folder.path()).in_flight() >= 2_000);
+    let clients = load(server.facts().https, 1_000);
+    until("they wait", || counts(folder.path()).in_flight() >= 500);
     // A connection has the descriptor of its job too.
-    assert!(open_files() >= idle + 4_000);
+    assert!(open_files() >= idle + 1_000);
     drop(clients);
     until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
     until("no connection", || open_files() < idle + 10);

@@ -16,7 +16,7 @@ fn study(bridge: &Bridge) -> Desk {
     Desk::new(&format!(
         "schema = 1\nquestion = \"Do two load a third?\"\ntrials = 1\n{ranks}\
          [target]\nserver = \"embedded\"\nhost = \"lg3\"\nlisten = [\"{SERVER}\"]\nobject = \"4KiB\"\n\
-         [load]\nconnections = 4\nwarmup = \"50ms\"\nduration = \"1s\"\n[[case]]\nname = \"all\"\n"
+         [load]\nconnections = 4\nwarmup = \"50ms\"\nduration = \"3s\"\n[[case]]\nname = \"all\"\n"
     ))
 }
 
@@ -58,7 +58,7 @@ fn a_full_link_from_the_server_to_the_ranks_is_the_limit() {
     let before = std::fs::read_to_string(desk.study()).unwrap();
     let study = before
         .replace("object = \"4KiB\"", "object = \"512KiB\"")
-        .replace("duration = \"1s\"", "duration = \"5s\"\ntimeout = \"60s\"")
+        .replace("duration = \"3s\"", "duration = \"5s\"\ntimeout = \"60s\"")
         .replace("connections = 4", "connections = 16");
     std::fs::write(desk.study(), study).unwrap();
     let output = measure(&bridge, &desk);

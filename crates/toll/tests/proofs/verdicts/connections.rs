@@ -205,7 +205,7 @@ impl Overflowing {
 
 #[test]
 fn what_another_programs_listener_drops_is_not_the_servers() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     // Its clients ask again and again, in the window too.
     let _other = Overflowing::new();
     let mut command = load_plain(&server, "bytes/1KiB");
@@ -219,7 +219,7 @@ fn what_another_programs_listener_drops_is_not_the_servers() {
 
 #[test]
 fn a_load_of_which_most_connections_are_not_up_yet_is_not_valid() {
-    let server = Serve::alone(&["--certificate-key", "rsa:4096"]);
+    let server = Serve::pinned(&["--certificate-key", "rsa:4096"]);
     let mut command = load(&server, "bytes/1KiB");
     let line = line(command.args(["-c", "1000", "-d", "600ms", "--warmup", "100ms"]));
     let obtained = &line.receipt.obtained;

@@ -34,7 +34,7 @@ fn at_rest(pid: &str) -> Nanos {
 
 #[test]
 fn a_servers_cpu_time_is_what_its_threads_ran_however_the_load_ends() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let pid = server.pid();
     // Short enough that nothing hides in a long window; toll's probe is one more request.
     for arguments in [&["-n", "4000"][..], &["-n", "40000"], &["-d", "1s", "--warmup", "0ms"]] {
