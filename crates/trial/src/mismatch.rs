@@ -269,12 +269,14 @@ fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
 const MISSING: f64 = 0.1;
 
 /// Whether the connections that a closed loop keeps were up: those that are not do not load the server,
-/// and the figures are those of the others. A load that ends by itself has its opening in the window.
+/// and the figures are those of the others. A load that ends by itself has its opening in the window, and
+/// one whose server closes connections opens them again and again, of which there is a warning.
 fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
     let is_judged = job.plan.operation == Operation::Requests
         && is_closed_loop
         && !job.ends_by_itself()
+        && outcome.latencies.connect.len() <= job.plan.connections as u64
         && outcome.completed > 0;
     let Some(up) = outcome.up.filter(|_| is_judged) else { return };
     if up.short.0 as f64 > MISSING * outcome.window.0 as f64 {

@@ -196,7 +196,10 @@ impl Open {
                 Close::Fin => self.flush_and_end(context)?,
                 Close::Rst => self.flush(context)?,
             }
-            self.phase = Phase::Closing { reception: reception.over(), ending: Ending::Handshake };
+            self.phase = Phase::Closing {
+                reception: reception.over(self.received.len()),
+                ending: Ending::Handshake,
+            };
             let next = if self.received.is_empty() { Next::Wait } else { self.receive(context)? };
             if next == Next::Wait {
                 self.await_end();

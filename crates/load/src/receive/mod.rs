@@ -4,8 +4,8 @@
 //! every byte sequence can be tested without a socket.
 //!
 //! Over TLS the first record of a response is opened for its status and Content-Length, until its server
-//! has shown how its responses begin (below). Of the records that follow only the headers are read; their bodies are dropped. A record that may be
-//! the last is opened with the sequence number that it must have, which proves how many records
+//! has shown how its responses begin (below). Of the records that follow only the headers are read; their
+//! bodies are dropped. A record that may be the last is opened with the sequence number that it must have, which proves how many records
 //! came before it. Whatever is opened is compared with the generated object, where the path names
 //! one. What a walk cannot see: the content of dropped records, two of them swapped, and TLS 1.3
 //! padding within them. Where the count does not come out, the response fails as
@@ -86,8 +86,9 @@ pub(crate) struct Reception {
     proof: Proof,
     /// Whether the peer announced its close.
     is_closed: bool,
-    /// Whether this side has ended and asks for nothing more: what the peer still says is no answer.
-    is_over: bool,
+    /// Where this side has ended and asks for nothing more: a record that begins after this many bytes on
+    /// the wire is no answer to anything.
+    over_from: Option<u64>,
     /// Why the last response was not what was asked for, though it came whole.
     refusal: Option<Failure>,
     /// Bytes on the wire since the response was expected.
@@ -140,7 +141,7 @@ impl Reception {
             trusts_content: false,
             proof: Proof::NotAsked,
             is_closed: false,
-            is_over: false,
+            over_from: None,
             refusal: None,
             wire: 0,
             dropped: 0,
@@ -159,9 +160,10 @@ impl Reception {
         Self { trusts_content: true, ..self }
     }
 
-    /// The same after this side's end: content that the peer still sends is dropped.
-    pub(crate) fn over(self) -> Self {
-        Self { is_over: true, ..self }
+    /// The same after this side's end: content that the peer still sends is dropped, but for what was in
+    /// hand before.
+    pub(crate) fn over(self, in_hand: usize) -> Self {
+        Self { over_from: Some(self.wire + in_hand as u64), ..self }
     }
 
     /// Why the response that was [`Given::Refused`] is not what was asked for.
@@ -537,7 +539,9 @@ impl Reception {
             return Ok(Given::More);
         }
         let Some(response) = &mut self.response else {
-            return if self.is_over { Ok(Given::More) } else { Err(Failure::unasked()) };
+            // The header of the current record has been counted already.
+            let is_over = self.over_from.is_some_and(|from| self.wire >= from + HEADER as u64);
+            return if is_over { Ok(Given::More) } else { Err(Failure::unasked()) };
         };
         self.messages.data();
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });

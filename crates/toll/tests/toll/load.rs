@@ -16,7 +16,7 @@ use units::Bytes;
 /// `toll load` of an object over TLS, with a short warm-up.
 fn load(server: &Serve, object: &str) -> Command {
     let mut command = server.load(object);
-    command.args(["--warmup", "100ms"]);
+    command.args(["--warmup", "300ms"]);
     command
 }
 
