@@ -37,7 +37,7 @@ fn quick_is_what_it_says() {
             "bulk-0006 TLS_AES_128_GCM_SHA256 nginx",
             "bulk-0007 TLS_CHACHA20_POLY1305_SHA256 nginx",
             "bulk-0008 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA nginx",
-            "plain-sendfile-0001 true",
+            "plain-sendfile-0001 true nginx",
             "read-0001 embedded",
         ]
     );
