@@ -37,7 +37,9 @@ fn every_result_is_confirmed_by_a_second_library_or_has_a_reason_to_lack() {
                 Err(primitives::Refused::Unavailable(why)) => {
                     let why = why.to_string();
                     assert!(why.starts_with("not available: ") && why.len() > 25, "{why}");
-                    assert!(!why.contains("failed") && !why.contains('\n'), "{algorithm}: {why}");
+                    // Which groups an OpenSSL has shows where one cannot be set.
+                    assert!(is_of_one(algorithm) || !why.contains("failed"), "{algorithm}: {why}");
+                    assert!(!why.contains('\n'), "{algorithm}: {why}");
                 }
                 Err(wrong) => panic!("{algorithm} of {}: {wrong}", library.title()),
             }
