@@ -201,6 +201,10 @@ fn look(machine: &mut dyn Machine, look: Look) -> Result<Value, Refusal> {
             machine.find_links(&clients, &[]);
             value(machine.interfaces())
         }
+        Look::FindListeners(address) => {
+            machine.find_listeners(address);
+            value(())
+        }
         Look::ServerDescriptors => value(machine.server_descriptors()),
         Look::KernelTls => value(match machine.kernel_tls() {
             Ok(counters) => KernelTls::Counted(counters),

@@ -116,6 +116,8 @@ pub(crate) enum Look {
     ServerThreads,
     /// The interfaces on the way to the clients at these addresses.
     FindLinks(Vec<IpAddr>),
+    /// The listeners at this address.
+    FindListeners(SocketAddr),
     ServerDescriptors,
     KernelTls,
     /// What connections to the server at this address have.

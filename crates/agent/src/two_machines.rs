@@ -84,6 +84,10 @@ impl Machine for TwoMachines {
         self.interfaces = found.into_iter().map(named).collect();
     }
 
+    fn find_listeners(&mut self, address: SocketAddr) {
+        let _: Result<(), _> = self.look(Look::FindListeners(address));
+    }
+
     fn interfaces(&self) -> Vec<Interface> {
         let there = self.interfaces.iter().cloned();
         self.here.interfaces().into_iter().chain(there).collect()

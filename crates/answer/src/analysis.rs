@@ -3,6 +3,7 @@
 
 mod accelerator;
 mod again;
+mod alike;
 mod along;
 mod answer;
 mod answers;
@@ -10,6 +11,7 @@ mod bar;
 mod bill;
 mod bounds;
 mod caveats;
+mod cipher;
 mod compared;
 mod comparison;
 mod cores_of_device;
@@ -53,6 +55,7 @@ pub use answer::Answer;
 pub use bar::{Bar, Curve, Point};
 pub use bill::{Bill, CellBill, Parts, Sampled};
 pub use bounds::Bounds;
+pub use cipher::CipherCost;
 pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;

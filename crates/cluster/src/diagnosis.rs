@@ -190,14 +190,6 @@ mod tests {
                 "rank 3 on lg2: lg2 has no toll-rank (sh: /opt/toll-rank: not found); install toll",
             ),
             (
-                "echo 'lg2: Permission denied (publickey).' >&2; exit 255".to_owned(),
-                "rank 3 on lg2: lg2 does not let toll in without a password;",
-            ),
-            (
-                "echo 'sh: /opt/toll-rank: Permission denied' >&2; exit 126".to_owned(),
-                "rank 3 on lg2: lg2 cannot run its toll-rank (sh: /opt/toll-rank: Permission denied)",
-            ),
-            (
                 "echo one >&2; echo two >&2; exit 2".to_owned(),
                 "rank 3 on lg2: no toll-rank on lg2: one | two; try `",
             ),

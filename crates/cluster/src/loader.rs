@@ -154,14 +154,15 @@ fn load(
     let outcome = Rc::new(RefCell::new(Outcome::default()));
     let machine = &mut ThisMachine::without_server();
     let measured = match Peer::of(trial.job.plan.client) {
-        None => trial.run(machine, &mut hooks, |job| {
+        None => trial.run(machine, &mut hooks, |job, begins| {
             let prepared = Engine::prepare(job).map_err(|error| error.to_string())?;
+            begins();
             let load = when_begun(made, before_window, || Ok(prepared.begin()))?;
             Ok(Kept { load, outcome: outcome.clone() })
         }),
         Some(peer) => {
             let client = prepare(peer, &trial.job, offer)?;
-            trial.run(machine, &mut hooks, |_| {
+            trial.run(machine, &mut hooks, |_, _| {
                 let begin = move || client.start().map_err(|error| error.to_string());
                 Ok(Kept { load: when_begun(made, before_window, begin)?, outcome: outcome.clone() })
             })
@@ -197,6 +198,10 @@ impl<L: Load> Load for Kept<L> {
 
     fn is_finished(&self) -> bool {
         self.load.is_finished()
+    }
+
+    fn wake_at_end(&self, waiter: std::thread::Thread) {
+        self.load.wake_at_end(waiter);
     }
 
     fn stop(&self) {

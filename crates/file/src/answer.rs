@@ -158,7 +158,7 @@ fn along(field: Field<'_>, case: &Case<'_>, sweep: &Sweep<'_>) -> Result<String,
     }
 }
 
-/// The table that has what the server's key does in each handshake of the case.
+/// The table that has what the server's key does in each handshake of the case, or what seals its records.
 fn nominal(
     field: Field<'_>,
     metric: Metric,
@@ -166,11 +166,20 @@ fn nominal(
     tables: &[Table],
 ) -> Result<String, Flaw> {
     let table = named(field, tables)?;
-    if metric != Metric::RatePerServerCpu {
-        return Err(
-            field.wrong("needs the metric of one core; write metric = \"rate-per-server-cpu\"")
-        );
+    match metric {
+        Metric::RatePerServerCpu => private_keys(field, cells, table)?,
+        Metric::TlsTax => record_ciphers(field, cells, table)?,
+        _ => {
+            return Err(field.wrong(
+                "needs the metric of one core; write metric = \"rate-per-server-cpu\", or \"tls-tax\" for \
+                 ciphers",
+            ));
+        }
     }
+    Ok(table.name.clone())
+}
+
+fn private_keys(field: Field<'_>, cells: &[Cell], table: &Table) -> Result<(), Flaw> {
     for cell in cells {
         let case = &cell.case;
         let Some(algorithm) = cell.private_key_operation() else {
@@ -185,7 +194,27 @@ fn nominal(
             )));
         }
     }
-    Ok(table.name.clone())
+    Ok(())
+}
+
+/// What no table can have of a cell is missing there alone.
+fn record_ciphers(field: Field<'_>, cells: &[Cell], table: &Table) -> Result<(), Flaw> {
+    let ciphers = cells.iter().filter_map(|cell| Some((cell, cell.record_cipher()?)));
+    for (cell, cipher) in ciphers {
+        let (case, size) = (&cell.case, cell.record_size());
+        if !table.algorithms.contains(&cipher) {
+            return Err(field.wrong(&format!(
+                "lacks the algorithm {cipher}, which seals the records of a cell of case {case}; write it \
+                 there"
+            )));
+        }
+        if !table.sizes.contains(&size) {
+            return Err(field.wrong(&format!(
+                "lacks the size {size}, which is that of the records of case {case}; write it there"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// One figure of the study's reference or a list of them, each of which must fit.

@@ -10,6 +10,9 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
             "is the server running, and is this its port?"
         }
         ErrorKind::Unreachable => "is the address right, and is there a route to it?",
+        ErrorKind::Kernel => {
+            "does a firewall or a limit of this machine forbid it (nft list ruleset, dmesg)?"
+        }
         ErrorKind::TimedOut => "are the server's machine and the network to it up?",
         ErrorKind::Ports => {
             "wait until connections of an earlier load have left TIME-WAIT, or give another source \

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use congestion::CongestionControl;
@@ -11,10 +13,11 @@ use rustix::event::{self, PollFd, PollFlags, Timespec, epoll};
 use units::Nanos;
 
 use crate::coalescing::Coalescing;
+use crate::draw::{Draw, Drawn};
 use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
-use crate::requests::Requests;
+use crate::requests::{Request, Requests};
 use crate::session::User;
 use crate::socket::{Socket, Use};
 use crate::source::{Source, Sources};
@@ -30,7 +33,10 @@ const LEAST_MARK: usize = 64 << 10;
 
 /// Where responses are awaited whole, one in this many is awaited with a mark of 1 instead, to
 /// measure when its first byte comes.
-const TIMED_ONE_IN: u32 = 16;
+const TIMED_ONE_IN: NonZeroU32 = NonZeroU32::new(16).unwrap();
+
+/// One connection in this many is asked what it sent and received, which takes a system call.
+const TRAFFIC_ONE_IN: NonZeroU32 = NonZeroU32::new(64).unwrap();
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -107,8 +113,9 @@ pub(crate) struct Context<'a> {
     woken: u64,
     base: Instant,
     sources: Sources<'a>,
-    responses: u32,
-    awaited_whole: u32,
+    bodies: Draw,
+    first_bytes: Draw,
+    traffic: Draw,
     /// How long the most recently completed operation took, in ns.
     pub(crate) took: u64,
 }
@@ -117,6 +124,7 @@ impl<'a> Context<'a> {
     /// The context of the thread with this number; `base` is the load's start.
     pub(crate) fn new(
         job: &'a Job,
+        requests: &Arc<[Request]>,
         window: &'a Window,
         client: Option<&'a dyn Client>,
         recorder: Recorder,
@@ -125,6 +133,7 @@ impl<'a> Context<'a> {
         scratch: &'a mut [u8],
     ) -> io::Result<Self> {
         let plan = &job.plan;
+        let draw = |what, one_in| Draw::new(what, one_in, job.seed, thread);
         let has_many_sources = ports::has_many_sources(plan, job.address.ip());
         Ok(Self {
             plan,
@@ -135,7 +144,7 @@ impl<'a> Context<'a> {
             scratch,
             received: Lent::default(),
             unsent: Lent::default(),
-            requests: Requests::new(job, thread),
+            requests: Requests::new(job, requests.clone(), thread),
             users: Vec::new(),
             lengths: Lengths::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
@@ -147,8 +156,9 @@ impl<'a> Context<'a> {
             congestion: CongestionControl::to_set(plan.congestion.as_ref(), job.address.ip()),
             base,
             sources: Sources::new(&plan.source, has_many_sources, thread),
-            responses: 0,
-            awaited_whole: 0,
+            bodies: draw(Drawn::Bodies, plan.verify().0),
+            first_bytes: draw(Drawn::FirstBytes, TIMED_ONE_IN),
+            traffic: draw(Drawn::Traffic, TRAFFIC_ONE_IN),
             took: 0,
         })
     }
@@ -172,16 +182,14 @@ impl<'a> Context<'a> {
     }
 
     /// Whether the next response is one of those that are decrypted whole: the first, then one in
-    /// K.
+    /// each K.
     pub(crate) fn is_next_sampled(&self) -> bool {
-        self.responses.is_multiple_of(self.plan.verify().0.get())
+        self.bodies.is_next()
     }
 
     /// The same, and counts that response as requested.
     pub(crate) fn draw_sampled(&mut self) -> bool {
-        let is_sampled = self.is_next_sampled();
-        self.responses = self.responses.wrapping_add(1);
-        is_sampled
+        self.bodies.draw()
     }
 
     /// The mark for responses that should cost at most two wake-ups: they are awaited whole, or
@@ -199,9 +207,12 @@ impl<'a> Context<'a> {
 
     /// Whether a response that could be awaited whole is awaited from its first byte, to time it.
     pub(crate) fn draw_timed(&mut self) -> bool {
-        let is_timed = self.awaited_whole.is_multiple_of(TIMED_ONE_IN);
-        self.awaited_whole = self.awaited_whole.wrapping_add(1);
-        is_timed
+        self.first_bytes.draw()
+    }
+
+    /// Whether this connection, which ends after its handshake, is asked what it sent and received.
+    pub(crate) fn draw_traffic(&mut self) -> bool {
+        self.traffic.draw()
     }
 
     pub(crate) fn watch(

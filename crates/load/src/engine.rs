@@ -10,22 +10,25 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use units::Nanos;
 
-use crate::Arrival;
 use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
+use crate::draw::Draw;
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
 use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
+use crate::requests::Request;
 use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
+use crate::{Arrival, Operation};
 
-/// How long a probe may take, in ns.
-const PROBE_LIMIT: u64 = 5_000_000_000;
+/// How much longer than its time limit a probe is waited for: an operation without progress is noticed
+/// only now and then, and says more than that there was no answer.
+const PROBE_SLACK: Duration = Duration::from_millis(100);
 
 /// A load that is running.
 pub struct Engine {
@@ -123,7 +126,18 @@ impl Engine {
         Ok(Self::prepare(job)?.begin())
     }
 
-    /// Does all that a load needs before its first packet.
+    /// The same, but calls this right before the load begins, when all is prepared.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_after(job: Job, begins: &mut dyn FnMut()) -> Result<Self, EngineError> {
+        let prepared = Self::prepare(job)?;
+        begins();
+        Ok(prepared.begin())
+    }
+
+    /// Does all that a load needs before its first packet; a load that is to resume sessions and has no
+    /// warm-up collects them here.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -139,15 +153,21 @@ impl Engine {
         let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
         let needs = (0..thread_count)
-            .map(|_| {
+            .map(|thread| {
                 let recorder = Recorder::new(plan.arrival).with_pages(pages());
-                Ok((new_client(&job)?, recorder.with_deadlines(period)))
+                Ok((new_client(&job, thread)?, recorder.with_deadlines(period)))
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
-        let window = Arc::new(Window::new(job.stop(), plan.ramp));
+        let window = Window::new(job.stop(), plan.ramp);
+        let window = Arc::new(match plan.operation {
+            Operation::Requests | Operation::Session => window.with_kept(connections),
+            Operation::Handshakes | Operation::OneRequestPerConnection => window,
+        });
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
+        let collecting = job.collecting().map(Arc::new);
+        let requests = Request::all(&job);
         let job = Arc::new(job);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
@@ -172,20 +192,28 @@ impl Engine {
             let (start, is_started) = mpsc::channel();
             let handle = {
                 let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
-                let site = site.clone();
+                let (site, collecting) = (site.clone(), collecting.clone());
+                let requests = requests.clone();
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
-                    let is_pinned = pinned.is_ok();
+                    let prepared = pinned.and_then(|()| {
+                        let both = collecting.as_deref().zip(client.as_deref());
+                        both.map(|(job, client)| worker::collect(job, part, client)).transpose()
+                    });
+                    let is_pinned = prepared.is_ok();
+                    let collected = *prepared.as_ref().unwrap_or(&None);
                     // Fails only where the receiver has already given up.
-                    let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
+                    let _ = ready.send(prepared.map(|_| rustix::thread::gettid()));
                     // No thread sends before all are pinned. Where pinning fails, none ever does.
                     let started = is_started.recv().ok().filter(|_| is_pinned);
                     let Some(base) = started else { return Ok(recorder.into_outcome()) };
                     let counters = &counters;
                     let site = site.as_deref();
-                    let share = Share { job: &job, site, window: &window, base, part, counters };
-                    worker::run(&share, client.as_deref(), recorder)
+                    let (job, window, requests) = (&job, &window, &requests);
+                    let share = Share { job, requests, site, window, base, part, counters };
+                    let outcome = worker::run(&share, client.as_deref(), recorder)?;
+                    Ok(Outcome { collected, ..outcome })
                 })
             };
             let failed = |source| EngineError::Thread { cpu, source };
@@ -241,6 +269,10 @@ impl Load for Engine {
         self.threads.iter().all(|thread| thread.handle.is_finished())
     }
 
+    fn wake_at_end(&self, waiter: std::thread::Thread) {
+        self.window.wake_at_end(waiter);
+    }
+
     fn stop(&self) {
         self.window.close(u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX));
     }
@@ -251,6 +283,7 @@ impl Load for Engine {
         let mut all = Outcome {
             window: self.window.length(),
             interrupted: self.window.is_interrupted(),
+            up: self.window.up(),
             ..Outcome::default()
         };
         for thread in self.threads {
@@ -264,7 +297,7 @@ impl Load for Engine {
     }
 }
 
-/// Tries one operation, or one for each object, with a limit of five seconds each.
+/// Tries one operation, or one for each object, each for as long as the plan's time limit.
 ///
 /// # Errors
 /// Why the server cannot be loaded as asked, in one line.
@@ -284,18 +317,13 @@ pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
 }
 
 fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
-    let limit = Nanos(job.plan.timeout.0.min(PROBE_LIMIT));
-    let plan = Plan {
-        arrival: Arrival::CLOSED,
-        connections: 1,
-        ramp: Nanos(0),
-        timeout: limit,
-        ..job.plan.clone()
-    };
+    let limit = job.plan.timeout;
+    let plan =
+        Plan { arrival: Arrival::CLOSED, connections: 1, ramp: Nanos(0), ..job.plan.clone() };
     let (url, address) = (job.url.to_string(), job.address);
     let job = Job { plan, operations: Some(1), ..job.clone() };
     let engine = Engine::start(job.clone())?;
-    let deadline = Instant::now() + Duration::from(limit) * 2;
+    let deadline = Instant::now() + Duration::from(limit) + PROBE_SLACK;
     while !engine.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -318,9 +346,10 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-fn new_client(job: &Job) -> Result<Option<Box<dyn Client>>, PlanError> {
+fn new_client(job: &Job, thread: usize) -> Result<Option<Box<dyn Client>>, PlanError> {
     if !job.url.is_tls() {
         return Ok(None);
     }
-    client(&job.plan, &job.trust, job.url.host()).map(Some)
+    let signatures = Draw::signatures(&job.plan, job.seed, thread);
+    client(&job.plan, &job.trust, job.url.host(), signatures).map(Some)
 }

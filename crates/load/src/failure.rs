@@ -27,6 +27,8 @@ pub enum ErrorKind {
     Authentication,
     /// The connection was reset.
     Reset,
+    /// The kernel refused to connect, send or receive for another reason, which the description names.
+    Kernel,
     /// The connection was closed before a response, or during the handshake.
     EarlyClose,
     /// The body ended before the length that the response promised.
@@ -48,7 +50,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Refused,
         Self::Unreachable,
         Self::Ports,
@@ -60,6 +62,7 @@ impl ErrorKind {
         Self::Handshake,
         Self::Authentication,
         Self::Reset,
+        Self::Kernel,
         Self::EarlyClose,
         Self::ShortBody,
         Self::LongBody,
@@ -85,6 +88,7 @@ impl ErrorKind {
             Self::Handshake => "handshake",
             Self::Authentication => "authentication",
             Self::Reset => "reset",
+            Self::Kernel => "kernel",
             Self::EarlyClose => "early-close",
             Self::ShortBody => "short-body",
             Self::LongBody => "long-body",

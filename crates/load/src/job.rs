@@ -10,7 +10,7 @@ use units::Nanos;
 
 use crate::plan::LONGEST;
 use crate::session::{Session, Site};
-use crate::{Arrival, Distribution, Operation, Pace, Plan, Url, ports};
+use crate::{Arrival, Close, Distribution, Operation, Pace, Percent, Plan, Url, ports};
 
 /// A plan, and what only a running load knows.
 #[derive(Debug, Clone)]
@@ -188,6 +188,36 @@ impl Job {
             (Some(mix), None) => mix.mean_size(),
             (None, None) => objects::size_of(self.url.path()).map(|size| size.0 as f64),
         }
+    }
+
+    /// Whether the load's window begins with its first packet and ends with its last one, rather than
+    /// at planned times.
+    #[must_use]
+    pub fn ends_by_itself(&self) -> bool {
+        !matches!(self.stop(), Stop::After { .. })
+    }
+
+    /// The load that collects sessions before this one, by handshakes that are not counted; `None` where
+    /// none are to be resumed, or a warm-up collects them.
+    pub(crate) fn collecting(&self) -> Option<Self> {
+        let is_wanted = self.url.is_tls()
+            && self.plan.resumption > Percent::default()
+            && self.ends_by_itself()
+            && self.operations.is_none();
+        is_wanted.then(|| Self {
+            plan: Plan {
+                operation: Operation::Handshakes,
+                arrival: Arrival::CLOSED,
+                close: Close::Fin,
+                count: None,
+                walks: None,
+                session: None,
+                ..self.plan.clone()
+            },
+            objects: None,
+            files: None,
+            ..self.clone()
+        })
     }
 
     pub(crate) fn stop(&self) -> Stop {

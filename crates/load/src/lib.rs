@@ -2,9 +2,8 @@
 //!
 //! One thread per CPU (more where descriptors are few, see `descriptors`), epoll, one state machine
 //! per connection. After the handshake the traffic keys leave the TLS library, and the records of
-//! large bodies are *walked*: their bytes are dropped in the kernel, the first and the last record
-//! are opened, and the last one's sequence number proves how many came between (see the module
-//! `receive`). Three things are separate: what an operation is ([`Operation`]), when the next one
+//! large bodies are *walked*: their bytes are dropped in the kernel, the head is read, the last record
+//! is opened, and its sequence number proves how many came before (see the module `receive`). Three things are separate: what an operation is ([`Operation`]), when the next one
 //! starts ([`Arrival`]), and when the load stops. A [`Plan`] says these, and a [`Job`] at which server.
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
@@ -15,6 +14,7 @@ mod coalescing;
 mod connection;
 mod context;
 mod descriptors;
+mod draw;
 mod engine;
 mod failure;
 #[cfg(any(test, fuzzing))]
@@ -26,6 +26,7 @@ mod hex;
 mod histogram;
 mod job;
 mod outcome;
+mod own_time;
 mod pace;
 mod plan;
 mod ports;
@@ -41,6 +42,7 @@ mod session;
 mod share;
 mod socket;
 mod source;
+mod up;
 mod user_time;
 mod window;
 mod worker;
@@ -53,9 +55,10 @@ pub use header::Header;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Traffic, Verified,
-    WalkCounts,
+    ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
+    Traffic, Verified, WalkCounts,
 };
+pub use own_time::ThreadUse;
 pub use pace::Pace;
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use rank::Rank;
@@ -63,4 +66,5 @@ pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};
 pub use source::Source;
+pub use up::Up;
 pub use user_time::UserTime;

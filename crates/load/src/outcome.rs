@@ -4,6 +4,8 @@ use units::Nanos;
 
 use crate::failure::Failures;
 use crate::handshake::Negotiated;
+use crate::own_time::ThreadUse;
+use crate::up::Up;
 use crate::user_time::UserTime;
 
 /// What a load did within its window.
@@ -41,6 +43,11 @@ pub struct Outcome {
     /// What the successful handshakes of the load negotiated, each with its count. The warm-up is
     /// included: the window's requests use connections that the warm-up opened.
     pub negotiated: Vec<(Negotiated, u64)>,
+    /// Handshakes in which the server asked for a certificate of the client, warm-up included.
+    pub certificate_requests: u64,
+    /// What was collected before the window, to be resumed in it; only where a load that ends by itself
+    /// is to resume.
+    pub collected: Option<Collected>,
     /// What was verified, and how.
     pub verified: Verified,
     /// What connections without a request sent and received, of one in 64, warm-up included.
@@ -49,17 +56,24 @@ pub struct Outcome {
     pub pages: Vec<PageOutcome>,
     /// The walks of a session that ended within the window.
     pub walks: WalkCounts,
+    /// How many connections were up, where they are kept.
+    pub up: Option<Up>,
     /// The most connections that were open at the same time, warm-up included. With several load
     /// threads it is the sum of what each had at most.
     pub most_open: usize,
     /// Connections that the server did not close after their only response although it was asked to,
     /// by when the client gave them up; not known where the client resets them.
     pub kept_open: u64,
+    /// Connections whose opening waited until a packet was sent again.
+    pub repeated: Repeated,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
     /// The program that made the load, where that was not toll.
     pub peer: Option<PeerClient>,
+    /// What each load thread used within the window, in the order of
+    /// [`thread_ids`](crate::Load::thread_ids). Empty where they are another program's.
+    pub threads: Vec<ThreadUse>,
 }
 
 /// Another program that made a load. toll has verified nothing of that outcome.
@@ -69,6 +83,13 @@ pub struct PeerClient {
     pub name: String,
     /// A caution for readers of its figures.
     pub caution: String,
+    /// How long its process ran, by toll's clock.
+    pub ran: Nanos,
+    /// How much longer than it was told to it may run in good health.
+    pub slack: Nanos,
+    /// Operations that it began, that did not end, and that no open connection of it was left for; known
+    /// of programs that count what they begin.
+    pub unaccounted: Option<u64>,
 }
 
 /// Operations by their intended starts.
@@ -133,6 +154,25 @@ pub struct Latencies {
     pub coalescing: Nanos,
 }
 
+/// Sessions that were collected before a load began. Their handshakes are in no other count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collected {
+    /// Tickets and sessions that the server gave.
+    pub tickets: u64,
+    /// On so many connections.
+    pub connections: u64,
+}
+
+/// Connections that a packet of theirs was lost of while they were opened: a SYN, or what came right after
+/// it. On one machine it is the server's accept queue that loses them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeated {
+    /// How many were opened within the window, or were still being opened when it ended.
+    pub connections: u64,
+    /// The part of the window in which they were being opened, all together.
+    pub time: Nanos,
+}
+
 /// What connections sent and received, from the handshake to the end, as the kernel counted it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
@@ -161,8 +201,11 @@ impl Traffic {
 pub struct Verified {
     /// Handshakes whose signature was verified, warm-up included, as in [`Outcome::negotiated`].
     pub signatures: u64,
-    /// Responses whose first and last record were opened and whose other records were dropped.
+    /// Responses whose last record was opened and some of whose other records were dropped.
     pub walked: u64,
+    /// The part of `walked` whose head was read without opening its record: status and length are not
+    /// authenticated.
+    pub peeked: u64,
     /// Responses that were opened whole.
     pub opened: u64,
     /// Responses opened whole (or plain ones read whole) whose every byte was compared with the
@@ -225,15 +268,34 @@ impl Outcome {
         for (negotiated, count) in other.negotiated {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
+        self.certificate_requests += other.certificate_requests;
+        self.collected = match (self.collected, other.collected) {
+            (Some(mine), Some(theirs)) => Some(Collected {
+                tickets: mine.tickets + theirs.tickets,
+                connections: mine.connections + theirs.connections,
+            }),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.verified.add(other.verified);
         self.traffic.add(other.traffic);
         self.add_pages(other.pages);
         self.walks.completed += other.walks.completed;
         self.walks.failed += other.walks.failed;
         self.most_open += other.most_open;
+        self.up = match (self.up, other.up) {
+            (Some(mine), Some(theirs)) => Some(Up {
+                at_begin: mine.at_begin + theirs.at_begin,
+                at_end: mine.at_end + theirs.at_end,
+                short: mine.short.max(theirs.short),
+            }),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.kept_open += other.kept_open;
+        self.repeated.connections += other.repeated.connections;
+        self.repeated.time.0 += other.repeated.time.0;
         self.lost.extend(other.lost);
         self.peer = self.peer.take().or(other.peer);
+        self.threads.extend(other.threads);
     }
 
     fn add_pages(&mut self, pages: Vec<PageOutcome>) {
@@ -260,6 +322,7 @@ impl Verified {
     fn add(&mut self, other: Self) {
         self.signatures += other.signatures;
         self.walked += other.walked;
+        self.peeked += other.peeked;
         self.opened += other.opened;
         self.compared += other.compared;
         self.wrong += other.wrong;
@@ -345,9 +408,9 @@ impl Latencies {
     }
 }
 
-/// From 1 µs to 1 hour. A longer time would be recorded as an hour, but `timeout` ends operations
-/// long before.
+/// From 1 ns to 1 hour: a higher lower bound would make the short times' buckets as wide as half of it. A
+/// longer time would be recorded as an hour, but `timeout` ends operations long before.
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1_000, 3_600_000_000_000, 3)
+    Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
         .unwrap_or_else(|_| unreachable!("the bounds are constants that the crate accepts"))
 }

@@ -133,7 +133,7 @@ pub struct Plan {
 
     /// How to receive bodies over TLS: walk or decrypt
     ///
-    /// walk: drop the records between the first and the last in the kernel
+    /// walk: drop the records between the head and the last record in the kernel
     /// [default: walk; with --operation session decrypt].
     #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
     pub receive: Option<Receive>,
@@ -270,7 +270,7 @@ pub enum Operation {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Receive {
-    /// Drop records in the kernel; open the first and the last.
+    /// Read the head, drop records in the kernel, open the last.
     Walk,
     /// Open every record.
     Decrypt,

@@ -9,9 +9,6 @@ use crate::outcome::{Outcome, PageOutcome, Traffic, add_negotiated, add_object};
 use crate::receive::Completed;
 use crate::window::Window;
 
-/// One connection in this many is asked what it sent and received, which takes a system call.
-const TRAFFIC_SAMPLE: u64 = 64;
-
 /// When the parts of one operation happened, in ns since the load's start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Times {
@@ -37,8 +34,6 @@ pub(crate) struct Recorder {
     /// How long after its intended start an operation is to be over, where there is such a limit.
     deadline: Option<Nanos>,
     outcome: Outcome,
-    /// Connections that ended after their handshake.
-    ended: u64,
     open: usize,
 }
 
@@ -114,18 +109,24 @@ impl Recorder {
         }
         let Some(established) = established else { return };
         self.outcome.verified.signatures += u64::from(established.is_signature_verified);
+        self.outcome.certificate_requests += u64::from(established.asks_certificate);
         add_negotiated(&mut self.outcome.negotiated, established.negotiated, 1);
     }
 
-    /// Counts a connection that ends after its handshake. Of one in [`TRAFFIC_SAMPLE`], `traffic` says
-    /// what it sent and received.
-    pub(crate) fn ended(&mut self, traffic: impl FnOnce() -> Option<Traffic>) {
-        if self.ended.is_multiple_of(TRAFFIC_SAMPLE)
-            && let Some(traffic) = traffic()
-        {
-            self.outcome.traffic.add(traffic);
+    /// Counts a connection that was opened at `now`, or by the window's end was not, and had to send a
+    /// packet again for that.
+    pub(crate) fn repeated(&mut self, window: &Window, now: u64, start: u64) {
+        if now < window.start() || !window.has_seen(start) {
+            return;
         }
-        self.ended += 1;
+        let time = now.min(window.end()).saturating_sub(start.max(window.start()));
+        self.outcome.repeated.connections += 1;
+        self.outcome.repeated.time.0 += time;
+    }
+
+    /// Counts what a connection without a request sent and received.
+    pub(crate) fn moved(&mut self, traffic: Traffic) {
+        self.outcome.traffic.add(traffic);
     }
 
     /// Counts an operation that succeeded, and the response that it received, if any.
@@ -164,6 +165,7 @@ impl Recorder {
             add_object(&mut self.outcome.objects, times.object, 1);
             let is_whole = received.opened == received.body;
             self.outcome.verified.walked += u64::from(!is_whole);
+            self.outcome.verified.peeked += u64::from(received.peeked);
             self.outcome.verified.opened += u64::from(is_whole);
             self.outcome.verified.compared += u64::from(received.compared);
         }

@@ -1,6 +1,7 @@
 //! The requests of a load, and the object of the next one.
 
 use std::ops::Index;
+use std::sync::Arc;
 
 use objects::{Files, WHOLE};
 use random::Random;
@@ -22,7 +23,7 @@ pub(crate) struct Request {
 /// The requests of one load thread, by the numbers of the job's objects.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    requests: Vec<Request>,
+    requests: Arc<[Request]>,
     order: Order,
 }
 
@@ -36,15 +37,12 @@ enum Order {
 }
 
 impl Requests {
-    /// The requests of the thread with this number.
-    pub(crate) fn new(job: &Job, thread: usize) -> Self {
+    /// The order in which the thread with this number sends a job's requests.
+    pub(crate) fn new(job: &Job, requests: Arc<[Request]>, thread: usize) -> Self {
         let mut random = Random::stream(job.seed, FIRST_STREAM + thread as u64);
         if let Some(files) = &job.files {
-            let count = files.count.get();
-            return Self {
-                requests: (0..count).map(|number| Request::of_file(job, files, number)).collect(),
-                order: Order::Round { order: random.order(count as usize), next: 0 },
-            };
+            let order = random.order(files.count.get() as usize);
+            return Self { requests, order: Order::Round { order, next: 0 } };
         }
         let shares: Vec<u32> = match &job.objects {
             None => vec![WHOLE],
@@ -55,7 +53,7 @@ impl Requests {
             Some(*sum)
         };
         Self {
-            requests: job.paths().map(|path| Request::new(job, path)).collect(),
+            requests,
             order: Order::Drawn { up_to: shares.into_iter().scan(0, sum).collect(), random },
         }
     }
@@ -88,6 +86,17 @@ impl Index<usize> for Requests {
 }
 
 impl Request {
+    /// The requests of a job, in the order of its objects. They may be a million, so they are made before
+    /// the load begins, once for all threads.
+    pub(crate) fn all(job: &Job) -> Arc<[Self]> {
+        match &job.files {
+            Some(files) => {
+                (0..files.count.get()).map(|number| Self::of_file(job, files, number)).collect()
+            }
+            None => job.paths().map(|path| Self::new(job, path)).collect(),
+        }
+    }
+
     fn new(job: &Job, path: &str) -> Self {
         let expectation = match objects::size_of(path) {
             Some(Bytes(size)) => Expectation::Object(size),
@@ -132,7 +141,7 @@ mod tests {
     fn requests(mix: &str, seed: u64, thread: usize) -> Requests {
         let objects = Some(mix.parse::<Mix>().unwrap());
         let job = Job { objects, seed, ..job("https://localhost/", Plan::default()) };
-        Requests::new(&job, thread)
+        Requests::new(&job, Request::all(&job), thread)
     }
 
     fn drawn(mix: &str, seed: u64, thread: usize, count: usize) -> Vec<usize> {
@@ -168,7 +177,7 @@ mod tests {
         let files = Some(Files { storage: Storage::Disk, size: Bytes(1024), count });
         let of = |seed, thread| {
             let job = Job { files, seed, ..job("https://localhost/", Plan::default()) };
-            let mut requests = Requests::new(&job, thread);
+            let mut requests = Requests::new(&job, Request::all(&job), thread);
             let order: Vec<usize> = std::iter::repeat_with(|| requests.next()).take(100).collect();
             (order, requests)
         };

@@ -16,6 +16,8 @@ pub trait Load {
     fn progress(&self) -> Progress;
     /// Whether it has ended by itself.
     fn is_finished(&self) -> bool;
+    /// Unparks this thread as soon as the window ends, where the load itself ends it.
+    fn wake_at_end(&self, _waiter: std::thread::Thread) {}
     /// Ends the load now, and the window if it is still open. What was measured is kept.
     fn stop(&self);
     /// Waits for the end of the load and gathers what was recorded.

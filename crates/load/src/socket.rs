@@ -225,6 +225,24 @@ impl Socket {
         })
     }
 
+    /// Whether a packet of the connection was sent again (tcp(7), `TCP_INFO`).
+    pub(crate) fn has_sent_again(&self) -> bool {
+        // SAFETY: all zeros are a valid value of this structure.
+        let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+        let mut length = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes into `info`.
+        let rc = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                (&raw mut info).cast(),
+                &raw mut length,
+            )
+        };
+        rc == 0 && info.tcpi_total_retrans > 0
+    }
+
     /// Ends this side of the stream.
     pub(crate) fn shutdown_send(&self) {
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
@@ -282,7 +300,8 @@ fn broken(error: &io::Error) -> Failure {
         Some(libc::ETIMEDOUT) => ErrorKind::TimedOut,
         Some(libc::EPIPE) => ErrorKind::EarlyClose,
         Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => ErrorKind::Unreachable,
-        _ => ErrorKind::Reset,
+        Some(libc::ECONNRESET) => ErrorKind::Reset,
+        _ => ErrorKind::Kernel,
     };
     Failure::new(kind, error.to_string())
 }
@@ -294,7 +313,8 @@ fn connect_failure(error: &io::Error) -> Failure {
         Some(libc::EADDRNOTAVAIL) => ErrorKind::Ports,
         Some(libc::ETIMEDOUT) => ErrorKind::ConnectTimeout,
         Some(libc::ECONNRESET) => ErrorKind::Reset,
-        _ => ErrorKind::Refused,
+        Some(libc::ECONNREFUSED) => ErrorKind::Refused,
+        _ => ErrorKind::Kernel,
     };
     Failure::new(kind, error.to_string())
 }
@@ -448,6 +468,9 @@ mod tests {
             (libc::EHOSTUNREACH, ErrorKind::Unreachable, ErrorKind::Unreachable),
             (libc::ENETUNREACH, ErrorKind::Unreachable, ErrorKind::Unreachable),
             (libc::ECONNRESET, ErrorKind::Reset, ErrorKind::Reset),
+            (libc::ECONNREFUSED, ErrorKind::Kernel, ErrorKind::Refused),
+            (libc::EPERM, ErrorKind::Kernel, ErrorKind::Kernel),
+            (libc::ENOBUFS, ErrorKind::Kernel, ErrorKind::Kernel),
         ] {
             let error = io::Error::from_raw_os_error(code);
             assert_eq!(broken(&error).kind, standing, "{error}");

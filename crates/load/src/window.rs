@@ -1,10 +1,13 @@
 //! The window within which a load is measured. It reads no clock: `now` is an argument.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::thread::Thread;
 
 use units::Nanos;
 
 use crate::job::Stop;
+use crate::up::{Up, UpCount};
 
 /// The times of the window, in ns since the load's start; shared by all its threads.
 #[derive(Debug)]
@@ -15,6 +18,10 @@ pub(crate) struct Window {
     /// When no more operations begin: later than the window's end where the load ramps down.
     over: AtomicU64,
     ends: Ends,
+    /// The connections that are up, where they are kept.
+    up: Option<UpCount>,
+    /// Who waits for the window's end.
+    waiter: OnceLock<Thread>,
 }
 
 /// An end of the window.
@@ -57,7 +64,26 @@ impl Window {
             end: AtomicU64::new(end),
             over: AtomicU64::new(end.saturating_add(ramp.0)),
             ends,
+            up: None,
+            waiter: OnceLock::new(),
         }
+    }
+
+    /// The same of a load that keeps so many connections.
+    pub(crate) fn with_kept(self, connections: usize) -> Self {
+        Self { up: Some(UpCount::new(connections)), ..self }
+    }
+
+    /// A connection is up, or no longer.
+    pub(crate) fn note_up(&self, is_up: bool, now: impl FnOnce() -> u64) {
+        if let Some(up) = &self.up {
+            up.change(is_up, now(), (self.start, self.end()));
+        }
+    }
+
+    /// How many connections were up, once the window has ended.
+    pub(crate) fn up(&self) -> Option<Up> {
+        self.up.as_ref().map(|up| up.seen((self.start, self.end())))
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -87,6 +113,14 @@ impl Window {
     pub(crate) fn close(&self, now: u64) {
         self.end.fetch_min(now, Relaxed);
         self.over.fetch_min(now, Relaxed);
+        if let Some(waiter) = self.waiter.get() {
+            waiter.unpark();
+        }
+    }
+
+    /// Unparks this thread when [`close`](Self::close) ends the window; the first one that asks.
+    pub(crate) fn wake_at_end(&self, waiter: Thread) {
+        let _ = self.waiter.set(waiter);
     }
 
     /// Whether `now` is in the window.

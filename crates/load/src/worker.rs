@@ -3,25 +3,34 @@
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
+
+use units::Nanos;
 
 use crate::connection::{After, Connection};
 use crate::context::Context;
 use crate::handshake::Client;
+use crate::job::Stop;
+use crate::own_time::{OwnTime, ThreadUse};
 use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
+use crate::requests::Request;
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
 use crate::window::{Edge, Window};
-use crate::{Arrival, Job, Operation, Outcome};
+use crate::{Arrival, Collected, Job, Operation, Outcome};
 
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
 
-/// Slots that are checked in one tick. Each of 50,000 slots is checked twice per second, which
+/// The fewest slots that are checked in one tick. Each of 50,000 slots is checked twice per second, which
 /// costs less than 1% of a CPU.
 const CHECKED_AT_ONCE: usize = 2048;
+
+/// Each slot is checked at least once in this many ticks, which are a second.
+const TICKS_OF_A_ROUND: usize = (1_000_000_000 / TICK) as usize;
 
 /// How long a connection waits after a failure before its next operation, in ns.
 const BACK_OFF: u64 = 20_000_000;
@@ -47,6 +56,8 @@ pub(crate) struct Counters {
 /// What a thread is given.
 pub(crate) struct Share<'a> {
     pub(crate) job: &'a Job,
+    /// What is asked for.
+    pub(crate) requests: &'a Arc<[Request]>,
     /// What users walk, in a session.
     pub(crate) site: Option<&'a Site>,
     pub(crate) window: &'a Window,
@@ -62,9 +73,10 @@ pub(crate) fn run(
     client: Option<&dyn Client>,
     recorder: Recorder,
 ) -> io::Result<Outcome> {
-    let Share { job, site, window, base, part, counters } = *share;
+    let Share { job, requests, site, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let mut context = Context::new(job, window, client, recorder, part.thread, base, &mut scratch)?;
+    let mut context =
+        Context::new(job, requests, window, client, recorder, part.thread, base, &mut scratch)?;
     let users = site.into_iter().flat_map(|site| {
         (0..part.slots).map(move |slot| User::new(site, 1 + part.number(slot), job.plan.walks))
     });
@@ -76,7 +88,38 @@ pub(crate) fn run(
     worker.load(counters)?;
     worker.wind_up()?;
     publish(counters, &worker.context.recorder);
-    Ok(worker.context.recorder.into_outcome())
+    let threads = worker.used.into_iter().collect();
+    Ok(Outcome { threads, ..worker.context.recorder.into_outcome() })
+}
+
+/// Collects sessions on as many connections as this thread will have, for its client to resume.
+pub(crate) fn collect(job: &Job, part: Part, client: &dyn Client) -> io::Result<Collected> {
+    let count = part.slots as u64;
+    // Each connection has its own time limit; this one is for all that can happen to them.
+    let within = Nanos(job.plan.timeout.0.saturating_mul(2));
+    let window = Window::new(Stop::Operations { count, within }, Nanos(0));
+    let part = Part { window_start: 0, ..part };
+    let mut scratch = vec![0; 2 * READ_AHEAD];
+    let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
+    let requests = Request::all(job);
+    let context = Context::new(
+        job,
+        &requests,
+        &window,
+        Some(client),
+        recorder,
+        part.thread,
+        base,
+        &mut scratch,
+    )?;
+    let mut worker = Worker::new(context, part);
+    client.collect(true);
+    let loaded = worker.load(&Counters::default()).and_then(|()| worker.wind_up());
+    client.collect(false);
+    loaded?;
+    let outcome = worker.context.recorder.into_outcome();
+    let connections = outcome.negotiated.iter().map(|(_, count)| count).sum();
+    Ok(Collected { tickets: client.given(), connections })
 }
 
 struct Worker<'a> {
@@ -94,6 +137,10 @@ struct Worker<'a> {
     done: usize,
     /// The end of the window that comes next.
     edge: Option<Edge>,
+    /// What this thread had used of its CPU when the window began.
+    begun: Option<OwnTime>,
+    /// What it used within the window, once that has ended.
+    used: Option<ThreadUse>,
     next_tick: u64,
     /// The slot whose time limits are checked next.
     next_check: usize,
@@ -125,6 +172,8 @@ impl<'a> Worker<'a> {
             resting: VecDeque::new(),
             done: 0,
             edge: Some(Edge::Start),
+            begun: None,
+            used: None,
             next_tick: TICK,
             next_check: 0,
         }
@@ -162,11 +211,16 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Where the window has begun or ended, notes which bytes came before.
+    /// Where the window has begun or ended, notes which bytes came before, and the CPU time.
     fn cross_edge(&mut self) {
         while let Some(edge) = self.edge
             && self.edge_at().is_some_and(|at| at <= self.context.now())
         {
+            let own = OwnTime::now(self.context.now());
+            match edge {
+                Edge::Start => self.begun = Some(own),
+                Edge::End => self.used = self.begun.map(|begun| own.since(begun)),
+            }
             self.slots.iter_mut().for_each(|slot| slot.crosses(edge));
             self.edge = (edge == Edge::Start).then_some(Edge::End);
         }
@@ -301,9 +355,10 @@ impl<'a> Worker<'a> {
 
     /// Checks the time limits of some slots.
     fn check_times(&mut self) {
-        for _ in 0..self.slots.len().min(CHECKED_AT_ONCE) {
+        let slots = self.slots.len();
+        for _ in 0..slots.div_ceil(TICKS_OF_A_ROUND).max(CHECKED_AT_ONCE).min(slots) {
             let slot = self.next_check;
-            self.next_check = (slot + 1) % self.slots.len();
+            self.next_check = (slot + 1) % slots;
             let after = self.slots[slot].check_time(&mut self.context, slot);
             self.follow(slot, after);
         }

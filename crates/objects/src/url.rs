@@ -110,32 +110,37 @@ impl FromStr for Url {
         let wrong = |why: &str| {
             format!("`{text}` {why}; write a URL such as https://127.0.0.1:8443/bytes/1MiB")
         };
-        let uri: http::Uri = text.parse().map_err(|_| wrong("is not a URL"))?;
-        let tls = match uri.scheme_str() {
-            Some("https") => true,
-            Some("http") => false,
-            Some(_) => return Err(wrong("is neither http nor https")),
-            None => return Err(wrong("has no scheme")),
+        let url = url::Url::parse(text).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase if !text.is_empty() => wrong("has no scheme"),
+            url::ParseError::EmptyHost => wrong("has no host"),
+            url::ParseError::InvalidPort => wrong("has an invalid port"),
+            error => wrong(&format!("is not a URL ({error})")),
+        })?;
+        // What has no `//` has no scheme, but a host and a port.
+        let tls = match url.scheme() {
+            _ if !text.contains("://") => return Err(wrong("has no scheme")),
+            "https" => true,
+            "http" => false,
+            _ => return Err(wrong("is neither http nor https")),
         };
-        let authority = uri.authority().ok_or_else(|| wrong("has no host"))?;
-        if authority.as_str().contains('@') {
+        if !url.username().is_empty() || url.password().is_some() {
             return Err(wrong("has a user name, which toll does not send"));
         }
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-        if host.is_empty() {
-            return Err(wrong("has no host"));
+        let port = url.port_or_known_default().unwrap_or_default();
+        if port == 0 {
+            return Err(wrong("has port 0"));
         }
-        let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
-            (Some(0), _) => return Err(wrong("has port 0")),
-            (Some(port), _) => port,
-            (None, Some((_, rest))) if !rest.ends_with(']') => {
-                return Err(wrong("has an invalid port"));
-            }
-            (None, _) if tls => 443,
-            (None, _) => 80,
+        let host = match url.host() {
+            None => return Err(wrong("has no host")),
+            Some(url::Host::Domain(name)) => name.to_owned(),
+            Some(url::Host::Ipv4(address)) => address.to_string(),
+            Some(url::Host::Ipv6(address)) => address.to_string(),
         };
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        Ok(Self { tls, host: host.to_owned(), port, path: path.to_owned() })
+        let path = match url.query() {
+            None => url.path().to_owned(),
+            Some(query) => format!("{}?{query}", url.path()),
+        };
+        Ok(Self { tls, host, port, path })
     }
 }
 
@@ -163,6 +168,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sent_is_a_path_in_ascii() {
+        for (text, path) in [
+            ("http://127.0.0.1:8080?x=1", "/?x=1"),
+            ("https://localhost", "/"),
+            ("https://localhost/b\u{fc}cher?q=\u{e9} a#part", "/b%C3%BCcher?q=%C3%A9%20a"),
+            ("https://localhost/a%20b", "/a%20b"),
+        ] {
+            let url: Url = text.parse().unwrap();
+            assert_eq!(url.path(), path, "{text}");
+            // It is read as it is written.
+            assert_eq!(url.to_string().parse::<Url>(), Ok(url));
+        }
+        let url: Url = "https://b\u{fc}cher.example:443/".parse().unwrap();
+        assert_eq!(url.authority(), "xn--bcher-kva.example");
+    }
+
+    #[test]
     fn every_address_of_a_name_must_be_one_that_may_be_loaded() {
         let chosen = |addresses: &[&str], mine| {
             let addresses: Vec<_> = addresses.iter().map(|text| text.parse().unwrap()).collect();
@@ -183,14 +205,14 @@ mod tests {
     #[test]
     fn a_wrong_url_is_refused_with_the_form_to_write() {
         for (text, why) in [
-            ("localhost:8443/x", "is not a URL"),
+            ("localhost:8443/x", "has no scheme"),
             ("/bytes", "has no scheme"),
             ("ftp://host/", "is neither http nor https"),
             ("https://user:pass@host/", "has a user name"),
             ("https://host:0/", "has port 0"),
             ("https://host:99999/", "has an invalid port"),
-            ("https://host:/", "has an invalid port"),
-            ("https://", "is not a URL"),
+            ("https://", "has no host"),
+            ("https://ho st/", "is not a URL (invalid"),
             ("", "is not a URL"),
         ] {
             let message = text.parse::<Url>().unwrap_err();

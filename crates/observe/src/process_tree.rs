@@ -61,6 +61,9 @@ pub enum CpuSource {
 }
 
 impl TreeCpu {
+    /// How coarse [`CpuSource::Ticks`] are.
+    pub const TICK: Nanos = Nanos(10_000_000);
+
     /// What was used between `earlier` and this. Time waited that went with a thread that ended
     /// in between is missing from it; threads are those that lived at both ends.
     pub fn since(&self, earlier: &Self) -> Self {

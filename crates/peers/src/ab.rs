@@ -97,6 +97,7 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
     Ok(Report {
         duration: Some(Nanos((seconds * 1e9).round() as u64)),
         completed,
+        not_ended: None,
         failures: failures([
             (ErrorKind::Refused, connect, "ab: no connection"),
             (ErrorKind::Reset, receive, "ab: a response could not be read"),

@@ -53,6 +53,11 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
     Ok(Report {
         duration: Some(duration),
         completed: of_status("2xx")?.min(count_before(requests, "succeeded")?),
+        // One for each connection at its end, in good health. A connection that is reset is not opened
+        // again, and its request neither done nor failed.
+        not_ended: Some(
+            count_before(requests, "started")?.saturating_sub(count_before(requests, "done")?),
+        ),
         failures: failures([
             (ErrorKind::Reset, count_before(requests, "errored")?, "h2load: errored"),
             (ErrorKind::Stall, count_before(requests, "timeout")?, "h2load: timeout"),

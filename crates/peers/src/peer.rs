@@ -1,4 +1,5 @@
 use std::fmt;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use load::{Job, Operation};
@@ -48,6 +49,12 @@ impl Peer {
     pub(crate) fn threads(self, job: &Job) -> usize {
         // The first thread starts the others and waits.
         if self.is_threaded() { job.plan.cpus.len() + 1 } else { 1 }
+    }
+
+    /// How much longer than it is told to it may run in good health, to print its report and, where it
+    /// counts whole seconds, until the next one begins.
+    pub(crate) fn slack(self) -> Duration {
+        Duration::from_secs(if self == Self::STime { 2 } else { 1 })
     }
 
     /// Whether it prints its report on SIGINT; others end without one.

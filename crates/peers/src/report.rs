@@ -11,6 +11,8 @@ pub(crate) struct Report {
     /// How long it counted; `None` where it does not report that exactly.
     pub(crate) duration: Option<Nanos>,
     pub(crate) completed: u64,
+    /// Operations that it began and that did not end, where it counts what it begins.
+    pub(crate) not_ended: Option<u64>,
     /// Operations that failed: kind, number, description. None with the number 0.
     pub(crate) failures: Vec<(ErrorKind, u64, String)>,
     /// Bytes of bodies that arrived.

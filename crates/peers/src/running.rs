@@ -22,6 +22,10 @@ const POLL: Duration = Duration::from_micros(500);
 /// How long it may run beyond its time and its time limit, to print its report.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// A program ends a little before toll expects it, whose clock starts when its threads are there; what it
+/// has open then is not what it loaded with.
+const NEAR_END: Duration = Duration::from_millis(20);
+
 /// A program that makes a load. Dropping it ends the program, and so does the end of toll.
 pub struct PeerLoad {
     peer: Peer,
@@ -35,6 +39,8 @@ pub struct PeerLoad {
     window: (Instant, Instant),
     threads: Vec<i32>,
     is_interrupted: Cell<bool>,
+    /// How many sockets it had open when that was last looked at.
+    sockets: Cell<u64>,
     /// Kept open until the program has read it.
     _script: File,
 }
@@ -66,6 +72,7 @@ impl PeerLoad {
             window: (start, start + duration),
             threads,
             is_interrupted: Cell::new(false),
+            sockets: Cell::new(0),
             _script: script,
         })
     }
@@ -112,8 +119,12 @@ impl Load for PeerLoad {
         self.threads.clone()
     }
 
-    /// Always empty: peers report nothing before their end.
+    /// Always empty: peers report nothing before their end. Where it matters which connections they
+    /// still have then, these are counted instead.
     fn progress(&self) -> Progress {
+        if self.peer == Peer::H2load && Instant::now() + NEAR_END < self.window.1 {
+            self.sockets.set(sockets(self.process.borrow().pid()));
+        }
         Progress::default()
     }
 
@@ -148,11 +159,19 @@ impl Load for PeerLoad {
             let time = end.unwrap_or_else(Instant::now).saturating_duration_since(since);
             Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
         };
-        let caution = self.peer.caution(&self.job).to_owned();
+        // Of a connection that is gone nothing is under way.
+        let unaccounted = |of: &Report| Some(of.not_ended?.saturating_sub(self.sockets.get()));
+        let peer = PeerClient {
+            name: self.name.clone(),
+            caution: self.peer.caution(&self.job).to_owned(),
+            ran: elapsed(self.window.0),
+            slack: Nanos(self.peer.slack().as_nanos() as u64),
+            unaccounted: report.as_ref().ok().and_then(unaccounted),
+        };
         let mut outcome = Outcome {
             window: elapsed(self.window.0),
             interrupted: self.is_interrupted.get(),
-            peer: Some(PeerClient { name: self.name.clone(), caution }),
+            peer: Some(peer),
             ..Outcome::default()
         };
         match report {
@@ -188,6 +207,14 @@ fn threads(pid: u32, expected: usize, watch: &Watch) -> Vec<i32> {
         }
         std::thread::sleep(POLL);
     }
+}
+
+/// How many sockets a process has open.
+fn sockets(pid: u32) -> u64 {
+    let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let targets = descriptors.filter_map(|of| std::fs::read_link(of.path()).ok());
+    targets.filter(|target| target.as_os_str().as_encoded_bytes().starts_with(b"socket:")).count()
+        as u64
 }
 
 /// Cuts a line that may have any length.

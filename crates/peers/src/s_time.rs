@@ -49,5 +49,12 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
             rest.contains("real seconds").then_some(connections)?.parse().ok()
         })
         .ok_or("has no line `connections in ... real seconds`")?;
-    Ok(Report { duration: None, completed, failures: Vec::new(), body: 0, negotiated: None })
+    Ok(Report {
+        duration: None,
+        completed,
+        not_ended: None,
+        failures: Vec::new(),
+        body: 0,
+        negotiated: None,
+    })
 }

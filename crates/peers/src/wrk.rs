@@ -73,6 +73,7 @@ pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
     Ok(Report {
         duration: Some(Nanos(value("microseconds")?.saturating_mul(1_000))),
         completed,
+        not_ended: None,
         failures: failures([
             (ErrorKind::Refused, value("connect")?, "wrk: no connection, or no TLS"),
             (ErrorKind::Reset, value("read")?, "wrk: reset, or closed within a response"),

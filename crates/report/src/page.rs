@@ -4,10 +4,10 @@
 //! whatever a template prints, and no template marks anything as safe. A Content-Security-Policy
 //! forbids the page every request, should a browser be led to one all the same.
 
+mod evidence;
 mod findings;
 mod flames;
 mod machine;
-mod record;
 mod trials;
 
 use answer::Mark;

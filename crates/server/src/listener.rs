@@ -36,7 +36,7 @@ impl Listeners {
             error => ServerError::Listen { address, source: error.into() },
         };
         let congestion = CongestionControl::to_set(congestion, address.ip());
-        let socket = |shared| {
+        let socket = |address, shared| {
             let socket = socket(address, shared)?;
             if let Some(congestion) = &congestion {
                 congestion
@@ -45,7 +45,7 @@ impl Listeners {
             }
             Ok(socket)
         };
-        let proof = socket(false).map_err(named)?;
+        let proof = socket(address, false).map_err(named)?;
         if threads == 1 {
             rustix::net::listen(&proof, BACKLOG).map_err(named)?;
             let address = local_address(&proof).map_err(named)?;
@@ -54,7 +54,7 @@ impl Listeners {
         let address = local_address(&proof).map_err(named)?;
         drop(proof);
         let sockets: Vec<_> =
-            (0..threads).map(|_| socket(true)).collect::<Result<_, _>>().map_err(named)?;
+            (0..threads).map(|_| socket(address, true)).collect::<Result<_, _>>().map_err(named)?;
         for socket in &sockets {
             rustix::net::listen(socket, BACKLOG).map_err(named)?;
         }

@@ -143,7 +143,8 @@ pub struct AnswerRule {
     pub project: Vec<u32>,
     /// What the ratios to the baseline must be.
     pub gates: Vec<RatioGate>,
-    /// The table of primitives that has what the parts of a handshake cost by themselves.
+    /// The table of primitives that has what the parts of a handshake, or the ciphers of records, cost by
+    /// themselves.
     #[serde(default)]
     pub nominal: Option<String>,
 }

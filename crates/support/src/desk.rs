@@ -41,11 +41,14 @@ impl Desk {
         command
     }
 
-    /// The output of a quiet run whose trials are all valid, unless its request was wrong. A machine that is
-    /// busy with others may complete nothing within a window; such a trial is measured again, up to
-    /// [`LIMIT`].
-    pub fn run_undisturbed(&self) -> Output {
-        let mut output = self.run(&["--quiet"]).output().unwrap();
+    /// `toll run --continue` of the one result folder.
+    pub fn go_on(&self) -> Output {
+        toll().args(["run", "--continue"]).arg(self.results()).output().unwrap()
+    }
+
+    /// The output of a run, or of what continues it until its trials are all valid: where the machine is busy
+    /// with others, a window may hold too little. Up to [`LIMIT`].
+    pub fn undisturbed(&self, mut output: Output) -> Output {
         let deadline = Instant::now() + LIMIT;
         while output.status.code() == Some(3)
             && self.results_if_any().is_some()
@@ -54,11 +57,6 @@ impl Desk {
             output = self.go_on();
         }
         output
-    }
-
-    /// `toll run --continue` of the one result folder.
-    pub fn go_on(&self) -> Output {
-        toll().args(["run", "--continue"]).arg(self.results()).output().unwrap()
     }
 
     /// The one result folder.

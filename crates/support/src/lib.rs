@@ -12,7 +12,6 @@ mod stub;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
@@ -67,13 +66,6 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "not so within {LIMIT:?}: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-/// Held while something is measured: trials of one test program that run at once disturb each other.
-pub fn machine() -> MutexGuard<'static, ()> {
-    static MACHINE: Mutex<()> = Mutex::new(());
-    // A test that failed has let go of the machine all the same.
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first CPU that this process may use, for servers.

@@ -3,12 +3,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::MutexGuard;
 
 use tempfile::TempDir;
 
 use crate::process::Killed;
-use crate::{first_cpu, last_cpu, machine, toll};
+use crate::{first_cpu, last_cpu, toll};
 
 /// A running `toll serve` on free ports.
 pub struct Serve {
@@ -17,7 +16,6 @@ pub struct Serve {
     pub plain: SocketAddr,
     /// Holds its certificate.
     pub folder: TempDir,
-    _machine: Option<MutexGuard<'static, ()>>,
 }
 
 impl Serve {
@@ -26,19 +24,18 @@ impl Serve {
         Self::start_by(toll(), "127.0.0.1", options)
     }
 
-    /// On the first CPU, while no other test of this program measures anything.
+    /// On the first CPU.
     #[track_caller]
-    pub fn alone(options: &[&str]) -> Self {
-        Self::alone_by(toll(), "127.0.0.1", options)
+    pub fn pinned(options: &[&str]) -> Self {
+        Self::pinned_by(toll(), "127.0.0.1", options)
     }
 
-    /// As [`Self::alone`] and [`Self::start_by`].
+    /// As [`Self::pinned`] and [`Self::start_by`].
     #[track_caller]
-    pub fn alone_by(command: Command, address: &str, options: &[&str]) -> Self {
-        let machine = machine();
+    pub fn pinned_by(command: Command, address: &str, options: &[&str]) -> Self {
         let cpu = first_cpu().to_string();
         let options = [&["--cpus", &cpu], options].concat();
-        Self { _machine: Some(machine), ..Self::start_by(command, address, &options) }
+        Self::start_by(command, address, &options)
     }
 
     /// Started by a command that ends in toll's name, at that address.
@@ -54,7 +51,7 @@ impl Serve {
             panic!("no server: {line}{:?}", process.finish());
         };
         let address = |key: &str| ready[key].as_str().unwrap().parse().unwrap();
-        Self { tls: address("tls"), plain: address("plain"), process, folder, _machine: None }
+        Self { tls: address("tls"), plain: address("plain"), process, folder }
     }
 
     pub fn certificate(&self) -> PathBuf {

@@ -12,7 +12,7 @@ const NONE: &str = "none";
 /// What toll's proof depends on, each with what to do instead: which objects are served, where and by
 /// whom, what is negotiated, and how it is sent.
 const REFUSED: [(&str, &str); 9] = [
-    ("sendfile", "write target.send"),
+    ("sendfile", "write target.sendfile"),
     ("ssl_buffer_size", "write target.record-size"),
     ("ssl_certificate", "write target.certificate-key"),
     ("ssl_session_tickets", "write target.tickets"),

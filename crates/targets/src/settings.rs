@@ -1,5 +1,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cpus::CpuList;
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
@@ -28,6 +29,8 @@ pub struct Settings {
     pub program_folders: Vec<PathBuf>,
     /// The toll whose `serve` is the embedded server; the running program where none is given.
     pub toll: Option<PathBuf>,
+    /// The time from its start until it answers; what its kind needs at most where none is given.
+    pub start_limit: Option<Duration>,
 }
 
 impl Settings {
@@ -57,6 +60,7 @@ impl Settings {
             backend_cpus: None,
             program_folders: program::usual_folders(),
             toll: None,
+            start_limit: None,
         }
     }
 

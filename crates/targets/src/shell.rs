@@ -151,4 +151,35 @@ mod tests {
         assert_eq!(words("./enter"), "./enter me@server toll agent");
         assert!(" ".parse::<Shell>().is_err());
     }
+
+    #[test]
+    fn each_way_of_a_shell_to_fail_says_what_to_do() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (status, said, to_do) in [
+            (
+                "exit status: 127",
+                Some("sh: toll: not found"),
+                format!("install toll {version} there"),
+            ),
+            (
+                "exit status: 126",
+                Some("sh: toll: Permission denied"),
+                "for its processor".to_owned(),
+            ),
+            ("exit status: 255", Some("Host key verification failed."), "by hand".to_owned()),
+            (
+                "exit status: 255",
+                Some("Permission denied (publickey)."),
+                "ssh-copy-id lg2".to_owned(),
+            ),
+            ("exit status: 255", Some("No route to host"), "try `ssh lg2`".to_owned()),
+            ("exit status: 3", None, "exit status: 3; try `ssh lg2`".to_owned()),
+        ] {
+            let (speaker, program, place) = ("agent", "toll", "in PATH");
+            let command = "ssh lg2";
+            let failed = Unspoken { host: "lg2", speaker, program, place, status, said, command }
+                .to_string();
+            assert!(failed.contains(&to_do) && failed.contains("lg2"), "{failed}");
+        }
+    }
 }

@@ -179,7 +179,7 @@ fn start_at(
     };
     let process = Process::start(launch)
         .map_err(|(program, source)| TargetError::Spawn { program, source })?;
-    let limit = program.start_limit();
+    let limit = settings.start_limit.unwrap_or_else(|| program.start_limit());
     let deadline = Instant::now() + limit;
     Starting { place, process, log_files, incidents, limit, deadline, backend }.finish(
         settings,

@@ -336,7 +336,7 @@ impl Target {
             add("host", "is this machine, whose servers listen on loopback", &["listen"]);
         }
         if self.send.is_kernels() {
-            add("send", "says so itself", &["sendfile"]);
+            add("send", "decides whether sendfile is used", &["sendfile"]);
         }
         let device =
             ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
@@ -411,6 +411,11 @@ impl Target {
                     self.send, self.library
                 ),
             );
+        }
+        // On a host, its agent checks it.
+        if let Some(control) = self.congestion.as_ref().filter(|_| self.host.is_none()) {
+            let why = |why| format!("target.congestion = {control}: {why}");
+            control.check().map_err(|it| WrongValue { key: "congestion", why: why(it) })?;
         }
         if self.accelerator != Kind::None || self.provider.is_some() {
             self.check_offload()?;
@@ -692,6 +697,7 @@ mod tests {
             "accelerator-completion",
             "provider",
             "send",
+            "congestion",
             "record-size",
             "records-per-write",
         ];

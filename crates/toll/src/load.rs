@@ -17,8 +17,8 @@ use crate::{Failure, interrupt};
 /// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
 /// Each connection sends its next request when the last response is complete. Bodies are not
-/// decrypted but walked: the first and the last record are opened, which proves how many came
-/// between. One response in 64 is decrypted whole and, if it is one of toll's generated objects
+/// decrypted but walked: the head is read and the last record opened, which proves how many
+/// came before. One response in 64 is decrypted whole and, if it is one of toll's generated objects
 /// (/bytes/SIZE), compared.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
@@ -219,9 +219,11 @@ impl Arguments {
         };
         match peer {
             Some(peer) => {
-                trial.run(&mut machine, &mut hooks, |_| peer.start()).map_err(Failure::request)
+                trial.run(&mut machine, &mut hooks, |_, _| peer.start()).map_err(Failure::request)
             }
-            None => trial.run(&mut machine, &mut hooks, Engine::start).map_err(Failure::request),
+            None => {
+                trial.run(&mut machine, &mut hooks, Engine::start_after).map_err(Failure::request)
+            }
         }
     }
 }

@@ -66,7 +66,7 @@ enum Command {
     Report(report::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),
-    Load(load::Arguments),
+    Load(Box<load::Arguments>),
     Serve(Box<serve::Arguments>),
     Bench(bench::Arguments),
     Agent(agent::Arguments),

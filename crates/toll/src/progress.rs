@@ -147,9 +147,14 @@ mod tests {
         assert_eq!(noise.in_words(), "");
         noise.note(&line(0.35, &["rustc", "cc1"]));
         noise.note(&line(0.02, &[]));
-        assert_eq!(noise.in_words(), ", 1 of 3 trials disturbed (rustc)");
+        let said = noise.in_words();
+        assert!(
+            said.contains("1 of 3") && said.contains("rustc") && !said.contains("cc1"),
+            "{said}"
+        );
         noise.note(&line(0.35, &[]));
-        assert_eq!(noise.in_words(), ", 2 of 4 trials disturbed");
+        let said = noise.in_words();
+        assert!(said.contains("2 of 4") && !said.contains("rustc"), "{said}");
     }
 
     #[test]

@@ -225,7 +225,8 @@ impl Arguments {
         for note in notes(study, &experiments, unchecked) {
             self.say(&format!("Note: {note}."));
         }
-        let noise = observe::check::noise();
+        // It takes a second, which nobody is to wait for who does not see what comes of it.
+        let noise = if self.is_silent() { Vec::new() } else { observe::check::noise() };
         let seen: Vec<&str> = noise.iter().map(|item| item.seen.as_str()).collect();
         if !seen.is_empty() {
             self.say(&format!(
@@ -237,7 +238,7 @@ impl Arguments {
             self.say(&format!("Forecast: {}.", experiment.forecast()));
         }
         for experiment in experiments {
-            let mut progress = RunProgress::new(!self.quiet && !self.json);
+            let mut progress = RunProgress::new(!self.is_silent());
             let mut tell = |event: Event<'_>| match event {
                 Event::Says(text) => progress.beside(|| self.say(&text)),
                 Event::Progress { left, words } => progress.show(left, words),
@@ -262,8 +263,13 @@ impl Arguments {
         Ok(Ended::Complete)
     }
 
+    /// Whether it says nothing while it measures.
+    fn is_silent(&self) -> bool {
+        self.quiet || self.json
+    }
+
     fn say(&self, text: &str) {
-        if !self.json && !self.quiet {
+        if !self.is_silent() {
             crate::print(&screen::wrapped(&format!("{text}\n")));
         }
     }

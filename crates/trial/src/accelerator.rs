@@ -147,8 +147,7 @@ mod tests {
             counts(0, 0, 0, 0),
         ] {
             let (mismatch, _) = judged(wrong);
-            assert!(mismatch.starts_with("accelerator: asked model, asynchronous, rsa:2048 500/s"));
-            assert!(mismatch.contains(" full handshakes ("), "{mismatch}");
+            assert!(mismatch.starts_with("accelerator: "), "{mismatch}");
         }
         assert_eq!(judged(counts(990, 1, 0, 10)).0, "");
         assert!(!judged(counts(989, 1, 0, 11)).0.is_empty());

@@ -2,9 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use load::{Arrival, Client, Job, Operation, Pace};
+use cpus::CpuList;
+use load::{Arrival, Client, Close, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use targets::{Aes, Crypto};
 use tls::{CertificateKey, SendMode};
 
 /// What was asked for; what was left open is absent.
@@ -28,10 +30,10 @@ pub struct Asked {
     pub accelerator: Option<String>,
     /// The share of resumed handshakes, in percent.
     pub resumption_percent: Option<u8>,
-    /// How the client takes part in the key exchange: `fixed` or `fresh`.
-    pub key_exchange: Option<String>,
+    /// How the client takes part in the key exchange.
+    pub key_exchange: Option<KeyExchangeMode>,
     /// What one operation is.
-    pub operation: Option<String>,
+    pub operation: Option<Operation>,
     /// The session file whose pages users walk.
     pub session: Option<String>,
     /// How large pages were asked to be.
@@ -39,7 +41,7 @@ pub struct Asked {
     /// How many times each user walks the pages, where that is limited.
     pub walks: Option<NonZeroU32>,
     /// When operations are meant to start.
-    pub arrival: Option<String>,
+    pub arrival: Option<Arrival>,
     /// Body bits per second that all connections together were to ask for, where they ask at a rate.
     pub pace_bps: Option<u64>,
     /// From a request of a connection to its next, in nanoseconds, where connections ask at a pace.
@@ -69,20 +71,20 @@ pub struct Asked {
     pub connections: Option<usize>,
     /// How many ranks make the load, where it is made elsewhere.
     pub ranks: Option<NonZeroU32>,
-    /// `walk` or `decrypt`; over plain HTTP, to drop bodies or to read them.
-    pub receive: Option<String>,
+    /// Over plain HTTP, to drop bodies or to read them.
+    pub receive: Option<Receive>,
     /// The share of responses and signatures to verify.
-    pub verify: Option<String>,
-    /// How the client ends connections, `fin` or `rst`.
-    pub close: Option<String>,
+    pub verify: Option<OneIn>,
+    /// How the client ends connections.
+    pub close: Option<Close>,
     /// What the random part of the load follows from, where it has one.
     pub seed: Option<u64>,
     /// The CPUs of the load threads, where they ran here.
-    pub client_cpus: Option<String>,
+    pub client_cpus: Option<CpuList>,
     /// The machine that the server was to run on, where that is another one.
     pub host: Option<String>,
     /// The server's CPUs on its machine, where they are known.
-    pub server_cpus: Option<String>,
+    pub server_cpus: Option<CpuList>,
     /// The TLS library that the server was to run on, where it has a choice or was given one.
     pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.
@@ -92,9 +94,9 @@ pub struct Asked {
     /// Directives of nginx beside toll's own, or in their place.
     pub directives: Option<String>,
     /// What the cryptography of a Java server was to run on.
-    pub crypto: Option<String>,
-    /// Whether that was to use AES instructions: `on` or `off`.
-    pub aes: Option<String>,
+    pub crypto: Option<Crypto>,
+    /// Whether that was to use AES instructions.
+    pub aes: Option<Aes>,
 }
 
 impl Asked {
@@ -111,12 +113,12 @@ impl Asked {
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
             resumption_percent: is_tls.then(|| plan.resumption.get()),
-            key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
-            operation: Some(job.plan.operation.to_string()),
+            key_exchange: is_tls.then(|| plan.key_exchange()),
+            operation: Some(job.plan.operation),
             session: plan.session.as_ref().map(|file| file.display().to_string()),
             page_bytes: plan.session.as_ref().map(|_| plan.page().0),
             walks: plan.walks,
-            arrival: Some(job.plan.arrival.to_string()),
+            arrival: Some(job.plan.arrival),
             pace_bps: pace(&plan.arrival),
             period_ns: job.period().ok().flatten().map(|period| period.0),
             ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
@@ -133,11 +135,11 @@ impl Asked {
             },
             connections: Some(job.plan.connections),
             ranks: job.plan.ranks,
-            receive: has_requests.then(|| job.plan.receive().to_string()),
-            verify: Some(job.plan.verify().to_string()),
-            close: Some(job.plan.close.to_string()),
+            receive: has_requests.then(|| job.plan.receive()),
+            verify: Some(job.plan.verify()),
+            close: Some(job.plan.close),
             seed: job.is_random().then_some(job.seed),
-            client_cpus: job.plan.ranks.is_none().then(|| job.plan.cpus.to_string()),
+            client_cpus: job.plan.ranks.is_none().then(|| job.plan.cpus.clone()),
             ..Self::default()
         }
     }

@@ -7,7 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use cpus::CpuList;
-use load::{ErrorKind, Verified};
+use load::{ErrorKind, Repeated, Verified};
 use observe::{CoreShares, InterruptTime, OpenDescriptors};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -55,7 +55,14 @@ pub struct Evidence {
     pub listen_overflows: Option<u64>,
     /// How many connections listeners dropped there, for that or another reason.
     pub listen_drops: Option<u64>,
-    /// The share of the connections' time that those drops cost, at one second each.
+    /// How many connections the server's own listeners dropped; absent where the kernel does not count
+    /// that.
+    pub accept_queue_drops: Option<u64>,
+    /// Connections of this load that were opened late because a packet had to be sent again; absent where
+    /// another program makes the load.
+    pub connects_repeated: Option<u64>,
+    /// The share of the connections' time that they waited because of that. Where another program makes
+    /// the load, at one second for each drop.
     pub accept_queue_loss: Option<f64>,
     /// The busiest load thread: running, or ready to run and waiting for its CPU. Where ranks made the
     /// load, that of all of them.
@@ -141,6 +148,8 @@ pub(crate) struct Facts<'a> {
     /// The length of the window.
     pub(crate) window: Nanos,
     pub(crate) connections: usize,
+    /// Connections that were opened late; not known of other programs.
+    pub(crate) repeated: Option<Repeated>,
     /// Whether the server's machine was read, so that its accept queue is among those counted.
     pub(crate) is_server_read: bool,
     pub(crate) readings: &'a Readings,
@@ -215,6 +224,8 @@ impl Evidence {
                 .map(|files| rounded(files.open as f64 / files.limit as f64)),
             listen_overflows: facts.of_server(Readings::listen_overflows),
             listen_drops: facts.of_server(Readings::listen_drops),
+            accept_queue_drops: facts.of_server(Readings::listener_drops),
+            connects_repeated: facts.repeated.map(|repeated| repeated.connections),
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
             client_busy: busiest.map(|usage| rounded(usage.busy())),
             client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
@@ -262,13 +273,19 @@ impl Facts<'_> {
         self.is_server_read.then(|| counter(self.readings))?
     }
 
+    /// What was lost is the time that this load's connections waited. Where the listeners dropped none,
+    /// it was not their doing; of a server elsewhere whose drops are not known, it may be the network's.
     fn accept_queue_loss(&self) -> Option<f64> {
+        let drops = self.of_server(Readings::listener_drops);
+        let lost = match (drops, self.repeated) {
+            (Some(0), _) => 0.0,
+            (Some(_), Some(repeated)) => repeated.time.seconds(),
+            (Some(drops), None) => drops as f64 * SYN_RETRANSMISSION.seconds(),
+            (None, repeated) => repeated.filter(|_| self.is_server_read)?.time.seconds(),
+        };
         let time_of_all = self.window.seconds() * self.connections as f64;
-        // An overflow is a drop too, but not in all kernels and places.
-        let overflows = self.of_server(Readings::listen_overflows)?;
-        let dropped = self.of_server(Readings::listen_drops)?.max(overflows);
-        let lost = dropped as f64 * SYN_RETRANSMISSION.seconds();
-        (time_of_all > 0.0).then(|| lost / time_of_all)
+        // More than there was is of other loads than this.
+        Some(lost / time_of_all).filter(|share| (0.0..=1.0).contains(share))
     }
 
     /// What the CPUs of a machine did.

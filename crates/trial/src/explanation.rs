@@ -49,9 +49,9 @@ impl Verdict {
                 thousands(e.ports_lacking)
             ),
             Limit::AcceptQueue => format!(
-                "the server's accept queue, which dropped {} connections and cost them {} of their \
-                 time",
-                thousands(e.listen_drops.max(e.listen_overflows).unwrap_or_default()),
+                "the server's accept queue, which dropped {} connections; waiting for them cost {} of \
+                 the time of all connections",
+                thousands(e.accept_queue_drops.or(e.connects_repeated).unwrap_or_default()),
                 percent(e.accept_queue_loss.unwrap_or_default())
             ),
             Limit::ClientCpu => {

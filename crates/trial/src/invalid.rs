@@ -71,46 +71,35 @@ mod tests {
         let mismatch =
             Mismatch { what: "suite".into(), asked: "A".into(), obtained: "B in 64".into() };
         let mismatched = |line: &mut Line| line.receipt.mismatch.push(mismatch.clone());
-        assert_eq!(why(mismatched), "suite: asked A, got B in 64");
+        let rows = [("mismatched", why(mismatched))];
         let lost = |line: &mut Line| {
             mismatched(line);
             line.load_error = Some("a load thread ended early: no epoll".into());
         };
-        assert_eq!(why(lost), "a load thread ended early: no epoll");
+        assert!(why(lost).contains("no epoll"));
         let died = |line: &mut Line| {
             lost(line);
             line.target_error = Some("nginx died".into());
         };
         assert_eq!(why(died), "nginx died");
-        assert_eq!(
-            why(|line| line.verdict.limit = Limit::Errors),
-            "2.5% of the operations failed (1 of 40)"
-        );
-        let starved = why(|line| line.operations.completed = 0);
-        assert!(starved.starts_with("no operation completed; the server's CPU: "), "{starved}");
-    }
-
-    #[test]
-    fn of_a_session_it_is_pages_that_failed() {
-        let of_session = |line: &mut Line| line.walks = Some(Walks { completed: 3, failed: 1 });
-        let failed = why(|line| {
-            of_session(line);
-            line.verdict.limit = Limit::Errors;
-        });
-        assert_eq!(failed, "2.5% of the pages failed (1 of 40)");
-        let starved = why(|line| {
-            of_session(line);
-            line.operations.completed = 0;
-        });
-        assert!(starved.starts_with("no page completed; the server's CPU: "), "{starved}");
-    }
-
-    #[test]
-    fn an_interrupt_in_the_warm_up_is_no_fault_of_the_server() {
-        let in_warm_up = why(|line| {
+        let failed = |line: &mut Line| line.verdict.limit = Limit::Errors;
+        let starved = |line: &mut Line| line.operations.completed = 0;
+        let of_session = |change: &dyn Fn(&mut Line)| {
+            why(|line| {
+                line.walks = Some(Walks { completed: 3, failed: 1 });
+                change(line);
+            })
+        };
+        let in_warm_up = |line: &mut Line| {
             (line.interrupted, line.window_ns, line.operations.completed) = (true, 0, 0);
             line.verdict.limit = Limit::Errors;
-        });
-        assert_eq!(in_warm_up, "it was interrupted before its window began");
+        };
+        support::assert_golden!(rows.into_iter().chain([
+            ("failed", why(failed)),
+            ("starved", why(starved)),
+            ("failed, of a session", of_session(&failed)),
+            ("starved, of a session", of_session(&starved)),
+            ("interrupted in the warm-up", why(in_warm_up)),
+        ]));
     }
 }

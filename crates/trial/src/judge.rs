@@ -141,7 +141,7 @@ impl Trial {
             Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
         };
         receipt.asked.host = self.host.clone();
-        receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
+        receipt.asked.server_cpus = self.server_cpus.clone();
         if self.job.url.is_tls() && self.is_server_read() {
             receipt.obtained.kernel_tls = Some(observed.kernel_tls.clone());
         }
@@ -192,6 +192,7 @@ impl Trial {
             verified: outcome.verified,
             window: outcome.window,
             connections: self.job.plan.connections,
+            repeated: outcome.peer.is_none().then_some(outcome.repeated),
             is_server_read: self.is_server_read(),
             readings: &observed.readings,
             shares: &observed.shares(),
@@ -250,10 +251,13 @@ impl Trial {
         if self.is_over_loopback() {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }
+        warnings.extend(receipt.obtained.certificate_requests.map(Warning::client_certificate));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
         warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
+        let coarse = observed.readings.too_coarse();
+        warnings.extend(coarse.map(|tick| Warning::coarse_clock(tick, outcome.window)));
         let there = observed.there.as_ref().and_then(|there| there.series.as_ref().err());
         let unknown = observed.series.as_ref().err().into_iter().chain(there);
         warnings.extend(unknown.map(Warning::cores_unknown));

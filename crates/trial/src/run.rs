@@ -17,13 +17,19 @@ use crate::observed::Observed;
 use crate::reading::{CoreHz, Readings};
 use crate::trial::{Hooks, Measured, STEP, Trial};
 
-/// How long before the window's end the load threads are read once more, for the case that they end
-/// with it.
+/// How long before the window's end the threads of another program are read once more, for the case that
+/// they end with it.
 const BEFORE_END: Duration = Duration::from_millis(2);
+
+/// How long after the last answer a server is read: its kernel charges a thread that runs at its next
+/// tick, at most 10 ms later, or when it goes to sleep, which it does at once for lack of requests.
+const SETTLED_AFTER: Duration = Duration::from_millis(10);
 
 impl Trial {
     /// Runs the trial and judges it. The window ends early where `hooks.interrupt` is set or the
     /// load ends by itself; the line then holds what was measured until then.
+    ///
+    /// `start` prepares the load, calls what it is given, and begins the load.
     ///
     /// # Errors
     /// That of `start`, before anything was sent.
@@ -31,23 +37,34 @@ impl Trial {
         &self,
         machine: &mut M,
         hooks: &mut Hooks<'_>,
-        start: impl FnOnce(Job) -> Result<L, E>,
+        start: impl FnOnce(Job, &mut dyn FnMut()) -> Result<L, E>,
     ) -> Result<Measured, E> {
         let core = self.server_cpus.as_ref().unwrap_or(&self.job.plan.cpus).as_slice()[0];
         let before = machine.core_hz(core);
         machine.find_links(&[self.job.address.ip()], &self.job.plan.source);
+        machine.find_listeners(self.job.address);
         let kernel_tls = machine.kernel_tls();
-        let load = start(self.job.clone())?;
+        let is_whole = self.job.ends_by_itself();
+        let mut whole = None;
+        let load = start(self.job.clone(), &mut || {
+            if is_whole {
+                machine.find_server();
+                whole = Some(Readings::begin(machine.read(&[])));
+            }
+        })?;
+        load.wake_at_end(std::thread::current());
         let window = load.window();
         let threads = load.thread_ids();
 
         machine.start_series(STEP);
         machine.note_programs();
         wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
-        machine.find_server();
         let started_unix_ms = machine.unix_ms();
-        let started = machine.now();
-        let mut readings = Readings::begin(machine.read(&threads));
+        let mut readings = whole.unwrap_or_else(|| {
+            machine.find_server();
+            Readings::begin(machine.read(&threads))
+        });
+        let started = if is_whole { window.0 } else { machine.now() };
         // Looked at within the window: at its end the load lets its connections go.
         let mut server_descriptors: Option<OpenDescriptors> = None;
         let mut connections = Connections::default();
@@ -61,8 +78,15 @@ impl Trial {
         };
         wait_until(window.1 - BEFORE_END, window, &load, machine, hooks, &mut read);
         wait_until(window.1, window, &load, machine, hooks, &mut read);
-        read(machine);
         let ended = machine.now();
+        if is_whole {
+            // What still runs at the server has time to be charged for that.
+            let settled = ended + SETTLED_AFTER;
+            while machine.now() < settled {
+                machine.sleep_until(settled);
+            }
+        }
+        read(machine);
         let server_change = machine.server_change();
         let server_threads = machine.server_threads();
         let programs = machine.other_programs(&threads);
@@ -75,6 +99,10 @@ impl Trial {
         wait_until(over, window, &load, machine, hooks, &mut |_| {});
         load.stop();
         let outcome = load.join();
+        readings.report_threads(&outcome.threads);
+        if is_whole {
+            readings.are_of_whole_load(outcome.window);
+        }
         let (series, there) = (machine.take_series(), machine.take_series_there());
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
@@ -133,13 +161,15 @@ fn wait_until<M: Machine + ?Sized>(
 ) {
     loop {
         let now = machine.now();
+        // A load that ends by itself changes its window.
+        let is_over = instant <= window.1 && now >= load.window().1;
         (hooks.progress)(Moment {
             prepared: Duration::ZERO,
             elapsed: now.saturating_duration_since(window.0),
             window: window.1.saturating_duration_since(window.0),
             progress: load.progress(),
         });
-        if now >= instant || hooks.interrupt.load(Relaxed) || load.is_finished() {
+        if now >= instant || is_over || hooks.interrupt.load(Relaxed) || load.is_finished() {
             return;
         }
         machine.sleep_until(instant.min(now + STEP));

@@ -178,14 +178,9 @@ mod tests {
         assert_eq!(judged(Some(64), &sending(KtlsWrite)), fine);
         assert_eq!(judged(Some(0), &sending(User)), fine);
         assert_eq!(judged(None, &sending(User)), fine);
-        assert_eq!(
-            judged(Some(64), &sending(User)).0,
-            "send: asked user TLS, got the kernel's TLS in 64 handshakes"
-        );
+        let kernels = judged(Some(64), &sending(User)).0;
         let receipt = sent(Some(63), GCM, &sending(KtlsSendfile));
-        assert!(mismatch(&receipt).starts_with(
-            "send: asked kTLS sendfile, got user TLS in 1 handshake: its OpenSSL does not use"
-        ));
+        support::assert_golden!([("64 of 64", kernels), ("63 of 64", mismatch(&receipt))]);
         let json = serde_json::to_value(&receipt).unwrap();
         assert_eq!(json["asked"]["send"], "ktls-sendfile");
         assert_eq!(json["obtained"]["send"]["ktls-sendfile"], 63);
@@ -195,23 +190,16 @@ mod tests {
 
     #[test]
     fn a_mismatch_names_its_cause() {
-        assert_eq!(
-            judged(None, &sending(KtlsWrite)).0,
-            "send: asked kTLS write, got user TLS in 64 handshakes: no such layer"
-        );
         let cbc = sent(Some(0), "TLS_RSA_WITH_AES_128_CBC_SHA", &sending(KtlsWrite));
-        assert!(mismatch(&cbc).ends_with(
-            "in 64 handshakes: the kernel's TLS does not have TLS_RSA_WITH_AES_128_CBC_SHA"
-        ));
         let old = Sending {
             lacks_sendfile: Some("nginx/1.18.0 has no SSL_sendfile".to_owned()),
             ..sending(KtlsSendfile)
         };
-        assert_eq!(
-            judged(Some(64), &old).0,
-            "send: asked kTLS sendfile, got kTLS write in 64 handshakes: nginx/1.18.0 has no \
-             SSL_sendfile"
-        );
+        support::assert_golden!([
+            ("no layer", judged(None, &sending(KtlsWrite)).0),
+            ("CBC", mismatch(&cbc)),
+            ("no SSL_sendfile", judged(Some(64), &old).0),
+        ]);
     }
 
     #[test]
@@ -223,17 +211,13 @@ mod tests {
         assert_eq!(judged(Some(64), &of(KtlsWrite, &[(KtlsWrite, 64)])), (fine.clone(), None));
         assert_eq!(judged(Some(65), &of(KtlsWrite, &[(KtlsWrite, 64)])), (fine, Some(1)));
         let (mixed, _) = judged(Some(32), &of(KtlsWrite, &[(User, 32), (KtlsWrite, 32)]));
-        assert!(mixed.starts_with("send: asked kTLS write, got user TLS in 32 handshakes: its"));
-        assert_eq!(
-            judged(Some(3), &of(KtlsWrite, &[(KtlsWrite, 64)])).0,
-            "send: asked kTLS write, got 64 connections that the kernel is to encrypt, 3 by its count"
-        );
         let mut from_memory = of(KtlsSendfile, &[(KtlsSendfile, 64)]);
         from_memory.counted.as_mut().unwrap().sendfile = Calls::default();
-        assert_eq!(
-            judged(Some(64), &from_memory).0,
-            "send: asked kTLS sendfile, got no call of sendfile"
-        );
+        support::assert_golden!([
+            ("32 of 64", mixed),
+            ("3 by the kernel's count", judged(Some(3), &of(KtlsWrite, &[(KtlsWrite, 64)])).0),
+            ("no sendfile", judged(Some(64), &from_memory).0),
+        ]);
     }
 
     #[test]

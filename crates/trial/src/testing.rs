@@ -12,13 +12,13 @@ pub fn example() -> Line {
 }
 
 #[cfg(test)]
-pub(crate) use fits::{job, negotiated, outcome};
+pub(crate) use fits::{job, negotiated, outcome, peer};
 
 /// A plan and an outcome that fit each other.
 #[cfg(test)]
 mod fits {
     use cpus::CpuList;
-    use load::{ByteCounts, Job, Negotiated, Outcome, Plan, Verified};
+    use load::{ByteCounts, Job, Negotiated, Outcome, PeerClient, Plan, Verified};
     use tls::{CertificateKey, Group, Suite, Version};
     use units::Nanos;
 
@@ -42,6 +42,17 @@ mod fits {
             certificate_key: Some(CertificateKey::EcdsaP256),
             encrypt_then_mac: false,
             resumed: false,
+        }
+    }
+
+    /// wrk in good health.
+    pub(crate) fn peer() -> PeerClient {
+        PeerClient {
+            name: "wrk 4.1.0".into(),
+            caution: "compare".into(),
+            ran: Nanos(620_000_000),
+            slack: Nanos(1_000_000_000),
+            unaccounted: None,
         }
     }
 

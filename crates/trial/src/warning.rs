@@ -88,6 +88,10 @@ pub enum WarningKind {
     ForeignKernelTls,
     /// Objects on a disk were read from memory.
     ObjectsInCache,
+    /// The server asked for a certificate of the client.
+    ClientCertificate,
+    /// The window was too short for the clocks of the server's CPU time.
+    CoarseClock,
     /// The server sent over loopback by timers.
     Paced,
 }
@@ -172,6 +176,22 @@ impl Warning {
             ),
             likely_cause: "the server starts and stops processes with the load".into(),
             remedy: "set a fixed number of processes, or warm up longer (--warmup)".into(),
+        }
+    }
+
+    /// The server's CPU time is not known because its clocks tick so slowly.
+    pub(crate) fn coarse_clock(tick: Nanos, window: Nanos) -> Self {
+        Self {
+            kind: WarningKind::CoarseClock,
+            seen: format!(
+                "the server's CPU time can only be read to {tick}, and the load lasted {window}, so \
+                 its CPU time is not known"
+            ),
+            likely_cause:
+                "the server's processes are another user's, whose exact clocks cannot be \
+                           read"
+                    .into(),
+            remedy: "measure longer (--duration, -n), or run toll as root".into(),
         }
     }
 
@@ -303,6 +323,22 @@ impl Warning {
             likely_cause,
             remedy: remedy.into(),
         })
+    }
+
+    /// The server asked for a certificate in so many handshakes, and the client had none.
+    pub(crate) fn client_certificate(requests: u64) -> Self {
+        Self {
+            kind: WarningKind::ClientCertificate,
+            seen: format!(
+                "the server asked for a client certificate in {} handshakes and got none",
+                thousands(requests)
+            ),
+            likely_cause: "its configuration verifies clients (nginx: ssl_verify_client)".into(),
+            remedy:
+                "toll has no client certificate: what it costs the server to verify one is not in \
+                     these figures; turn it off for the measurement"
+                    .into(),
+        }
     }
 
     /// Another program made the load.

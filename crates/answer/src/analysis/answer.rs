@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use load::Operation;
 use serde::Serialize;
+use study::metric::Kind;
 use study::{Metric, Published};
 
+use super::alike::{Reading, other_path, share_of_sendfile};
 use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
@@ -16,6 +18,7 @@ use super::offered::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
+use super::trials::CellTrials;
 use super::{accelerator, cores_of_device};
 use crate::findings::Headline;
 use crate::label::label_in;
@@ -53,7 +56,8 @@ pub struct Answer {
     pub predictions: Vec<Prediction>,
     /// The predictions in words, beside what was measured.
     pub predicted: Option<String>,
-    /// What its handshakes are made of, where the study asks for that.
+    /// What its handshakes are made of, or what the ciphers of its records cost alone, where the study asks
+    /// for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
     /// Of the share that TLS takes, what loopback contributes, where that was sampled.
@@ -75,11 +79,16 @@ impl Answer {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, costs: &[Row], trials: &[CellTrials<'_>]) -> Self {
         let rule = compared.rule;
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
+        let is_tax = compared.kind() == Kind::Tax;
+        let readings = if is_tax { Reading::all(compared, trials) } else { Vec::new() };
+        let (doubts, others): (Vec<_>, Vec<_>) =
+            readings.into_iter().partition(|reading| reading.is_doubt);
+        let doubts = doubts.into_iter().map(|reading| reading.sentence);
         let cells: Vec<_> = compared.entries.iter().map(|entry| entry.trials).collect();
         Self {
             headline: None,
@@ -94,10 +103,16 @@ impl Answer {
             ]
             .into_iter()
             .flatten()
+            .chain(is_tax.then(|| share_of_sendfile(compared, trials)).flatten())
+            .chain(others.into_iter().map(|reading| reading.sentence))
             .fold(sentence(compared), |all, more| joined(&all, &more)),
             purity: purity(compared.entries.iter()),
             remedy: None,
-            caveats: caveats(compared).into_iter().chain(lacking).collect(),
+            caveats: doubts
+                .chain(other_path(compared))
+                .chain(caveats(compared))
+                .chain(lacking)
+                .collect(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),

@@ -54,13 +54,13 @@ pub(super) fn answers(
             None => {
                 at_a_glance = headline::accelerator(&compared, trials)
                     .or_else(|| cores_of_device::headline(&compared))
-                    .or_else(|| headline(&compared));
+                    .or_else(|| headline(&compared, costs));
                 for compared in compared {
                     let library = machine.filter(|_| is_here(&compared));
                     let library = library.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =
                         not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
-                    answers.push(Answer { remedy, ..Answer::of(&compared, costs) });
+                    answers.push(Answer { remedy, ..Answer::of(&compared, costs, trials) });
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! The bill of a full handshake: what its parts cost by themselves, beside what the server used for all
-//! of it.
+//! of it. Of bodies it has the [cipher](CipherCost) alone.
 //!
 //! The private-key operation and TLS in memory come from a table of primitives, the whole is the
 //! server's CPU time per handshake. What TLS in memory costs beside the private key is a difference of
@@ -15,6 +15,7 @@ use stats::{Estimate, difference_of_medians, ratio_of_medians};
 use study::{AnswerRule, Metric};
 use units::Quantity;
 
+use super::cipher::{self, CipherCost};
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
 use super::trials::CellTrials;
@@ -28,7 +29,11 @@ use crate::wording::{all_of, brief, listed, percent, quantity};
 pub struct Bill {
     pub sentences: Vec<String>,
     /// In the study's order, those with figures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<CellBill>,
+    /// The same of an answer about bodies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ciphers: Vec<CipherCost>,
     /// What is lacking or doubtful and why, a sentence each.
     #[serde(skip)]
     pub lacking: Vec<String>,
@@ -108,6 +113,16 @@ impl Bill {
     /// `None` where the rule asks for none, or nothing of it was measured.
     pub(super) fn of(compared: &Compared<'_>, rows: &[Row]) -> Option<Self> {
         let table = compared.rule.nominal.as_ref()?;
+        if compared.is_of_bodies() {
+            let of = |entry| CipherCost::of(compared, entry, rows);
+            let ciphers: Vec<CipherCost> = compared.shown().filter_map(of).collect();
+            return Some(Self {
+                sentences: cipher::sentences(&ciphers, &compared.context()),
+                lacking: cipher::disturbed(compared, rows).into_iter().collect(),
+                ciphers,
+                cells: Vec::new(),
+            });
+        }
         let rows: Vec<&Row> = rows.iter().filter(|row| row.table == *table).collect();
         let mut bill = Self::default();
         for (entry, per_core) in compared.measured() {

@@ -57,8 +57,7 @@ fn median(all: &[CpuUse]) -> Option<CpuUse> {
 
 fn of_trial(line: &Line) -> Vec<CpuUse> {
     let asked = &line.receipt.asked;
-    let list = |cpus: &Option<String>| cpus.as_ref()?.parse::<CpuList>().ok();
-    let lists = list(&asked.server_cpus).zip(list(&asked.client_cpus));
+    let lists = asked.server_cpus.as_ref().zip(asked.client_cpus.as_ref());
     let times = line.cpu_ns.server.zip(line.cpu_ns.client);
     let (Some((server, client)), Some((server_ns, client_ns))) = (lists, times) else {
         return Vec::new();
@@ -117,8 +116,8 @@ mod tests {
         let mut line = example().line;
         line.window_ns = 1_000_000_000;
         (line.cpu_ns.server, line.cpu_ns.client) = (Some(server), Some(client));
-        line.receipt.asked.server_cpus = Some("0,1".to_owned());
-        line.receipt.asked.client_cpus = Some("2".to_owned());
+        line.receipt.asked.server_cpus = Some("0,1".parse().unwrap());
+        line.receipt.asked.client_cpus = Some(2.into());
         let core = |(cpu, (ran, softirq, idle)): (usize, &(f64, f64, f64))| CoreSeries {
             cpu,
             step_ns: vec![250_000_000, 750_000_000],
@@ -162,8 +161,8 @@ mod tests {
     fn cpus_of_two_machines_are_not_mixed_up() {
         let mut line = trial(600_000_000, 450_000_000, &CPUS[2..]);
         line.receipt.asked.host = Some("me@server".to_owned());
-        line.receipt.asked.server_cpus = Some("0".to_owned());
-        line.receipt.asked.client_cpus = Some("0".to_owned());
+        line.receipt.asked.server_cpus = Some(0.into());
+        line.receipt.asked.client_cpus = Some(0.into());
         line.server_cpu_share = trial(0, 0, &CPUS[..1]).cpu_share;
         let cpus = CpuUse::of(std::iter::once(&line));
         let places: Vec<(usize, bool)> = cpus.iter().map(|cpu| (cpu.cpu, cpu.of_host)).collect();

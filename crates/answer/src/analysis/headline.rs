@@ -21,6 +21,7 @@ use super::remedy::advice;
 use super::sentence::verb;
 use crate::findings::Headline;
 use crate::label::without_what_is_common;
+use crate::primitive::Row;
 use crate::wording::factor;
 
 pub(super) use accelerator::{accelerator, waiting};
@@ -45,15 +46,16 @@ enum Of<'a> {
     Best,
 }
 
-/// Of the answers to one rule, of which each compares the same values with something else in common.
-pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
+/// Of the answers to one rule, of which each compares the same values with something else in common; `costs`
+/// has what algorithms cost alone.
+pub(super) fn headline(all: &[Compared<'_>], costs: &[Row]) -> Option<Headline> {
     let (place, first, glance) = all
         .iter()
         .enumerate()
-        .find_map(|(place, compared)| Some((place, compared, glance(compared)?)))?;
+        .find_map(|(place, compared)| Some((place, compared, glance(compared, costs)?)))?;
     let others: Vec<&Compared<'_>> =
         all.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, of)| of).collect();
-    let elsewhere = elsewhere(&glance, first, &others);
+    let elsewhere = elsewhere(&glance, first, &others, costs);
     Some(Headline {
         sentence: format!("{}{elsewhere}.{}", glance.sentence, limited(all.iter())),
         advice: all.iter().find_map(advice),
@@ -62,9 +64,9 @@ pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
     })
 }
 
-fn glance<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
+fn glance<'a>(compared: &Compared<'a>, costs: &[Row]) -> Option<Glance<'a>> {
     if compared.kind() == Kind::Tax {
-        return shares::tax(compared);
+        return shares::tax(compared, costs);
     }
     let rivals = rivals(compared);
     let baseline = rivals.iter().find(|entry| entry.is_baseline).copied();
@@ -100,7 +102,12 @@ fn alone<'a>(compared: &Compared<'_>, entry: &Entry<'a>) -> Glance<'a> {
 }
 
 /// In brackets after a space: which of several answers the sentence is of, and what the others say.
-fn elsewhere(glance: &Glance<'_>, first: &Compared<'_>, others: &[&Compared<'_>]) -> String {
+fn elsewhere(
+    glance: &Glance<'_>,
+    first: &Compared<'_>,
+    others: &[&Compared<'_>],
+    costs: &[Row],
+) -> String {
     /// More are only counted.
     const FEW: usize = 2;
     if others.is_empty() {
@@ -120,17 +127,17 @@ fn elsewhere(glance: &Glance<'_>, first: &Compared<'_>, others: &[&Compared<'_>]
     }
     let each = others.iter().zip(labels);
     let each: Vec<String> =
-        each.map(|(of, label)| format!("; {label}: {}", glance.of.said_of(of))).collect();
+        each.map(|(of, label)| format!("; {label}: {}", glance.of.said_of(of, costs))).collect();
     format!(" ({own}{})", each.concat())
 }
 
 impl Of<'_> {
     /// The same of another answer, in a few words.
-    fn said_of(&self, compared: &Compared<'_>) -> String {
+    fn said_of(&self, compared: &Compared<'_>, costs: &[Row]) -> String {
         match self {
             Self::Tax(value) => {
-                let tax = compared.entry(value).and_then(|entry| entry.figure.as_ref());
-                tax.map_or_else(|| "not measured".to_owned(), shares::in_short)
+                let tax = compared.entry(value).and_then(shares::in_short);
+                tax.unwrap_or_else(|| "not measured".to_owned())
             }
             Self::Ratio(more, less) => {
                 let both = compared.entry(more).zip(compared.entry(less));
@@ -145,7 +152,7 @@ impl Of<'_> {
                     None => "not compared".to_owned(),
                 }
             }
-            Self::Best => match self::glance(compared) {
+            Self::Best => match self::glance(compared, costs) {
                 Some(glance) if [NO_DIFFERENCE, TOO_FEW].contains(&glance.unit.as_str()) => {
                     glance.unit
                 }

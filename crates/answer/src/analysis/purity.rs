@@ -137,8 +137,8 @@ fn ports(lines: &[&Line]) -> Option<Part> {
 
 fn accept_queue(lines: &[&Line]) -> Option<Part> {
     let drops = sum(lines, |line| {
-        let Evidence { listen_drops, listen_overflows, .. } = line.verdict.evidence;
-        listen_drops.max(listen_overflows).unwrap_or_default()
+        let Evidence { accept_queue_drops, connects_repeated, .. } = line.verdict.evidence;
+        accept_queue_drops.or(connects_repeated).unwrap_or_default()
     });
     match most(lines, |evidence| evidence.accept_queue_loss) {
         None => Part::fine("the accept queue not seen"),

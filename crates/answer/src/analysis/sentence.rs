@@ -134,15 +134,22 @@ pub(super) fn operations(compared: &Compared<'_>) -> String {
     }
 }
 
-/// `TLS takes 79% [78, 80] with AES-128-GCM and 81% [80, 82] with AES-256-GCM of what a core of this
-/// machine could send in plain (nginx).`
 fn tax(compared: &Compared<'_>) -> String {
-    let measured = compared.measured();
+    let shares = compared.measured().into_iter();
+    let shares: Vec<(&Entry<'_>, Figure)> =
+        shares.map(|(entry, tax)| (entry, tax.clone())).collect();
+    taken(compared, &shares, "")
+}
+
+/// `TLS takes 79% [78, 80] with AES-128-GCM and 81% [80, 82] with AES-256-GCM of what a core of this
+/// machine could send in plain (nginx).` These are shares of what is sent in plain in some way, such as
+/// ` by sendfile`.
+pub(super) fn taken(compared: &Compared<'_>, shares: &[(&Entry<'_>, Figure)], way: &str) -> String {
     let mut taken = Vec::new();
     let (mut same, mut given) = (Vec::new(), Vec::new());
-    for (entry, tax) in measured {
+    for (entry, share) in shares {
         let with = compared.with(entry);
-        match Signed::of(tax) {
+        match Signed::of(share) {
             Signed::Above(share) => taken.push(format!("{} {with}", percent(&share))),
             Signed::Below(share) => given.push(format!("{} {with}", percent(&share))),
             Signed::Around(share) => same.push(format!("{with} ({})", percent(&share))),
@@ -151,13 +158,14 @@ fn tax(compared: &Compared<'_>) -> String {
     let (mut clauses, core) = (Vec::new(), core(compared));
     clauses.extend(
         listed(taken)
-            .map(|taken| format!("TLS takes {taken} of what a {core} could send in plain")),
+            .map(|taken| format!("TLS takes {taken} of what a {core} could send in plain{way}")),
     );
     clauses.extend(listed(same).map(|same| {
-        format!("no significant difference from plain HTTP in what a {core} sends {same}")
+        format!("no significant difference from plain HTTP{way} in what a {core} sends {same}")
     }));
-    clauses
-        .extend(listed(given).map(|given| format!("a {core} sends more than in plain by {given}")));
+    clauses.extend(
+        listed(given).map(|given| format!("a {core} sends more than in plain{way} by {given}")),
+    );
     capitalized(&format!("{}{}.", clauses.join("; "), compared.context()))
 }
 

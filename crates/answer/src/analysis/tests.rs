@@ -2,6 +2,7 @@
 
 mod accelerator;
 mod bills;
+mod ciphers;
 mod cross_checks;
 mod directions;
 mod doubts;

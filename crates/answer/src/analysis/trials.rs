@@ -156,7 +156,7 @@ impl CellTrials<'_> {
         let of = |line: &Line| {
             let receipt = &line.receipt;
             let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
-            other.or_else(|| receipt.asked.receive.clone())
+            other.or_else(|| receipt.asked.receive.map(|receive| receive.to_string()))
         };
         self.valid().filter_map(of).collect()
     }

@@ -416,15 +416,15 @@ impl Bench for ThisBench<'_> {
         let measured = match (cluster, Peer::of(cell.load.client)) {
             (Some(cluster), _) => {
                 let offer = offer(cell.target.server);
-                trial.run(machine, &mut hooks, |job| cluster.load(&job, offer))
+                trial.run(machine, &mut hooks, |job, _| cluster.load(&job, offer))
             }
-            (None, None) => {
-                trial.run(machine, &mut hooks, Engine::start).map_err(|error| error.to_string())
-            }
+            (None, None) => trial
+                .run(machine, &mut hooks, Engine::start_after)
+                .map_err(|error| error.to_string()),
             (None, Some(peer)) => Client::prepare(peer, &trial.job, offer(cell.target.server))
                 .map_err(|error| error.to_string())
                 .and_then(|client| {
-                    let measured = trial.run(machine, &mut hooks, |_| client.start());
+                    let measured = trial.run(machine, &mut hooks, |_, _| client.start());
                     measured.map_err(|error| error.to_string())
                 }),
         };

@@ -82,11 +82,14 @@ fn a_cross_check_repeats_each_cell_of_the_answers_that_the_program_can_make() {
     let (study, left_out) = crate::with_cross_check(&quick, Peer::Wrk).unwrap();
     assert_eq!(study.cells[..quick.cells.len()], quick.cells);
     assert_eq!(left_out, []);
-    assert_eq!(study.cells.len(), 3 * quick.cells.len());
+    let is_of_an_answer =
+        |cell: &&Cell| quick.answers.iter().any(|answer| answer.case == cell.case);
+    let asked: Vec<&Cell> = quick.cells.iter().filter(is_of_an_answer).collect();
+    assert_eq!(study.cells.len(), quick.cells.len() + 2 * asked.len());
     // It is a study like any other: what a result folder holds of it is read back.
     assert_eq!(read_back(&study), study);
 
-    for cell in &quick.cells {
+    for cell in asked {
         let program = match cell.load.operation {
             Operation::Handshakes => "s-time",
             _ => "wrk",

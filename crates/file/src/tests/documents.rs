@@ -1,5 +1,5 @@
 use super::*;
-use load::Plan;
+use load::{Plan, Receive};
 use strum::VariantArray;
 use targets::Target;
 
@@ -31,19 +31,35 @@ fn quick_is_what_it_says() {
             "handshakes-0004 ecdsa:p256 nginx",
             "bulk-0001 none embedded",
             "bulk-0002 TLS_AES_128_GCM_SHA256 embedded",
-            "bulk-0003 TLS_AES_256_GCM_SHA384 embedded",
-            "bulk-0004 TLS_CHACHA20_POLY1305_SHA256 embedded",
-            "bulk-0005 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA embedded",
-            "bulk-0006 none nginx",
-            "bulk-0007 TLS_AES_128_GCM_SHA256 nginx",
-            "bulk-0008 TLS_AES_256_GCM_SHA384 nginx",
-            "bulk-0009 TLS_CHACHA20_POLY1305_SHA256 nginx",
-            "bulk-0010 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA nginx",
+            "bulk-0003 TLS_CHACHA20_POLY1305_SHA256 embedded",
+            "bulk-0004 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA embedded",
+            "bulk-0005 none nginx",
+            "bulk-0006 TLS_AES_128_GCM_SHA256 nginx",
+            "bulk-0007 TLS_CHACHA20_POLY1305_SHA256 nginx",
+            "bulk-0008 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA nginx",
+            "plain-sendfile-0001 true",
+            "read-0001 embedded",
         ]
     );
-    let cbc = &study.cells[8];
+    let cbc = &study.cells[7];
     assert!(!cbc.target.encrypt_then_mac);
     assert_eq!(cbc.load.encrypt_then_mac, Some(false));
+    // Plain HTTP by the path of TLS in user space, and beside it by sendfile.
+    let (same_path, sendfile) = (&study.cells[8], &study.cells[12]);
+    assert_eq!((same_path.target.sendfile, sendfile.target.sendfile), (Some(false), Some(true)));
+    assert_eq!(same_path.load, sendfile.load);
+    // Nothing but how the client receives.
+    let (walked, read) = (&study.cells[5], &study.cells[13]);
+    let receive = Some(Receive::Decrypt);
+    assert_eq!(
+        (Plan { receive, ..walked.load.clone() }, &walked.target),
+        (read.load.clone(), &read.target)
+    );
+    // The cipher of each suite is timed alone.
+    let [ciphers] = &study.primitives.tables[..] else { panic!() };
+    assert_eq!(study.answers[0].nominal.as_deref(), Some(ciphers.name.as_str()));
+    let tls = study.cells[4..12].iter().filter(|cell| !cell.load.is_plain());
+    assert!(tls.clone().count() == 6 && tls.clone().all(|cell| cell.record_cipher().is_some()));
     let metrics: Vec<_> = study.answers.iter().map(|answer| answer.metric).collect();
     assert_eq!(metrics, [Metric::TlsTax, Metric::GoodputPerServerCpu, Metric::RatePerServerCpu]);
     assert!(study.forecast().time.seconds() < 60.0, "{}", study.forecast().time);

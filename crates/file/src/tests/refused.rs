@@ -62,6 +62,18 @@ fn nominal(table: &str, metric: &str) -> Row {
     (answer, message)
 }
 
+/// An answer whose line 16 is `nominal`, about plain HTTP and a suite, with a table of ciphers.
+fn nominal_cipher(algorithm: &str, size: &str) -> Row {
+    let answer = "[[answer]]\ncase = 'bulk'\nmetric = 'tls-tax'\ncompare = 'load.suite'\n\
+                  baseline = 'none'\nnominal = 'ciphers'";
+    let head = "sweep.'load.suite' = ['none', 'AES128-GCM-SHA256']";
+    let table = format!(
+        "[[primitives]]\nname = 'ciphers'\nalgorithms = ['{algorithm}']\nsizes = ['{size}']"
+    );
+    let message = refusal(&with(&[], &[head, answer, &table]));
+    (format!("{answer}\n{table}"), message)
+}
+
 /// What is wrong with keys, values and the form of a file.
 #[test]
 fn keys_and_values() {
@@ -189,6 +201,8 @@ fn answers() {
         nominal("signatures", "rate-per-server-cpu"),
         nominal("signature", "rate-per-server-cpu"),
         nominal("signatures", "rate"),
+        nominal_cipher("ChaCha20-Poly1305", "16KiB"),
+        nominal_cipher("AES-128-GCM", "8KiB"),
     ]);
 }
 

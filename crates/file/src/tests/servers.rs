@@ -82,6 +82,9 @@ fn what_a_server_lacks_or_cannot_do_is_refused() {
         refused("server = 'nginx'\nsend = 'ktls-sendfile'", "load.suite = 'AES128-SHA'"),
         refused("server = 'nginx'\ndirectives = 'sendfile on'", ""),
         refused("server = 'haproxy'\ndirectives = 'aio threads'", ""),
+        refused("server = 'haproxy'\nsendfile = false", ""),
+        refused("server = 'nginx'\nsend = 'ktls-write'\nsendfile = true", ""),
+        refused("server = 'address'\nurl = 'https://a/'\ncongestion = 'reno'", ""),
         refused("server = 'nginx'", "target.library = 'rustls-ring'"),
     ]);
 }

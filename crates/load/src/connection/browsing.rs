@@ -121,7 +121,8 @@ impl Open {
             Ok(Then::Complete { walk }) => {
                 let is_last = closes || (walk && user.reconnects());
                 self.prove(context);
-                let completed = Completed { body, opened: body, compared: false, closes };
+                let completed =
+                    Completed { body, opened: body, compared: false, peeked: false, closes };
                 self.record(context, now, Some(completed));
                 if walk {
                     context.recorder.walked(context.window, now, true);

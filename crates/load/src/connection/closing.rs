@@ -50,6 +50,7 @@ impl Open {
                     self.record(context, now, Some(completed));
                     Ok(Next::Close)
                 }
+                Given::Refused => Err(reception.refusal()),
                 Given::More | Given::Closed => Ok(Next::Close),
             },
             Phase::Connecting | Phase::Handshaking(_) | Phase::Browsing { .. } => Ok(Next::Close),
@@ -62,7 +63,11 @@ impl Open {
         match *ending {
             Ending::Handshake => {
                 let now = context.now();
-                context.recorder.ended(|| self.socket.traffic());
+                if context.draw_traffic()
+                    && let Some(traffic) = self.socket.traffic()
+                {
+                    context.recorder.moved(traffic);
+                }
                 self.record(context, now, None);
             }
             Ending::Response { at, completed } => {

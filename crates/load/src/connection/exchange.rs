@@ -182,6 +182,11 @@ impl Open {
             match given {
                 Given::More => {}
                 Given::Closed => return self.ended(context),
+                Given::Refused => {
+                    let refusal = reception.refusal();
+                    self.received.extend_from_slice(&scratch[start..end]);
+                    return self.refused(context, refusal);
+                }
                 Given::Complete(completed) => {
                     self.received.extend_from_slice(&scratch[start..end]);
                     return self.completed(context, completed);
@@ -227,6 +232,16 @@ impl Open {
         }
         let (body, opened) = (reception.body(), reception.opened());
         self.counted.advance(body, opened, context.window.contains(now));
+    }
+
+    /// A response is complete that is not what was asked for. The connection is kept where it would be
+    /// after a right one.
+    fn refused(&mut self, context: &Context<'_>, refusal: Failure) -> Result<Next, Failure> {
+        self.progress = context.now();
+        match context.plan.operation {
+            Operation::Requests if !context.is_winding_up => Ok(Next::Fail(refusal)),
+            _ => Err(refusal),
+        }
     }
 
     /// A response is complete.
@@ -284,6 +299,9 @@ impl Open {
     ) {
         if let Some(times) = self.operation.take() {
             self.succeeded = Some(at);
+            if context.client.is_none() && context.usage() == Use::Once {
+                self.note_repeated(context, at);
+            }
             let body = received.map_or(0, |received| received.body);
             context.coalescing.ended(at.saturating_sub(times.start), body);
             context.recorder.completed(context.window, at, times, received);

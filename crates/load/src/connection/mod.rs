@@ -229,6 +229,7 @@ impl Connection {
         let role = open.role();
         if matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
             context.recorder.connecting(context.window, open.started);
+            open.note_repeated(context, context.window.end());
         }
         if let Role::Operating(times) = role
             && !matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
@@ -265,6 +266,9 @@ impl Connection {
     fn take(&mut self, context: &mut Context<'_>) -> Option<Open> {
         let open = self.open.take()?;
         context.recorder.closes();
+        if !matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
+            context.window.note_up(false, || context.now());
+        }
         Some(open)
     }
 

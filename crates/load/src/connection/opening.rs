@@ -14,7 +14,7 @@ use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::session;
-use crate::socket::{Moved, Socket};
+use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
 
 impl Connection {
@@ -90,7 +90,18 @@ impl Spare {
     }
 }
 
+/// The least time after which the kernel sends a packet again (`TCP_RTO_MIN`).
+const LEAST_RETRANSMISSION: u64 = 200_000_000;
+
 impl Open {
+    /// Notes where it was opened late because a packet was lost. Only those that took so long are asked.
+    pub(super) fn note_repeated(&self, context: &mut Context<'_>, now: u64) {
+        if now.saturating_sub(self.started) >= LEAST_RETRANSMISSION && self.socket.has_sent_again()
+        {
+            context.recorder.repeated(context.window, now, self.started);
+        }
+    }
+
     /// The TCP connection is established: begins the handshake, or sends the request.
     pub(super) fn connected(
         &mut self,
@@ -101,6 +112,12 @@ impl Open {
         match context.client {
             None => {
                 context.recorder.connected(context.window, now, self.started, None);
+                context.window.note_up(true, || now);
+                // Where a full queue loses the last packet of the opening, the request comes in vain:
+                // that shows only when its response has come.
+                if context.usage() == Use::Kept {
+                    self.note_repeated(context, now);
+                }
                 self.phase = match context.plan.operation {
                     Operation::Session => {
                         Phase::Browsing { reception: session::Reception::plain(), sealer: None }
@@ -156,6 +173,8 @@ impl Open {
     ) -> Result<Next, Failure> {
         let now = context.now();
         context.recorder.connected(context.window, now, self.started, Some(&established));
+        context.window.note_up(true, || now);
+        self.note_repeated(context, now);
         if context.plan.operation == Operation::Session {
             let Established { opener, sealer, post_handshake, .. } = established;
             let reception = session::Reception::tls(opener, post_handshake);
@@ -177,7 +196,10 @@ impl Open {
                 Close::Fin => self.flush_and_end(context)?,
                 Close::Rst => self.flush(context)?,
             }
-            self.phase = Phase::Closing { reception, ending: Ending::Handshake };
+            self.phase = Phase::Closing {
+                reception: reception.over(self.received.len()),
+                ending: Ending::Handshake,
+            };
             let next = if self.received.is_empty() { Next::Wait } else { self.receive(context)? };
             if next == Next::Wait {
                 self.await_end();

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use tls::{CertificateKey, Suite, Version};
 
 use super::input::Input;
+use crate::draw::Draw;
 use crate::handshake::{Client, Puppet, client, sniffed};
 use tls::OrPlain;
 
@@ -87,7 +88,10 @@ fn clients() -> [Box<dyn Client>; 5] {
         },
         Plan { suite: suite("AES128-SHA"), ..any },
     ];
-    plans.map(|plan| client(&plan, &Trust::Anyone, "localhost").expect("a client is made"))
+    plans.map(|plan| {
+        client(&plan, &Trust::Anyone, "localhost", Draw::signatures(&plan, 0, 0))
+            .expect("a client is made")
+    })
 }
 
 /// The input: the size of the pieces in which the rest arrives, and the rest, a server's flight.

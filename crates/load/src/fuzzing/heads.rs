@@ -49,6 +49,6 @@ fn receive(
             assert!(completed.opened <= completed.body && completed.body <= text.len() as u64);
             Ok(Some(completed.body))
         }
-        Given::More | Given::Closed => Ok(None),
+        Given::More | Given::Refused | Given::Closed => Ok(None),
     }
 }

@@ -115,7 +115,7 @@ fn receive(
                 completed.push((response.body, response.closes));
                 ends.push(wire.len() - line.left_over());
             }
-            Ok(Given::More | Given::Closed) => {}
+            Ok(Given::More | Given::Refused | Given::Closed) => {}
             Err(failure) => break Some(failure.kind),
         }
         if is_over || line.left_over() == 0 {

@@ -28,6 +28,7 @@ use serde_with::{DisplayFromStr, serde_as};
 pub(crate) use tls13::puppet::Puppet;
 pub(crate) use wire::message_length;
 
+use crate::draw::Draw;
 use crate::failure::Failure;
 use crate::job::{PlanError, Trust};
 use crate::plan::{Plan, Stack};
@@ -61,6 +62,8 @@ pub(crate) struct Established {
     pub(crate) negotiated: Negotiated,
     /// Whether the server's signature was verified.
     pub(crate) is_signature_verified: bool,
+    /// Whether the server asked for a certificate of the client, which has none.
+    pub(crate) asks_certificate: bool,
     /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
     pub(crate) post_handshake: Option<Box<dyn PostHandshake>>,
 }
@@ -98,13 +101,26 @@ pub(crate) trait Handshake: Send {
 /// Starts handshakes of one plan, on one thread.
 pub(crate) trait Client: Send {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure>;
+
+    /// Whether handshakes are full from now on, and their tickets and sessions kept for later ones.
+    fn collect(&self, _is_collecting: bool) {}
+
+    /// How many tickets and sessions the server has given so far of those that are kept.
+    fn given(&self) -> u64 {
+        0
+    }
 }
 
 /// The handshakes of one load thread. Where bodies are decrypted, KeyUpdates are followed. Each
-/// thread has its own client, so that none waits for another.
-pub(crate) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
+/// thread has its own client, so that none waits for another. `signatures` says which are verified.
+pub(crate) fn client(
+    plan: &Plan,
+    trust: &Trust,
+    host: &str,
+    signatures: Draw,
+) -> Result<Box<dyn Client>, PlanError> {
     Ok(match plan.stack() {
-        Stack::Rustls => rustls::client(plan, trust, host)?,
+        Stack::Rustls => rustls::client(plan, trust, host, signatures)?,
         Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, trust, host)?),
     })
 }

@@ -41,7 +41,7 @@ pub(super) struct OpenSslClient {
     resuming: SslContext,
     resuming_share: ResumingShare,
     /// The newest session of `resuming`.
-    session: Arc<Mutex<Option<SslSession>>>,
+    session: Arc<Mutex<Kept>>,
     /// The certificate that was seen last.
     seen: Arc<Mutex<Seen>>,
     host: String,
@@ -94,7 +94,11 @@ impl OpenSslClient {
 
     fn ssl(&self, resumes: bool) -> Result<Ssl, ErrorStack> {
         let mut ssl = Ssl::new(if resumes { &self.resuming } else { &self.full })?;
-        if resumes && let Some(session) = &*lock(&self.session) {
+        let kept = lock(&self.session);
+        if resumes
+            && !kept.is_collecting
+            && let Some(session) = &kept.session
+        {
             // SAFETY: the session is one of the same `SslContext`, `resuming`.
             unsafe { ssl.set_session(session)? };
         }
@@ -110,6 +114,16 @@ impl OpenSslClient {
         }
         Ok(ssl)
     }
+}
+
+/// The newest session, if a later handshake is to resume it.
+#[derive(Default)]
+struct Kept {
+    session: Option<SslSession>,
+    /// How many the server has given.
+    given: u64,
+    /// Whether sessions are kept and none is used.
+    is_collecting: bool,
 }
 
 /// The last certificate and the kind of its key: OpenSSL takes as long to parse it as half a
@@ -190,7 +204,7 @@ fn read_certificates(path: &Path) -> Result<Vec<X509>, PlanError> {
 
 impl Client for OpenSslClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let resumes = self.resuming_share.next();
+        let resumes = lock(&self.session).is_collecting || self.resuming_share.next();
         if let Some(fixed) = self.fixed.as_ref().filter(|_| !resumes) {
             return fixed.start();
         }
@@ -206,6 +220,14 @@ impl Client for OpenSslClient {
             kept: resumes.then(|| self.session.clone()),
             seen: self.seen.clone(),
         }))
+    }
+
+    fn collect(&self, is_collecting: bool) {
+        lock(&self.session).is_collecting = is_collecting;
+    }
+
+    fn given(&self) -> u64 {
+        lock(&self.session).given
     }
 }
 
@@ -246,7 +268,7 @@ struct OpenSslHandshake {
     beginning: Vec<u8>,
     is_anyone_trusted: bool,
     /// Where the session is kept, if a later handshake is to resume it.
-    kept: Option<Arc<Mutex<Option<SslSession>>>>,
+    kept: Option<Arc<Mutex<Kept>>>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -318,13 +340,18 @@ impl OpenSslHandshake {
                 resumed: ssl.session_reused(),
             },
             is_signature_verified: flight.key_exchange.is_some(),
+            asks_certificate: flight.asks_certificate,
             post_handshake: None,
         })
     }
 
     fn keep_session(&mut self) {
         let Some(kept) = &self.kept else { return };
-        *lock(kept) = self.stream.ssl().session().map(ToOwned::to_owned);
+        let session = self.stream.ssl().session().map(ToOwned::to_owned);
+        let mut kept = lock(kept);
+        kept.given += u64::from(session.is_some());
+        kept.session = session;
+        drop(kept);
         // OpenSSL does not resume a session whose connection ended without a close. This connection
         // is closed later, without OpenSSL.
         self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);

@@ -1,18 +1,22 @@
 //! Handshakes through rustls: all of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
+use rustls::client::{
+    ClientConnectionData, ResolvesClientCert, Resumption, UnbufferedClientConnection,
+};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
 use rustls::crypto::ring::default_provider;
 use rustls::kernel::KernelConnection;
 use rustls::pki_types::ServerName;
 use rustls::pki_types::pem::PemObject;
+use rustls::sign::CertifiedKey;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{
     ClientConfig, ConnectionTrafficSecrets, HandshakeKind, NamedGroup, ProtocolVersion,
-    RootCertStore, SupportedProtocolVersion,
+    RootCertStore, SignatureScheme, SupportedProtocolVersion,
 };
 use tls::{Cipher, Group, Suite, Version};
 
@@ -25,6 +29,7 @@ use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::wire::begins_with_record;
 use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side};
+use crate::draw::Draw;
 use crate::failure::{ErrorKind, Failure};
 use crate::job::{PlanError, Trust};
 use crate::plan::{KeyExchangeMode, Plan};
@@ -38,6 +43,8 @@ struct RustlsClient {
     /// Resumes where it has a ticket or a session, and keeps new ones.
     resuming: Arc<ClientConfig>,
     resuming_share: ResumingShare,
+    sessions: Arc<Sessions>,
+    requests: Arc<CertificateRequests>,
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
     receive: Receive,
@@ -45,20 +52,19 @@ struct RustlsClient {
 
 /// The client for a plan: toll's own handshake where that is enough, because it costs less;
 /// otherwise rustls.
-pub(super) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
-    let client = RustlsClient::new(plan, trust, host)?;
+pub(super) fn client(
+    plan: &Plan,
+    trust: &Trust,
+    host: &str,
+    signatures: Draw,
+) -> Result<Box<dyn Client>, PlanError> {
+    let client = RustlsClient::new(plan, trust, host, signatures)?;
     let is_simple = plan.only_version() == Some(Version::Tls13)
         && plan.key_exchange() == KeyExchangeMode::Fixed
         && plan.resumption == Percent::default();
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
-        Tls13Client::new(
-            full.clone(),
-            name.clone(),
-            verifier.clone(),
-            plan.verify().0,
-            plan.receive(),
-        )
+        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), plan.receive())
     });
     Ok(match own.flatten() {
         Some(own) => Box::new(own),
@@ -67,7 +73,7 @@ pub(super) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn C
 }
 
 impl RustlsClient {
-    fn new(plan: &Plan, trust: &Trust, host: &str) -> Result<Self, PlanError> {
+    fn new(plan: &Plan, trust: &Trust, host: &str, signatures: Draw) -> Result<Self, PlanError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| PlanError(format!("`{host}` is not a server name that TLS can carry")))?;
         let provider = Arc::new(provider(plan)?);
@@ -75,27 +81,30 @@ impl RustlsClient {
             Trust::Anyone => None,
             trust => Some(trusted(trust)?),
         };
-        let verifier = SamplingVerifier::new(roots, provider.clone(), plan.verify().0)
+        let verifier = SamplingVerifier::new(roots, provider.clone(), signatures)
             .map(Arc::new)
             .map_err(PlanError)?;
+        let requests = Arc::new(CertificateRequests::default());
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions(plan))
             .map_err(|error| PlanError(format!("rustls: {error}")))?
             .dangerous()
             .with_custom_certificate_verifier(verifier.clone())
-            .with_no_client_auth();
+            .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
-        config.resumption = Resumption::store(Arc::new(Sessions::default()));
+        let sessions = Arc::new(Sessions::default());
+        config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
         let (full, resuming_share) = (Arc::new(config), ResumingShare::new(plan.resumption));
-        Ok(Self { full, resuming, resuming_share, verifier, name, receive: plan.receive() })
+        let receive = plan.receive();
+        Ok(Self { full, resuming, resuming_share, sessions, requests, verifier, name, receive })
     }
 }
 
 impl Client for RustlsClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let keeps_tickets = self.resuming_share.next();
+        let keeps_tickets = self.sessions.is_collecting() || self.resuming_share.next();
         let config = if keeps_tickets { &self.resuming } else { &self.full };
         let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
             .map_err(|error| failure(&error))?;
@@ -105,7 +114,17 @@ impl Client for RustlsClient {
             keeps: Keeps { tickets: keeps_tickets, keys: self.receive == Receive::Decrypt },
             verifier: self.verifier.clone(),
             noted: None,
+            requests: self.requests.clone(),
+            asks_certificate: false,
         }))
+    }
+
+    fn collect(&self, is_collecting: bool) {
+        self.sessions.collect(is_collecting);
+    }
+
+    fn given(&self) -> u64 {
+        self.sessions.given()
     }
 }
 
@@ -195,6 +214,23 @@ struct RustlsHandshake {
     keeps: Keeps,
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
+    requests: Arc<CertificateRequests>,
+    asks_certificate: bool,
+}
+
+/// Notes that a server asks for a certificate, and has none for it.
+#[derive(Debug, Default)]
+struct CertificateRequests(AtomicBool);
+
+impl ResolvesClientCert for CertificateRequests {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.store(true, Relaxed);
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
+    }
 }
 
 /// What is kept of a handshake for what comes after it.
@@ -218,6 +254,7 @@ impl Handshake for RustlsHandshake {
                 connection.process_tls_records(received.as_mut_slice());
             // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
+            self.asks_certificate |= self.requests.0.swap(false, Relaxed);
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     encode(|out| data.encode(out), to_send)?;
@@ -261,7 +298,8 @@ impl Handshake for RustlsHandshake {
             }
         }
         let Some(connection) = self.connection.take() else { return Err(over()) };
-        established(connection, self.noted.take(), self.keeps).map(Some)
+        let established = established(connection, self.noted.take(), self.keeps)?;
+        Ok(Some(Established { asks_certificate: self.asks_certificate, ..established }))
     }
 }
 
@@ -325,6 +363,8 @@ fn established(
             resumed,
         },
         is_signature_verified: noted.is_some_and(|noted| noted.is_signature_verified),
+        // Known to its handshake.
+        asks_certificate: false,
         post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
             .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
     })

@@ -10,6 +10,8 @@ pub(crate) struct ServerFlight {
     pub(super) encrypt_then_mac: bool,
     /// Code points of the group and the signature scheme of an ephemeral key exchange.
     pub(super) key_exchange: Option<(u16, u16)>,
+    /// Whether there is a CertificateRequest (section 7.4.4).
+    pub(super) asks_certificate: bool,
 }
 
 /// Collects the messages of the flight until it is complete. Each byte is parsed once, however many
@@ -30,6 +32,7 @@ const LONGEST: usize = 256 << 10;
 
 const SERVER_HELLO: u8 = 2;
 const SERVER_KEY_EXCHANGE: u8 = 12;
+const CERTIFICATE_REQUEST: u8 = 13;
 const SERVER_HELLO_DONE: u8 = 14;
 
 impl Sniffer {
@@ -86,8 +89,12 @@ impl Sniffer {
         while let Some((kind, body)) = messages.message()
             && kind != SERVER_HELLO_DONE
         {
-            if kind == SERVER_KEY_EXCHANGE {
-                flight.key_exchange = server_key_exchange(&mut Reader(body));
+            match kind {
+                SERVER_KEY_EXCHANGE => {
+                    flight.key_exchange = server_key_exchange(&mut Reader(body));
+                }
+                CERTIFICATE_REQUEST => flight.asks_certificate = true,
+                _ => {}
             }
         }
         Some(flight)
@@ -110,7 +117,7 @@ fn server_hello(hello: &mut Reader<'_>) -> Option<ServerFlight> {
             encrypt_then_mac |= kind == ENCRYPT_THEN_MAC;
         }
     }
-    Some(ServerFlight { suite, encrypt_then_mac, key_exchange: None })
+    Some(ServerFlight { suite, encrypt_then_mac, key_exchange: None, asks_certificate: false })
 }
 
 /// RFC 8422, section 5.4.
@@ -193,6 +200,7 @@ mod tests {
                         suite: 0xc013,
                         encrypt_then_mac,
                         key_exchange: Some((29, 0x0804)),
+                        asks_certificate: false,
                     })
                 );
             }

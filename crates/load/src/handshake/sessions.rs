@@ -18,6 +18,10 @@ pub(super) struct Sessions(Mutex<Remembered>);
 
 #[derive(Debug, Default)]
 struct Remembered {
+    /// Whether sessions are kept and none is used.
+    is_collecting: bool,
+    /// How many the server has given.
+    given: u64,
     group: Option<NamedGroup>,
     /// Of TLS 1.2; may be resumed any number of times.
     session: Option<Tls12ClientSessionValue>,
@@ -26,6 +30,19 @@ struct Remembered {
 }
 
 impl Sessions {
+    /// Whether sessions are only kept from now on.
+    pub(super) fn collect(&self, is_collecting: bool) {
+        self.lock().is_collecting = is_collecting;
+    }
+
+    pub(super) fn is_collecting(&self) -> bool {
+        self.lock().is_collecting
+    }
+
+    pub(super) fn given(&self) -> u64 {
+        self.lock().given
+    }
+
     fn lock(&self) -> MutexGuard<'_, Remembered> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,11 +58,14 @@ impl ClientSessionStore for Sessions {
     }
 
     fn set_tls12_session(&self, _: ServerName<'static>, session: Tls12ClientSessionValue) {
-        self.lock().session = Some(session);
+        let mut remembered = self.lock();
+        remembered.given += 1;
+        remembered.session = Some(session);
     }
 
     fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        self.lock().session.clone()
+        let remembered = self.lock();
+        remembered.session.clone().filter(|_| !remembered.is_collecting)
     }
 
     fn remove_tls12_session(&self, _: &ServerName<'static>) {
@@ -57,10 +77,12 @@ impl ClientSessionStore for Sessions {
         if remembered.tickets.len() == MOST_TICKETS {
             remembered.tickets.pop_front();
         }
+        remembered.given += 1;
         remembered.tickets.push_back(ticket);
     }
 
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        self.lock().tickets.pop_back()
+        let mut remembered = self.lock();
+        if remembered.is_collecting { None } else { remembered.tickets.pop_back() }
     }
 }

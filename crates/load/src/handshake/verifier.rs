@@ -1,5 +1,4 @@
 use std::fmt;
-use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,8 +18,9 @@ use rustls::{
 use tls::CertificateKey;
 
 use super::signature::has_signed_rsa;
+use crate::draw::Draw;
 
-/// Verifies every certificate, but the same one only once; verifies one signature in K; notes the
+/// Verifies every certificate, but the same one only once; verifies one signature in each K; notes the
 /// server's signature scheme. One per thread: the notes belong to the handshake that is being
 /// advanced.
 pub(super) struct SamplingVerifier {
@@ -29,8 +29,7 @@ pub(super) struct SamplingVerifier {
     /// Certificates that the user named one by one.
     named: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
-    one_in: NonZeroU32,
-    handshakes: AtomicU32,
+    signatures: Mutex<Draw>,
     scheme: AtomicU32,
     is_verified: AtomicBool,
     last: Mutex<Option<Known>>,
@@ -91,7 +90,7 @@ impl SamplingVerifier {
     pub(super) fn new(
         trusted: Option<Trusted>,
         provider: Arc<CryptoProvider>,
-        one_in: NonZeroU32,
+        signatures: Draw,
     ) -> Result<Self, String> {
         let (chain, named) = match trusted {
             None => (None, Vec::new()),
@@ -108,8 +107,7 @@ impl SamplingVerifier {
             chain,
             named,
             provider,
-            one_in,
-            handshakes: AtomicU32::new(0),
+            signatures: Mutex::new(signatures),
             scheme: AtomicU32::new(0),
             is_verified: AtomicBool::new(false),
             last: Mutex::new(None),
@@ -148,29 +146,36 @@ impl SamplingVerifier {
         }
     }
 
-    /// `openssl req -x509` marks its certificates as authorities, and many servers use them. WebPKI
-    /// does not accept those as server certificates, but a user who names such a certificate trusts
-    /// it.
+    /// A user who names a server's own certificate trusts it, whoever issued it. WebPKI wants its issuer
+    /// instead; nor does it accept a certificate that `openssl req -x509` made, which marks it as an
+    /// authority. It looks for these after it has checked all else, such as the validity.
     fn accept_named(
         &self,
         error: Error,
         end_entity: &CertificateDer<'_>,
         server_name: &ServerName<'_>,
     ) -> Result<(), Error> {
-        let is_authority = matches!(
-            &error,
-            Error::InvalidCertificate(CertificateError::Other(other))
-                if other.to_string().contains("CaUsedAsEndEntity")
-        );
-        if !is_authority || !self.named.iter().any(|named| named == end_entity) {
+        let is_own = match &error {
+            Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
+            Error::InvalidCertificate(CertificateError::Other(other)) => {
+                other.to_string().contains("CaUsedAsEndEntity")
+            }
+            _ => false,
+        };
+        if !is_own || !self.named.iter().any(|named| named == end_entity) {
             return Err(error);
         }
         verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)
     }
 
+    /// Whether the signature of this handshake is to be verified: the first, then one in each K.
+    pub(super) fn draws_signature(&self) -> bool {
+        self.signatures.lock().unwrap_or_else(PoisonError::into_inner).draw()
+    }
+
     fn note(&self, dss: &DigitallySignedStruct) -> bool {
         self.scheme.store(u32::from(u16::from(dss.scheme)), Relaxed);
-        let is_sampled = self.handshakes.fetch_add(1, Relaxed).is_multiple_of(self.one_in.get());
+        let is_sampled = self.draws_signature();
         self.is_verified.store(is_sampled, Relaxed);
         is_sampled
     }
@@ -228,6 +233,6 @@ impl ServerCertVerifier for SamplingVerifier {
 
 impl fmt::Debug for SamplingVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SamplingVerifier").field("one_in", &self.one_in).finish_non_exhaustive()
+        f.debug_struct("SamplingVerifier").finish_non_exhaustive()
     }
 }

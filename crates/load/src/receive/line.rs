@@ -268,6 +268,7 @@ impl<'a> Line<'a> {
             match given {
                 Given::More => {}
                 Given::Complete(completed) => return Ok(End::Complete(completed)),
+                Given::Refused => return Err(reception.refusal()),
                 Given::Closed => return Ok(End::Closed),
             }
         }

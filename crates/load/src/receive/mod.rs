@@ -3,9 +3,9 @@
 //! A reception says what it wants next, and the connection feeds it. It does no input itself, so
 //! every byte sequence can be tested without a socket.
 //!
-//! Over TLS the first record of a response is opened for its status and Content-Length. Of the
-//! records that follow only the headers are read; their bodies are dropped. A record that may be
-//! the last is opened with the sequence number that it must have, which proves how many records
+//! Over TLS the first record of a response is opened for its status and Content-Length, until its server
+//! has shown how its responses begin (below). Of the records that follow only the headers are read; their
+//! bodies are dropped. A record that may be the last is opened with the sequence number that it must have, which proves how many records
 //! came before it. Whatever is opened is compared with the generated object, where the path names
 //! one. What a walk cannot see: the content of dropped records, two of them swapped, and TLS 1.3
 //! padding within them. Where the count does not come out, the response fails as
@@ -67,6 +67,9 @@ pub(crate) enum Given {
     More,
     /// The response is complete.
     Complete(Completed),
+    /// The response is complete and not what was asked for: see [`Reception::refusal`]. The connection can
+    /// carry another request.
+    Refused,
     /// The peer announced its close (close_notify) at a point where it may.
     Closed,
 }
@@ -83,6 +86,11 @@ pub(crate) struct Reception {
     proof: Proof,
     /// Whether the peer announced its close.
     is_closed: bool,
+    /// Where this side has ended and asks for nothing more: a record that begins after this many bytes on
+    /// the wire is no answer to anything.
+    over_from: Option<u64>,
+    /// Why the last response was not what was asked for, though it came whole.
+    refusal: Option<Failure>,
     /// Bytes on the wire since the response was expected.
     wire: u64,
     /// Body bytes of dropped records of the response under way.
@@ -133,6 +141,8 @@ impl Reception {
             trusts_content: false,
             proof: Proof::NotAsked,
             is_closed: false,
+            over_from: None,
+            refusal: None,
             wire: 0,
             dropped: 0,
             middle: Middle::Empty,
@@ -148,6 +158,17 @@ impl Reception {
     /// its content differs: a comparison with the object is proof enough.
     pub(crate) fn trusting_content(self) -> Self {
         Self { trusts_content: true, ..self }
+    }
+
+    /// The same after this side's end: content that the peer still sends is dropped, but for what was in
+    /// hand before.
+    pub(crate) fn over(self, in_hand: usize) -> Self {
+        Self { over_from: Some(self.wire + in_hand as u64), ..self }
+    }
+
+    /// Why the response that was [`Given::Refused`] is not what was asked for.
+    pub(crate) fn refusal(&mut self) -> Failure {
+        self.refusal.take().unwrap_or_else(Failure::unasked)
     }
 
     /// The same, with `to` for the messages after a handshake.
@@ -518,7 +539,9 @@ impl Reception {
             return Ok(Given::More);
         }
         let Some(response) = &mut self.response else {
-            return Err(Failure::unasked());
+            // The header of the current record has been counted already.
+            let is_over = self.over_from.is_some_and(|from| self.wire >= from + HEADER as u64);
+            return if is_over { Ok(Given::More) } else { Err(Failure::unasked()) };
         };
         self.messages.data();
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
@@ -534,7 +557,7 @@ impl Reception {
         if let (true, Framing::Tls { lengths, .. }) = (is_first, &self.framing) {
             // The header of the current record has been counted already.
             lengths.unasked.learn(self.wire.saturating_sub(HEADER as u64));
-            let goes_on = response.left().is_some_and(|left| left > 0);
+            let goes_on = response.left().is_some_and(|left| left > 0) && !response.is_refusal();
             match response.head_length().filter(|_| goes_on) {
                 Some(head) => lengths.heads.learn(head, content.len()),
                 None => lengths.heads.forget(),
@@ -547,9 +570,14 @@ impl Reception {
         let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
             return Ok(Given::More);
         };
+        self.refusal = self.response.take().and_then(Response::into_refusal);
+        if self.refusal.is_some() {
+            self.dropped = 0;
+            return Ok(Given::Refused);
+        }
         completed.opened = completed.body - self.dropped;
         completed.compared &= self.dropped == 0;
-        self.response = None;
+        completed.peeked = self.has_peeked;
         self.dropped = 0;
         if let Framing::Tls { lengths, .. } = &self.framing {
             lengths.learn(self.middle);

@@ -42,6 +42,8 @@ pub(crate) struct Completed {
     pub(crate) opened: u64,
     /// Whether every byte was compared with the generated object.
     pub(crate) compared: bool,
+    /// Whether its head was read from a record that was not opened, so that nothing authenticates it.
+    pub(crate) peeked: bool,
     /// Whether the server will close the connection.
     pub(crate) closes: bool,
 }
@@ -57,6 +59,8 @@ pub(super) struct Response {
     closes: bool,
     /// Length of the head with all that came before it; 0 until it is known.
     head_length: usize,
+    /// Why it is not what was asked for, where the connection outlives it.
+    refusal: Option<Failure>,
 }
 
 enum Phase {
@@ -77,7 +81,17 @@ impl Response {
             body: 0,
             closes: false,
             head_length: 0,
+            refusal: None,
         }
+    }
+
+    /// Whether it is a response to something else, such as 503, that is received to its end.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.refusal.is_some()
+    }
+
+    pub(super) fn into_refusal(self) -> Option<Failure> {
+        self.refusal
     }
 
     /// The response after this beginning, if that holds a whole head and promises more than is in
@@ -85,7 +99,9 @@ impl Response {
     pub(super) fn peeked(&self, content: &[u8]) -> Option<Self> {
         let mut peeked = Self::new(self.expectation);
         peeked.take(content).ok()?;
-        (!self.begun && peeked.left().is_some_and(|left| left > 0)).then_some(peeked)
+        // A failure is reported only where it is authentic.
+        let is_usable = !self.begun && !peeked.is_refusal();
+        (is_usable && peeked.left().is_some_and(|left| left > 0)).then_some(peeked)
     }
 
     /// Whether the body of a generated object continues with `content` and does not end with it.
@@ -121,6 +137,7 @@ impl Response {
             body: self.body,
             opened: self.body,
             compared: self.expectation.size().is_some(),
+            peeked: false,
             closes: self.closes,
         })
     }
@@ -137,8 +154,12 @@ impl Response {
         }
     }
 
-    /// Takes the next content.
+    /// Takes the next content. Whatever is wrong after a refusal, the refusal is what failed.
     pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
+        self.take_next(content).map_err(|failure| self.refusal.clone().unwrap_or(failure))
+    }
+
+    fn take_next(&mut self, content: &[u8]) -> Result<(), Failure> {
         self.begun = true;
         if !matches!(self.phase, Phase::Head) {
             return self.take_body(content);
@@ -155,6 +176,9 @@ impl Response {
 
     /// The stream ended; `authentic` where only the server can have ended it.
     pub(super) fn end(&mut self, authentic: bool) -> Result<(), Failure> {
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
         match &self.phase {
             Phase::Done => Ok(()),
             Phase::Head if !self.begun => {
@@ -181,10 +205,25 @@ impl Response {
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
         let read = read_head(bytes, |head| match head.code.unwrap_or(0) {
             // toll requests neither ranges nor heads alone.
-            200 => body_end(head),
-            code => Err(status(&format!("{code} {}", head.reason.unwrap_or_default()))),
+            200 => Ok((body_end(head)?, None)),
+            code => {
+                let refusal = status(&format!("{code} {}", head.reason.unwrap_or_default()));
+                match body_end(head) {
+                    // Another request can follow, but for the codes without a body (RFC 9112, section
+                    // 6.3), which may announce one.
+                    Ok((end @ (BodyEnd::Length(_) | BodyEnd::Chunked), false))
+                        if !matches!(code, 204 | 304) =>
+                    {
+                        Ok(((end, false), Some(refusal)))
+                    }
+                    _ => Err(refusal),
+                }
+            }
         })?;
-        let Some((length, (end, closes))) = read else { return Ok(None) };
+        let Some((length, ((end, closes), refusal))) = read else { return Ok(None) };
+        if refusal.is_some() {
+            (self.refusal, self.expectation) = (refusal, Expectation::Anything);
+        }
         self.closes = closes;
         match end {
             BodyEnd::Chunked => self.phase = Phase::Chunked(Chunks::new()),

@@ -39,7 +39,7 @@ fn receive(
     match line.run(&mut reception)? {
         End::Starved => match reception.end()? {
             Given::Complete(completed) => Ok(End::Complete(completed)),
-            Given::More | Given::Closed => Ok(End::Starved),
+            Given::More | Given::Refused | Given::Closed => Ok(End::Starved),
         },
         end => Ok(end),
     }

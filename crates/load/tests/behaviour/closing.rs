@@ -101,6 +101,24 @@ fn handshakes_end_as_asked() {
     }
 }
 
+/// As HAProxy does, which answers a connection without a request.
+#[test]
+fn what_a_server_sends_after_the_clients_end_is_no_failure() {
+    let config = config();
+    let server = Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        assert!(https.request().is_err());
+        https.send(
+            b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno",
+        )?;
+        https.finish()
+    });
+    let mut job = https(server.address(), "/");
+    job.plan.operation = Operation::Handshakes;
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome), outcome.bytes.body), (3, vec![], 0));
+}
+
 #[test]
 fn a_handshake_that_the_server_does_not_answer_counts_with_neither() {
     // It resets without having read the client's Finished.

@@ -1,6 +1,7 @@
 //! The load engine against good and bad servers, through its public functions: honest responses
 //! count, others fail with the right kind of error, and every load ends.
 
+mod certificates;
 mod closing;
 mod early;
 mod edges;

@@ -301,6 +301,35 @@ fn what_was_right_before_a_failure_counts() {
 }
 
 #[test]
+fn a_connection_outlives_an_error_that_came_whole() {
+    const ANSWERS: [&str; 4] = [
+        "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 5\r\n\r\nlater",
+        "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbusy\r\n0\r\n\r\n",
+        "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    ];
+    let servers = both("/", |session| {
+        for answer in ANSWERS.iter().cycle() {
+            session.request()?;
+            session.send(answer.as_bytes())?;
+        }
+        Ok(())
+    });
+    for (server, mut job) in servers {
+        job.operations = Some(8);
+        let outcome = run(job);
+        assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![(ErrorKind::Status, 6)]));
+        assert_eq!((outcome.bytes.body, server.connections()), (4, 1));
+    }
+    // One that announces its close ends with it.
+    let last = "HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    for (server, job) in closing("/", last) {
+        assert_fails(job, ErrorKind::Status);
+        assert!(server.connections() >= 3);
+    }
+}
+
+#[test]
 fn pauses_do_not_hide_progress_behind_the_low_water_mark() {
     const SIZE: u64 = 1 << 20;
     const PAUSES: [u64; 4] = [150, 150, 400, 150];

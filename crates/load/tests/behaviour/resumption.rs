@@ -1,9 +1,10 @@
 //! Handshakes that resume sessions: as many as asked for, counted apart from full ones.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use load::{Job, Operation, Outcome, Plan};
+use load::{Collected, Job, Operation, Outcome, Plan};
 use rustls::HandshakeKind;
 use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
@@ -101,6 +102,30 @@ fn there_are_enough_tickets_for_many_connections() {
     // The first handshakes of the slots have nothing to resume.
     let (full, again) = kinds_of_handshake(&outcome);
     assert!(full <= 20 && again >= 180, "{full} full, {again} resumed");
+}
+
+#[test]
+fn a_load_of_so_many_operations_collects_its_tickets_first() {
+    for (is_resuming, expected) in [(true, (0, 60)), (false, (60, 0))] {
+        let (server, resumed) = server(is_resuming);
+        for operation in OPERATIONS {
+            let before = resumed.load(SeqCst);
+            let job = plan(&server, Version::Tls13, operation, "100%");
+            let plan = Plan { connections: 8, count: NonZeroU32::new(60), ..job.plan };
+            let outcome = run(Job { operations: None, plan, ..job });
+            assert_eq!((outcome.completed, kinds(&outcome)), (60, vec![]), "{operation}");
+            assert_eq!(kinds_of_handshake(&outcome), expected, "{operation}");
+            assert_eq!(resumed.load(SeqCst) - before, expected.1, "{operation}");
+            let Collected { tickets, connections } = outcome.collected.unwrap();
+            assert_eq!((tickets >= 8, connections), (is_resuming, 8), "{operation}: {tickets}");
+        }
+    }
+    // Where nothing is to be resumed, nothing is collected.
+    let (server, _) = server(true);
+    let job = plan(&server, Version::Tls13, Operation::Handshakes, "0%");
+    let plan = Plan { count: NonZeroU32::new(3), ..job.plan };
+    assert_eq!(run(Job { operations: None, plan, ..job }).collected, None);
+    assert_eq!(server.connections(), 3);
 }
 
 #[test]

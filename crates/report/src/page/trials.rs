@@ -3,10 +3,10 @@
 use answer::trials;
 use journal::{Role, TrialLine};
 use serde::Serialize;
-use trial::{CoreSeries, Line};
+use trial::{CoreSeries, Line, ReceiptRow};
 use units::{Hertz, Nanos, Quantity, Unit};
 
-use super::record::{Entry, receipt, shares_and_counts};
+use super::evidence::shares_and_counts;
 use crate::Run;
 use crate::chart::{Sparkline, sparkline};
 
@@ -32,7 +32,7 @@ struct Trial {
     state: &'static str,
     figures: Vec<String>,
     limit: String,
-    receipt: Vec<Entry>,
+    receipt: Vec<ReceiptRow>,
     mismatches: Vec<String>,
     reason: String,
     remedy: &'static str,
@@ -133,7 +133,7 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) ->
         state: state(place.role, line),
         figures: figures.iter().map(figure).collect(),
         limit: line.verdict.limit.to_string(),
-        receipt: receipt(&line.receipt),
+        receipt: line.receipt.rows(),
         mismatches: line.receipt.mismatch.iter().map(ToString::to_string).collect(),
         reason: line.reason(),
         remedy: line.verdict.remedy(),

@@ -160,34 +160,19 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_counts_what_spoils_and_what_can_be_set() {
+    fn items_and_the_sentence_that_counts_them() {
         let said = |fixes: &[Option<Fix>]| {
             let items: Vec<Item> = fixes.iter().map(|fix| item("ports", fix.clone())).collect();
             sentence(&items)
         };
-        assert_eq!(said(&[None]), "Nothing here would spoil a measurement.");
-        assert_eq!(
-            said(&[None, advice()]),
-            "1 thing spoils measurements here; no setting fixes it."
-        );
-        assert_eq!(
-            said(&[advice(), None, setting(), setting()]),
-            "3 things spoil measurements here; `toll check --apply` can set 2 of them, as root."
-        );
-        assert_eq!(
-            said(&[setting()]),
-            "1 thing spoils measurements here; `toll check --apply` can set it, as root."
-        );
-    }
-
-    #[test]
-    fn an_item_shows_what_why_and_the_fix() {
-        assert_eq!(one(&item("ports", None)), "ok       ports            this and that\n");
-        assert_eq!(
-            one(&item("ports", setting())),
-            "warning  ports            this and that\n                          why:  it matters\n                          \
-             fix:  sysctl -w x=1\n"
-        );
+        support::assert_golden!([
+            ("nothing", said(&[None])),
+            ("advice", said(&[None, advice()])),
+            ("advice and two settings", said(&[advice(), None, setting(), setting()])),
+            ("a setting", said(&[setting()])),
+            ("an item", one(&item("ports", None))),
+            ("an item with a setting", one(&item("ports", setting()))),
+        ]);
     }
 
     #[test]
@@ -198,11 +183,9 @@ mod tests {
             to: "1".to_owned(),
             refused: refused.map(str::to_owned),
         };
-        assert_eq!(
-            applied(&[made(None), made(Some("it needs root"))], 21),
-            "1 setting was made; `toll check --restore` restores it.\n  /proc/sys/x: 0 -> 1\n  \
-             /proc/sys/x: 0, not 1: it needs root\n"
-        );
-        assert_eq!(restored(&[]), "All settings already have their former values.\n");
+        support::assert_golden!([
+            ("applied", applied(&[made(None), made(Some("it needs root"))], 21)),
+            ("restored", restored(&[])),
+        ]);
     }
 }

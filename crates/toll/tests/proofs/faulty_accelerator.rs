@@ -3,7 +3,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use load::{Engine, ErrorKind, Job, Load, Operation, Outcome, Plan, Trust, Url};
 use offload::testing::{Fault, fail};
 use offload::{Accelerator, Description};
 use server::{AcceleratorSource, CertificateSource, Server, ServerError, Settings};
-use support::{first_cpu, last_cpu, machine, until};
+use support::{first_cpu, last_cpu, until};
 use targets::{AcceleratorCounts, SendCounters};
 use tempfile::TempDir;
 use tls::{CertificateKey, OrPlain, RecordSize, RecordsPerWrite, SendMode, Stack, Suite};
@@ -23,26 +22,24 @@ const SUITE: &str = "AES128-SHA";
 /// Handshakes of a load. The first one is computed, and its answer is what the others ask for.
 const HANDSHAKES: u64 = 24;
 
-/// A server in this process, whose device fails on demand.
+/// A server in this process, whose device, the only one of the process, fails on demand.
 struct Faulty {
     address: SocketAddr,
     accelerator: &'static Accelerator,
     stop: &'static AtomicBool,
     server: thread::JoinHandle<Result<(), ServerError>>,
     folder: TempDir,
-    /// The device is the only one of this process.
-    _machine: MutexGuard<'static, ()>,
 }
 
 impl Faulty {
     fn start() -> Self {
-        let machine = machine();
         fail(Fault::None);
         let accelerator = offload::testing::install();
         let folder = tempfile::tempdir().unwrap();
         let settings = Settings {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
             listen_plain: Vec::new(),
+            congestion: None,
             cpus: first_cpu(),
             root: None,
             library: Stack::OpenSsl,
@@ -65,7 +62,7 @@ impl Faulty {
         let address = server.tls_addresses()[0];
         let stop: &AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
         let server = thread::spawn(|| server.run(stop));
-        Self { address, accelerator, stop, server, folder, _machine: machine }
+        Self { address, accelerator, stop, server, folder }
     }
 
     fn job(&self) -> Job {

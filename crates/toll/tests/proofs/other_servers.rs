@@ -12,7 +12,7 @@ fn valid(target: &str, case: &str) -> (Desk, Vec<Line>) {
         "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\n{target}\n[load]\nconnections = 4\n\
          warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n{case}\n"
     ));
-    let output = desk.run_undisturbed();
+    let output = desk.undisturbed(desk.run(&["--quiet"]).output().unwrap());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let lines = desk.lines().into_iter().filter(|line: &Line| line.valid);
     let lines: Vec<Line> = lines.filter(|line| line.operations.completed > 0).collect();

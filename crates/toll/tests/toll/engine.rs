@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tls::{CertificateKey, OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
 
-const OBJECT: Bytes = Bytes(1 << 20);
+const OBJECT: Bytes = Bytes(1 << 18);
 const OPERATIONS: u64 = 40;
 const SUITES: [&str; 4] =
     ["TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA"];

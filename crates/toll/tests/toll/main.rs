@@ -10,6 +10,7 @@ mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;
 mod full_disk;
+mod help;
 mod install;
 mod load;
 mod primitives;

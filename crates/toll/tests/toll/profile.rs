@@ -28,10 +28,7 @@ fn without_perf_all_else_is_measured() {
     let output = desk.run(&["--profile"]).env("PATH", programs.path()).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
-    assert!(
-        said.contains("No profile: perf is not installed: apt-get install linux-perf"),
-        "{said}"
-    );
+    assert!(said.contains("No profile: ") && said.contains("linux-perf"), "{said}");
     assert!(!said.contains("Where does the servers' CPU time go?"), "{said}");
 }
 

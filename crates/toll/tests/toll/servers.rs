@@ -21,7 +21,7 @@ fn run(target: &str, case: &str) -> Ran {
         "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\n{target}\n[load]\nconnections = 4\n\
          warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n{case}\n"
     ));
-    let output = desk.run_undisturbed();
+    let output = desk.undisturbed(desk.run(&["--quiet"]).output().unwrap());
     let (code, stderr) = (output.status.code(), text(&output.stderr));
     Ran { code, stderr, lines: desk.lines(), desk }
 }
@@ -91,7 +91,7 @@ fn an_address_that_is_not_trusted_not_there_or_not_mine_is_refused() {
     let message = refusal(&gone, &trusted(&server));
     assert!(message.contains("target.pid"), "{message}");
     let message = refusal("server = \"address\"\nurl = \"https://192.0.2.1/\"", "");
-    assert!(message.contains("write target.i-operate-this-host = true"), "{message}");
+    assert!(message.contains("target.i-operate-this-host"), "{message}");
 }
 
 #[test]
@@ -208,5 +208,5 @@ fn an_openssl_that_is_not_built_is_skipped_with_a_line() {
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.code() != Some(2), "{said}");
     let skipped = "Skipped: a newer OpenSSL is not built (looked for ";
-    assert!(said.contains(skipped) && said.contains("run make openssl"), "{said}");
+    assert!(said.contains(skipped) && said.contains("make openssl"), "{said}");
 }

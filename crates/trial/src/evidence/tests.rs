@@ -14,8 +14,6 @@ fn readings(server: Option<u64>, client: u64, waiting: u64) -> Readings {
     let reading = |at, server: Option<u64>, client, waiting, overflows| Reading {
         at: Some(base + Duration::from_millis(at)),
         server: server.map(|server| task(at, server, 0)),
-        backend: None,
-        server_disk_bytes: None,
         // Two workers, of which one does a tenth of the work.
         server_threads: server.map_or_else(BTreeMap::new, |server| {
             [(7, server * 9 / 10), (8, server / 10)]
@@ -29,9 +27,8 @@ fn readings(server: Option<u64>, client: u64, waiting: u64) -> Readings {
             listen_drops: overflows + 1,
             ..NetReading::default()
         }),
-        links: Vec::new(),
-        memory: None,
-        there: None,
+        listener_drops: Some(overflows.cast_unsigned()),
+        ..Reading::default()
     };
     let mut readings = Readings::begin(reading(0, server.map(|_| 0), 0, 0, 7));
     readings.advance(reading(600, server, client, waiting, 9));
@@ -63,6 +60,7 @@ fn evidence_where(
         verified: Verified::default(),
         window: Nanos(600_000_000),
         connections: 64,
+        repeated: Some(Repeated { connections: 2, time: Nanos(2_000_000_000) }),
         is_server_read: server.is_some(),
         readings,
         shares: &cores.into_iter().enumerate().collect(),
@@ -90,6 +88,7 @@ fn wrong_bodies_are_a_part_of_those_that_were_checked() {
             verified: Verified { opened: 19, wrong, ..Verified::default() },
             window: Nanos(600_000_000),
             connections: 64,
+            repeated: None,
             is_server_read: false,
             readings: &nothing,
             shares: &BTreeMap::new(),
@@ -132,6 +131,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             verified: Verified::default(),
             window: Nanos(1_000_000_000),
             connections: 64,
+            repeated: None,
             is_server_read: true,
             readings: &readings,
             shares: &[shares(0.9, 0.0, 0.0), shares(0.7, 0.0, 0.0)]
@@ -176,6 +176,8 @@ fn every_candidate_has_its_figure() {
             server_descriptors: None,
             listen_overflows: Some(2),
             listen_drops: Some(2),
+            accept_queue_drops: Some(2),
+            connects_repeated: Some(2),
             // 2 s of 64 times 0.6 s.
             accept_queue_loss: Some(0.0521),
             client_busy: Some(0.25),
@@ -380,4 +382,33 @@ fn a_server_on_another_machine_is_judged_by_that() {
     readings.advance(Reading { there: None, ..reading(700, 140, 0, 0) });
     let found = evidence_where(&readings, here, Some(&cpu), &cpu, change);
     assert_eq!((found.server_busy, found.listen_drops), (None, None));
+}
+
+#[test]
+fn only_what_this_loads_own_connections_waited_is_lost_in_the_accept_queue() {
+    let cores = [shares(0.8, 0.0, 0.0), shares(0.3, 0.0, 0.0)];
+    let (server, client) = (CpuList::from(0), CpuList::from(1));
+    let of = |drops: Option<u64>, repeated: Option<u64>| {
+        let mut readings =
+            Readings::begin(Reading { listener_drops: drops.map(|_| 7), ..Reading::default() });
+        readings.advance(Reading {
+            listener_drops: drops.map(|drops| 7 + drops),
+            ..Reading::default()
+        });
+        evidence_where(&readings, cores, Some(&server), &client, |facts| {
+            let time = |seconds| Nanos(seconds * 1_000_000_000);
+            (facts.window, facts.connections) = (time(1), 4);
+            facts.repeated =
+                repeated.map(|count| Repeated { connections: count, time: time(count) });
+        })
+        .accept_queue_loss
+    };
+    // Another program's hundred drops cost this load nothing.
+    assert_eq!(of(Some(100), Some(0)), Some(0.0));
+    assert_eq!(of(Some(100), Some(1)), Some(0.25));
+    // Where its listeners dropped nothing, it was not the server.
+    assert_eq!(of(Some(0), Some(1)), Some(0.0));
+    assert_eq!(of(None, Some(1)), Some(0.25));
+    // Of another client's connections only the drops are known: 2,500% is no share.
+    assert_eq!((of(Some(2), None), of(Some(100), None), of(None, None)), (Some(0.5), None, None));
 }

@@ -99,6 +99,8 @@ impl Machine for FakeMachine {
 
     fn find_links(&mut self, _: &[std::net::IpAddr], _: &[load::Source]) {}
 
+    fn find_listeners(&mut self, _: std::net::SocketAddr) {}
+
     fn interfaces(&self) -> Vec<crate::evidence::Interface> {
         Vec::new()
     }
@@ -262,7 +264,8 @@ fn run(trouble: &Trouble) -> (Line, Stage) {
                 },
                 reports: &mut || trouble.reports.map_or_else(nothing, |reports| reports()),
             },
-            |_| {
+            |_, begins| {
+                begins();
                 Ok::<_, ()>(FakeLoad {
                     stage: stage.clone(),
                     lost: trouble.lost.iter().map(ToString::to_string).collect(),
@@ -280,6 +283,8 @@ fn everything_is_read_over_the_loads_window() {
     let (reads, others): (Vec<_>, Vec<_>) =
         stage.log.borrow().iter().copied().partition(|(_, what)| *what == "read");
     let reads: Vec<u64> = reads.into_iter().map(|(at, _)| at).collect();
+    // Where none was seen, connections are looked for again.
+    let others: Vec<_> = others.into_iter().filter(|(_, what)| *what != "connections").collect();
     assert_eq!(reads, [200, 300, 400, 500, 600, 700, 798, 800, 800]);
     assert_eq!(
         others,
@@ -305,7 +310,7 @@ fn everything_is_read_over_the_loads_window() {
     let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();
     let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
     assert_eq!((cpus, steps), (vec![0, 1, 2], vec![6, 6, 1]));
-    assert_eq!(line.receipt.asked.server_cpus.as_deref(), Some("0"));
+    assert_eq!(line.receipt.asked.server_cpus, Some(CpuList::from(0)));
 }
 
 #[test]
@@ -504,7 +509,7 @@ fn a_server_that_its_warm_up_left_unsteady_is_marked_while_its_compilers_work() 
         let warning = line.warnings.into_iter().find(|one| one.kind == WarningKind::NotSteady);
         warning.map(|warning| warning.seen)
     };
-    assert!(seen(false, Some(4)).unwrap().ends_with("its compilers took 4.0% of its CPU time"));
+    assert!(seen(false, Some(4)).unwrap().contains("4.0%"));
     assert_eq!(seen(false, Some(3)), None);
     assert!(seen(false, None).unwrap().ends_with("varied by 10.0%"));
     assert_eq!(seen(true, Some(50)), None);

@@ -45,15 +45,74 @@ fn limit_of(change: impl FnOnce(&mut Evidence)) -> Limit {
     judged(change).limit
 }
 
+fn in_words(verdict: Verdict) -> String {
+    format!("{}: {}\n{}", verdict.limit, verdict.reason(Nouns::USUAL), verdict.remedy())
+}
+
+/// The reason and the remedy of each limit; the other tests look at the limit alone.
+#[test]
+fn limits_in_words() {
+    type Case = (&'static str, fn(&mut Evidence));
+    let cases: [Case; 17] = [
+        ("a busy server", |_| {}),
+        ("a busy client", |e| e.client_busy = Some(0.9)),
+        ("a client beside other programs", |e| {
+            (e.client_busy, e.client_waiting) = (Some(0.97), Some(0.8));
+        }),
+        ("wrong bodies", |e| {
+            (e.failed, e.failed_share) = (12, Some(0.0012));
+            (e.wrong_bodies, e.checked_bodies) = (12, 31);
+        }),
+        ("a handshake that is not authentic", |e| {
+            (e.unauthentic_handshakes, e.checked_handshakes) = (1, 16);
+        }),
+        ("nothing completed", |e| {
+            e.completed = 0;
+            idle(e);
+        }),
+        ("descriptors of the server", |e| e.server_descriptors = Some(1.0)),
+        ("descriptors of the server, and failures", |e| {
+            (e.failed, e.failed_share) = (1_000, Some(0.0909));
+            e.server_descriptors = Some(1.0);
+        }),
+        ("all that was offered", |e| {
+            idle(e);
+            e.offered_served = Some(0.98);
+        }),
+        ("a limit that the next load breaks", |e| {
+            idle(e);
+            e.beyond_limit = Some(1.25);
+        }),
+        ("other programs and steal", |e| {
+            idle(e);
+            (e.foreign, e.steal, e.server_cpus_idle) = (Some(0.5), Some(0.2), Some(0.0));
+        }),
+        ("a busy sibling", |e| {
+            idle(e);
+            e.sibling_busy = Some(0.25);
+        }),
+        ("fewer threads than CPUs", |e| {
+            (e.server_busy, e.server_cpus_idle) = (Some(0.5), Some(0.5));
+            e.server_saturated = Some(0.97);
+        }),
+        ("an uneven load", |e| {
+            idle(e);
+            (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.6));
+        }),
+        ("a busy backend", |e| e.backend_busy = Some(0.95)),
+        ("a busy accelerator", |e| e.accelerator_busy = Some(0.95)),
+        ("a server that is not seen", |e| {
+            idle(e);
+            (e.server_busy, e.server_cpus_idle) = (None, None);
+        }),
+    ];
+    support::assert_golden!(cases.map(|(name, change)| (name, in_words(judged(change)))));
+}
+
 #[test]
 fn a_busy_server_and_an_idle_client_is_the_servers_maximum() {
     let verdict = judged(|_| {});
     assert_eq!(verdict.limit, Limit::ServerCpu);
-    assert_eq!(
-        verdict.reason(Nouns::USUAL),
-        "the server's CPU: the server used 99.0% of its CPUs (idle 0.5%); the \
-         client's busiest thread was 20.0% busy"
-    );
     let idle = |e: &mut Evidence| {
         e.server_cpus_idle = Some(0.06);
         e.server_saturated = Some(0.0);
@@ -81,13 +140,8 @@ fn one_wrong_answer_of_a_sample_is_one_too_many() {
         (e.wrong_bodies, e.checked_bodies) = (12, 31);
     });
     assert_eq!(wrong.limit, Limit::Errors);
-    assert_eq!(wrong.reason(Nouns::USUAL), "12 of 31 bodies that were checked were wrong");
     let unauthentic = judged(|e| (e.unauthentic_handshakes, e.checked_handshakes) = (1, 16));
     assert_eq!(unauthentic.limit, Limit::Errors);
-    assert_eq!(
-        unauthentic.reason(Nouns::USUAL),
-        "1 of 16 handshakes that were checked did not authenticate the server"
-    );
 }
 
 #[test]
@@ -103,7 +157,6 @@ fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
     };
     let verdict = offered(0.98, 0.5);
     assert_eq!(verdict.limit, Limit::OfferedLoad);
-    assert!(verdict.reason(Nouns::USUAL).starts_with("the offered load: "), "{verdict:?}");
     assert_eq!(offered(0.97, 0.5).limit, Limit::Noise);
     assert_eq!(offered(0.99, 0.96).limit, Limit::ServerCpu);
 }
@@ -123,12 +176,6 @@ fn a_limit_that_the_next_load_breaks_is_what_limits_a_server_that_is_not_busy() 
     };
     let verdict = at(Some(1.25), 0.5, 0.2);
     assert_eq!(verdict.limit, Limit::LatencyLimit);
-    assert!(
-        verdict.reason(Nouns::USUAL).contains("reached 125.0% of it"),
-        "{}",
-        verdict.reason(Nouns::USUAL)
-    );
-    assert!(verdict.remedy().contains("find.while"), "{}", verdict.remedy());
     assert_eq!(at(None, 0.5, 0.2).limit, Limit::OfferedLoad);
     assert_eq!(at(Some(1.25), 0.96, 0.2).limit, Limit::ServerCpu);
     assert_eq!(at(Some(1.25), 0.5, 0.95).limit, Limit::ClientCpu);
@@ -155,10 +202,7 @@ fn one_failure_in_a_hundred_is_the_limit() {
         e.completed = 0;
         idle(e);
     });
-    assert_eq!(
-        (verdict.limit, verdict.reason(Nouns::USUAL).as_str()),
-        (Limit::Errors, "no operation ended within the window")
-    );
+    assert_eq!(verdict.limit, Limit::Errors);
     assert_eq!(limit_of(idle), Limit::Unknown);
     // Where nothing completed because one side had no CPU time, that is the limit.
     assert_eq!(limit_of(|e| e.completed = 0), Limit::ServerCpu);
@@ -195,8 +239,6 @@ fn what_this_machine_lacks_is_named_before_the_errors_that_it_causes() {
     assert_eq!(limit_of(|e| e.ports_lacking = 0), Limit::ServerCpu);
     let of_server = judged(|e| e.server_descriptors = Some(1.0));
     assert_eq!(of_server.limit, Limit::Descriptors);
-    assert_eq!(of_server.reason(Nouns::USUAL), "the server had all its file descriptors open");
-    assert!(of_server.remedy().contains("prlimit"), "{}", of_server.remedy());
     assert_eq!(limit_of(|e| e.server_descriptors = Some(0.99)), Limit::ServerCpu);
     // What it could not accept has timed out.
     let timed_out = |e: &mut Evidence| {
@@ -205,15 +247,12 @@ fn what_this_machine_lacks_is_named_before_the_errors_that_it_causes() {
     };
     let failing = judged(timed_out);
     assert_eq!(failing.limit, Limit::Errors);
-    assert!(
-        failing.reason(Nouns::USUAL).ends_with("; the server had all its file descriptors open")
-    );
     assert_eq!(failing.remedy(), of_server.remedy());
     let wrong = judged(|e| {
         timed_out(e);
         e.wrong_bodies = 1;
     });
-    assert!(wrong.remedy().starts_with("read the first error"), "{}", wrong.remedy());
+    assert_ne!(wrong.remedy(), of_server.remedy());
 }
 
 #[test]
@@ -226,7 +265,6 @@ fn an_overflowing_accept_queue_counts_by_the_time_that_it_costs() {
 fn a_busy_client_comes_before_a_busy_server() {
     let verdict = judged(|e| e.client_busy = Some(0.9));
     assert_eq!(verdict.limit, Limit::ClientCpu);
-    assert!(verdict.remedy().contains("more CPUs (--cpus)"), "{}", verdict.remedy());
     assert_eq!(limit_of(|e| e.client_busy = Some(0.899)), Limit::ServerCpu);
 }
 
@@ -237,9 +275,6 @@ fn a_client_that_waits_for_its_cpu_names_the_other_programs() {
         e.client_waiting = Some(0.8);
     });
     assert_eq!(verdict.limit, Limit::ClientCpu);
-    let expected = "ran 17.0% and waited 80.0% of the time while other programs ran on its CPU;";
-    assert!(verdict.reason(Nouns::USUAL).contains(expected), "{}", verdict.reason(Nouns::USUAL));
-    assert!(verdict.remedy().contains("stop the other work on the client's CPUs"));
 }
 
 #[test]
@@ -256,11 +291,6 @@ fn others_on_the_cpus_are_noise() {
     assert_eq!(beside(0.1, 0.0).limit, Limit::Noise);
     assert_eq!(beside(0.0, 0.1).limit, Limit::Noise);
     assert_eq!(beside(0.0, 0.0).limit, Limit::Unknown);
-    assert_eq!(
-        beside(0.5, 0.2).reason(Nouns::USUAL),
-        "noise: other programs used 50.0% of the server's or the client's CPUs, and the \
-         hypervisor took 20.0% of a CPU; the server used 30.0% of its CPUs (idle 0.0%)"
-    );
     let beside = |busy| {
         judged(|e| {
             idle(e);
@@ -268,14 +298,7 @@ fn others_on_the_cpus_are_noise() {
         })
     };
     assert_eq!(beside(0.24).limit, Limit::Unknown);
-    assert_eq!(
-        (beside(0.25).limit, beside(0.25).reason(Nouns::USUAL).as_str()),
-        (
-            Limit::Noise,
-            "noise: a hyperthread that shares a core with the server was 25.0% busy with \
-             work other than the client; the server used 30.0% of its CPUs (idle 70.0%)"
-        )
-    );
+    assert_eq!(beside(0.25).limit, Limit::Noise);
     // A server without CPU left has its limit, though noise lowers it.
     assert_eq!(limit_of(|e| e.sibling_busy = Some(1.0)), Limit::ServerCpu);
 }
@@ -288,18 +311,12 @@ fn a_server_with_fewer_threads_than_cpus_is_limited_by_them() {
         (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.97));
     });
     assert_eq!(verdict.limit, Limit::ServerCpu);
-    assert!(
-        verdict.reason(Nouns::USUAL).contains("its busiest thread 99.0% of one"),
-        "{verdict:?}"
-    );
-    assert!(verdict.remedy().contains("give it more workers"), "{}", verdict.remedy());
     // One of two equal workers is saturated: the load is uneven.
     let uneven = judged(|e| {
         idle(e);
         (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.6));
     });
     assert_eq!(uneven.limit, Limit::Unknown);
-    assert!(uneven.remedy().contains("unevenly"), "{}", uneven.remedy());
 }
 
 #[test]
@@ -317,20 +334,9 @@ fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
     let lossy = NetworkEvidence { retransmitted: Some(0.02), ..veth.clone() };
     let verdict = with(full.clone(), None);
     assert_eq!(verdict.limit, Limit::Network);
-    assert_eq!(
-        verdict.reason(Nouns::USUAL),
-        "the network: packets waited 100.0% of the time for veth1, which carried 20.00 Mb/s; the \
-         server used 30.0% of its CPUs (idle 70.0%)"
-    );
-    assert!(verdict.remedy().contains("tc -s qdisc show"), "{}", verdict.remedy());
     let fast = NetworkEvidence { used: Some(0.97), bits_per_s: 970_000_000, ..veth.clone() };
-    let reason = with(fast, None).reason(Nouns::USUAL);
-    assert!(reason.starts_with("the network: veth1 carried 970.00 Mb/s, 97.0% of"), "{reason}");
-    assert!(
-        with(lossy.clone(), None)
-            .reason(Nouns::USUAL)
-            .contains("2.0% of the segments were retransmitted")
-    );
+    let found = [with(full.clone(), None), with(fast, None), with(lossy.clone(), None)];
+    support::assert_golden!(["packets wait", "full", "lossy"].into_iter().zip(found.map(in_words)));
     assert_eq!(with(full.clone(), Some(1.0)).limit, Limit::Network);
     assert_eq!(with(lossy.clone(), Some(0.5)).limit, Limit::Network);
     assert_eq!(with(lossy, Some(1.0)).limit, Limit::OfferedLoad);
@@ -342,19 +348,12 @@ fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
 fn where_nothing_is_busy_more_load_is_needed() {
     let verdict = judged(idle);
     assert_eq!(verdict.limit, Limit::Unknown);
-    assert!(verdict.remedy().contains("raise --connections"));
 }
 
 #[test]
 fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
     let verdict = judged(|e| e.backend_busy = Some(0.95));
     assert_eq!(verdict.limit, Limit::Backend);
-    assert!(
-        verdict.reason(Nouns::USUAL).contains("the backend of the server: it was 95.0% busy"),
-        "{}",
-        verdict.reason(Nouns::USUAL)
-    );
-    assert!(verdict.remedy().contains("give the backend more CPUs"));
     assert_eq!(limit_of(|e| e.backend_busy = Some(0.949)), Limit::ServerCpu);
     let with_client = limit_of(|e| {
         (e.backend_busy, e.client_busy) = (Some(1.0), Some(0.95));
@@ -366,9 +365,6 @@ fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
 fn a_busy_accelerator_is_judged_after_the_backend_and_before_the_server() {
     let verdict = judged(|e| e.accelerator_busy = Some(0.95));
     assert_eq!(verdict.limit, Limit::Accelerator);
-    let reason = verdict.reason(Nouns::USUAL);
-    assert!(reason.contains("it completed 95.0% of what its rate allows"), "{reason}");
-    assert!(verdict.remedy().contains("accelerator-count"));
     assert_eq!(limit_of(|e| e.accelerator_busy = Some(0.949)), Limit::ServerCpu);
     let with_backend = limit_of(|e| {
         (e.accelerator_busy, e.backend_busy) = (Some(1.0), Some(0.95));
@@ -384,8 +380,6 @@ fn a_server_that_is_not_seen_is_never_the_limit() {
         e.server_cpus_idle = None;
     });
     assert_eq!(verdict.limit, Limit::Unknown);
-    assert!(verdict.reason(Nouns::USUAL).contains("the server's CPU use is not known"));
-    assert!(verdict.remedy().contains("--server-pid"));
 }
 
 #[test]

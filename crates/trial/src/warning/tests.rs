@@ -71,21 +71,15 @@ fn each_reason_to_doubt_is_told() {
 #[test]
 fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
     let changed = Warning::processes_changed(ProcessesChanged { before: 1, after: 5 });
-    assert!(changed.seen.contains("(1 at its start, 5 at its end)"));
     let unknown = Warning::cores_unknown(&ObserveError::Sampler("it panicked".into()));
-    assert!(unknown.seen.starts_with("CPU by core could not be read: "), "{unknown}");
-    assert!(unknown.seen.ends_with("it panicked"), "{unknown}");
     let on_disk = Warning::objects_on_disk("the objects lie in /var/tmp");
-    assert!(on_disk.to_string().starts_with("the objects lie in /var/tmp; likely: "));
     let varied = NotSteady { after: units::Nanos(90_000_000_000), spread: Some(0.08) };
-    let compiling = Warning::not_steady(varied, Some(0.25)).seen;
-    let expected = "varied by 8.0%; in this trial its compilers took 25.0% of its CPU time";
-    assert!(compiling.ends_with(expected), "{compiling}");
+    let compiling = Warning::not_steady(varied, Some(0.25));
     let varied = Warning::not_steady(varied, None);
-    assert!(varied.seen.ends_with("of warm-up its speed still varied by 8.0%"), "{varied}");
     let idle = NotSteady { after: units::Nanos(90_000_000_000), spread: None };
     let idle = Warning::not_steady(idle, None);
-    assert!(idle.seen.contains("it did next to nothing in "), "{idle}");
+    let all = [&changed, &unknown, &on_disk, &compiling, &varied, &idle];
+    support::assert_golden!(all.map(|warning| (format!("{:?}", warning.kind), warning)));
     for (warning, name) in [(&varied, "not-steady"), (&idle, "not-steady")] {
         assert_eq!(serde_json::to_value(warning.kind).unwrap(), name);
     }
@@ -118,7 +112,7 @@ fn one_connection_per_two_requests_means_not_kept() {
     assert!(Warning::connections_not_kept(64, 128).is_none());
     assert!(Warning::connections_not_kept(0, 0).is_none());
     let warning = Warning::connections_not_kept(1_000, 1_000).unwrap();
-    assert!(warning.to_string().starts_with("1,000 connections were opened for 1,000 requests"));
+    assert_eq!(warning.kind, WarningKind::ConnectionsNotKept);
 }
 
 #[test]
@@ -126,7 +120,7 @@ fn paced_connections_that_are_opened_in_the_window_are_reported() {
     assert!(Warning::still_opening(50, 5_000).is_none());
     let warning = Warning::still_opening(1_547, 5_000).unwrap();
     assert_eq!(warning.kind, WarningKind::StillOpening);
-    assert!(warning.seen.starts_with("1,547 of 5,000 connections were opened within"), "{warning}");
+    assert!(warning.seen.contains("1,547") && warning.seen.contains("5,000"), "{warning}");
 }
 
 #[test]
@@ -137,9 +131,9 @@ fn a_server_that_read_less_than_half_of_what_it_sent_had_it_in_memory() {
     assert_eq!(Warning::objects_in_cache(Some(0), 0), None);
     let warning = Warning::objects_in_cache(Some(49), 100).unwrap();
     assert_eq!(warning.kind, WarningKind::ObjectsInCache);
-    assert!(warning.seen.contains("49.0% of what it sent read from the disk"), "{warning}");
+    assert!(warning.seen.contains("49.0%"), "{warning}");
     let unknown = Warning::objects_in_cache(None, 100).unwrap();
-    assert!(unknown.seen.contains("an unknown part"), "{unknown}");
+    assert!(!unknown.seen.contains('%'), "{unknown}");
 }
 
 #[test]
@@ -159,13 +153,10 @@ fn a_broken_law_names_its_cause() {
         [(Cause::Failures, "failures"), (Cause::Client, "client"), (Cause::Ramp, "ramp")]
     {
         let warning = Warning::littles_law(&law(Some(cause)), Nouns::USUAL).unwrap();
-        assert_eq!(
-            (warning.kind, warning.seen.as_str()),
-            (
-                WarningKind::LittlesLaw,
-                "rate x (response + think) accounts for 900.0 of 1,000 users (-10.0%)"
-            )
-        );
+        assert_eq!(warning.kind, WarningKind::LittlesLaw);
+        for figure in ["900.0", "1,000", "-10.0%"] {
+            assert!(warning.seen.contains(figure), "{warning}");
+        }
         assert!(warning.likely_cause.contains(&format!("({name})")), "{warning}");
     }
 }
@@ -175,7 +166,7 @@ fn other_programs_are_named() {
     let evidence = Evidence { foreign: Some(0.35), ..Evidence::default() };
     let programs = ["rustc", "cc1"].map(|name| BusyProgram { name: name.to_owned(), cpu_ns: 1 });
     let warning = Warning::foreign_work(&Verdict::of(evidence), &programs).unwrap();
-    assert_eq!(warning.seen, "other programs used 35.0% of these CPUs; busiest: rustc, cc1");
+    assert!(warning.seen.contains("35.0%") && warning.seen.contains("rustc, cc1"), "{warning}");
 }
 
 #[test]
@@ -199,13 +190,7 @@ fn warnings_of_a_session_speak_of_pages_and_users() {
         let all = found.into_iter().chain(Warning::littles_law(&law, nouns));
         all.map(|warning| warning.to_string()).collect::<Vec<_>>().join("\n")
     };
-    let usual = words(Nouns::USUAL);
-    assert!(usual.contains("63 operations completed with 64 connections"), "{usual}");
     let session = words(Nouns::OF_SESSION);
-    assert!(session.contains("63 pages completed with 64 users"), "{session}");
-    assert!(
-        session.contains("1 pages failed") && session.contains("began pages late"),
-        "{session}"
-    );
     assert!(!session.contains("operation") && !session.contains(" connections"), "{session}");
+    support::assert_golden!([("usual", words(Nouns::USUAL)), ("session", session)]);
 }

@@ -38,7 +38,7 @@ fn bill(rows: &[(&str, f64)]) -> Scene {
     };
     for (round, factor) in (0..).zip([1.0, 0.99, 1.01, 1.0, 0.99, 1.01, 1.0]) {
         for (key, (_, us)) in table.combination(Hardware::All, Cache::Warm).into_iter().zip(rows) {
-            scene.primitives.push(line(key, round, us * factor));
+            scene.primitives.push(line(TABLE, key, round, us * factor));
         }
     }
     scene.study.primitives.tables.push(table);
@@ -46,14 +46,15 @@ fn bill(rows: &[(&str, f64)]) -> Scene {
 }
 
 /// A row of a round on a core of 2 GHz.
-fn line(key: RowKey, round: u32, us: f64) -> RowLine {
+pub(super) fn line(table: &str, key: RowKey, round: u32, us: f64) -> RowLine {
+    let quartiles = |median: f64| Quartiles { low: median * 0.9, median, high: median * 1.1 };
     let cycles = us * 2e3;
     let measured = Measured {
-        cycles_per_byte: None,
-        cycles_per_op: Quartiles { low: cycles * 0.9, median: cycles, high: cycles * 1.1 },
+        cycles_per_byte: key.size_bytes.map(|size| quartiles(cycles / size as f64)),
+        cycles_per_op: quartiles(cycles),
         core_hz: 2e9,
         ops_per_s: 1e6 / us,
-        bytes_per_s: None,
+        bytes_per_s: key.size_bytes.map(|size| size as f64 * 1e6 / us),
         messages_per_op: 1,
         samples: 10,
         dropped_shared: 0,
@@ -63,7 +64,7 @@ fn line(key: RowKey, round: u32, us: f64) -> RowLine {
     };
     RowLine {
         schema: trial::SCHEMA,
-        table: TABLE.to_owned(),
+        table: table.to_owned(),
         row: Row {
             key,
             library_title: "OpenSSL 3.0.22".to_owned(),

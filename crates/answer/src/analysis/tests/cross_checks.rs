@@ -17,7 +17,7 @@ fn scene(rate: f64, cost: f64) -> Scene {
         line.cpu_ns.server = line.cpu_ns.server.map(|ns| (ns as f64 * rate * cost) as u64);
         // What keeps answers from comparing them is what a cross-check is about.
         line.receipt.obtained.client = Some("wrk 4.1.0".to_owned());
-        scene.trial(0, round).receipt.asked.receive = Some("walk".to_owned());
+        scene.trial(0, round).receipt.asked.receive = Some(load::Receive::Walk);
     }
     scene
 }

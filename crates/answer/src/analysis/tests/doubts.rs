@@ -4,6 +4,7 @@ use super::scene::{CBC, GCM, SPREAD, Scene};
 use crate::Mark;
 use crate::analysis::TrialCounts;
 use journal::{Role, TrialLine};
+use load::Receive;
 use study::Metric;
 use study::testing::server;
 use trial::{Limit, Warning, WarningKind};
@@ -74,22 +75,20 @@ fn a_tax_is_as_weak_as_the_plain_http_that_it_is_taken_from() {
 
 #[test]
 fn what_was_not_received_alike_is_not_compared() {
-    let received = |how: &str, of: fn(&mut trial::Receipt, &str)| {
+    let received = |of: fn(&mut trial::Receipt)| {
         let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
         for TrialLine { line, .. } in &mut scene.lines {
-            line.receipt.asked.receive = Some("walk".to_owned());
+            line.receipt.asked.receive = Some(Receive::Walk);
         }
         for round in 0..7 {
-            of(&mut scene.trial(3, round).receipt, how);
+            of(&mut scene.trial(3, round).receipt);
         }
         scene.first()
     };
-    let alike = received("walk", |receipt, how| receipt.asked.receive = Some(how.to_owned()));
+    let alike = received(|_| {});
     assert!(alike.bars[3].ratio.is_some() && alike.caveats.is_empty(), "{:?}", alike.caveats);
-    let decrypted =
-        received("decrypt", |receipt, how| receipt.asked.receive = Some(how.to_owned()));
-    let by_wrk =
-        received("wrk 4.1.0", |receipt, how| receipt.obtained.client = Some(how.to_owned()));
+    let decrypted = received(|receipt| receipt.asked.receive = Some(Receive::Decrypt));
+    let by_wrk = received(|receipt| receipt.obtained.client = Some("wrk 4.1.0".to_owned()));
     for (answer, how) in [(decrypted, "decrypt"), (by_wrk, "by wrk 4.1.0")] {
         assert!(answer.bars[3].ratio.is_none() && answer.bars[3].figure.is_some());
         let expected = format!("they were not received in the same way ({how} with ");

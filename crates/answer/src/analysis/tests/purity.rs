@@ -14,7 +14,7 @@ fn pure() -> Scene {
         line.receipt.obtained.connections = Some(64);
         let evidence = &mut line.verdict.evidence;
         evidence.server_descriptors = Some(0.0034);
-        (evidence.listen_drops, evidence.listen_overflows) = (Some(0), Some(0));
+        (evidence.accept_queue_drops, evidence.connects_repeated) = (Some(0), Some(0));
         evidence.accept_queue_loss = Some(0.0);
     }
     scene
@@ -36,7 +36,7 @@ fn handshakes_are_proven_by_receipts_and_evidence() {
          lost in the accept queue."
     );
     let few = purity(|line| {
-        line.verdict.evidence.listen_drops = Some(3);
+        line.verdict.evidence.accept_queue_drops = Some(3);
         line.verdict.evidence.accept_queue_loss = Some(0.012);
     });
     assert!(
@@ -100,7 +100,7 @@ fn what_is_not_as_it_should_be_is_named_with_what_it_means() {
         ),
         (
             |line| {
-                line.verdict.evidence.listen_drops = Some(30);
+                line.verdict.evidence.accept_queue_drops = Some(30);
                 line.verdict.evidence.accept_queue_loss = Some(0.3);
             },
             "30 connections lost in the accept queue, at most 30.0% of their time in a trial (they \

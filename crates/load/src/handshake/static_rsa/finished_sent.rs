@@ -13,6 +13,8 @@ pub(super) struct FinishedSent {
     pub(super) sealer: Sealer,
     pub(super) master: Master,
     pub(super) negotiated: Negotiated,
+    /// Whether the server asked for a certificate.
+    pub(super) asks_certificate: bool,
     /// Whether the server's records are protected from now on.
     pub(super) has_changed: bool,
 }
@@ -43,6 +45,7 @@ impl FinishedSent {
             negotiated: self.negotiated,
             // The server signs nothing. Its Finished proves that it has the private key.
             is_signature_verified: false,
+            asks_certificate: self.asks_certificate,
             post_handshake: None,
         }
     }

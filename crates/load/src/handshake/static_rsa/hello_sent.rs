@@ -156,6 +156,14 @@ impl Chosen {
             encrypt_then_mac,
             resumed: false,
         };
-        Ok(FinishedSent { opener, sealer, master, negotiated, has_changed: false })
+        let asks_certificate = wants_certificate;
+        Ok(FinishedSent {
+            opener,
+            sealer,
+            master,
+            negotiated,
+            asks_certificate,
+            has_changed: false,
+        })
     }
 }

@@ -14,6 +14,7 @@ use openssl::ssl::{
 
 use super::flight::kind;
 use super::*;
+use crate::draw::Draw;
 use crate::failure::ErrorKind;
 use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::client;
@@ -50,7 +51,7 @@ fn plan(suite: &'static Suite) -> Plan {
 }
 
 fn client_of(plan: &Plan) -> Box<dyn Client> {
-    client(plan, &Trust::Anyone, "localhost").unwrap()
+    client(plan, &Trust::Anyone, "localhost", Draw::signatures(plan, 0, 0)).unwrap()
 }
 
 fn start(plan: &Plan) -> Box<dyn Handshake> {
@@ -239,7 +240,9 @@ fn certificates_are_trusted_as_openssl_trusts_them() {
     let others = write(&Identity::generate(CertificateKey::Rsa(2048)).unwrap(), "others");
     let verdict = |file: &Path, host: &str, mode| {
         let plan = Plan { key_exchange: Some(mode), ..plan(suite("AES128-SHA")) };
-        let client = client(&plan, &Trust::File(file.to_owned()), host).unwrap();
+        let client =
+            client(&plan, &Trust::File(file.to_owned()), host, Draw::signatures(&plan, 0, 0))
+                .unwrap();
         let mut server = openssl_server(identity(), |_| {});
         let mut handshake = client.start().unwrap();
         let result = with_openssl(&mut *handshake, &mut server, 1000);

@@ -24,7 +24,6 @@ mod server;
 mod state;
 mod updates;
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use ::tls::{Group, Suite};
@@ -69,7 +68,6 @@ impl Tls13Client {
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         verifier: Arc<SamplingVerifier>,
-        one_in: NonZeroU32,
         receive: Receive,
     ) -> Option<Self> {
         let provider = config.crypto_provider();
@@ -85,7 +83,7 @@ impl Tls13Client {
         let groups = groups.collect::<Option<_>>()?;
         let schemes = provider.signature_verification_algorithms.supported_schemes();
         let schemes = schemes.into_iter().map(u16::from).collect();
-        let server = Server::new(verifier, name.clone(), one_in);
+        let server = Server::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
         Some(Self(Arc::new(Offer { hello, suites, groups, schemes, server, receive })))
     }

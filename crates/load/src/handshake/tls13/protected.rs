@@ -100,7 +100,7 @@ impl Protected {
                 if !offer.schemes.contains(&scheme) {
                     return Err(Refusal::illegal("a signature scheme that was not offered"));
                 }
-                let is_verified = offer.server.draw_sampled();
+                let is_verified = offer.server.draws_signature();
                 let is_signed =
                     || by.has_signed(scheme, signature, self.transcript.hash().as_ref());
                 if is_verified && !is_signed() {
@@ -164,6 +164,7 @@ impl Protected {
                 resumed: false,
             },
             is_signature_verified: server.is_verified,
+            asks_certificate: self.certificate_request.is_some(),
             post_handshake: updates,
         })
     }

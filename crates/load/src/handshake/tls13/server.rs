@@ -1,8 +1,6 @@
 //! The server's certificates, verified whenever they differ from the last ones, and its signatures,
 //! verified in one handshake in K.
 
-use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use openssl::x509::X509;
@@ -21,8 +19,6 @@ use crate::handshake::verifier::SamplingVerifier;
 pub(super) struct Server {
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
-    one_in: NonZeroU32,
-    handshakes: AtomicU32,
     accepted: Mutex<Option<Arc<Accepted>>>,
 }
 
@@ -35,13 +31,8 @@ pub(super) struct Accepted {
 }
 
 impl Server {
-    pub(super) fn new(
-        verifier: Arc<SamplingVerifier>,
-        name: ServerName<'static>,
-        one_in: NonZeroU32,
-    ) -> Self {
-        let (handshakes, accepted) = (AtomicU32::new(0), Mutex::new(None));
-        Self { verifier, name, one_in, handshakes, accepted }
+    pub(super) fn new(verifier: Arc<SamplingVerifier>, name: ServerName<'static>) -> Self {
+        Self { verifier, name, accepted: Mutex::new(None) }
     }
 
     /// Accepts the body of a Certificate message, or says why not. `offered` are the types of the
@@ -76,9 +67,9 @@ impl Server {
         Ok(accepted)
     }
 
-    /// Whether the signature of this handshake is to be verified: the first, then one in K.
-    pub(super) fn draw_sampled(&self) -> bool {
-        self.handshakes.fetch_add(1, Relaxed).is_multiple_of(self.one_in.get())
+    /// Whether the signature of this handshake is to be verified.
+    pub(super) fn draws_signature(&self) -> bool {
+        self.verifier.draws_signature()
     }
 }
 

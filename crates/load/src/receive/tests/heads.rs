@@ -118,7 +118,7 @@ fn three_reads_take_a_response() {
         assert!(reads[0].abs_diff(beginning) < 16 && used == reads[0] + last, "{layer:?}");
         let opened = completed.opened as usize;
         assert_eq!((completed.body, opened), (BODY as u64, head(BODY).len()), "{layer:?}");
-        assert!(!completed.compared);
+        assert!(!completed.compared && completed.peeked);
     }
 }
 

@@ -103,8 +103,8 @@ proptest! {
         let mut reception = layer.reception();
         reception.expect(Expectation::Object(total as u64), whole);
         let end = Line::new(&wire, &pieces).honest().run(&mut reception);
-        let completed =
-            Completed { body: total as u64, opened: total as u64, compared: true, closes: false };
+        let (body, opened) = (total as u64, total as u64);
+        let completed = Completed { body, opened, compared: true, peeked: false, closes: false };
         prop_assert_eq!(end, Ok(End::Complete(completed)));
     }
 

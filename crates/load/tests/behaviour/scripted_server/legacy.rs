@@ -5,7 +5,8 @@ use std::net::TcpStream;
 
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    Ssl, SslContext, SslMethod, SslOptions, SslSessionCacheMode, SslStream, SslVersion,
+    Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslSessionCacheMode, SslStream,
+    SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
 use tls::{Identity, Suite};
@@ -27,6 +28,17 @@ pub fn legacy_acceptor(identity: &Identity, suite: &Suite) -> SslContext {
 
 /// A server of one suite of TLS 1.2.
 pub fn resuming_acceptor(identity: &Identity, suite: &Suite, gives: Gives) -> SslContext {
+    acceptor(identity, suite, gives).build()
+}
+
+/// One that asks for a certificate of the client, and goes on without.
+pub fn asking_acceptor(identity: &Identity, suite: &Suite) -> SslContext {
+    let mut builder = acceptor(identity, suite, Gives::Nothing);
+    builder.set_verify_callback(SslVerifyMode::PEER, |_, _| true);
+    builder.build()
+}
+
+fn acceptor(identity: &Identity, suite: &Suite, gives: Gives) -> SslContextBuilder {
     let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
     builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
     builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name)).unwrap();
@@ -40,7 +52,7 @@ pub fn resuming_acceptor(identity: &Identity, suite: &Suite, gives: Gives) -> Ss
     builder.set_session_id_context(b"toll").unwrap();
     builder.set_certificate(&X509::from_pem(&identity.certificate_pem).unwrap()).unwrap();
     builder.set_private_key(&PKey::private_key_from_pem(&identity.key_pem).unwrap()).unwrap();
-    builder.build()
+    builder
 }
 
 /// A connection whose handshake has ended.

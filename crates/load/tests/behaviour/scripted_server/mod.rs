@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use craft::{ALERT, Craft, DATA, HANDSHAKE};
-pub use legacy::{Gives, Legacy, legacy_acceptor, resuming_acceptor};
+pub use legacy::{Gives, Legacy, asking_acceptor, legacy_acceptor, resuming_acceptor};
 pub use secure::{Secure, config, config_of, ecdsa, forged, long_chain, rsa};
 pub use stacks::{Accept, on_each_stack, stacks};
 

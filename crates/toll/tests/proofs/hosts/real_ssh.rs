@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{Desk, Killed, machine, run, text, toll_path, until};
+use support::{Desk, Killed, run, text, toll_path, until};
 
 const SSHD: &str = "/usr/sbin/sshd";
 
@@ -90,17 +90,13 @@ fn a_server_behind_sshd_is_measured_once_its_key_and_ours_are_known() {
     let folder = desk.path().display().to_string();
     fs::write(desk.study(), STUDY.replace("$FOLDER", &folder)).unwrap();
     let Some(_sshd) = start(desk.path()) else { return };
-    let _machine = machine();
     let refusal = || {
         let output = desk.run(&[]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
         text(&output.stderr)
     };
     let said = refusal();
-    assert_eq!(
-        said,
-        "toll: ssh does not know the key of server; connect once by hand to check it: ssh server\n"
-    );
+    assert!(said.contains("key of server") && said.lines().count() == 1, "{said}");
 
     let config = fs::read_to_string(desk.path().join("config")).unwrap();
     let port = config.lines().find_map(|line| line.strip_prefix("Port ")).unwrap();
@@ -109,7 +105,7 @@ fn a_server_behind_sshd_is_measured_once_its_key_and_ours_are_known() {
     let authorized = fs::read(desk.path().join("authorized")).unwrap();
     fs::write(desk.path().join("authorized"), "").unwrap();
     let said = refusal();
-    assert!(said.starts_with("toll: server does not let toll in without a password"), "{said}");
+    assert!(said.contains("password"), "{said}");
 
     fs::write(desk.path().join("authorized"), authorized).unwrap();
     let output = desk.run(&[]).output().unwrap();

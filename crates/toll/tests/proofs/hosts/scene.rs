@@ -1,5 +1,6 @@
 //! A client's machine and a server's, with a study of one on the other.
 
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use journal::{Journal, TrialLine};
@@ -40,6 +41,7 @@ impl Scene {
         let (client, server) = pair()?;
         let desk = Desk::new("");
         let scene = Self { client, server, desk };
+        std::fs::create_dir(scene.temporary()).unwrap();
         scene.write(&format!("{STUDY}{cases}"));
         scene.change_shell("exec");
         Some(scene)
@@ -50,13 +52,19 @@ impl Scene {
         let folder = toll_path().parent().unwrap().display().to_string();
         self.shell(&format!(
             "host=$1; shift
-export PATH={folder}:$PATH
+export PATH={folder}:$PATH TMPDIR={temporary}
 case $host in
 *@server) {before} nsenter --target {pid} --net \"$@\" ;;
 *) echo \"ssh: Could not resolve hostname $host: Name or service not known\" >&2; exit 255 ;;
 esac",
+            temporary = self.temporary().display(),
             pid = self.server.pid(),
         ));
+    }
+
+    /// The folder for temporary files of the server's machine.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.desk.path().join("temporary")
     }
 
     /// Another study.

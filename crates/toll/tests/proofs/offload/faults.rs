@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use offload::{Counts, CountsFile, Kind};
 use support::{
-    Killed, Serve, children, first_cpu, is_running, last_cpu, machine, processes_with, toll,
-    toll_path, until,
+    Killed, Serve, children, first_cpu, is_running, last_cpu, processes_with, toll, toll_path,
+    until,
 };
 use targets::{Objects, Running, SendCounters, Settings, Stopped, Target};
 use tls::{Suite, Version};
@@ -85,15 +85,14 @@ fn counts(folder: &Path) -> Counts {
 
 #[test]
 fn clients_of_haproxy_that_leave_during_a_pause_leave_nothing() {
-    let _machine = machine();
     let folder = tempfile::tempdir().unwrap();
-    let mut server = haproxy(folder.path(), Nanos(8_000_000_000));
+    let mut server = haproxy(folder.path(), Nanos(3_000_000_000));
     let open_files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
     let idle = open_files();
-    let clients = load(server.facts().https, 4_000);
-    until("they wait", || counts(folder.path()).in_flight() >= 2_000);
+    let clients = load(server.facts().https, 1_000);
+    until("they wait", || counts(folder.path()).in_flight() >= 500);
     // A connection has the descriptor of its job too.
-    assert!(open_files() >= idle + 4_000);
+    assert!(open_files() >= idle + 1_000);
     drop(clients);
     until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
     until("no connection", || open_files() < idle + 10);
@@ -109,7 +108,6 @@ fn clients_of_haproxy_that_leave_during_a_pause_leave_nothing() {
 /// HAProxy frees a connection whose job is paused when it has waited for its client for too long.
 #[test]
 fn an_operation_whose_connection_is_freed_is_abandoned() {
-    let _machine = machine();
     let folder = tempfile::tempdir().unwrap();
     let server = haproxy(folder.path(), Nanos(1_000_000_000));
     let impatient =
@@ -124,7 +122,6 @@ fn an_operation_whose_connection_is_freed_is_abandoned() {
 
 #[test]
 fn haproxy_is_reloaded_under_load() {
-    let _machine = machine();
     let folder = tempfile::tempdir().unwrap();
     let kept = Kept::of(haproxy(folder.path(), Nanos(50_000_000)), folder.path(), &[]);
     let mut master = kept.start(&["-W"]);
@@ -152,7 +149,7 @@ fn ctrl_c_finishes_500_handshakes_that_wait_for_events() {
     let model = ["--suites", "AES128-SHA", "--accelerator", "model"];
     let device = ["--accelerator-latency", "2s", "--accelerator-queue", "1000"];
     let events = ["--accelerator-completion", "event", "--counters", counters.to_str().unwrap()];
-    let mut server = Serve::alone(&[&model[..], &device, &events].concat());
+    let mut server = Serve::pinned(&[&model[..], &device, &events].concat());
     let open_files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
     let idle = open_files();
     let clients = load(server.tls, 500);
@@ -168,7 +165,6 @@ fn ctrl_c_finishes_500_handshakes_that_wait_for_events() {
 
 #[test]
 fn ctrl_c_of_a_run_ends_haproxy_with_500_paused_handshakes() {
-    let _machine = machine();
     let device = "accelerator = \"model\"\naccelerator-latency = \"2s\"\naccelerator-queue = 1000";
     let desk = study("haproxy", device, &format!("{RSA}\ntimeout = \"20s\""));
     let text = std::fs::read_to_string(desk.study()).unwrap();

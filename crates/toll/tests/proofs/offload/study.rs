@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use support::{Desk, first_cpu, last_cpu, machine, text, toll_path};
+use support::{Desk, first_cpu, last_cpu, text, toll_path};
 use trial::{AcceleratorUse, Line};
 
 /// The suite under `[load]`.
@@ -38,7 +38,6 @@ name = "one"
 /// The one trial of a study.
 #[track_caller]
 pub(crate) fn line(desk: &Desk) -> Line {
-    let _machine = machine();
     let output = desk.run(&[]).output().unwrap();
     assert!(desk.results_if_any().is_some(), "{}", text(&output.stderr));
     let journal = std::fs::read_to_string(desk.journal()).unwrap();

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::MutexGuard;
 
 use journal::{Journal, TrialLine};
-use support::{Desk, Killed, machine, run, toll_path, until, write_program};
+use support::{Desk, Killed, run, toll_path, until, write_program};
 
 /// Where toll and the server run, on the bridge.
 pub(crate) const HERE: &str = "10.84.0.1";
@@ -52,7 +51,6 @@ pub(crate) struct Bridge {
     here: Host,
     hosts: Vec<Host>,
     pub(crate) folder: tempfile::TempDir,
-    _machine: MutexGuard<'static, ()>,
 }
 
 impl Bridge {
@@ -67,7 +65,6 @@ impl Bridge {
             eprintln!("skipped: mpirun or toll-rank is not there (make hosts)");
             return None;
         }
-        let lock = machine();
         let here = Host::new();
         ip(&here, "link add br0 type bridge");
         ip(&here, &format!("address add {HERE}/24 dev br0"));
@@ -92,7 +89,7 @@ TMPDIR=$PWD/temporary/$host exec nsenter --target \"$(cat $PWD/$host)\" --net sh
             folder.path().display()
         );
         write_program(&folder.path().join("shell"), &enter);
-        Some(Self { here, hosts, folder, _machine: lock })
+        Some(Self { here, hosts, folder })
     }
 
     /// One more link of a host to the bridge, counted from 1.

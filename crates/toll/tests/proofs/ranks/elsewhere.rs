@@ -16,7 +16,7 @@ fn study(bridge: &Bridge) -> Desk {
     Desk::new(&format!(
         "schema = 1\nquestion = \"Do two load a third?\"\ntrials = 1\n{ranks}\
          [target]\nserver = \"embedded\"\nhost = \"lg3\"\nlisten = [\"{SERVER}\"]\nobject = \"4KiB\"\n\
-         [load]\nconnections = 4\nwarmup = \"50ms\"\nduration = \"1s\"\n[[case]]\nname = \"all\"\n"
+         [load]\nconnections = 4\nwarmup = \"50ms\"\nduration = \"3s\"\n[[case]]\nname = \"all\"\n"
     ))
 }
 
@@ -58,7 +58,7 @@ fn a_full_link_from_the_server_to_the_ranks_is_the_limit() {
     let before = std::fs::read_to_string(desk.study()).unwrap();
     let study = before
         .replace("object = \"4KiB\"", "object = \"512KiB\"")
-        .replace("duration = \"1s\"", "duration = \"5s\"\ntimeout = \"60s\"")
+        .replace("duration = \"3s\"", "duration = \"5s\"\ntimeout = \"60s\"")
         .replace("connections = 4", "connections = 16");
     std::fs::write(desk.study(), study).unwrap();
     let output = measure(&bridge, &desk);
@@ -81,7 +81,7 @@ fn a_rank_that_reaches_another_machine_at_the_address_loads_nothing() {
     let said = text(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     let why = format!("rank 2 on lg2: {SERVER}:");
-    assert!(said.contains(&why) && said.contains("is not proven to be the host's"), "{said}");
+    assert!(said.contains(&why) && said.contains("not proven"), "{said}");
     // toll, and the first rank, each asked both ports for the number, and nothing more.
     let snmp = run(bridge.on(3, "cat").arg("/proc/net/snmp"));
     let mut lines = snmp.lines().filter(|line| line.starts_with("Tcp:"));
@@ -110,7 +110,7 @@ fn a_rank_looks_from_the_source_that_it_loads_from() {
     let said = text(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
     let why = format!("rank 2 on lg2: {SERVER}:");
-    assert!(said.contains(&why) && said.contains("is not proven to be the host's"), "{said}");
+    assert!(said.contains(&why) && said.contains("not proven"), "{said}");
     until("nothing is left", || bridge.left().is_empty());
 }
 

@@ -60,7 +60,7 @@ fn a_rank_loads_through_a_real_sshd_whose_key_must_be_known() {
     let Some(bridge) = Bridge::new(1) else { return };
     let Some(_sshd) = sshd(&bridge) else { return };
     let server = Loaded::start(&bridge);
-    let desk = Desk::new(&server.study(&bridge, 1, "connections = 4\nduration = \"1s\""));
+    let desk = Desk::new(&server.study(&bridge, 1, "connections = 4\nduration = \"2s\""));
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
     let line = trials(&desk).remove(0).line;
     assert!(line.valid, "{:?}{}", line.why_invalid(), text(&output.stderr));

@@ -10,7 +10,7 @@ use super::bridge::{Bridge, HERE, Loaded, trials};
 fn three_ranks_complete_what_the_server_answered() {
     let Some(bridge) = Bridge::new(3) else { return };
     let server = Loaded::start(&bridge);
-    let desk = Desk::new(&server.study(&bridge, 3, "connections = 12\nduration = \"1s\""));
+    let desk = Desk::new(&server.study(&bridge, 3, "connections = 12\nduration = \"4s\""));
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     let trial = trials(&desk).remove(0);
@@ -43,7 +43,7 @@ fn ab_loads_from_a_ranks_source_and_only_the_first_ranks_load() {
     const SOURCE: &str = "10.85.0.18";
     run(bridge.on(1, "ip").args(["address", "add", SOURCE, "dev", "lo"]));
     run(bridge.command("ip").args(["route", "add", SOURCE, "via", "10.84.0.11"]));
-    let load = "client = \"ab\"\nranks = 1\nconnections = 4\nduration = \"1s\"";
+    let load = "client = \"ab\"\nranks = 1\nconnections = 4\nduration = \"4s\"";
     let study = server.study(&bridge, 2, load);
     let desk =
         Desk::new(&study.replace("source = \"10.84.0.11\"", &format!("source = \"{SOURCE}\"")));

@@ -33,7 +33,7 @@ fn signatures_that_cost_the_server_all_its_cpu_are_its_limit() {
     if !has_two_cpus() {
         return;
     }
-    let server = Serve::alone(&["--certificate-key", "rsa:3072"]);
+    let server = Serve::pinned(&["--certificate-key", "rsa:3072"]);
     let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "1s"];
     let line = undisturbed(|| line(load(&server, "").args(handshakes)));
     let verdict = &line.verdict;
@@ -49,7 +49,7 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
     if !has_two_cpus() {
         return;
     }
-    let server = Serve::alone(&["--certificate-key", "rsa:3072"]);
+    let server = Serve::pinned(&["--certificate-key", "rsa:3072"]);
     let pid = server.pid();
     until("its worker is pinned", || has_thread_on(&pid, &first_cpu().to_string()));
     // Its only worker may run on either of them now.
@@ -68,7 +68,7 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
         "{line:?}"
     );
     assert_eq!(line.verdict.limit, Limit::ServerCpu, "{:?}", line.verdict);
-    assert!(line.verdict.remedy().contains("give it more workers"), "{:?}", line.verdict);
+    assert!(line.verdict.remedy().contains("more workers"), "{:?}", line.verdict);
 }
 
 /// Whether a thread of the process may run on that CPU alone.
@@ -90,7 +90,7 @@ fn a_program_on_the_servers_cpu_is_marked_over_plain_http_too() {
     if !has_two_cpus() {
         return;
     }
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let is_known = match interrupt_time().known() {
         Some(InterruptTime::Apart) => true,
         Some(InterruptTime::InProcesses) => !softirq_threads().is_empty(),

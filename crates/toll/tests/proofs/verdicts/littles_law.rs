@@ -9,7 +9,7 @@ use std::time::Duration;
 use random::Random;
 use trial::{Cause, LEAST_OPERATIONS, Line, LittlesLaw, WarningKind};
 
-use support::{Serve, last_cpu, machine, toll};
+use support::{Serve, last_cpu, toll};
 
 use super::bench::{busy_loop, line, load_plain};
 use super::stub::{Answer, SERVICE, Stub};
@@ -48,7 +48,6 @@ fn keeping(command: &mut Command) -> Line {
 
 #[test]
 fn a_server_of_a_known_time_keeps_the_law() {
-    let _machine = machine();
     let stub = Stub::start(|_| Answer::Ok);
     let thinking = ["--arrival", "closed, think 10ms"];
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -64,11 +63,14 @@ fn a_server_of_a_known_time_keeps_the_law() {
         (&[&thinking[..], &["--ramp", "300ms"][..]].concat()[..], 10_000_000),
         (&[&walking[..], &thinking[..], &["--ramp", "300ms"][..]].concat()[..], 10_000_000),
     ] {
-        const USERS: u64 = 32;
+        const USERS: u64 = 16;
         let users = USERS.to_string();
-        let line = keeping(load(&stub, "1s", options).args(["--json", "-c", &users]));
+        let line = keeping(load(&stub, "2s", options).args(["--json", "-c", &users]));
         let law = law(&line);
-        assert!(line.valid && line.operations.completed >= 2_000, "{options:?}: {line:?}");
+        assert!(
+            line.valid && line.operations.completed >= USERS * LEAST_OPERATIONS,
+            "{options:?}: {line:?}"
+        );
         assert_eq!((law.users, law.judged, law.cause), (USERS, true, None), "{law:?}");
         assert_eq!(warnings(&line), [""; 0]);
         // The server's time and the users' are known from outside: it serves them one by one.
@@ -82,7 +84,6 @@ fn a_server_of_a_known_time_keeps_the_law() {
 
 #[test]
 fn failures_take_time_that_the_law_misses() {
-    let _machine = machine();
     let mut random = Random::new(7);
     // The probe is to succeed.
     let tenth = move |connection| match connection > 0 && random.below(10) == 0 {
@@ -100,7 +101,6 @@ fn failures_take_time_that_the_law_misses() {
 
 #[test]
 fn a_user_who_is_never_answered_is_missing_from_the_law() {
-    let _machine = machine();
     let stub = Stub::start(|connection| match connection {
         1 => Answer::Never,
         _ => Answer::Ok,
@@ -114,7 +114,7 @@ fn a_user_who_is_never_answered_is_missing_from_the_law() {
 
 #[test]
 fn a_busy_client_begins_late() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let _loops: Vec<_> = (0..2).map(|_| busy_loop(&last_cpu(), 0)).collect();
     let mut load = load_plain(&server, "bytes/1KiB");
     load.args(["--arrival", "closed, think 1ms", "-c", "16", "-d", "2s"]);
@@ -127,7 +127,6 @@ fn a_busy_client_begins_late() {
 
 #[test]
 fn few_operations_per_user_are_not_judged_and_other_loads_not_checked() {
-    let _machine = machine();
     let stub = Stub::start(|_| Answer::Ok);
     let few = line(load(&stub, "200ms", &["-c", "20"]).arg("--json"));
     assert!(few.operations.completed < 20 * LEAST_OPERATIONS, "{few:?}");
@@ -138,7 +137,7 @@ fn few_operations_per_user_are_not_judged_and_other_loads_not_checked() {
     let row = text.lines().find(|row| row.starts_with("Little's law  ")).unwrap();
     assert!(row.contains("/s x ("), "{row}");
     assert!(row.contains(" of 20 users, "), "{row}");
-    assert!(row.ends_with("; not judged: fewer than 100 operations per user"), "{row}");
+    assert!(row.contains("not judged"), "{row}");
     for arrival in ["uniform 500/s", "paced 50ms"] {
         let line = line(load(&stub, "200ms", &["-c", "20"]).args(["--json", "--arrival", arrival]));
         assert_eq!(line.littles_law, None, "{arrival}");

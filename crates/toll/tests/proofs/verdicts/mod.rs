@@ -8,6 +8,7 @@ mod bench;
 mod congestion;
 mod connections;
 mod cpu;
+mod cpu_time;
 mod handshakes;
 mod littles_law;
 mod network;

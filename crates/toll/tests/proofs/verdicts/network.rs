@@ -10,7 +10,7 @@ use support::{Serve, run};
 
 /// What a load between the two tells.
 fn load(client: &Namespace, server: &Namespace) -> trial::Line {
-    let served = Serve::alone_by(server.toll(), SERVER, &[]);
+    let served = Serve::pinned_by(server.toll(), SERVER, &[]);
     let mut load = load_by(client.toll(), &served, &format!("https://{}/bytes/512KiB", served.tls));
     line(load.args(["--i-operate-this-host", "-c", "16", "-d", "5s", "--timeout", "60s"]))
 }
@@ -34,11 +34,7 @@ fn a_filter_that_holds_packets_back_is_the_network_as_the_limit() {
     assert!(network.is_full() && network.queue_overlimits > 0, "{network:?}");
     assert!(network.bits_per_s < 22_000_000 && network.used.is_none(), "{network:?}");
     let reason = line.reason();
-    assert!(
-        reason.starts_with("the network: packets waited ")
-            && reason.contains(" for server:server0, which carried"),
-        "{reason}"
-    );
+    assert!(reason.starts_with("the network: ") && reason.contains("server:server0"), "{reason}");
 }
 
 #[test]
@@ -52,7 +48,7 @@ fn interfaces_without_a_queue_are_not_full_however_much_they_carry() {
 
 #[test]
 fn loopback_is_no_network() {
-    let server = Serve::alone(&[]);
+    let server = Serve::pinned(&[]);
     let line = line(bench::load(&server, "bytes/64KiB").args(["-d", "300ms", "--warmup", "0s"]));
     assert_eq!(line.verdict.evidence.network, None);
 }
@@ -73,7 +69,7 @@ fn a_load_leaves_by_the_interface_that_it_is_given() {
     // Of the two ways to the server's address, the routes prefer client0.
     let other = "10.83.0.0/30 via 10.83.1.2 dev client1 metric 10";
     run(client.command("ip").args(["route", "add"]).args(other.split(' ')));
-    let served = Serve::alone_by(server.toll(), SERVER, &[]);
+    let served = Serve::pinned_by(server.toll(), SERVER, &[]);
     // proc(5): the sent bytes are the ninth number of an interface's line.
     let sent = |interface: &str| -> u64 {
         let output = client.command("cat").arg("/proc/net/dev").output().unwrap();

@@ -122,6 +122,9 @@ impl OpenSsl {
         ] {
             // SAFETY: the context is of this library; the text ends with a zero.
             let answer = unsafe { control(context.ptr(), command, number, argument) };
+            if command == CONTROL_GROUPS && answer != 1 {
+                return Err(Failed::because(format!("this library has no group {}", wanted.group)));
+            }
             ok(answer as c_int, name)?;
         }
         let suites = match wanted.suite.version() {

@@ -1,0 +1,126 @@
+//! What the cipher alone costs of what a server uses to send bodies.
+//!
+//! A table of primitives has the cost of sealing one record, in core cycles per byte. At the frequency that
+//! the core had during the trials, c cycles per byte at f Hz are c / f seconds of CPU time per byte. That
+//! counts bodies alone: heads and the bytes that TLS adds are sealed too, so a little is missing.
+
+use serde::Serialize;
+use stats::{Estimate, ratio_of_medians};
+use study::Metric;
+use trial::CoreHz;
+use units::{Hertz, Quantity};
+
+use super::compared::{Compared, Entry};
+use crate::figure::{Figure, Verdict};
+use crate::primitive::{Cost, Row};
+use crate::wording::{all_of, brief, list, percent, quantity};
+
+/// What the cipher of one cell costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CipherCost {
+    /// The cell after a figure: `with AES-128-GCM`.
+    #[serde(skip)]
+    with: String,
+    pub cell: String,
+    /// The library that was timed, and its version.
+    pub library: String,
+    /// Core cycles per byte of a record.
+    pub cycles_per_byte: Figure,
+    /// The core's frequency during the trials, or where that is not known, while the cipher was timed.
+    pub core_hz: f64,
+    /// CPU time per 10^9 bytes, at that frequency.
+    pub s_per_gb: Figure,
+    /// Of the server's CPU time for the same bytes.
+    pub share: Estimate,
+}
+
+impl CipherCost {
+    /// `None` where the rule names no table, or that has no figure of it.
+    pub(super) fn of(compared: &Compared<'_>, entry: &Entry<'_>, rows: &[Row]) -> Option<Self> {
+        let (row, cost) = timed(compared, entry, rows)?;
+        let whole = entry.trials.figure(Metric::ServerCpuPerGigabyte)?;
+        let frequencies = entry.trials.valid().filter_map(|line| {
+            let CoreHz { before, after } = line.core_hz;
+            Some((before? + after?) as f64 / 2.0)
+        });
+        let core_hz = stats::median(&frequencies.collect::<Vec<_>>()).unwrap_or(cost.core_hz);
+        let s_per_gb = cost.cycles.map(|cycles| cycles * 1e9 / core_hz)?;
+        Some(Self {
+            with: compared.with(entry),
+            cell: entry.trials.cell.name.clone(),
+            library: row.library_title.clone(),
+            share: ratio_of_medians(&s_per_gb.samples, &whole.samples).ok()?,
+            cycles_per_byte: cost.cycles.clone(),
+            core_hz,
+            s_per_gb,
+        })
+    }
+
+    /// Whether it is more than the whole, beyond the intervals.
+    pub(super) fn exceeds(&self) -> bool {
+        Verdict::of(Some(&self.share), 1.0) == Verdict::Above
+    }
+}
+
+/// The row of a cell's cipher, in the library that its server runs on.
+fn timed<'a>(
+    compared: &Compared<'_>,
+    entry: &Entry<'_>,
+    rows: &'a [Row],
+) -> Option<(&'a Row, &'a Cost)> {
+    let (table, cell) = (compared.rule.nominal.as_ref()?, entry.trials.cell);
+    let (cipher, library) = (cell.record_cipher()?, cell.cipher_library()?);
+    let is_it = |row: &&Row| {
+        row.table == *table
+            && row.key.algorithm == cipher
+            && row.key.library == library
+            && row.key.size_bytes == Some(cell.record_size().0)
+    };
+    let row = rows.iter().find(is_it)?;
+    Some((row, row.cost.as_ref()?))
+}
+
+/// `The cipher alone (OpenSSL 3.0.22) takes of the server's CPU 43% [42, 44] with AES-128-GCM (0.577 cycles/byte,
+/// 193 ms per GB at 3.00 GHz).`
+pub(super) fn sentences(costs: &[CipherCost], context: &str) -> Vec<String> {
+    let item = |cost: &CipherCost| {
+        format!(
+            "{} {} ({} cycles/byte, {} per GB at {})",
+            percent(cost.share),
+            cost.with,
+            quantity(&cost.cycles_per_byte, 1.0),
+            brief(Quantity::Nanos, cost.s_per_gb.median() * 1e9),
+            Hertz(cost.core_hz)
+        )
+    };
+    let (exceeding, within): (Vec<&CipherCost>, Vec<_>) =
+        costs.iter().partition(|cost| cost.exceeds());
+    let within = all_of(within.into_iter().map(item), "; ").map(|items| {
+        let library = &costs[0].library;
+        format!("The cipher alone ({library}) takes of the server's CPU {items}{context}.")
+    });
+    let exceeding = (!exceeding.is_empty()).then(|| {
+        let items = list(exceeding.into_iter().map(|cost| cost.with.as_str()));
+        format!(
+            "Alone, the cipher took longer than the server with all it does, {items}{context}: the library, \
+             or what else used the core, differed."
+        )
+    });
+    within.into_iter().chain(exceeding).collect()
+}
+
+/// What was disturbed while it was timed alone.
+pub(super) fn disturbed(compared: &Compared<'_>, rows: &[Row]) -> Option<String> {
+    let of = |entry: &Entry<'_>| {
+        let (row, cost) = timed(compared, entry, rows)?;
+        cost.is_disturbed().then(|| row.key.algorithm.to_string())
+    };
+    let names: Vec<String> = compared.shown().filter_map(of).collect();
+    let is_any = !names.is_empty();
+    is_any.then(|| {
+        format!(
+            "Something else used the core while {} was timed alone: the figure is too high.",
+            list(names)
+        )
+    })
+}
