@@ -120,7 +120,7 @@ fn read(cpu: f64) -> Scene {
     scene.study.cells.push(reads);
     scene.measure(2, 8e9 / cpu, &SPREAD);
     for trial in scene.lines.iter_mut().filter(|trial| trial.place.case == "read") {
-        trial.line.receipt.asked.receive = Some("decrypt".to_owned());
+        trial.line.receipt.asked.receive = Some(load::Receive::Decrypt);
     }
     scene
 }
