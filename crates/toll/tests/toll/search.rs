@@ -121,8 +121,8 @@ fn a_shorter_form_says_what_it_cut() {
 fn a_part_of_a_study_is_forecast_and_told() {
     let part = ["run", "quick", "--only", "suite=none", "--trials", "3", "--dry-run"];
     let told = said(&toll_output(&part));
-    assert!(told.contains("3 cells, ") && told.contains(" 9 trials"), "{told}");
-    assert!(told.contains("3 of 14 cells"), "{told}");
+    assert!(told.contains("2 cells, 3 trials each, 6 trials in all"), "{told}");
+    assert!(told.contains("Note: cut: 2 of 14 cells, only suite=none"), "{told}");
     let output = toll_output(&["run", "quick", "--only", "siute=none", "--dry-run"]);
     assert_eq!(output.status.code(), Some(2));
     let error = text(&output.stderr);
