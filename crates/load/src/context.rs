@@ -26,9 +26,8 @@ use crate::{Job, Operation, Plan, ports};
 
 /// The sum of the low-water marks of all connections, and the largest and smallest mark of one. A
 /// mark grows the socket's buffer to twice the mark. The largest has room for a response of 1 MiB
-/// with its head and its records' headers; 64 connections with that made a server of TLS on loopback
-/// up to twice as dear, because what waits in the buffers no longer fits in the processor's cache.
-const ALL_MARKS: usize = 16 * MOST_MARK;
+/// with its head and its records' headers.
+const ALL_MARKS: usize = 64 * MOST_MARK;
 const MOST_MARK: usize = (1 << 20) + (64 << 10);
 const LEAST_MARK: usize = 64 << 10;
 
