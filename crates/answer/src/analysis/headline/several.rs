@@ -16,14 +16,10 @@ use crate::wording::{factor, list};
 pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option<Glance<'a>> {
     let selection = Selection::of(compared.rule.metric, rivals);
     let is_higher_better = compared.rule.metric.is_higher_better();
-    let by_figure = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
-    // The best first: the figure that stands for all of them must not be worse than that of the others.
-    let mut leaders: Vec<_> = match is_higher_better {
+    let mut leaders = match is_higher_better {
         true => selection.greatest(rivals),
         false => selection.least(rivals),
     };
-    leaders.sort_by(|a, b| if is_higher_better { by_figure(b, a) } else { by_figure(a, b) });
-    let first = *leaders.first()?;
     if leaders.len() == rivals.len() {
         return None;
     }
@@ -31,7 +27,15 @@ pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option
         let is_leader = leaders.iter().any(|leader| leader.value == entry.value);
         !is_leader
     });
+    let by_figure = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
     let last = if is_higher_better { last.min_by(by_figure) } else { last.max_by(by_figure) }?;
+    // One that is no better than the last, but varies too much to be shown to be worse than the best, does
+    // not stand for them.
+    leaders.sort_by_key(|entry| match is_higher_better {
+        true => median(entry) <= median(last),
+        false => median(entry) >= median(last),
+    });
+    let first = *leaders.first()?;
     let others = leaders.iter().skip(1).map(|entry| compared.name(entry));
     let names = list(std::iter::once(compared.with(first)).chain(others));
     let and_alike = match leaders.len() {
