@@ -15,7 +15,7 @@ use units::Nanos;
 use crate::coalescing::Coalescing;
 use crate::draw::{Draw, Drawn};
 use crate::handshake::Client;
-use crate::receive::{Expectation, Lengths, Reception};
+use crate::receive::{Expectation, Lengths, READ_AHEAD, Reception};
 use crate::recorder::Recorder;
 use crate::requests::{Request, Requests};
 use crate::session::User;
@@ -88,7 +88,7 @@ pub(crate) struct Context<'a> {
     pub(crate) window: &'a Window,
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
-    pub(crate) scratch: &'a mut [u8],
+    pub(crate) scratch: Box<[u8]>,
     /// For what a handshake received and has not used yet.
     pub(crate) received: Lent,
     /// For what is to be sent.
@@ -130,7 +130,6 @@ impl<'a> Context<'a> {
         recorder: Recorder,
         thread: usize,
         base: Instant,
-        scratch: &'a mut [u8],
     ) -> io::Result<Self> {
         let plan = &job.plan;
         let draw = |what, one_in| Draw::new(what, one_in, job.seed, thread);
@@ -141,7 +140,7 @@ impl<'a> Context<'a> {
             window,
             client,
             recorder,
-            scratch,
+            scratch: vec![0; 2 * READ_AHEAD].into(),
             received: Lent::default(),
             unsent: Lent::default(),
             requests: Requests::new(job, requests.clone(), thread),

@@ -14,7 +14,6 @@ use crate::context::Context;
 use crate::handshake::Client;
 use crate::job::Stop;
 use crate::own_time::{OwnTime, ThreadUse};
-use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
 use crate::requests::Request;
 use crate::schedule::{Part, Schedule};
@@ -74,9 +73,7 @@ pub(crate) fn run(
     recorder: Recorder,
 ) -> io::Result<Outcome> {
     let Share { job, requests, site, window, base, part, counters } = *share;
-    let mut scratch = vec![0; 2 * READ_AHEAD];
-    let mut context =
-        Context::new(job, requests, window, client, recorder, part.thread, base, &mut scratch)?;
+    let mut context = Context::new(job, requests, window, client, recorder, part.thread, base)?;
     let users = site.into_iter().flat_map(|site| {
         (0..part.slots).map(move |slot| User::new(site, 1 + part.number(slot), job.plan.walks))
     });
@@ -99,19 +96,9 @@ pub(crate) fn collect(job: &Job, part: Part, client: &dyn Client) -> io::Result<
     let within = Nanos(job.plan.timeout.0.saturating_mul(2));
     let window = Window::new(Stop::Operations { count, within }, Nanos(0));
     let part = Part { window_start: 0, ..part };
-    let mut scratch = vec![0; 2 * READ_AHEAD];
     let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
     let requests = Request::all(job);
-    let context = Context::new(
-        job,
-        &requests,
-        &window,
-        Some(client),
-        recorder,
-        part.thread,
-        base,
-        &mut scratch,
-    )?;
+    let context = Context::new(job, &requests, &window, Some(client), recorder, part.thread, base)?;
     let mut worker = Worker::new(context, part);
     client.collect(true);
     let loaded = worker.load(&Counters::default()).and_then(|()| worker.wind_up());

@@ -109,7 +109,7 @@ impl Open {
         let answer = reception.answer();
         let (body, closes) = (reception.body_length() as u64, answer.closes);
         let user = &mut context.users[self.slot];
-        match user.answered(answer, reception.body(context.scratch)) {
+        match user.answered(answer, reception.body(&context.scratch)) {
             Ok(Then::Follow) => {
                 self.counted.begin_response();
                 if closes {

@@ -134,7 +134,7 @@ impl Open {
     }
 
     pub(super) fn handshake(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        match self.socket.receive(context.scratch)? {
+        match self.socket.receive(&mut context.scratch)? {
             Moved::Blocked => Ok(Next::Wait),
             Moved::End => Err(Failure::new(ErrorKind::EarlyClose, "closed within the handshake")),
             Moved::Bytes(count) => {
