@@ -72,14 +72,14 @@ fn of_trial(line: &Line) -> Vec<CpuUse> {
         let ran: f64 = cores.map(programs).sum();
         if ran > 0.0 { used_ns as f64 / line.window_ns as f64 / ran } else { 0.0 }
     };
-    let server_part = part(of_server, &server, server_ns);
-    let client_part = part(&line.cpu_share, &client, client_ns);
+    let server_part = part(of_server, server, server_ns);
+    let client_part = part(&line.cpu_share, client, client_ns);
     let of_cpu = |core: &CoreSeries, of_host: bool| {
         let ran = programs(core);
         let part =
             |list, part, is_there: bool| if is_there && is_on(core.cpu, list) { part } else { 0.0 };
-        let server = part(&server, server_part, of_host == is_elsewhere);
-        let client = part(&client, client_part, !of_host);
+        let server = part(server, server_part, of_host == is_elsewhere);
+        let client = part(client, client_part, !of_host);
         // Where the kernel counts interrupts in processes too, these used more than programs did.
         let all = (server + client).max(1.0);
         let (server, client) = (ran * server / all, ran * client / all);
