@@ -95,8 +95,11 @@ pub struct Obtained {
     pub requests_per_connection: Option<f64>,
     /// Handshake signatures that were verified.
     pub signatures_verified: Option<u64>,
-    /// Responses whose first and last record were opened and authenticated, the rest dropped.
+    /// Responses whose last record was opened and authenticated, and some of whose others were dropped.
     pub bodies_walked: Option<u64>,
+    /// Those of `bodies_walked` whose head was read from a record that was not opened: their status and
+    /// length are not authenticated.
+    pub bodies_peeked: Option<u64>,
     /// Responses of which every record was authenticated.
     pub bodies_authenticated: Option<u64>,
     /// Responses whose every byte was compared with the generated object.
@@ -183,6 +186,7 @@ impl Obtained {
                 .then(|| outcome.completed as f64 / handshakes as f64),
             signatures_verified: Some(verified.signatures),
             bodies_walked: has_requests.then_some(verified.walked),
+            bodies_peeked: (verified.peeked > 0).then_some(verified.peeked),
             bodies_authenticated: has_requests.then_some(verified.opened),
             ..obtained
         }

@@ -82,6 +82,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("verify", "verify", Plain),
     ("signatures_verified", "signatures verified", Plain),
     ("bodies_walked", "bodies walked", Plain),
+    ("bodies_peeked", "heads read unauthenticated", Plain),
     ("bodies_authenticated", "bodies opened whole", Plain),
     ("bodies_compared", "bodies compared", Plain),
     ("send", "send", Counts),

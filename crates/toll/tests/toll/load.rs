@@ -233,6 +233,18 @@ fn a_trial_is_one_line_of_json() {
 }
 
 #[test]
+fn heads_that_nothing_authenticates_are_counted() {
+    let server = Serve::pinned(&[]);
+    let obtained = |receive| {
+        let line = line(load(&server, "bytes/64KiB").args(["-d", "300ms", "--receive", receive]));
+        line.receipt.obtained
+    };
+    let walked = obtained("walk");
+    assert!(walked.bodies_peeked > Some(0) && walked.bodies_peeked <= walked.bodies_walked);
+    assert_eq!(obtained("decrypt").bodies_peeked, None);
+}
+
+#[test]
 fn each_operation_has_its_receipt() {
     let server = Serve::pinned(&[]);
     let handshakes = line(load(&server, "").args(["-d", "300ms", "--operation", "handshakes"]));

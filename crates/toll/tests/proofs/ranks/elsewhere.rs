@@ -118,7 +118,7 @@ fn a_rank_looks_from_the_source_that_it_loads_from() {
 fn a_rank_loads_none_but_the_addresses_that_a_name_has() {
     let Some(bridge) = Bridge::new(2) else { return };
     let server = Loaded::start(&bridge);
-    // A short form of the address, which is known only once it is resolved (inet_aton(3)).
+    // A short form of the address (inet_aton(3)).
     let study = server.study(&bridge, 2, "connections = 4\nduration = \"1s\"");
     let study = study.replace(&format!("http://{HERE}:"), "http://10.84.1:");
     let desk = Desk::new(&study);
@@ -129,7 +129,7 @@ fn a_rank_loads_none_but_the_addresses_that_a_name_has() {
     let output = bridge.run(&desk, &[]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
-    let why = "rank 1 on lg1: rank.to = 10.84.0.12 is not among the addresses at which the server \
+    let why = "rank.to = 10.84.0.12 is not among the addresses at which the server \
                listens: 10.84.0.1; write one of them";
     assert!(said.contains(why), "{said}");
     assert_eq!(server.answered_all(), before, "something was sent");
