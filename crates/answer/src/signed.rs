@@ -1,7 +1,7 @@
 //! A difference with its direction.
 //!
 //! What is taken and what is given are the same number with another sign. Words such as "costs" and
-//! "more" state that sign, so a number that stands beside them has none. Here the two are chosen
+//! "more" state that sign, so a number next to them has none. Here the two are chosen
 //! together: there is no way to the amount that does not name its direction.
 
 use crate::figure::Figure;

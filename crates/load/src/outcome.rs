@@ -159,7 +159,7 @@ pub struct Latencies {
 pub struct Collected {
     /// Tickets and sessions that the server gave.
     pub tickets: u64,
-    /// On so many connections.
+    /// On how many connections.
     pub connections: u64,
 }
 

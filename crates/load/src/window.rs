@@ -69,7 +69,7 @@ impl Window {
         }
     }
 
-    /// The same of a load that keeps so many connections.
+    /// The same for a load that keeps this many connections.
     pub(crate) fn with_kept(self, connections: usize) -> Self {
         Self { up: Some(UpCount::new(connections)), ..self }
     }

@@ -51,7 +51,7 @@ impl Peer {
         if self.is_threaded() { job.plan.cpus.len() + 1 } else { 1 }
     }
 
-    /// How much longer than it is told to it may run in good health, to print its report and, where it
+    /// How much longer than asked it may run in good health, to print its report and, where it
     /// counts whole seconds, until the next one begins.
     pub(crate) fn slack(self) -> Duration {
         Duration::from_secs(if self == Self::STime { 2 } else { 1 })

@@ -3,11 +3,10 @@
 
 use observe::TcpConnections;
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 use units::{BitsPerSecond, thousands};
 
 use crate::mismatch::Mismatch;
-use crate::obtained::Obtained;
+use crate::obtained::{Obtained, Pacing};
 use crate::receipt::Receipt;
 use crate::warning::{Warning, WarningKind};
 
@@ -27,19 +26,6 @@ impl Connections {
     pub(crate) fn is_empty(&self) -> bool {
         self.server.congestion.is_empty() && self.client.congestion.is_empty()
     }
-}
-
-/// What held back what the server sent.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pacing {
-    /// How many of the server's connections, of those that were looked at, sent by timers: by their
-    /// congestion control, or at a rate that their program had set.
-    pub connections: u64,
-    /// The lowest rate of these.
-    pub least_bps: Option<f64>,
-    /// `fq`, where that is the queue before loopback, which sends by timers for all.
-    pub queue: Option<String>,
 }
 
 impl Receipt {

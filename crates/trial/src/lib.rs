@@ -49,7 +49,7 @@ mod workers;
 pub use accelerator_use::AcceleratorUse;
 pub use asked::Asked;
 pub use busy_program::BusyProgram;
-pub use congestion::{Connections, Pacing};
+pub use congestion::Connections;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
 pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks};
@@ -58,15 +58,15 @@ pub use machine::{Machine, SeriesThere, ThisMachine, neighbours};
 pub use memory_use::MemoryUse;
 pub use mismatch::Mismatch;
 pub use moment::Moment;
-pub use obtained::{Obtained, Orders, SendCalls};
+pub use obtained::{Obtained, Orders, Pacing, SendCalls};
 pub use operations::{Arrivals, Operations, UnderWayNs};
-pub use ranks::{ClientFigures, RankFigures, name as rank_name};
+pub use ranks::{ClientFigures, RankFigures, RankReport, name as rank_name};
 pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
 };
 pub use receipt::{Receipt, RunsOn};
 pub use receipt_rows::ReceiptRow;
-pub use reports::{RankReport, Reports, ServerReport};
+pub use reports::{Reports, ServerReport};
 pub use sending::Sending;
 pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Measured, Trial};

@@ -11,7 +11,6 @@ use tls::SendMode;
 
 use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
-use crate::congestion::Pacing;
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[skip_serializing_none]
@@ -138,6 +137,19 @@ pub struct Orders {
     pub before: u64,
     /// After it.
     pub after: u64,
+}
+
+/// What held back what the server sent.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pacing {
+    /// How many of the server's connections, of those that were looked at, sent by timers: by their
+    /// congestion control, or at a rate that their program had set.
+    pub connections: u64,
+    /// The lowest rate of these.
+    pub least_bps: Option<f64>,
+    /// `fq`, where that is the queue before loopback, which sends by timers for all.
+    pub queue: Option<String>,
 }
 
 impl Obtained {

@@ -15,7 +15,6 @@ use units::Nanos;
 use crate::Line;
 use crate::evidence::{Evidence, NetworkEvidence};
 use crate::mismatch::Mismatch;
-use crate::reports::RankReport;
 
 /// How late a rank may have begun: this share of the window, or this time where that is more.
 const LATE_SHARE: f64 = 0.01;
@@ -31,6 +30,15 @@ const OTHERS_OFF: Nanos = Nanos(150_000_000);
 /// How long a rank may send nothing while it loads. It sends four times per second, so one that was silent
 /// for longer had stood still.
 const SILENT: Nanos = Nanos(1_000_000_000);
+
+/// What the ranks of a load report.
+#[derive(Debug)]
+pub struct RankReport {
+    /// What each did that gave a result.
+    pub figures: Vec<RankFigures>,
+    /// Those that gave none, by their numbers, each with why.
+    pub lost: Vec<(usize, String)>,
+}
 
 /// What one rank did in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -123,7 +123,7 @@ impl TaskReading {
         self.used_in(self.at.checked_duration_since(earlier.at)?.as_secs_f64(), earlier)
     }
 
-    /// The same where all that was used since `earlier` was used in so many seconds.
+    /// The same where all that was used since `earlier` was used in this many seconds.
     fn used_in(&self, seconds: f64, earlier: &Self) -> Option<Usage> {
         let rate = |now: Nanos, then: Nanos| now.0.saturating_sub(then.0) as f64 / 1e9 / seconds;
         (seconds > 0.0).then(|| Usage {

@@ -3,7 +3,7 @@
 use targets::{AcceleratorCounts, Aes, Crypto, CryptoFacts};
 
 use crate::obtained::Orders;
-use crate::ranks::RankFigures;
+use crate::ranks::RankReport;
 use crate::sending::Sending;
 
 /// What the others of a trial report when its load has ended.
@@ -26,13 +26,4 @@ pub struct ServerReport {
     pub accelerated: Option<AcceleratorCounts>,
     /// How it sent.
     pub sending: Option<Sending>,
-}
-
-/// What the ranks of a load report.
-#[derive(Debug)]
-pub struct RankReport {
-    /// What each did that gave a result.
-    pub figures: Vec<RankFigures>,
-    /// Those that gave none, by their numbers, each with why.
-    pub lost: Vec<(usize, String)>,
 }

@@ -325,7 +325,7 @@ impl Warning {
         })
     }
 
-    /// The server asked for a certificate in so many handshakes, and the client had none.
+    /// In this many handshakes the server asked for a certificate, and the client had none.
     pub(crate) fn client_certificate(requests: u64) -> Self {
         Self {
             kind: WarningKind::ClientCertificate,

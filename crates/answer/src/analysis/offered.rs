@@ -28,8 +28,7 @@ impl CellTrials<'_> {
 
     /// A metric over that of another cell, from the rounds in which both have it; `None` also where the
     /// client received the two in different ways, their servers had different congestion controls, or a
-    /// server fell behind a load that both should have
-    /// served.
+    /// server did not keep up with a load that both should have served.
     pub(super) fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
         let are_whole = behind(self, metric).or_else(|| behind(other, metric)).is_none();
         let is_alike = self.is_received_as(other) && self.has_congestion_of(other) && are_whole;

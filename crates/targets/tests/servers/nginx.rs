@@ -103,7 +103,7 @@ fn workers_are_pinned_one_each_and_the_master_to_all() {
     assert_eq!(allowed_cpus(server.pid()), last.to_string());
     let pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
     assert_eq!(pinned, [last.to_string()]);
-    // What was told is told of files that remain.
+    // The files that were named remain.
     assert_eq!(server.stop(), Stopped::InTime);
     assert!(folder.path().join("targets/nginx-2/nginx.conf").exists());
     assert!(folder.path().join("logs/nginx-2/error.log").exists());

@@ -55,7 +55,7 @@ fn a_command_that_fails_is_quoted() {
 fn the_embedded_server_reports_the_library_that_it_runs_on() {
     let folder = tempfile::tempdir().unwrap();
     let another = folder.path().join("toll");
-    // What it is told, it changes.
+    // It changes what it is asked for.
     let script = format!(
         "for word; do shift; [ \"$word\" = rustls-ring ] && word=rustls-aws-lc; set -- \"$@\" \"$word\"; done\n\
          exec {} \"$@\"",

@@ -346,7 +346,7 @@ fn a_closed_loop_of_which_only_a_part_is_up_is_a_mismatch() {
     assert_eq!((with(60_000_000, |_| {}), with(60_000_001, |_| {})), (0, 1));
     // Where arrivals are scheduled, connections are opened as they are needed.
     assert_eq!(with(600_000_000, |job| job.plan.arrival = "uniform 10/s".parse().unwrap()), 0);
-    // A load of so many operations begins with no connection.
+    // A load of a number of operations begins with no connection.
     assert_eq!(with(600_000_000, |job| job.plan.count = NonZeroU32::new(10_000)), 0);
 }
 
