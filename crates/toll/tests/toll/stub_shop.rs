@@ -147,9 +147,12 @@ impl Shop {
 
 /// A folder with a `java` and a `jcmd` in whose place the shop at this address answers.
 fn programs(folder: &Path, shop: SocketAddr) -> String {
+    // The CPUs that it starts on are written before it serves: they may change as soon as it does.
     let java = format!(
-        "echo '{{\"tls\":\"{shop}\",\"plain\":\"{shop}\",\"tomcat\":\"a stub\",\"java\":\"17\"}}'
-         while sleep 0.02; do sed -n 's/^Cpus_allowed_list:\t//p' /proc/$$/status; done > {}",
+        "cpus() {{ sed -n 's/^Cpus_allowed_list:\t//p' /proc/$$/status >> {}; }}
+         cpus
+         echo '{{\"tls\":\"{shop}\",\"plain\":\"{shop}\",\"tomcat\":\"a stub\",\"java\":\"17\"}}'
+         while sleep 0.02; do cpus; done",
         folder.join("cpus").display()
     );
     let jcmd = "for flag in UseAES UseAESIntrinsics UseGHASHIntrinsics; do echo \"bool $flag = true\"; done";
