@@ -24,7 +24,7 @@ use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
-use crate::{Arrival, Operation};
+use crate::{Arrival, Operation, ports, source};
 
 /// How much longer than its time limit a probe is waited for: an operation without progress is noticed
 /// only now and then, and says more than that there was no answer.
@@ -318,8 +318,12 @@ pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
 
 fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     let limit = job.plan.timeout;
-    let plan =
+    let mut plan =
         Plan { arrival: Arrival::CLOSED, connections: 1, ramp: Nanos(0), ..job.plan.clone() };
+    // Other programs may have all ports of the usual address.
+    if ports::has_many_sources(&job.plan, job.address.ip()) {
+        plan.source = vec![source::OF_PROBE];
+    }
     let (url, address) = (job.url.to_string(), job.address);
     let job = Job { plan, operations: Some(1), ..job.clone() };
     let engine = Engine::start(job.clone())?;

@@ -93,6 +93,9 @@ impl fmt::Display for Source {
     }
 }
 
+/// That of the probe of a load from many loopback addresses; no load thread has it.
+pub(crate) const OF_PROBE: Source = Source::Address(IpAddr::V4(Ipv4Addr::new(127, 251, 0, 1)));
+
 /// Where a thread's connections come from, one after the other.
 pub(crate) enum Sources<'a> {
     /// Wherever the kernel chooses.

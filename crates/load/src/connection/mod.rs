@@ -19,7 +19,7 @@ use crate::receive::{Completed, Reception};
 use crate::record::Sealer;
 use crate::recorder::Times;
 use crate::session::{self, User};
-use crate::socket::Socket;
+use crate::socket::{Socket, Use};
 use crate::window::Edge;
 
 /// A server that closes does so with its last response. Where the window ends before it is due to be
@@ -229,6 +229,13 @@ impl Connection {
         let role = open.role();
         if matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
             context.recorder.connecting(context.window, open.started);
+            open.note_repeated(context, context.window.end());
+        }
+        // A request that the server's kernel does not take, since it has no room for its connection.
+        if matches!(open.phase, Phase::Receiving { .. })
+            && context.client.is_none()
+            && context.usage() == Use::Once
+        {
             open.note_repeated(context, context.window.end());
         }
         if let Role::Operating(times) = role
