@@ -515,3 +515,11 @@ fn a_server_that_its_warm_up_left_unsteady_is_marked_while_its_compilers_work() 
     assert!(seen(false, None).unwrap().ends_with("varied by 10.0%"));
     assert_eq!(seen(true, Some(50)), None);
 }
+
+/// The line as `toll load --json` prints it and the journal keeps it.
+#[test]
+fn a_trial_in_json() {
+    let (line, _) = run(&Trouble::default());
+    let json = serde_json::to_string_pretty(&line).unwrap();
+    support::assert_golden!([("a trial under load, one line of the journal", json)]);
+}
