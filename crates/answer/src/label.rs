@@ -161,20 +161,18 @@ fn suite(suite: &Suite) -> String {
     format!("{cipher}{mac}{rest}")
 }
 
-/// The labels without those of their parts that are the same in all.
+/// Labels of these parts, without the parts that are the same in all.
 #[must_use]
-pub fn without_what_is_common(labels: &[String]) -> Vec<String> {
-    let Some(first) = labels.first() else { return Vec::new() };
-    let first: Vec<&str> = first.split(", ").collect();
-    let parts: Vec<Vec<&str>> = labels.iter().map(|label| label.split(", ").collect()).collect();
+pub fn without_what_is_common(parts: &[Vec<String>]) -> Vec<String> {
+    let Some(first) = parts.first() else { return Vec::new() };
     let differs = |place: usize| parts.iter().any(|of| of.get(place) != first.get(place));
     let is_alike = parts.iter().all(|of| of.len() == first.len());
     if !is_alike || !(0..first.len()).any(differs) {
-        return labels.to_owned();
+        return parts.iter().map(|of| of.join(", ")).collect();
     }
-    let own = |of: &Vec<&str>| {
+    let own = |of: &Vec<String>| {
         let kept = of.iter().enumerate().filter(|(place, _)| differs(*place));
-        kept.map(|(_, part)| *part).collect::<Vec<_>>().join(", ")
+        kept.map(|(_, part)| part.as_str()).collect::<Vec<_>>().join(", ")
     };
     parts.iter().map(own).collect()
 }
@@ -285,21 +283,27 @@ mod tests {
         assert_eq!(label("target.server", "nginx"), "nginx");
     }
 
-    fn own(labels: &[&str]) -> Vec<String> {
-        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+    fn own(labels: &[&[&str]]) -> Vec<String> {
+        let labels: Vec<Vec<String>> =
+            labels.iter().map(|of| of.iter().map(|part| (*part).to_owned()).collect()).collect();
         without_what_is_common(&labels)
     }
 
     #[test]
     fn what_all_rows_share_is_in_no_label() {
         assert_eq!(
-            own(&["CBC, 1 core, 1 MiB", "GCM, 1 core, 4 MiB"]),
+            own(&[&["CBC", "1 core", "1 MiB"], &["GCM", "1 core", "4 MiB"]]),
             ["CBC, 1 MiB", "GCM, 4 MiB"]
         );
+        // A value may have a comma.
+        assert_eq!(
+            own(&[&["nginx", "A=1, B=2"], &["nginx", "A=1, B=3"]]),
+            ["A=1, B=2", "A=1, B=3"]
+        );
         // Nothing would be left, or the parts do not mean the same.
-        for kept in [&["nginx"][..], &["nginx", "nginx"], &["nginx, CBC", "nginx"]] {
-            assert_eq!(own(kept), kept);
-        }
+        assert_eq!(own(&[&["nginx"]]), ["nginx"]);
+        assert_eq!(own(&[&["nginx"], &["nginx"]]), ["nginx", "nginx"]);
+        assert_eq!(own(&[&["nginx", "CBC"], &["nginx"]]), ["nginx, CBC", "nginx"]);
         assert!(own(&[]).is_empty());
     }
 

@@ -23,6 +23,7 @@ const TARGETS: &str = "targets.json";
 const JOURNAL: &str = "journal.jsonl";
 const PROFILE: &str = "profile";
 const LATENCY: &str = "latency";
+const LOGS: &str = "logs";
 
 #[derive(Debug)]
 pub struct Results {
@@ -97,11 +98,10 @@ impl Results {
         }
     }
 
-    /// Removes the folder of a run that did not begin, unless the message about it names a log there,
-    /// which is to be read.
-    pub fn remove_unless_log_named(self, message: &str) {
-        let name = self.folder.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| !message.contains(&format!("{name}/logs/"))) {
+    /// Removes the folder of a run that did not begin, unless a server has written a log there, which
+    /// may say why.
+    pub fn remove_unless_logged(self) {
+        if !holds_text(&self.folder.join(LOGS)) {
             // What cannot be removed stays; the run is refused anyway.
             let _ = std::fs::remove_dir_all(&self.folder);
         }
@@ -297,6 +297,22 @@ impl ResultsError {
 }
 
 /// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools reject.
+/// Whether a file in this folder, at any depth, is not empty; what cannot be read may be one.
+fn holds_text(folder: &Path) -> bool {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return error.kind() != io::ErrorKind::NotFound,
+    };
+    entries.into_iter().any(|entry| {
+        entry.and_then(|entry| Ok((entry.metadata()?, entry.path()))).map_or(
+            true,
+            |(about, path)| {
+                if about.is_dir() { holds_text(&path) } else { about.len() > 0 }
+            },
+        )
+    })
+}
+
 fn utc(time: SystemTime) -> String {
     Timestamp::try_from(time).unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
@@ -372,6 +388,19 @@ mod tests {
         }];
         results.write_targets(&targets).unwrap();
         assert_eq!(results.targets().unwrap(), targets);
+    }
+
+    #[test]
+    fn a_folder_goes_unless_a_server_has_written_a_log() {
+        for (text, stays) in [("", false), ("no port", true)] {
+            let (parent, results) = results();
+            let folder = results.folder().to_owned();
+            std::fs::create_dir_all(folder.join("logs/nginx")).unwrap();
+            std::fs::write(folder.join("logs/nginx/error.log"), text).unwrap();
+            results.remove_unless_logged();
+            assert_eq!(folder.exists(), stays, "{text}");
+            drop(parent);
+        }
     }
 
     #[test]

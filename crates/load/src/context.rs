@@ -236,11 +236,12 @@ impl<'a> Context<'a> {
         if pause == Nanos(0) || !self.plan.coalesce() {
             return;
         }
-        let now = self.now();
-        self.recorder.paused(self.window, now, pause);
-        let left = until.min(self.woken.saturating_add(pause.0)).saturating_sub(now);
+        let began = self.now();
+        let left = until.min(self.woken.saturating_add(pause.0)).saturating_sub(began);
         if left > 0 {
             std::thread::sleep(Duration::from_nanos(left));
+            let slept = Nanos(self.now().saturating_sub(began));
+            self.recorder.paused(self.window, began, slept);
         }
     }
 
@@ -314,6 +315,33 @@ fn uninterrupted(waited: rustix::io::Result<usize>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrival::Arrival;
+    use crate::job::Stop;
+    use crate::job::tests::job;
+    use crate::plan::Plan;
+
+    /// What a thread notes of a pause that may last until then.
+    fn noted(until: u64) -> Nanos {
+        let job = job("http://localhost/", Plan::default());
+        let stop = Stop::After { warmup: Nanos(0), duration: Nanos(u64::MAX) };
+        let (window, requests) = (Window::new(stop, Nanos(0)), Vec::new().into());
+        let recorder = Recorder::new(Arrival::CLOSED);
+        let mut context =
+            Context::new(&job, &requests, &window, None, recorder, 0, Instant::now()).unwrap();
+        for _ in 0..1000 {
+            context.coalescing.ended(32 * MILLISECOND, 1);
+        }
+        context.woken = context.now();
+        context.pause(64, until);
+        context.recorder.into_outcome().latencies.coalescing
+    }
+
+    #[test]
+    fn only_time_that_was_slept_is_noted() {
+        // A pause that may not last is allowed a millisecond all the same.
+        assert_eq!(noted(0), Nanos(0));
+        assert_ne!(noted(u64::MAX), Nanos(0));
+    }
 
     #[test]
     fn only_what_is_due_soon_is_awaited_to_the_nanosecond() {

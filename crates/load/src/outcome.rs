@@ -147,9 +147,10 @@ pub struct Latencies {
     /// equal `whole`.
     #[serde(with = "crate::histogram")]
     pub service: Histogram<u64>,
-    /// The longest pause of a load thread within the window. A thread pauses so that one wake-up
-    /// serves several sockets, so latencies may be too long by up to this. At most 2 ms, and at
-    /// most 1/32 of the time that the quickest operations take. Only closed loops without think
+    /// The longest that a load thread slept, by its clock, in a pause within the window. A thread pauses
+    /// so that one wake-up serves several sockets, so latencies may be too long by up to this. It means
+    /// to sleep 2 ms at most, and at most 1/32 of the time that the quickest operations take; the
+    /// kernel may wake it later. Only closed loops without think
     /// time and with at least 64 connections per thread pause; otherwise 0.
     pub coalescing: Nanos,
 }

@@ -256,10 +256,10 @@ impl Recorder {
         }
     }
 
-    /// Notes that the thread pauses for this long, or less.
-    pub(crate) fn paused(&mut self, window: &Window, now: u64, pause: Nanos) {
-        if window.contains(now) {
-            self.outcome.latencies.coalescing = self.outcome.latencies.coalescing.max(pause);
+    /// Notes that the thread has slept for this long, from `began` on.
+    pub(crate) fn paused(&mut self, window: &Window, began: u64, slept: Nanos) {
+        if window.contains(began) {
+            self.outcome.latencies.coalescing = self.outcome.latencies.coalescing.max(slept);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Nonblocking client sockets that drop bytes in the kernel and wake the thread late.
 
 use std::io;
+use std::mem::offset_of;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
@@ -30,10 +31,6 @@ pub(crate) enum Moved {
     /// The peer sends no more.
     End,
 }
-
-/// The size of the kernel's `struct tcp_info` up to `tcpi_bytes_retrans`, which Linux 4.19 has; libc's
-/// ends earlier.
-const TCP_INFO: usize = 216;
 
 /// What connections are used for; it decides how their sockets are set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,34 +196,27 @@ impl Socket {
 
     /// What the connection has sent and received, once the peer has ended it (tcp(7), `TCP_INFO`).
     pub(crate) fn traffic(&self) -> Option<Traffic> {
-        let mut info = [0u8; TCP_INFO];
-        let mut length = TCP_INFO as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes into `info`.
-        let rc = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                info.as_mut_ptr().cast(),
-                &raw mut length,
-            )
-        };
-        let is_whole = rc == 0 && length as usize == TCP_INFO;
-        let long = |at: usize| u64::from_ne_bytes(info[at..at + 8].try_into().unwrap_or_default());
-        let short = |at: usize| u32::from_ne_bytes(info[at..at + 4].try_into().unwrap_or_default());
+        let (info, length) = self.tcp_info()?;
+        // A kernel before Linux 4.19 leaves the last fields out.
+        let is_whole = length >= offset_of!(libc::tcp_info, tcpi_bytes_retrans) + size_of::<u64>();
         is_whole.then(|| Traffic {
             connections: 1,
             // Sent, without what was sent again.
-            bytes_sent: long(200) - long(208),
+            bytes_sent: info.tcpi_bytes_sent.saturating_sub(info.tcpi_bytes_retrans),
             // The peer's FIN counts as a byte.
-            bytes_received: long(128).saturating_sub(1),
-            packets_sent: short(136).into(),
-            packets_received: short(140).into(),
+            bytes_received: info.tcpi_bytes_received.saturating_sub(1),
+            packets_sent: info.tcpi_segs_out.into(),
+            packets_received: info.tcpi_segs_in.into(),
         })
     }
 
     /// Whether a packet of the connection was sent again (tcp(7), `TCP_INFO`).
     pub(crate) fn has_sent_again(&self) -> bool {
+        self.tcp_info().is_some_and(|(info, _)| info.tcpi_total_retrans > 0)
+    }
+
+    /// What the kernel knows of the connection, and how many bytes of that it filled in.
+    fn tcp_info(&self) -> Option<(libc::tcp_info, usize)> {
         // SAFETY: all zeros are a valid value of this structure.
         let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
         let mut length = size_of_val(&info) as libc::socklen_t;
@@ -240,7 +230,7 @@ impl Socket {
                 &raw mut length,
             )
         };
-        rc == 0 && info.tcpi_total_retrans > 0
+        (rc == 0).then_some((info, length as usize))
     }
 
     /// Ends this side of the stream.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::mem::offset_of;
 use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
@@ -45,9 +46,8 @@ const ESTABLISHED: u32 = 1 << 1;
 const INFO: u16 = 2;
 const CONGESTION: u16 = 4;
 const BBR_INFO: u16 = 16;
-/// In `struct tcp_info`.
-const PACING_RATE: usize = 104;
-const MAX_PACING_RATE: usize = 112;
+const PACING_RATE: usize = offset_of!(libc::tcp_info, tcpi_pacing_rate);
+const MAX_PACING_RATE: usize = offset_of!(libc::tcp_info, tcpi_max_pacing_rate);
 
 impl TcpConnections {
     /// Those that are established now in the network namespace of the process `pid`, some hundred at most.

@@ -186,11 +186,10 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     match ended {
         // Nothing was done, so nothing that was measured before is to be told again.
         Err(error) if ran == 0 => {
-            let message = error.to_string();
             if is_new {
-                results.remove_unless_log_named(&message);
+                results.remove_unless_logged();
             }
-            Err(Failure::request(message))
+            Err(Failure::request(error))
         }
         ended => arguments.present(&results, ended),
     }

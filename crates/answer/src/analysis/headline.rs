@@ -113,11 +113,11 @@ fn elsewhere(
     if others.is_empty() {
         return String::new();
     }
-    let all: Vec<String> = std::iter::once(&first)
+    let all: Vec<Vec<String>> = std::iter::once(&first)
         .chain(others)
         .map(|of| {
             let labels = of.common.iter().map(|(key, value)| of.label(key, value));
-            labels.collect::<Vec<_>>().join(", ")
+            labels.collect()
         })
         .collect();
     let labels = without_what_is_common(&all);

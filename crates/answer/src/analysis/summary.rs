@@ -59,6 +59,12 @@ impl CellSummary {
             && self.search.as_ref().is_none_or(|search| search.path.is_empty())
     }
 
+    /// What its label is made of, a part for each setting; a value may itself have a comma.
+    pub(crate) fn label_parts(&self) -> Vec<String> {
+        let parts = parts(&self.params, self.operation);
+        if parts.is_empty() { vec![self.label.clone()] } else { parts }
+    }
+
     pub(super) fn of(trials: &CellTrials<'_>) -> Self {
         Self {
             cell: trials.cell.name.clone(),
@@ -110,13 +116,18 @@ impl Serialize for Figures {
 /// What distinguishes a cell from the others of its case, the server first; the server alone where
 /// the case sweeps nothing.
 pub(super) fn of_cell(cell: &Cell) -> String {
-    const SERVER: &str = "target.server";
-    let (server, others): (Vec<_>, Vec<_>) =
-        cell.params.iter().partition(|(key, _)| *key == SERVER);
-    let in_words = |(key, value): (&String, &String)| label_in(cell.load.operation, key, value);
-    let labels: Vec<String> = server.into_iter().chain(others).map(in_words).collect();
-    match labels.is_empty() {
+    let parts = parts(&cell.params, cell.load.operation);
+    match parts.is_empty() {
         true => label(SERVER, &cell.target.server.to_string()),
-        false => labels.join(", "),
+        false => parts.join(", "),
     }
+}
+
+const SERVER: &str = "target.server";
+
+/// The swept settings in words, the server first.
+fn parts(params: &BTreeMap<String, String>, operation: Operation) -> Vec<String> {
+    let (server, others): (Vec<_>, Vec<_>) = params.iter().partition(|(key, _)| *key == SERVER);
+    let in_words = |(key, value): (&String, &String)| label_in(operation, key, value);
+    server.into_iter().chain(others).map(in_words).collect()
 }

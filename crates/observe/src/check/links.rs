@@ -38,8 +38,12 @@ pub(super) fn item(root: &Root) -> Found {
 /// An interface that is up, but for loopback.
 fn link(root: &Root, name: &str) -> Option<Link> {
     let folder = format!("{FOLDER}/{name}");
-    let is_up = root.line(&format!("{folder}/operstate")).known().is_some_and(|s| s == "up");
-    if !is_up {
+    // "unknown" where the driver does not set it, as of tun and WireGuard; the kernel says "down" of those
+    // that are not up (Documentation/ABI/testing/sysfs-class-net).
+    let state = root.line(&format!("{folder}/operstate"));
+    let is_up = state.known().is_some_and(|state| ["up", "unknown"].contains(&state.as_str()));
+    let kind = root.number::<u32>(&format!("{folder}/type"));
+    if !is_up || kind.known() == Some(&u32::from(libc::ARPHRD_LOOPBACK)) {
         return None;
     }
     // -1 where the driver does not know it (Documentation/ABI/testing/sysfs-class-net).

@@ -27,13 +27,23 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    /// That of the connection whose job the caller is in; `None` where there is no descriptor for it. A new
-    /// one is for a pause that follows at once: HAProxy learns of it by that, and fails where the
-    /// connection ends with one that it does not know.
-    pub(super) fn of_job<'a>() -> Option<&'a Self> {
-        if let Some(alarm) = Self::known() {
-            return Some(alarm);
+    /// Pauses the job that the caller is in until the answer is due; `None`, at once, where there is no
+    /// descriptor for it.
+    pub(super) fn pause(ticket: Ticket, left: Duration) -> Option<()> {
+        if Self::with_known(|alarm| alarm.set(ticket, left)).is_none() {
+            Self::create()?;
+            Self::with_known(|alarm| alarm.set(ticket, left))?;
         }
+        // Nothing refers to the alarm here: a server may end the connection, and the alarm with it, while
+        // the job is paused.
+        job::pause_for_event();
+        Some(())
+    }
+
+    /// Makes the alarm of the connection whose job the caller is in. It is for a pause that follows at
+    /// once: HAProxy learns of it by that, and fails where the connection ends with one that it does not
+    /// know.
+    fn create() -> Option<()> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags).ok()?;
         let descriptor = timer.as_raw_fd();
@@ -46,25 +56,26 @@ impl Alarm {
                 drop(Box::from_raw(alarm));
                 return None;
             }
-            alarm.as_ref()
         }
+        Some(())
     }
 
-    /// The one that the connection has.
-    fn known<'a>() -> Option<&'a Self> {
+    /// Uses the alarm that the connection has, if any. `act` does not pause the job, so that the alarm
+    /// is there until it returns.
+    fn with_known<T>(act: impl FnOnce(&Self) -> T) -> Option<T> {
         let (mut descriptor, mut data) = (0, std::ptr::null_mut());
         // SAFETY: the caller is in a job, which has a context. What that keeps under this key is an alarm,
-        // which goes with the context; that is there until the job is over.
+        // which goes with the context; that is there while the job runs.
         unsafe {
             let context = sys::ASYNC_get_wait_ctx(sys::ASYNC_get_current_job());
             let is_there =
                 sys::ASYNC_WAIT_CTX_get_fd(context, key(), &mut descriptor, &mut data) == 1;
-            if is_there { data.cast::<Self>().as_ref() } else { None }
+            if is_there { data.cast::<Self>().as_ref().map(act) } else { None }
         }
     }
 
-    /// Pauses the job that the caller is in until the answer is due.
-    pub(super) fn pause(&self, ticket: Ticket, left: Duration) {
+    /// Sets the timer to when the answer is due.
+    fn set(&self, ticket: Ticket, left: Duration) {
         let left = left.max(LEAST);
         let value =
             Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
@@ -72,14 +83,11 @@ impl Alarm {
         self.paused.set(Some(ticket));
         // It fails for no timer that is open and no time that is one.
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
-        job::pause_for_event();
     }
 
     /// The operation for which the job was paused is over.
     pub(super) fn end_of_operation() {
-        if let Some(alarm) = Self::known() {
-            alarm.paused.set(None);
-        }
+        Self::with_known(|alarm| alarm.paused.set(None));
     }
 }
 

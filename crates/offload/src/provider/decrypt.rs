@@ -116,10 +116,9 @@ fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
         }
         Some(CompletedBy::Event) => {
             let answer = accelerator.ask(key_bits, premaster, false, |ticket, left| {
-                match Alarm::of_job() {
-                    Some(alarm) => alarm.pause(ticket, left),
+                if Alarm::pause(ticket, left).is_none() {
                     // The process has all the descriptors that it may have.
-                    None => thread::sleep(left),
+                    thread::sleep(left);
                 }
             });
             Alarm::end_of_operation();
@@ -133,6 +132,19 @@ fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
 unsafe fn at<'a>(operation: *mut c_void) -> Option<&'a mut Operation> {
     // SAFETY: the caller's.
     unsafe { operation.cast::<Operation>().as_mut() }
+}
+
+/// What OpenSSL gives as input, for as long as the caller has its pointer: nothing may come as null.
+///
+/// # Safety
+/// `start` is null or has `length` bytes.
+unsafe fn input(start: &*const u8, length: usize) -> Option<&[u8]> {
+    match (start.is_null(), length) {
+        (true, 0) => Some(&[]),
+        (true, _) => None,
+        // SAFETY: the caller's.
+        (false, _) => Some(unsafe { std::slice::from_raw_parts(*start, length) }),
+    }
 }
 
 unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
@@ -192,7 +204,7 @@ unsafe extern "C" fn encrypt(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
-        let input = std::slice::from_raw_parts(input, input_length);
+        let input = self::input(&input, input_length)?;
         let software = &mut at(operation)?.begun.as_mut()?.software;
         *out_length = out_size;
         software.run(Direction::Encrypt, out, &mut *out_length, input)
@@ -209,7 +221,7 @@ unsafe extern "C" fn decrypt(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
-        let input = std::slice::from_raw_parts(input, input_length);
+        let input = self::input(&input, input_length)?;
         let operation = at(operation)?;
         if !operation.is_tls || out.is_null() {
             *out_length = out_size;
@@ -256,3 +268,26 @@ struct Table(*const OSSL_PARAM);
 unsafe impl Send for Table {}
 // SAFETY: OpenSSL keeps the tables for good and never changes them.
 unsafe impl Sync for Table {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_without_a_place_is_refused_or_empty() {
+        let (none, some) = (std::ptr::null(), [1, 2, 3]);
+        // SAFETY: what is not null has three bytes; the operation is what `new` made, and freed once.
+        unsafe {
+            assert_eq!(input(&none, 0), Some(&[][..]));
+            assert_eq!(input(&none, 3), None);
+            assert_eq!(input(&some.as_ptr(), 3), Some(&some[..]));
+            let operation = new(std::ptr::null_mut());
+            let mut length = 0;
+            for run in [encrypt, decrypt] {
+                let done = run(operation, std::ptr::null_mut(), &mut length, 0, none, 3);
+                assert_eq!(done, 0);
+            }
+            free(operation);
+        }
+    }
+}

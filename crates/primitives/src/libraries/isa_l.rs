@@ -18,7 +18,7 @@ use multibuffer::Backend;
 use crate::algorithm::{Algorithm, Hash};
 use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
-use crate::routine::{Failed, Routine, Unavailable};
+use crate::routine::{Failed, HashMany, Routine, Unavailable};
 
 /// The environment variable with the folder.
 pub(crate) const VARIABLE: &str = "ISAL";
@@ -173,6 +173,7 @@ enum Calls {
 
 struct Manager {
     room: Box<ManagerRoom>,
+    init: Init,
     calls: Calls,
     /// Keeps it loaded.
     _library: Arc<Loaded>,
@@ -200,17 +201,23 @@ impl Manager {
             old().or_else(new)
         };
         let (init, calls) = found.ok_or_else(lacking)?;
-        let mut room = Box::new(ManagerRoom([0; 16 << 10]));
+        let room = Box::new(ManagerRoom([0; 16 << 10]));
+        let mut manager = Self { room, init, calls, _library: Arc::clone(&of.library) };
+        manager.reset();
+        Ok(manager)
+    }
+
+    /// Makes the manager new: what it held, it holds no longer.
+    fn reset(&mut self) {
         // SAFETY: there is more room than a manager takes, aligned as the headers ask.
-        unsafe { init(room.0.as_mut_ptr().cast()) };
-        let _library = Arc::clone(&of.library);
-        Ok(Self { room, calls, _library })
+        unsafe { (self.init)(self.room.0.as_mut_ptr().cast()) };
     }
 
     /// Has a message hashed some time, with a context that stays where it is until then.
     ///
     /// # Safety
-    /// Context and message are left alone and live until the manager was flushed.
+    /// Context and message are left alone and live until the manager has finished all it holds, or is
+    /// [`reset`](Self::reset).
     unsafe fn submit(&mut self, context: *mut Context, message: &[u8]) -> Result<(), Failed> {
         let length = u32::try_from(message.len()).map_err(|_| Failed::of("submit"))?;
         let manager = self.room.0.as_mut_ptr().cast();
@@ -251,38 +258,98 @@ impl Manager {
 }
 
 fn many(of: &IsaL, function: &'static Function) -> Result<Routine, Unavailable> {
-    let mut manager = Manager::new(of, function)?;
-    let &Function { job, digest, word, lanes, .. } = function;
+    let manager = Manager::new(of, function)?;
+    let lanes = function.lanes;
     let lanes = if of.backend == Some(Backend::Avx2) { lanes / 2 } else { lanes };
+    Ok(Routine::Many { lanes, hash: hash_with(manager, function, lanes) })
+}
+
+fn hash_with(mut manager: Manager, function: &'static Function, lanes: usize) -> HashMany {
+    let &Function { job, digest, word, .. } = function;
     // Status and error of a context that is done, or new.
     let mut done = [0; 8];
     done[..4].copy_from_slice(&COMPLETE.to_ne_bytes());
     let mut contexts: Vec<Context> = (0..lanes).map(|_| Context([0; 1024])).collect();
-    Ok(Routine::Many {
-        lanes,
-        hash: Box::new(move |messages, output| {
-            for (context, message) in contexts.iter_mut().zip(messages) {
-                // As the macro `hash_ctx_init` does.
-                context.0[job..job + 8].copy_from_slice(&done);
-                // SAFETY: contexts and messages outlive the flush below, and nothing touches them.
-                unsafe { manager.submit(context, message)? };
+    Box::new(move |messages, output| {
+        let submitted = contexts.iter_mut().zip(messages).try_for_each(|(context, message)| {
+            // As the macro `hash_ctx_init` does.
+            context.0[job..job + 8].copy_from_slice(&done);
+            // SAFETY: contexts and messages outlive what follows the loop, however it ends; nothing
+            // touches them until then.
+            unsafe { manager.submit(context, message) }
+        });
+        // Each flush finishes one at least; a manager that never ends is wrong.
+        let has_ended = submitted.is_ok() && (0..=lanes).any(|_| !manager.flush());
+        if !has_ended {
+            manager.reset();
+        }
+        submitted?;
+        for (context, output) in contexts.iter().zip(output.chunks_exact_mut(digest)) {
+            let state = &context.0[job..job + 8];
+            if !has_ended || *state != done {
+                return Err(Failed::because("its job manager loses messages"));
             }
-            // Each flush finishes one at least; a manager that never ends is wrong.
-            let ended = (0..=lanes).any(|_| !manager.flush());
-            for (context, output) in contexts.iter().zip(output.chunks_exact_mut(digest)) {
-                let state = &context.0[job..job + 8];
-                if !ended || *state != done {
-                    return Err(Failed::because("its job manager loses messages"));
-                }
-                let words = context.0[DIGEST_AT..].chunks_exact(word);
-                for (from, to) in words.zip(output.chunks_exact_mut(word)) {
-                    to.copy_from_slice(from);
-                    if cfg!(target_endian = "little") {
-                        to.reverse();
-                    }
+            let words = context.0[DIGEST_AT..].chunks_exact(word);
+            for (from, to) in words.zip(output.chunks_exact_mut(word)) {
+                to.copy_from_slice(from);
+                if cfg!(target_endian = "little") {
+                    to.reverse();
                 }
             }
-            Ok(())
-        }),
+        }
+        Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        /// Messages that the manager below holds.
+        static HELD: Cell<usize> = const { Cell::new(0) };
+    }
+
+    unsafe extern "C" fn init(_: *mut c_void) -> c_int {
+        HELD.set(0);
+        0
+    }
+
+    /// Takes all messages but empty ones.
+    unsafe extern "C" fn submit(
+        _: *mut c_void,
+        _: *mut c_void,
+        _: *mut *mut c_void,
+        _: *const c_void,
+        length: u32,
+        _: c_int,
+    ) -> c_int {
+        HELD.set(HELD.get() + usize::from(length > 0));
+        c_int::from(length == 0)
+    }
+
+    /// Never finishes any.
+    unsafe extern "C" fn flush(manager: *mut c_void, done: *mut *mut c_void) -> c_int {
+        // SAFETY: the caller has room for what is done.
+        unsafe { *done = manager };
+        0
+    }
+
+    #[test]
+    fn a_manager_that_fails_holds_no_message_afterwards() {
+        for messages in [["abc", ""], ["abc", "def"]] {
+            let messages = messages.map(|message| message.as_bytes().to_vec());
+            let manager = Manager {
+                room: Box::new(ManagerRoom([0; 16 << 10])),
+                init,
+                calls: Calls::Written(submit, flush),
+                _library: Arc::new(Loaded::this()),
+            };
+            let mut hash = hash_with(manager, &SHA_256, 2);
+            assert!(hash(&messages, &mut [0; 64]).is_err());
+            assert_eq!(HELD.get(), 0, "{messages:?}");
+        }
+    }
 }

@@ -310,7 +310,6 @@ fn latencies_tell_how_late_they_may_have_been_seen() {
         load.args(["-c", connections, "--arrival", arrival, "--coalesce", coalesce]);
         let Line { latency_ns: latency, receipt, .. } = line(&mut load);
         assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
-        assert!(latency.coalescing_max <= Some(2_000_000), "{latency:?}");
         let asked = (arrival == "closed").then_some(coalesce == "on");
         assert_eq!(receipt.asked.coalesce, asked, "{connections}, {arrival}");
     }

@@ -86,6 +86,7 @@ fn queues_that_interrupt_one_cpu_are_named() {
         tree.set(&format!("{eth0}/{file}"), value);
     }
     tree.set("/sys/class/net/lo/operstate", "unknown");
+    tree.set("/sys/class/net/lo/type", "772");
     tree.set("/proc/irq/41/smp_affinity_list", "0-1");
     tree.set("/proc/irq/41/effective_affinity_list", "0");
     tree.set("/proc/irq/42/effective_affinity_list", "1");
@@ -101,6 +102,11 @@ fn queues_that_interrupt_one_cpu_are_named() {
     assert_ok(&tree, &measured, "links");
     tree.set(&format!("{eth0}/operstate"), "down");
     assert_not_available(&tree, &measured, "links");
+    // A tunnel's driver does not set its state.
+    tree.set("/sys/class/net/wg0/operstate", "unknown");
+    tree.set("/sys/class/net/wg0/type", "65534");
+    let seen = item(&tree, &measured, "links").seen;
+    assert!(seen.starts_with("wg0"), "{seen}");
 }
 
 #[test]
