@@ -296,7 +296,6 @@ impl ResultsError {
     }
 }
 
-/// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools reject.
 /// Whether a file in this folder, at any depth, is not empty; what cannot be read may be one.
 fn holds_text(folder: &Path) -> bool {
     let entries = match std::fs::read_dir(folder) {
@@ -313,6 +312,7 @@ fn holds_text(folder: &Path) -> bool {
     })
 }
 
+/// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools reject.
 fn utc(time: SystemTime) -> String {
     Timestamp::try_from(time).unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
