@@ -2,14 +2,15 @@
 //!
 //! All rows are set up and checked first. Then they are visited in turn, some samples at a time, so
 //! that what drifts touches all alike, until each has enough quiet samples or has been visited so
-//! often that no more are to be expected. On several CPUs all measure the same row at the same time,
+//! often that no more are to be expected. Rows of which too few are quiet to compare are then visited
+//! for half a minute more at most. On several CPUs all measure the same row at the same time,
 //! and each goes on until the last has its samples; that they disturb each other is what is
 //! measured then, so no sample is dropped for it.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cpus::{CpuList, pin_current_thread};
 
@@ -21,7 +22,7 @@ use crate::instruments::{CycleSource, ThisCore};
 use crate::libraries::library::Library;
 use crate::meeting::Meeting;
 use crate::row::{Measured, Outcome, Row, RowKey};
-use crate::sampler::{Core, Instruments, Series, Tick};
+use crate::sampler::{Core, Instruments, Quality, Series, Tick};
 use crate::work::{Refused, Work};
 use crate::workload::set_up;
 
@@ -89,6 +90,8 @@ impl BenchError {
 
 /// Visits without enough quiet samples, in multiples of those that would do on a quiet machine.
 const PATIENCE: usize = 4;
+/// How long rows with too few quiet samples are visited beyond that, all together.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const REPORT: Duration = Duration::from_millis(200);
 
 impl Request<'_> {
@@ -208,6 +211,26 @@ impl Request<'_> {
                 shared.visit(at, row, &mut core, self.samples)?;
             }
         }
+        let until = Instant::now() + LONGEST_WAIT;
+        loop {
+            if rows.iter().any(|row| row.is_too_disturbed(self.samples)) {
+                shared.are_disturbed.store(true, Ordering::Relaxed);
+            }
+            let is_over = || {
+                !shared.are_disturbed.swap(false, Ordering::Relaxed)
+                    || Instant::now() >= until
+                    || shared.interrupted.load(Ordering::Relaxed)
+            };
+            if shared.lead_says(is_over)? {
+                break;
+            }
+            for (at, row) in rows.iter_mut().enumerate() {
+                // Several CPUs visit the same rows.
+                if self.cpus.len() > 1 || row.is_too_disturbed(self.samples) {
+                    shared.visit(at, row, &mut core, self.samples)?;
+                }
+            }
+        }
         let rows = rows.into_iter().map(|row| row.end(self, &checker)).collect();
         Some(OneCpu { source: core.core.source(), rows })
     }
@@ -232,8 +255,27 @@ fn together(of_all: Vec<Option<Outcome>>) -> Option<Outcome> {
     let bytes_per_s = measured.iter().map(|one| one.bytes_per_s).sum();
     measured.sort_by(|a, b| a.cycles_per_op.median.total_cmp(&b.cycles_per_op.median));
     let middle = (measured.len().checked_sub(1)?) / 2;
+    // One disturbed CPU makes a disturbed row.
+    let worst = [Quality::Disturbed, Quality::Unknown, Quality::Quiet];
+    let quality = worst.into_iter().find(|is| measured.iter().any(|one| one.quality == *is))?;
+    let sum = |of: fn(&Measured) -> u64| measured.iter().map(|one| of(one)).sum();
+    let samples = match quality {
+        // As of one CPU: those that do not count are among them.
+        Quality::Disturbed => sum(Measured::taken),
+        Quality::Quiet | Quality::Unknown => sum(|one| one.samples),
+    };
+    let dropped_shared = sum(|one| one.dropped_shared);
+    let dropped_unsteady = sum(|one| one.dropped_unsteady);
     let median = *measured.swap_remove(middle);
-    Some(Outcome::Measured(Box::new(Measured { ops_per_s, bytes_per_s, ..median })))
+    Some(Outcome::Measured(Box::new(Measured {
+        ops_per_s,
+        bytes_per_s,
+        samples,
+        dropped_shared,
+        dropped_unsteady,
+        quality,
+        ..median
+    })))
 }
 
 /// The instruments where other CPUs of the same measurement are busy on purpose.
@@ -279,6 +321,10 @@ impl Measuring {
         if self.workload.is_ok() { self.series.quiet().min(samples) } else { samples }
     }
 
+    fn is_too_disturbed(&self, enough: usize) -> bool {
+        self.workload.is_ok() && self.series.has_too_few_quiet(enough)
+    }
+
     fn visit(&mut self, instruments: &mut dyn Instruments) {
         if let Ok(workload) = &mut self.workload
             && let Err(failed) = self.series.visit(workload.as_mut(), instruments)
@@ -321,6 +367,8 @@ struct Shared<'a> {
     prepared: AtomicUsize,
     /// What the leader of a meeting decided for all.
     decision: AtomicBool,
+    /// Whether a thread has a row with too few quiet samples.
+    are_disturbed: AtomicBool,
     together: Meeting,
     threads: usize,
     /// Threads that have their samples of the visit under way.
@@ -335,6 +383,7 @@ impl<'a> Shared<'a> {
             interrupted,
             prepared: AtomicUsize::new(0),
             decision: AtomicBool::new(false),
+            are_disturbed: AtomicBool::new(false),
             together: Meeting::new(threads),
             threads,
             finished: AtomicUsize::new(0),
@@ -397,5 +446,43 @@ impl<'a> Shared<'a> {
         }
         let done = self.samples.iter().map(|taken| taken.load(Ordering::Relaxed)).sum();
         Progress::Sampling { done, all: self.samples.len() * samples }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampler::Quartiles;
+
+    fn measured(cycles: f64, samples: u64, dropped_unsteady: u64, quality: Quality) -> Outcome {
+        let cycles_per_op = Quartiles { low: cycles, median: cycles, high: cycles };
+        Outcome::Measured(Box::new(Measured {
+            cycles_per_byte: None,
+            cycles_per_op,
+            core_hz: 1e9,
+            ops_per_s: 1e9 / cycles,
+            bytes_per_s: None,
+            messages_per_op: 1,
+            samples,
+            dropped_shared: 0,
+            dropped_unsteady,
+            quality,
+            confirmed_by: "another".to_owned(),
+        }))
+    }
+
+    #[test]
+    fn a_disturbed_cpu_shows_in_a_row_of_several() {
+        let row = |of_all: [Outcome; 3]| match together(of_all.map(Some).into()) {
+            Some(Outcome::Measured(row)) => *row,
+            none => panic!("{none:?}"),
+        };
+        let quiet = |cycles| measured(cycles, 30, 10, Quality::Quiet);
+        let all_quiet = row([quiet(1.0), quiet(2.0), quiet(3.0)]);
+        assert_eq!((all_quiet.quality, all_quiet.quiet()), (Quality::Quiet, 90));
+        assert_eq!(all_quiet.taken(), 120);
+        let disturbed = row([quiet(1.0), quiet(2.0), measured(3.0, 120, 118, Quality::Disturbed)]);
+        assert_eq!((disturbed.quality, disturbed.quiet()), (Quality::Disturbed, 62));
+        assert_eq!((disturbed.taken(), disturbed.cycles_per_op.median), (200, 2.0));
     }
 }

@@ -51,7 +51,7 @@ pub struct Measured {
     /// Core cycles for each byte of messages; absent where the unit is an operation.
     pub cycles_per_byte: Option<Quartiles>,
     /// Core cycles of a run, which is one operation, or as many messages as are hashed at once. Of
-    /// several CPUs those of the CPU with the median cost, as all else but the rates.
+    /// several CPUs those of the CPU with the median cost.
     pub cycles_per_op: Quartiles,
     /// The core's frequency meanwhile: the median of the cycles over that of the times.
     pub core_hz: f64,
@@ -60,13 +60,13 @@ pub struct Measured {
     /// Bytes of messages per second, of all CPUs together; absent where the unit is an operation.
     pub bytes_per_s: Option<f64>,
     pub messages_per_op: u64,
-    /// Samples that the figure is made of.
+    /// Samples that the figure is made of; these and those below are of all CPUs together.
     pub samples: u64,
     /// Samples that do not count, because something else used the core.
     pub dropped_shared: u64,
     /// Samples that do not count, because the core's frequency changed.
     pub dropped_unsteady: u64,
-    /// Whether the figure can be trusted.
+    /// Whether the figure can be trusted: of several CPUs, the worst.
     pub quality: Quality,
     /// The library that confirmed the result.
     pub confirmed_by: String,
@@ -173,6 +173,10 @@ impl Measured {
 
     pub fn dropped(&self) -> u64 {
         self.dropped_shared + self.dropped_unsteady
+    }
+
+    pub fn quiet(&self) -> u64 {
+        self.taken() - self.dropped()
     }
 }
 

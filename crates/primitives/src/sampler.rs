@@ -72,6 +72,8 @@ const STEADY: f64 = 0.02;
 /// Fewer quiet samples make no figure of their own.
 pub const FEWEST: usize = 5;
 pub const SAMPLES_A_VISIT: usize = 3;
+/// One in so many of the samples must be quiet.
+const LEAST_QUIET_SHARE: u64 = 4;
 
 /// What one run cost, by one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,6 +96,12 @@ impl Series {
     /// Samples that count.
     pub fn quiet(&self) -> usize {
         self.good.len()
+    }
+
+    /// Whether fewer than this many samples, and fewer than a quarter of those that were taken, count.
+    pub fn has_too_few_quiet(&self, enough: usize) -> bool {
+        let taken = self.good.len() + self.shared.len() + self.unsteady.len();
+        too_few_quiet(self.good.len() as u64, taken as u64, enough as u64)
     }
 
     /// Takes some samples, the first time after finding out how often the subject runs in one.
@@ -156,6 +164,12 @@ impl Series {
             },
         })
     }
+}
+
+/// Whether so few quiet samples of those taken, where `enough` would do, make no figure to compare: those
+/// few may be quiet only in part.
+pub fn too_few_quiet(quiet: u64, taken: u64, enough: u64) -> bool {
+    quiet < enough && quiet * LEAST_QUIET_SHARE < taken
 }
 
 /// How often a subject runs in [`SAMPLE`]; at least once.
@@ -287,6 +301,15 @@ mod tests {
             series.visit(&mut subject, machine).unwrap();
         }
         series
+    }
+
+    #[test]
+    fn a_quarter_of_the_samples_or_as_many_as_were_asked_for_are_enough() {
+        for (quiet, taken, is_too_few) in
+            [(0, 0, false), (7, 120, true), (29, 120, true), (29, 116, false), (30, 9000, false)]
+        {
+            assert_eq!(too_few_quiet(quiet, taken, 30), is_too_few, "{quiet} of {taken}");
+        }
     }
 
     #[test]

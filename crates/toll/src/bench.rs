@@ -155,6 +155,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         cache: arguments.cache,
         threads: cpus.len(),
         hardware: arguments.hardware,
+        samples: arguments.samples.into(),
         shows_all: arguments.all || !arguments.libraries.is_empty(),
     };
     if arguments.json {

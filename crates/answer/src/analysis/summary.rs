@@ -25,6 +25,9 @@ pub struct CellSummary {
     pub case: String,
     /// What distinguishes it from the other cells of its case, in words: `nginx, AES-128-GCM`.
     pub label: String,
+    /// What the label is made of, a part for each setting; a value may itself have a comma.
+    #[serde(skip)]
+    pub label_parts: Vec<String>,
     /// The swept keys with their values.
     pub params: BTreeMap<String, String>,
     /// What one operation of its load is.
@@ -59,17 +62,12 @@ impl CellSummary {
             && self.search.as_ref().is_none_or(|search| search.path.is_empty())
     }
 
-    /// What its label is made of, a part for each setting; a value may itself have a comma.
-    pub(crate) fn label_parts(&self) -> Vec<String> {
-        let parts = parts(&self.params, self.operation);
-        if parts.is_empty() { vec![self.label.clone()] } else { parts }
-    }
-
     pub(super) fn of(trials: &CellTrials<'_>) -> Self {
         Self {
             cell: trials.cell.name.clone(),
             case: trials.cell.case.clone(),
             label: of_cell(trials.cell),
+            label_parts: parts_of_cell(trials.cell),
             params: trials.cell.params.clone(),
             operation: trials.cell.load.operation,
             trials: trials.counts(),
@@ -116,10 +114,14 @@ impl Serialize for Figures {
 /// What distinguishes a cell from the others of its case, the server first; the server alone where
 /// the case sweeps nothing.
 pub(super) fn of_cell(cell: &Cell) -> String {
+    parts_of_cell(cell).join(", ")
+}
+
+fn parts_of_cell(cell: &Cell) -> Vec<String> {
     let parts = parts(&cell.params, cell.load.operation);
     match parts.is_empty() {
-        true => label(SERVER, &cell.target.server.to_string()),
-        false => parts.join(", "),
+        true => vec![label(SERVER, &cell.target.server.to_string())],
+        false => parts,
     }
 }
 

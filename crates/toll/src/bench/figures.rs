@@ -13,6 +13,8 @@ pub(crate) struct Context<'a> {
     pub(crate) cache: Cache,
     pub(crate) threads: usize,
     pub(crate) hardware: Hardware,
+    /// Quiet samples of a row on each CPU that are enough.
+    pub(crate) samples: u64,
     /// Or only OpenSSL and the fastest library of each algorithm.
     pub(crate) shows_all: bool,
 }

@@ -190,8 +190,8 @@ fn median(measured: &Measured) -> String {
 /// `60 of 72`: those that count, of all that were taken.
 fn quiet(rows: &[Figures<'_>]) -> String {
     let taken: u64 = rows.iter().map(|(_, measured)| measured.taken()).sum();
-    let dropped: u64 = rows.iter().map(|(_, measured)| measured.dropped()).sum();
-    format!("{} of {taken}", taken - dropped)
+    let quiet: u64 = rows.iter().map(|(_, measured)| measured.quiet()).sum();
+    format!("{quiet} of {taken}")
 }
 
 #[cfg(test)]
@@ -244,9 +244,23 @@ mod tests {
             cache: Cache::Warm,
             threads: 1,
             hardware: Hardware::All,
+            samples: 30,
             shows_all,
         };
         in_words(&measurement, &[bound], &context)
+    }
+
+    #[test]
+    fn from_few_quiet_samples_libraries_are_not_compared() {
+        let text = |quiet| {
+            let mut few = row("SHA-256", "isa-l", 0.8);
+            let Outcome::Measured(measured) = &mut few.outcome else { unreachable!() };
+            (measured.samples, measured.dropped_shared) = (quiet, 120 - quiet);
+            printed(vec![row("SHA-256", "openssl", 0.9), few], true)
+        };
+        assert!(text(30).contains("as fast"), "{}", text(30));
+        let few = text(7);
+        assert!(!few.contains("as fast") && few.contains("37 of 150"), "{few}");
     }
 
     #[test]

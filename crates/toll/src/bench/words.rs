@@ -5,12 +5,12 @@ use std::fmt::Write;
 use primitives::bench::Measurement;
 use primitives::published;
 use primitives::row::{Measured, NoFigure, Reason};
-use primitives::sampler::Quality;
+use primitives::sampler::{Quality, too_few_quiet};
 use primitives::{Algorithm, Hardware, Row, Unit};
 use units::{Bytes, PerSecond};
 
 use super::figures::{Context, MARK, gigabytes, reference, significant};
-use super::shown::{at_one_size, cost};
+use super::shown::{Figures, at_one_size, cost};
 
 /// More sentences than these are a table.
 const MOST: usize = 6;
@@ -58,6 +58,7 @@ fn sentence(
 ) -> Option<String> {
     let rows = at_one_size(measurement, algorithm);
     let size = rows.first().and_then(|(row, _)| row.key.size_bytes);
+    let all = rows.clone();
     let mut rows = rows.into_iter();
     let first = rows.next()?;
     let best = rows.min_by(|a, b| cost(a.1).total_cmp(&cost(b.1)));
@@ -72,7 +73,17 @@ fn sentence(
         first.0.library_title,
         rate(algorithm, first.1),
     );
-    if let Some(best) = best {
+    let enough = context.samples * context.threads as u64;
+    let has_too_few = |(_, of): &Figures<'_>| too_few_quiet(of.quiet(), of.taken(), enough);
+    if all.len() > 1 && all.iter().any(has_too_few) {
+        let sum = |of: fn(&Measured) -> u64| all.iter().map(|(_, one)| of(one)).sum::<u64>();
+        let (quiet, taken) = (sum(Measured::quiet), sum(Measured::taken));
+        text += &format!(
+            ". Only {quiet} of {taken} samples of the {} libraries were quiet, too few to compare \
+             them: run it again when nothing else uses the core",
+            all.len()
+        );
+    } else if let Some(best) = best {
         let ratio = cost(first.1) / cost(best.1);
         let at_once = match best.1.messages_per_op {
             1 => String::new(),

@@ -50,7 +50,7 @@ impl Split {
         let first = cells.first()?;
         let labels: Vec<String> = match cells.iter().all(|cell| cell.case == first.case) {
             true => {
-                let whole: Vec<_> = cells.iter().map(|cell| cell.label_parts()).collect();
+                let whole: Vec<_> = cells.iter().map(|cell| cell.label_parts.clone()).collect();
                 without_what_is_common(&whole)
             }
             false => cells.iter().map(|cell| title(cell)).collect(),

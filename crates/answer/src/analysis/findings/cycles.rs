@@ -114,7 +114,7 @@ fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
         let doubt = if cycles.doubts.is_empty() { "" } else { " (unreliable)" };
         BarRow { label: label + doubt, bars: bars.chain([rest]).collect(), lacking: None }
     };
-    let labels: Vec<_> = cells.iter().map(|(cell, _)| cell.label_parts()).collect();
+    let labels: Vec<_> = cells.iter().map(|(cell, _)| cell.label_parts.clone()).collect();
     let wholes = cells.iter().map(|(_, cycles)| times(cycles).values().sum::<f64>());
     let unit = Quantity::Nanos.unit_for(wholes);
     let one = match operation(cells.iter().map(|(cell, _)| *cell)) {

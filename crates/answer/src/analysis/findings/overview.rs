@@ -66,7 +66,7 @@ fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figure
 
 /// A row for each cell.
 fn columns(cells: &[&CellSummary], figures: &[Figures]) -> Vec<Column> {
-    let labels: Vec<_> = cells.iter().map(|cell| cell.label_parts()).collect();
+    let labels: Vec<_> = cells.iter().map(|cell| cell.label_parts.clone()).collect();
     let symbol = |cell: &&CellSummary| cell.mark.map_or("", |mark| mark.symbol()).to_owned();
     let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);
     let mut all = vec![

@@ -298,11 +298,12 @@ pub fn interrupted() -> Fabricated {
 }
 
 fn empty(cell: &mut CellSummary) {
-    let CellSummary { cell: name, case, label, params, operation, trials, .. } = cell;
+    let CellSummary { cell: name, case, label, label_parts, params, operation, trials, .. } = cell;
     *cell = CellSummary {
         cell: name.clone(),
         case: case.clone(),
         label: label.clone(),
+        label_parts: label_parts.clone(),
         params: params.clone(),
         operation: *operation,
         trials: *trials,
@@ -342,6 +343,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         cell: spec.name(),
         case: spec.case.to_owned(),
         label: spec.label(),
+        label_parts: vec![spec.server.to_owned(), spec.value.1.to_owned()],
         params: spec.params(),
         operation: match spec.case {
             "handshakes" => Operation::Handshakes,
