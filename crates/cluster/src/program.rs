@@ -32,6 +32,10 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
     let after = |word: &str| std::env::args().skip_while(|other| other != word).nth(1);
     let of = after("--of");
     let own = build_identity::own();
+    if std::env::args().any(|word| word == "--version") {
+        println!("toll-rank {own}");
+        return ExitCode::SUCCESS;
+    }
     if of.as_deref() != Some(own) {
         let of = of.as_deref().unwrap_or("no toll");
         eprintln!("toll-rank {own} was started by toll {of}; install the same build on each host");

@@ -23,4 +23,6 @@ fn a_rank_of_another_build_refuses_and_names_both() {
     let greeting = rank(&["--of", env!("TOLL_BUILD"), "--greet"]);
     assert!(greeting.status.success());
     assert!(greeting.stdout.starts_with(b"toll-rank "));
+    let version = rank(&["--version"]);
+    assert_eq!(version.stdout, concat!("toll-rank ", env!("TOLL_BUILD"), "\n").as_bytes());
 }
