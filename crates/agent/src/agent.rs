@@ -14,9 +14,7 @@ use targets::{Objects, Ports, TargetError};
 use tempfile::TempDir;
 use trial::Machine;
 
-use crate::request::{
-    Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series, VERSION,
-};
+use crate::request::{Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series};
 use crate::{Here, Refusal, RunningServer};
 
 /// The folder of logs in that of results.
@@ -33,7 +31,7 @@ pub fn serve(input: impl Iterator<Item = String>, mut output: impl Write) -> io:
     let mut agent = Agent::new()?;
     let mut say = |line: &str| writeln!(output, "{line}").and_then(|()| output.flush());
     let logs = agent.folder.path().join(LOGS);
-    let greeting = Greeting { toll: VERSION.to_owned(), address: called_at(), logs };
+    let greeting = Greeting { toll: build_identity::own().to_owned(), address: called_at(), logs };
     say(&serde_json::to_string(&greeting)?)?;
     for line in input {
         let answer = match serde_json::from_str(&line) {

@@ -13,7 +13,7 @@ use targets::{Host, Shell, Unspoken, one_line, wait_for};
 
 use crate::Refusal;
 use crate::pipe::{Lines, shortened};
-use crate::request::{Answer, Greeting, Request, VERSION};
+use crate::request::{Answer, Greeting, Request};
 
 /// How long the shell has until the agent greets: a host that drops packets never answers.
 const GREETING: Duration = Duration::from_secs(30);
@@ -118,10 +118,11 @@ impl Connection {
             }
             Err(RecvTimeoutError::Disconnected) => return Err(self.not_begun(command)),
         };
-        match greeting.toll == VERSION {
+        let own = build_identity::own();
+        match greeting.toll == own {
             true => Ok(greeting),
             false => Err(format!(
-                "{host} has toll {}, and this is toll {VERSION}; install the same version on both",
+                "{host} has toll {}, and this is toll {own}; install the same build on both",
                 shortened(&greeting.toll)
             )),
         }
@@ -355,10 +356,11 @@ mod tests {
     #[test]
     fn another_version_of_toll_is_refused_with_both() {
         let greeted = |greeting: &str| to(greeting, &[]).greeting("ssh server toll agent");
-        let own = format!("{{\"toll\":\"{VERSION}\",\"address\":\"10.1.1.1\"}}\n");
+        let build = build_identity::own();
+        let own = format!("{{\"toll\":\"{build}\",\"address\":\"10.1.1.1\"}}\n");
         assert_eq!(greeted(&own).unwrap().address, Some([10, 1, 1, 1].into()));
         let error = greeted("{\"toll\":\"0.0.9\"}\n").unwrap_err();
-        assert!(error.contains("0.0.9") && error.contains(VERSION), "{error}");
+        assert!(error.contains("0.0.9") && error.contains(build), "{error}");
         for (greeting, quoted) in
             [("Welcome to server\n", "`Welcome to server`"), ("Welc", "`Welc`"), ("", "server")]
         {

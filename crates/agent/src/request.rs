@@ -15,13 +15,10 @@ use units::Bytes;
 
 use crate::Refusal;
 
-/// This toll, whose agent must be the same.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 /// The agent's first line.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Greeting {
-    /// Its version.
+    /// Its build, which must be that of the toll that called it.
     pub(crate) toll: String,
     /// The address of its machine that ssh was called at, where ssh tells.
     #[serde(default)]

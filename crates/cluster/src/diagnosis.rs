@@ -13,19 +13,19 @@ use load::Rank;
 use targets::{Unspoken, wait_for};
 use trial::rank_name;
 
-use crate::mpirun::{Hosts, PROGRAM, VERSION};
+use crate::mpirun::{Hosts, PROGRAM};
 
 /// Has `toll-rank` greet and end.
 pub(crate) const GREET: &str = "--greet";
 
 /// What it says then.
 pub(crate) fn greeting() -> String {
-    format!("{PROGRAM} {VERSION}")
+    format!("{PROGRAM} {}", build_identity::own())
 }
 
 /// What it says where it would not start on its machine, before why.
 pub(crate) fn refusal() -> String {
-    format!("{PROGRAM} {VERSION} does not start: ")
+    format!("{PROGRAM} {} does not start: ", build_identity::own())
 }
 
 /// How long a host may take to answer.
@@ -73,7 +73,7 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
     }
     let program = hosts.program.display().to_string();
     let control = hosts.control.iter().flat_map(|control| ["--control", control]);
-    let greet = [&*program, "--of", VERSION, GREET].into_iter().chain(control);
+    let greet = [&*program, "--of", build_identity::own(), GREET].into_iter().chain(control);
     let words = hosts.shell.words_for(host, greet);
     let command = words.join(" ");
     let mut shell = Command::new(&words[0]);

@@ -105,13 +105,13 @@ pub(crate) fn arguments(hosts: &Hosts, ranks: &[Rank], is_root: bool) -> Vec<Str
         if number > 0 {
             words.push(":".to_owned());
         }
-        words.extend(["-np", "1", "--host", &host, &program, "--of", VERSION].map(str::to_owned));
+        words.extend(
+            ["-np", "1", "--host", &host, &program, "--of", build_identity::own()]
+                .map(str::to_owned),
+        );
     }
     words
 }
-
-/// toll's, which each rank has to be of.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[cfg(test)]
 mod tests {
@@ -142,7 +142,9 @@ mod tests {
         ] {
             assert!(words.contains(part), "{words}");
         }
-        let of = |host: &str| format!("-np 1 --host {host} /opt/toll-rank --of {VERSION}");
+        let of = |host: &str| {
+            format!("-np 1 --host {host} /opt/toll-rank --of {}", build_identity::own())
+        };
         let all = ["localhost", "lg1:2", "lg2:1", "lg1:2"].map(of).join(" : ");
         assert!(words.ends_with(&all), "{words}");
         assert!(!arguments(&hosts, &ranks, false).join(" ").contains("root"));

@@ -10,7 +10,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
 use crate::messages::Messages;
-use crate::mpirun::VERSION;
 use crate::relay::Relay;
 use crate::{control, diagnosis, machine};
 
@@ -32,9 +31,14 @@ pub trait Process: Messages {
 pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
     let after = |word: &str| std::env::args().skip_while(|other| other != word).nth(1);
     let of = after("--of");
-    if of.as_deref() != Some(VERSION) {
+    let own = build_identity::own();
+    if std::env::args().any(|word| word == "--version") {
+        println!("toll-rank {own}");
+        return ExitCode::SUCCESS;
+    }
+    if of.as_deref() != Some(own) {
         let of = of.as_deref().unwrap_or("no toll");
-        eprintln!("toll-rank {VERSION} was started by toll {of}; install the same on each host");
+        eprintln!("toll-rank {own} was started by toll {of}; install the same build on each host");
         return ExitCode::from(2);
     }
     if std::env::args().any(|word| word == diagnosis::GREET) {

@@ -1,8 +1,11 @@
-//! Compiles the calls of MPI for `toll-rank` with `mpicc`, which knows where MPI is.
+//! Compiles the calls of MPI for `toll-rank` with `mpicc`, which knows where MPI is, and names
+//! this build.
 
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
+    build_identity::emit(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.."));
     println!("cargo::rerun-if-changed=src/mpi.c");
     cc::Build::new().compiler("mpicc").file("src/mpi.c").compile("toll_mpi");
     let shown = Command::new("mpicc").arg("--showme:link").output();

@@ -30,7 +30,7 @@ use serde::Serialize;
 #[derive(Parser)]
 #[command(
     name = "toll",
-    version,
+    version = env!("TOLL_BUILD"),
     max_term_width = 100,
     arg_required_else_help = true,
     after_help = EXAMPLES
@@ -75,6 +75,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    build_identity::register(env!("TOLL_BUILD"));
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return usage::report(&error),

@@ -1,6 +1,7 @@
 //! Ranks of a real `mpirun` on this machine, where all have one clock. Skipped without `mpirun` and
 //! `toll-rank` (`make hosts`).
 
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,11 @@ fn cluster() -> Option<Cluster<'static>> {
         eprintln!("skipped: {why}");
         return None;
     }
+    // This test stands for the toll of the same build.
+    let version = Command::new(&hosts.program).arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let build = version.trim().strip_prefix("toll-rank ").unwrap().to_owned();
+    build_identity::register(build.leak());
     let allowed = cpus::CpuList::allowed().unwrap();
     let Some(second) = allowed.without(&allowed.first(1)) else {
         eprintln!("skipped: one CPU only");

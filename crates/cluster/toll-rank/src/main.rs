@@ -5,5 +5,6 @@ mod mpi;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    build_identity::register(env!("TOLL_BUILD"));
     cluster::main(mpi::Mpi::init)
 }

@@ -16,17 +16,21 @@ fn hosts_that_cannot_be_used_are_refused_in_a_line() {
     let resolves = "Could not resolve hostname nowhere: Name or service not known";
     assert!(said.contains("nowhere") && said.contains(resolves), "{said}");
     scene.write(&study);
+    // The same version, of another commit.
+    let other = concat!(env!("CARGO_PKG_VERSION"), "+0123456789ab");
+    let own = env!("TOLL_BUILD");
+    let greeting = |build: &str| format!("echo '{{\"toll\":\"{build}\"}}'");
+    let of_another = format!("{}; cat", greeting(other));
+    let both = format!("me@server has toll {other}, and this is toll {own}; ");
+    let nonsense = format!("{}; echo nonsense; cat >/dev/null", greeting(own));
     for (script, expected) in [
         (
             "echo 'bash: line 1: toll: command not found' >&2; exit 127",
             "me@server has no toll (bash:",
         ),
-        (
-            "echo '{\"toll\":\"0.0.9\"}'; cat",
-            "me@server has toll 0.0.9, and this is toll 0.1.0; install the same version on both",
-        ),
+        (&of_another, &both),
         ("echo Welcome; cat", "me@server prints `Welcome` instead of the greeting of toll's agent"),
-        ("echo '{\"toll\":\"0.1.0\"}'; echo nonsense; cat >/dev/null", "the agent on me@server"),
+        (&nonsense, "the agent on me@server"),
     ] {
         scene.shell(script);
         let said = scene.refusal();
