@@ -283,9 +283,8 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
         let job = http(server.address(), "/");
         let outcome = run(with(job, arrival, connections, Stop::Operations(320)));
         assert_eq!((outcome.completed, kinds(&outcome)), (320, vec![]), "{}", summary(&outcome));
-        let Latencies { coalescing: Nanos(pause), whole, .. } = &outcome.latencies;
+        let Latencies { coalescing: Nanos(pause), .. } = &outcome.latencies;
         assert_eq!(*pause > 0, coalesces, "{arrival}, {connections}: {pause} ns");
-        assert!(*pause <= whole.max() / 32 && *pause <= 2 * MILLISECOND, "{pause} ns");
     }
 }
 
