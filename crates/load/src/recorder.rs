@@ -345,6 +345,31 @@ mod tests {
         assert_eq!((one.completed, one.failures.total()), (2, 1));
     }
 
+    proptest! {
+        /// From a nanosecond to a quarter of an hour, each order of magnitude as often as any other.
+        #[test]
+        fn latencies_at_each_quantile_are_within_a_thousandth_of_the_exact_ones(
+            mut exact in proptest::collection::vec((0.0..12.0).prop_map(|power: f64| {
+                10f64.powf(power) as u64
+            }), 1..2000),
+        ) {
+            let mut recorder = Recorder::new(Arrival::CLOSED);
+            for latency in &exact {
+                recorder.completed(&window(0, u64::MAX), 5 + latency, started(5), None);
+            }
+            let whole = recorder.into_outcome().latencies.whole;
+            exact.sort_unstable();
+            for quantile in [0.5, 0.9, 0.99, 0.999, 1.0] {
+                let place = (quantile * exact.len() as f64).ceil() as usize - 1;
+                let (said, exact) = (whole.value_at_quantile(quantile), exact[place]);
+                prop_assert!(
+                    said.abs_diff(exact) as f64 <= exact as f64 / 1000.0,
+                    "{quantile} of {}: {said} instead of {exact} ns", whole.len()
+                );
+            }
+        }
+    }
+
     #[test]
     fn latency_counts_from_the_intended_start_and_service_from_the_real_one() {
         let window = window(0, 100_000_000);
