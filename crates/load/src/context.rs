@@ -175,6 +175,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether a connection is known to be open on both sides only by its response: where a full accept
+    /// queue loses the last packet of the opening, the request comes in vain.
+    pub(crate) fn opens_with_response(&self) -> bool {
+        self.client.is_none() && self.usage() == Use::Once
+    }
+
     /// Where the next connection comes from, unless the kernel chooses.
     pub(crate) fn source(&mut self) -> Option<Cow<'a, Source>> {
         self.sources.next()

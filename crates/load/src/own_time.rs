@@ -1,6 +1,7 @@
 //! What a load thread has used of its CPU, by its own clock: exact where another thread's look from
 //! outside comes too late, because the thread has ended.
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -26,9 +27,10 @@ pub(crate) struct OwnTime {
 
 impl OwnTime {
     pub(crate) fn now(at: u64) -> Self {
+        let on_cpu = clock_gettime(ClockId::ThreadCPUTime);
         Self {
             at,
-            on_cpu: on_cpu(),
+            on_cpu: on_cpu.tv_sec.cast_unsigned() * 1_000_000_000 + on_cpu.tv_nsec.cast_unsigned(),
             waiting: std::fs::read_to_string("/proc/thread-self/schedstat")
                 .ok()
                 .and_then(|text| waiting(&text)),
@@ -43,15 +45,6 @@ impl OwnTime {
             within: less(self.at, earlier.at),
         }
     }
-}
-
-/// The calling thread's CPU time, in ns. The C library's call: under valgrind, which counts this client's
-/// instructions, rustix's own ends in a page that is not mapped.
-fn on_cpu() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is there to be written; for this clock nothing else can fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
 /// The second of three numbers, which are 0 where the kernel does not account for them.

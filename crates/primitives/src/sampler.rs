@@ -72,7 +72,7 @@ const STEADY: f64 = 0.02;
 /// Fewer quiet samples make no figure of their own.
 pub const FEWEST: usize = 5;
 pub const SAMPLES_A_VISIT: usize = 3;
-/// One in so many of the samples must be quiet.
+/// A quarter of the samples must be quiet.
 const LEAST_QUIET_SHARE: u64 = 4;
 
 /// What one run cost, by one sample.

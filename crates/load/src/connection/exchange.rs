@@ -299,7 +299,7 @@ impl Open {
     ) {
         if let Some(times) = self.operation.take() {
             self.succeeded = Some(at);
-            if context.client.is_none() && context.usage() == Use::Once {
+            if context.opens_with_response() {
                 self.note_repeated(context, at);
             }
             let body = received.map_or(0, |received| received.body);

@@ -19,7 +19,7 @@ use crate::receive::{Completed, Reception};
 use crate::record::Sealer;
 use crate::recorder::Times;
 use crate::session::{self, User};
-use crate::socket::{Socket, Use};
+use crate::socket::Socket;
 use crate::window::Edge;
 
 /// A server that closes does so with its last response. Where the window ends before it is due to be
@@ -227,15 +227,12 @@ impl Connection {
     pub(crate) fn wind_up(&mut self, context: &mut Context<'_>, slot: usize) -> bool {
         let Some(open) = &mut self.open else { return false };
         let role = open.role();
-        if matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
+        let is_connecting = matches!(open.phase, Phase::Connecting | Phase::Handshaking(_));
+        if is_connecting {
             context.recorder.connecting(context.window, open.started);
-            open.note_repeated(context, context.window.end());
         }
-        // A request that the server's kernel does not take, since it has no room for its connection.
-        if matches!(open.phase, Phase::Receiving { .. })
-            && context.client.is_none()
-            && context.usage() == Use::Once
-        {
+        let is_receiving = matches!(open.phase, Phase::Receiving { .. });
+        if is_connecting || is_receiving && context.opens_with_response() {
             open.note_repeated(context, context.window.end());
         }
         if let Role::Operating(times) = role
@@ -243,7 +240,7 @@ impl Connection {
         {
             context.recorder.in_flight(context.window, times);
         }
-        if matches!(open.phase, Phase::Receiving { .. }) && open.counted.has_window_body() {
+        if is_receiving && open.counted.has_window_body() {
             open.set_mark(1);
             open.readable = Readable::Unknown;
             let result = open.receive(context);

@@ -14,7 +14,7 @@ use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::session;
-use crate::socket::{Moved, Socket, Use};
+use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
 
 impl Connection {
@@ -113,9 +113,7 @@ impl Open {
             None => {
                 context.recorder.connected(context.window, now, self.started, None);
                 context.window.note_up(true, || now);
-                // Where a full queue loses the last packet of the opening, the request comes in vain:
-                // that shows only when its response has come.
-                if context.usage() == Use::Kept {
+                if !context.opens_with_response() {
                     self.note_repeated(context, now);
                 }
                 self.phase = match context.plan.operation {
