@@ -111,7 +111,7 @@ impl Program for Nginx {
     }
 
     fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
-        openssl_provider::counts(server)
+        openssl_provider::accelerated(server)
     }
 
     /// nginx 1.21.4 was the first to call `SSL_sendfile`, which OpenSSL has from 3.0 on.
