@@ -17,6 +17,7 @@ pub mod fuzzing;
 mod input;
 mod library;
 mod listener;
+mod nobody;
 mod request;
 mod response;
 mod settings;
@@ -36,6 +37,7 @@ use offload::Accelerator;
 use tls::{Mac, Stack, Suite};
 
 pub use error::ServerError;
+pub use nobody::become_nobody;
 pub use settings::{AcceleratorSource, CertificateSource, Settings};
 
 use content::Contents;

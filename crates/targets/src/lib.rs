@@ -20,6 +20,7 @@ mod host;
 mod library;
 mod listening;
 mod log;
+mod nobody;
 mod objects_on_disk;
 mod openssl;
 mod openssl_provider;

@@ -81,6 +81,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     counters: Option<PathBuf>,
 
+    /// Serve as the user nobody (65534)
+    ///
+    /// From when ports, key and files are open, which needs root. Files of --root must be open to all.
+    #[arg(long, help_heading = LOAD, hide_short_help = true)]
+    as_nobody: bool,
+
     /// How long a connection may be without progress
     ///
     /// It may be idle, sending the head of a request, or not reading for that long.
@@ -129,9 +135,12 @@ Examples:
       AES-CBC as published measurements have it";
 
 pub(crate) fn main(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let json = arguments.json;
+    let (json, as_nobody) = (arguments.json, arguments.as_nobody);
     let stop = interrupt::flag()?;
     let server = Server::bind(arguments.settings()?).map_err(Failure::request)?;
+    if as_nobody {
+        server::become_nobody().map_err(Failure::request)?;
+    }
     announce(&server, json);
     server.run(&stop).map_err(Failure::measurement)?;
     Ok(ExitCode::SUCCESS)

@@ -10,6 +10,7 @@ use rustix::process::Resource;
 use serde::Deserialize;
 use tls::{SendMode, Stack};
 
+use crate::nobody;
 use crate::openssl_provider;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
@@ -169,6 +170,9 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     add("--record-size", settings.target.record_size.to_string().into());
     add("--records-per-write", settings.target.records_per_write.to_string().into());
     add("--counters", site.logs.join(COUNTERS).into());
+    if nobody::is_wanted(site) {
+        arguments.push("--as-nobody".into());
+    }
     arguments
 }
 
