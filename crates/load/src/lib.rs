@@ -56,7 +56,7 @@ pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
-    Traffic, Verified, WalkCounts,
+    SessionsGiven, Traffic, Verified, WalkCounts,
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;
