@@ -10,6 +10,7 @@
 
 mod advice;
 mod arrival;
+mod clock;
 mod coalescing;
 mod connection;
 mod context;
