@@ -74,7 +74,7 @@ impl Agent {
                 value(observe::Machine::read(&cpus))
             }
             Request::Noise => {
-                let noise = observe::check::noise();
+                let noise = check::noise();
                 value(noise.into_iter().map(|item| item.seen).collect::<Vec<_>>())
             }
             Request::Objects { sizes, files } => {

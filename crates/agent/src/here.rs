@@ -17,7 +17,7 @@ use crate::RunningServer;
 /// # Errors
 /// What is lacking, and what to do.
 pub fn check_kernel(target: &Target) -> Result<(), String> {
-    match observe::check::kernel_tls_lacking().filter(|_| target.send.is_kernels()) {
+    match check::kernel_tls_lacking().filter(|_| target.send.is_kernels()) {
         None => Ok(()),
         Some(lacking) => Err(format!(
             "{} cannot send by {}: {lacking}, or leave out target.send = {}",

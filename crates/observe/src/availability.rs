@@ -59,7 +59,10 @@ impl<T> Fact<T> {
     }
 
     /// The value, or the reason why it cannot be read.
-    pub(crate) fn or_why(self) -> Result<T, String> {
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn or_why(self) -> Result<T, String> {
         match self {
             Self::Known(value) => Ok(value),
             Self::Unknown { not_available_here } => Err(not_available_here),

@@ -68,7 +68,7 @@ impl SiblingRatio {
 }
 
 /// Pairs that are measured at most; twelve CPUs, a little more than 1 s.
-pub(crate) const MOST_PAIRS: usize = 66;
+pub const MOST_PAIRS: usize = 66;
 
 /// Measures each pair of `cpus`, about 15 ms each on a quiet machine; none for a list of one.
 pub fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {

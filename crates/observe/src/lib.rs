@@ -1,7 +1,7 @@
 //! What the machine does while toll measures, and what it is.
 //!
-//! Facts only: this crate judges nothing, but in [`check`]. What a machine cannot give is
-//! [not available](Availability), with the reason, and never a guess.
+//! Facts only: this crate judges nothing. What a machine cannot give is [not available](Availability),
+//! with the reason, and never a guess.
 //!
 //! - [`cpu_series`]: user, system, interrupt, steal and idle time by core over a window.
 //! - [`process_tree`], [`thread_cpu`]: CPU time, and time spent waiting for a CPU.
@@ -14,12 +14,11 @@
 //! - [`MemoryTraffic`]: what moves between the processors and the memory.
 //! - [`interrupt_time`]: where the kernel counts the time of interrupts.
 //! - [`machine`]: everything that goes into `machine.json`.
-//! - [`check`]: what on the machine will spoil a measurement, and how to fix it.
+//! - [`Snapshot`]: the CPU time of all CPUs and all programs until one moment.
 //! - [`tuning`]: makes settings, and takes them back.
 
 mod availability;
 mod chains;
-pub mod check;
 pub mod contention;
 mod core_reading;
 mod cpu_clock;
@@ -47,6 +46,7 @@ mod proc_stat;
 pub mod process_tree;
 mod root;
 mod sibling_cpus;
+mod snapshot;
 mod tcp_connections;
 pub mod thread_cpu;
 pub mod tuning;
@@ -71,6 +71,8 @@ pub use net_counters::NetCounters;
 pub use perf_event::PARANOID_ALLOWS_CPUS;
 pub use proc_stat::{CoreTicks, parse_proc_stat};
 pub use process_tree::{CpuSource, ProcessTree, TreeCpu};
+pub use root::Root;
 pub use sibling_cpus::sibling_cpus;
+pub use snapshot::Snapshot;
 pub use tcp_connections::{End, TcpConnections};
 pub use thread_cpu::ThreadCpu;

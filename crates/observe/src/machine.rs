@@ -17,25 +17,20 @@ use cpus::CpuList;
 use serde::{Deserialize, Serialize};
 
 pub use accelerators::{Accelerators, QuickAssist};
-pub use idle_state::IdleState;
+pub use hardware_counters::probe as hardware_counters;
+pub use idle_state::{IdleState, NO_IDLE_STATES, idle_states};
+pub use kernel_tls::probe as kernel_tls;
 pub use memory::{Memory, NumaNode};
-pub use mitigations::Mitigation;
+pub use mitigations::{Mitigation, mitigations};
 pub use network::Network;
-pub use prefetchers::Prefetcher;
+pub use prefetchers::{Prefetcher, prefetchers};
 pub use processor::{Cache, CpuFrequency, MeasuredSiblings, Processor};
 pub use settings::Settings;
-pub use system::{Descriptors, System};
+pub use system::{Descriptors, System, limits as descriptors};
+pub use turbo::{Turbo, turbo};
 
 use crate::root::Root;
 use crate::{Availability, memory_traffic};
-
-pub(crate) use hardware_counters::probe as hardware_counters;
-pub(crate) use idle_state::{NO_IDLE_STATES, idle_states};
-pub(crate) use kernel_tls::probe as kernel_tls;
-pub(crate) use mitigations::mitigations;
-pub(crate) use prefetchers::prefetchers;
-pub(crate) use system::limits as descriptors;
-pub(crate) use turbo::turbo;
 
 /// The machine as it is now; JSON in snake_case with units in the names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

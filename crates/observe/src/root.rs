@@ -25,22 +25,22 @@ impl Root {
         self.0.join(file.trim_start_matches('/'))
     }
 
-    pub(crate) fn text(&self, file: &str) -> Fact<String> {
+    pub fn text(&self, file: &str) -> Fact<String> {
         let text = std::fs::read_to_string(self.path(file));
         text.map_err(|error| format!("cannot read {file}: {error}")).into()
     }
 
     /// The content of a file of one line, without its end.
-    pub(crate) fn line(&self, file: &str) -> Fact<String> {
+    pub fn line(&self, file: &str) -> Fact<String> {
         self.text(file).map(|text| text.trim().to_owned())
     }
 
-    pub(crate) fn number<T: FromStr>(&self, file: &str) -> Fact<T> {
+    pub fn number<T: FromStr>(&self, file: &str) -> Fact<T> {
         self.numbers(file).map(|[number]| number)
     }
 
     /// As many numbers as belong there.
-    pub(crate) fn numbers<T: FromStr, const N: usize>(&self, file: &str) -> Fact<[T; N]> {
+    pub fn numbers<T: FromStr, const N: usize>(&self, file: &str) -> Fact<[T; N]> {
         self.line(file).and_then(|text| {
             let numbers: Option<Vec<T>> =
                 text.split_ascii_whitespace().map(|number| number.parse().ok()).collect();
@@ -50,7 +50,7 @@ impl Root {
     }
 
     /// The names in a folder, ascending; none where there is no such folder.
-    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+    pub fn names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(folder)) else { return Vec::new() };
         let name =
             |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
@@ -60,7 +60,7 @@ impl Root {
     }
 
     /// The numbers of all entries of `folder` that are called `prefix` and a number, ascending.
-    pub(crate) fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
+    pub fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
         let number = |name: String| name.strip_prefix(prefix)?.parse().ok();
         let mut numbers: Vec<usize> = self.names(folder).into_iter().filter_map(number).collect();
         numbers.sort_unstable();
@@ -68,23 +68,23 @@ impl Root {
     }
 
     /// The CPUs that the kernel knows.
-    pub(crate) fn cpus(&self) -> Vec<usize> {
+    pub fn cpus(&self) -> Vec<usize> {
         self.numbered("/sys/devices/system/cpu", "cpu")
     }
 
     /// The CPUs that share a core with one, itself among them, as a list.
-    pub(crate) fn thread_siblings(&self, cpu: usize) -> Fact<String> {
+    pub fn thread_siblings(&self, cpu: usize) -> Fact<String> {
         self.line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
     }
 
     /// The flags of the first CPU.
-    pub(crate) fn cpu_flags(&self) -> Fact<Vec<String>> {
+    pub fn cpu_flags(&self) -> Fact<Vec<String>> {
         self.cpuinfo(&["flags", "Features"])
             .map(|flags| flags.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
     /// The value of the first of `names` that `/proc/cpuinfo` has, of the first CPU.
-    pub(crate) fn cpuinfo(&self, names: &[&str]) -> Fact<String> {
+    pub fn cpuinfo(&self, names: &[&str]) -> Fact<String> {
         self.text("/proc/cpuinfo").and_then(|text| {
             let field = |name: &&str| {
                 text.lines().find_map(|line| {
@@ -101,7 +101,7 @@ impl Root {
 
     /// What the kernel was built with: `y`, `m` or nothing for `CONFIG_<option>`, from the places
     /// where distributions leave the running kernel's configuration.
-    pub(crate) fn kernel_config(&self, option: &str) -> Fact<Option<String>> {
+    pub fn kernel_config(&self, option: &str) -> Fact<Option<String>> {
         let release = self.line("/proc/sys/kernel/osrelease");
         let release = release.known().map_or("", String::as_str);
         let places = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];

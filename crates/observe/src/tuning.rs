@@ -14,7 +14,15 @@ pub use record::{Former, Record};
 
 use std::path::Path;
 
-use crate::check::{Change, Root};
+use crate::Root;
+
+/// A value to write into a file of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Change {
+    /// The file, from `/`.
+    pub file: String,
+    pub to: String,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Made {

@@ -47,7 +47,7 @@ impl Client {
         check(peer, job, offer)?;
         let duration = refusal::check(peer, job)?;
         let program = program::find(peer)?;
-        let version = program::version(peer, &program, job)?;
+        let version = program::version(peer, &program, &job.plan.cpus)?;
         let name = format!("{peer} {version}");
         Ok(Self { peer, job: job.clone(), offer, duration, program, name })
     }

@@ -29,5 +29,5 @@ mod wrk;
 pub use client::{Client, Offer, check};
 pub use error::PeerError;
 pub use peer::Peer;
-pub use program::find;
+pub use program::{find, version};
 pub use running::PeerLoad;

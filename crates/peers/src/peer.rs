@@ -1,4 +1,3 @@
-use std::fmt;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -7,8 +6,9 @@ use load::{Job, Operation};
 use crate::report::Report;
 use crate::{ab, h2load, s_time, wrk};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, strum::Display, strum::IntoStaticStr)]
 #[value(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Peer {
     /// wrk: many threads, requests.
     Wrk,
@@ -105,12 +105,6 @@ impl From<Peer> for load::Client {
     }
 }
 
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        load::Client::from(*self).fmt(f)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +113,7 @@ mod tests {
     fn programs_are_called_as_the_clients_of_a_plan() {
         for peer in Peer::value_variants() {
             assert_eq!(Peer::of((*peer).into()), Some(*peer));
+            assert_eq!(load::Client::from(*peer).to_string(), peer.to_string());
             assert_eq!(Peer::from_str(&peer.to_string(), false), Ok(*peer));
         }
         assert_eq!(Peer::of(load::Client::Toll), None);

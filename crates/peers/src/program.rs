@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use load::Job;
+use cpus::CpuList;
 use targets::Captured;
 
 use crate::{Peer, PeerError};
@@ -32,13 +32,13 @@ pub fn find(peer: Peer) -> Result<PathBuf, PeerError> {
 pub(crate) fn spawn(
     program: &Path,
     arguments: Vec<OsString>,
-    job: &Job,
+    cpus: &CpuList,
 ) -> Result<Captured, PeerError> {
     let failed = |(program, source): (PathBuf, io::Error)| PeerError::Start {
         program: program.display().to_string(),
         source,
     };
-    Captured::start(program, arguments, &[], &job.plan.cpus).map_err(failed)
+    Captured::start(program, arguments, &[], cpus).map_err(failed)
 }
 
 /// The end of a program's output. It moves the offset, which the program shares, so the program
@@ -47,9 +47,12 @@ pub(crate) fn written(file: &File) -> io::Result<String> {
     targets::end_of(file, MOST_OUTPUT)
 }
 
-/// The version that the program prints, such as `4.1.0`.
-pub(crate) fn version(peer: Peer, program: &Path, job: &Job) -> Result<String, PeerError> {
-    let mut spawned = spawn(program, vec![peer.program().2.into()], job)?;
+/// The version that the program prints on these CPUs, such as `4.1.0`.
+///
+/// # Errors
+/// It cannot be started, or prints none within 5 s.
+pub fn version(peer: Peer, program: &Path, cpus: &CpuList) -> Result<String, PeerError> {
+    let mut spawned = spawn(program, vec![peer.program().2.into()], cpus)?;
     let deadline = Instant::now() + VERSION_LIMIT;
     while spawned.process.exited().is_none() && Instant::now() < deadline {
         std::thread::sleep(POLL);

@@ -54,7 +54,7 @@ impl PeerLoad {
         let Client { peer, job, duration, program, name, .. } = client;
         let duration = Duration::from(*duration);
         let spawned = Instant::now();
-        let Captured { process, stdout, stderr } = spawn(program, arguments, job)?;
+        let Captured { process, stdout, stderr } = spawn(program, arguments, &job.plan.cpus)?;
         let limit = duration + Duration::from(job.plan.timeout) + 2 * GRACE;
         let watch = Watch::start(process.pid(), limit)
             .map_err(|source| PeerError::Start { program: name.clone(), source })?;

@@ -209,6 +209,25 @@ pub struct Invocation {
 }
 
 impl dyn Server + '_ {
+    /// Whether it is a program that has to be installed before toll can start it.
+    #[must_use]
+    pub fn is_installed(&self) -> bool {
+        let binary = self.program().map(|program| program.binary());
+        matches!(binary, Some(Binary::Installed { .. }))
+    }
+
+    /// What its program says of its version; `None` where toll starts none.
+    ///
+    /// # Errors
+    /// It is not installed, lacks what these settings need, or does not say.
+    pub fn version(&self, settings: &Settings) -> Option<Result<String, TargetError>> {
+        let program = self.program()?;
+        Some(program.binary().find(settings).and_then(|path| {
+            program.check(settings)?;
+            program.version(&path, settings)
+        }))
+    }
+
     /// Its file, where it is installed and toll starts it.
     #[must_use]
     pub fn find(&self, settings: &Settings) -> Option<PathBuf> {

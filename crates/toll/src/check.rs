@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use check::settings_file::{self, Setting};
+use check::{AesGcm, Item, Judgement, Measured, Stage, judge, names};
 use cpus::CpuList;
-use observe::Fact;
-use observe::check::settings_file::{self, Setting};
-use observe::check::{AesGcm, Change, Item, Judgement, Measured, Root, Stage, judge, names};
-use observe::tuning::{self, Made, Record};
+use observe::tuning::{self, Change, Made, Record};
+use observe::{Fact, Root};
 use primitives::bench::Request;
 use primitives::row::Outcome;
 use primitives::{Aes, Algorithm, Cache, library};

@@ -225,7 +225,7 @@ impl Arguments {
             self.say(&format!("Note: {note}."));
         }
         // It takes a second, which nobody is to wait for who does not see what comes of it.
-        let noise = if self.is_silent() { Vec::new() } else { observe::check::noise() };
+        let noise = if self.is_silent() { Vec::new() } else { check::noise() };
         let seen: Vec<&str> = noise.iter().map(|item| item.seen.as_str()).collect();
         if !seen.is_empty() {
             self.say(&format!(

@@ -5,13 +5,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cpus::CpuList;
 use load::Source;
-use observe::check::{Root, Snapshot};
 use observe::{
     CpuSeries, CpuSource, End, InterruptTime, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
-    NamedThread, NetCounters, ObserveError, OpenDescriptors, ProcessTree, Sampler, TcpConnections,
-    ThreadCpu, TreeCpu,
+    NamedThread, NetCounters, ObserveError, OpenDescriptors, ProcessTree, Root, Sampler, Snapshot,
+    TcpConnections, ThreadCpu, TreeCpu,
 };
-
 use units::Nanos;
 
 use crate::congestion::Connections;

@@ -44,7 +44,7 @@ const DEVICES: [(u16, u16, &str); 7] = [
 ];
 
 impl Accelerators {
-    pub(crate) fn read(root: &Root) -> Self {
+    pub fn read(root: &Root) -> Self {
         let devices = root.names(FOLDER).into_iter();
         Self {
             quickassist: devices.filter_map(|slot| QuickAssist::read(root, slot)).collect(),
@@ -57,7 +57,7 @@ impl Accelerators {
 
 impl QuickAssist {
     /// The kernel's module that drives it.
-    pub(crate) fn module(&self) -> String {
+    pub fn module(&self) -> String {
         format!("qat_{}", self.family)
     }
 

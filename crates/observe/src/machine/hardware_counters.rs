@@ -1,7 +1,7 @@
 use crate::{Availability, CycleCounter};
 
 /// Whether the core's cycles in user mode can be counted for this thread.
-pub(crate) fn probe() -> Availability {
+pub fn probe() -> Availability {
     match CycleCounter::open() {
         Ok(_) => Availability::Available,
         Err(error) => Availability::NotAvailable(format!("perf_event_open of cycles: {error}")),

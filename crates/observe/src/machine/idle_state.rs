@@ -23,11 +23,11 @@ pub struct IdleState {
     pub slept_us: u64,
 }
 
-pub(crate) const NO_IDLE_STATES: &str =
+pub const NO_IDLE_STATES: &str =
     "the kernel has no idle states here; in a virtual machine the host chooses them";
 
 /// Those of one CPU, ascending by the kernel's number.
-pub(crate) fn idle_states(root: &Root, cpu: usize) -> Fact<Vec<IdleState>> {
+pub fn idle_states(root: &Root, cpu: usize) -> Fact<Vec<IdleState>> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     let state = |state: usize| {
         let file = |name: &str| format!("{folder}/state{state}/{name}");

@@ -7,7 +7,7 @@ use crate::Availability;
 /// Whether a connected TCP socket can be given the kernel's TLS layer (the kernel's
 /// Documentation/networking/tls.rst). It is tried, because the list of layers in
 /// `tcp_available_ulp` does not name a module that the kernel would load.
-pub(crate) fn probe() -> Availability {
+pub fn probe() -> Availability {
     match try_on_loopback() {
         Ok(()) => Availability::Available,
         Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Availability::NotAvailable(

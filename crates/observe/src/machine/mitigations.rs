@@ -31,7 +31,7 @@ const AT_EACH_SYSTEM_CALL: [(&str, &str); 8] = [
 ];
 
 /// Of all vulnerabilities that the kernel knows, by their names.
-pub(crate) fn mitigations(root: &Root) -> Fact<Vec<Mitigation>> {
+pub fn mitigations(root: &Root) -> Fact<Vec<Mitigation>> {
     let mitigation = |vulnerability: String| {
         let status = root.line(&format!("{FOLDER}/{vulnerability}")).known()?.clone();
         Some(Mitigation { vulnerability, status })
@@ -45,7 +45,7 @@ pub(crate) fn mitigations(root: &Root) -> Fact<Vec<Mitigation>> {
 
 impl Mitigation {
     /// Whether it takes time at each system call.
-    pub(crate) fn is_at_each_system_call(&self) -> bool {
+    pub fn is_at_each_system_call(&self) -> bool {
         let is_this = |&(vulnerability, begin): &(&str, &str)| {
             self.vulnerability == vulnerability && self.status.starts_with(begin)
         };

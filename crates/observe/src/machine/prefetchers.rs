@@ -39,7 +39,7 @@ const AMD: Register = Register {
     ],
 };
 
-pub(crate) fn prefetchers(root: &Root, cpu: usize) -> Fact<Vec<Prefetcher>> {
+pub fn prefetchers(root: &Root, cpu: usize) -> Fact<Vec<Prefetcher>> {
     root.cpuinfo(&["vendor_id"]).and_then(|vendor| {
         let register = match vendor.as_str() {
             "GenuineIntel" => INTEL,

@@ -35,7 +35,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub(crate) fn read(root: &Root, cpu: usize) -> Self {
+    pub fn read(root: &Root, cpu: usize) -> Self {
         let of_cpu = |file: &str| format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
         let energy_preference = root.line(&of_cpu("cpufreq/energy_performance_preference"));
         let least = root.number(&of_cpu("cpufreq/scaling_min_freq"));

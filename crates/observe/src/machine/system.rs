@@ -54,7 +54,7 @@ fn distribution(root: &Root) -> Fact<String> {
     value.ok_or("no os-release names the distribution").into()
 }
 
-pub(crate) fn limits() -> Fact<Descriptors> {
+pub fn limits() -> Fact<Descriptors> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let [soft, hard] = [current, maximum].map(|limit| limit.unwrap_or(u64::MAX));
     Fact::Known(Descriptors { soft, hard })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::TuningError;
-use crate::check::Root;
+use crate::Root;
 
 const NAME: &str = "settings.json";
 /// Settings are nowhere else, and a record that names other files is not toll's.

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use observe::check::settings_file::Setting;
-use observe::check::{Fix, Item, Judgement, Stage};
+use check::settings_file::Setting;
+use check::{Fix, Item, Judgement, Stage};
 use observe::tuning::Made;
 use report::wrapped;
 
@@ -140,7 +140,8 @@ fn paragraph(label: &str, words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use observe::check::{Change, Trouble};
+    use check::Trouble;
+    use observe::tuning::Change;
 
     fn item(name: &'static str, fix: Option<Fix>) -> Item {
         let judgement = match fix {

@@ -41,7 +41,7 @@ fn the_sentence_comes_first_and_every_item_is_told() {
     let said = text(&output.stdout);
     let first = said.lines().next().unwrap();
     assert!(first.contains("spoil") && first.ends_with('.'), "{said}");
-    for name in observe::check::names() {
+    for name in check::names() {
         assert!(said.lines().any(|line| line.split_whitespace().nth(1) == Some(name)), "{name}");
     }
 }

@@ -75,7 +75,7 @@ fn beside_user_tls(target: &str) -> Desk {
 
 #[test]
 fn a_mode_that_the_kernel_lacks_is_skipped_and_named() {
-    let Some(lacking) = observe::check::kernel_tls_lacking() else {
+    let Some(lacking) = check::kernel_tls_lacking() else {
         eprintln!("skipped: this kernel has TLS");
         return;
     };

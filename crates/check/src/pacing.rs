@@ -1,0 +1,36 @@
+//! A congestion control that paces, such as BBR, and the queue `fq` send by timers. Over a link that is how
+//! they work; on loopback there is nothing to wait for, and the timers can cost a sender several times
+//! what the sending does.
+
+use congestion::CongestionControl;
+
+use crate::{Fix, Found, Measured, Root, ok, warning};
+
+const SETTING: &str = "net.ipv4.tcp_congestion_control";
+
+pub(crate) fn item(root: &Root, measured: &Measured) -> Found {
+    let control = root.line("/proc/sys/net/ipv4/tcp_congestion_control").or_why()?;
+    let queue = measured.loopback_queue.known().cloned().flatten();
+    let queued = queue.as_ref().map(|kind| format!(", {kind} on lo")).unwrap_or_default();
+    let seen = format!("{control}{queued}");
+    if control.parse().is_ok_and(|control: CongestionControl| control.paces()) {
+        let available = root.line("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        let has_cubic =
+            available.known().is_some_and(|all| all.split(' ').any(|one| one == "cubic"));
+        let to = if has_cubic { "cubic" } else { "reno" };
+        return warning(
+            seen,
+            "it sends by timers, which on loopback cost up to eight times what the sending does; toll's \
+             own sockets and those of servers that it starts get another there, others do not",
+            Fix::sysctl(&[(SETTING, to)]),
+        );
+    }
+    match queue.as_deref() {
+        Some("fq") => warning(
+            seen,
+            "fq sends by timers, which on loopback cost more than the sending",
+            Fix::Command("tc qdisc del dev lo root".to_owned()),
+        ),
+        _ => ok(seen),
+    }
+}
