@@ -33,12 +33,18 @@ pub(super) fn read(
     let names: Vec<&str> = rows.keys().map(String::as_str).collect();
     let template =
         |field: Field<'_>| Template::new(field.sentence()?, &names).map_err(|why| field.flaw(&why));
-    let optional = |key| fields.get(key).map(template).transpose();
+    let decides = fields.get("decides").map(|field| decides(field, &names)).transpose()?;
+    let optional = |key| match (fields.get(key), &decides) {
+        (Some(field), None) => {
+            Err(field.flaw("needs two rows to decide it; write decides = [\"one\", \"other\"] too"))
+        }
+        (field, _) => field.map(template).transpose(),
+    };
     Ok(Some(Written {
-        decides: fields.get("decides").map(|field| decides(field, &names)).transpose()?,
         headline: template(headline)?,
         same: optional("same")?,
         advice: optional("advice")?,
+        decides,
         rows,
     }))
 }

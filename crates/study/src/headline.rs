@@ -54,13 +54,6 @@ impl RowOf {
 #[serde(transparent)]
 pub struct Template(String);
 
-/// A metric of a row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FigureOf {
-    pub row: String,
-    pub metric: Metric,
-}
-
 /// How one figure compares with another.
 #[derive(
     Debug,
@@ -86,9 +79,10 @@ pub enum Comparing {
 /// What a sentence says at one place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Said {
-    Figure(FigureOf),
-    /// The first beside the second.
-    Compared(Comparing, FigureOf, FigureOf),
+    /// A metric of a row.
+    Figure(Metric, String),
+    /// That of the first beside that of the second.
+    Compared(Comparing, Metric, [String; 2]),
 }
 
 impl Template {
@@ -210,7 +204,7 @@ impl fmt::Debug for Row {
 impl Object for Row {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let metric = metric_of(key.as_str()?)?;
-        let said = Said::Figure(FigureOf { row: self.name.clone(), metric });
+        let said = Said::Figure(metric, self.name.clone());
         Some(Value::from_object(Place { said, say: Arc::clone(&self.say) }))
     }
 }
@@ -230,14 +224,14 @@ impl Object for Place {
 fn compared(how: Comparing, one: &Value, other: &Value, say: &Say) -> Result<Value, Error> {
     let figure = |value: &Value| match value.downcast_object_ref::<Place>().map(|place| &place.said)
     {
-        Some(Said::Figure(of)) => Ok(of.clone()),
+        Some(Said::Figure(metric, row)) => Ok((*metric, row.clone())),
         _ => Err(refused(how, "compares two figures, such as a.rate and b.rate")),
     };
-    let (one, other) = (figure(one)?, figure(other)?);
-    if one.metric.row().quantity != other.metric.row().quantity {
-        return Err(refused(how, "compares figures of one unit"));
+    let ((metric, one), (of_other, other)) = (figure(one)?, figure(other)?);
+    if metric != of_other {
+        return Err(refused(how, "compares figures of one metric"));
     }
-    let said = Said::Compared(how, one, other);
+    let said = Said::Compared(how, metric, [one, other]);
     Ok(Value::from_object(Place { said, say: Arc::clone(say) }))
 }
 
@@ -251,17 +245,14 @@ mod tests {
 
     const ROWS: [&str; 2] = ["rsa", "ecdsa"];
 
-    fn figure(row: &str, metric: Metric) -> FigureOf {
-        FigureOf { row: row.to_owned(), metric }
-    }
-
     #[test]
     fn a_sentence_asks_for_what_it_says_in_its_order() {
         let text = "{{ rsa.rate }}; {{ ecdsa.rate | times(rsa.rate) }} with P-256.";
         let template = Template::new(text, &ROWS).unwrap();
-        let (rsa, ecdsa) = (figure("rsa", Metric::Rate), figure("ecdsa", Metric::Rate));
-        let times = Said::Compared(Comparing::Times, ecdsa, rsa.clone());
-        assert_eq!(template.asks().unwrap(), [Said::Figure(rsa), times.clone()]);
+        let rsa = Said::Figure(Metric::Rate, "rsa".to_owned());
+        let times =
+            Said::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
+        assert_eq!(template.asks().unwrap(), [rsa, times.clone()]);
         let said = template.fill(move |said| if *said == times { "2x" } else { "7/s" }.to_owned());
         assert_eq!(said.unwrap(), "7/s; 2x with P-256.");
     }
@@ -274,7 +265,7 @@ mod tests {
             ("{{ rsa }}", "metric"),
             ("{{ rsa.rate | time(ecdsa.rate) }}", "time"),
             ("{{ rsa.rate | times }}", "argument"),
-            ("{{ rsa.rate | times(ecdsa.p99) }}", "one unit"),
+            ("{{ rsa.rate | times(ecdsa.p99) }}", "one metric"),
             ("{{ rsa.rate | times(2) }}", "two figures"),
             ("{{ rsa.rate ", "template"),
             ("{% include 'other' %}", "template"),
