@@ -71,10 +71,8 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
     if is_here(host) {
         return Ok(());
     }
-    let program = hosts.program.display().to_string();
-    let control = hosts.control.iter().flat_map(|control| ["--control", control]);
-    let greet = [&*program, "--of", build_identity::own(), GREET].into_iter().chain(control);
-    let words = hosts.shell.words_for(host, greet);
+    let greet = hosts.rank_command();
+    let words = hosts.shell.words_for(host, greet.iter().map(String::as_str).chain([GREET]));
     let command = words.join(" ");
     let mut shell = Command::new(&words[0]);
     shell.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

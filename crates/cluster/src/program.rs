@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
 use crate::messages::Messages;
-use crate::relay::Relay;
+use crate::relay::{self, Relay};
 use crate::{control, diagnosis, machine};
 
 /// How long MPI may take to end: another rank may be gone without it.
@@ -20,6 +20,8 @@ const END_LIMIT: u32 = 2;
 pub trait Process: Messages {
     /// The number of this process.
     fn rank(&self) -> usize;
+    /// Its implementation of MPI, with the version.
+    fn version(&self) -> String;
     /// Whether a message has not left yet.
     fn is_sending(&self) -> bool;
     /// Ends MPI in this process, together with the other ranks.
@@ -41,18 +43,18 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
         eprintln!("toll-rank {own} was started by toll {of}; install the same build on each host");
         return ExitCode::from(2);
     }
+    let control = after("--control");
     if std::env::args().any(|word| word == diagnosis::GREET) {
-        match machine::check(after("--control").as_deref()) {
+        match machine::check(control.as_deref()) {
             Ok(()) => println!("{}", diagnosis::greeting()),
             Err(why) => println!("{}{why}", diagnosis::refusal()),
         }
         return ExitCode::SUCCESS;
     }
-    // Set by mpirun: what toll has told it, and the number of this process.
-    let [control, rank] =
-        ["OMPI_MCA_btl_tcp_if_include", "OMPI_COMM_WORLD_RANK"].map(std::env::var);
-    if let Err(why) = control::check(control.ok().as_deref()) {
-        eprintln!("toll-rank: on the machine of rank {}, {why}", rank.unwrap_or_default());
+    if let Err(why) = control::check(control.as_deref()) {
+        // Set by mpirun.
+        let rank = std::env::var("OMPI_COMM_WORLD_RANK").unwrap_or_default();
+        eprintln!("toll-rank: on the machine of rank {rank}, {why}");
         return ExitCode::from(2);
     }
     let mut mpi = match init() {
@@ -92,6 +94,9 @@ fn relay(mpi: &mut impl Process) -> Step {
     let mut relay = Relay::new(Instant::now());
     let mut input = Input::default();
     let mut output = BufWriter::new(io::stdout().lock());
+    if relay::report_version(mpi.version(), &mut output).is_err() {
+        return Step::Alone;
+    }
     loop {
         let time = match relay.step(Instant::now(), mpi, &mut output) {
             Ok(Step::Sleep(time)) => time,

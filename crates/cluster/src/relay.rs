@@ -6,13 +6,22 @@ use std::time::{Duration, Instant};
 use crate::SILENCE;
 use crate::member::Step;
 use crate::messages::Messages;
-use crate::words::{Line, Order};
+use crate::words::{Line, Order, Report};
 
 /// How long it sleeps between polls: while a trial is about to begin, and otherwise.
 const SOON: Duration = Duration::from_micros(200);
 const IDLE: Duration = Duration::from_millis(30);
 /// How long after the barrier it passes on at once the reports of the others that they have begun.
 const BEGINNING: Duration = Duration::from_millis(100);
+
+/// Writes to `toll` which MPI this rank runs on.
+///
+/// # Errors
+/// toll does not read any more.
+pub(crate) fn report_version(version: String, toll: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *toll, &(0, Report::Mpi(version)))?;
+    toll.write_all(b"\n")
+}
 
 /// Rank 0.
 pub(crate) struct Relay {

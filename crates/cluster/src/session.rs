@@ -1,7 +1,6 @@
 //! A running `mpirun`, with which toll exchanges JSON lines: through its input to rank 0, and back.
 
-use std::cell::Cell;
-use std::env;
+use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::net::IpAddr;
@@ -19,7 +18,8 @@ use targets::{Launch, Process};
 use trial::rank_name;
 
 use crate::diagnosis;
-use crate::mpirun::{Hosts, arguments, find_mpirun};
+use crate::mpirun::{Hosts, arguments};
+use crate::open_mpi::OpenMpi;
 use crate::words::{Line, Order, Report};
 
 /// How long the ranks may take until all are there.
@@ -46,6 +46,8 @@ pub(crate) struct Session<'a> {
     interrupt: &'a AtomicBool,
     /// Whether a question was not answered by all: a late answer must not count for the next one.
     has_open_question: Cell<bool>,
+    /// The MPI that rank 0 runs on, once it has said so.
+    mpi: RefCell<Option<String>>,
     /// How long it may take to print who has died once it has ended.
     words_limit: Duration,
 }
@@ -83,6 +85,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Why a rank is missing or cannot load; or it was interrupted.
     pub(crate) fn start(
+        open_mpi: &OpenMpi,
         hosts: &Hosts,
         ranks: &[Rank],
         interrupt: &'a AtomicBool,
@@ -144,6 +147,9 @@ impl<'a> Session<'a> {
                     let why = format!("{}: {why}", rank_name(rank, host));
                     return Err(Unanswered { why, is_a_ranks: true });
                 }
+                Ok(Some((_, _, Report::Mpi(version)))) => {
+                    self.mpi.replace(Some(version));
+                }
                 Ok(Some(_)) => {}
                 Ok(None) if !left.is_zero() => {}
                 Ok(None) => {
@@ -182,6 +188,8 @@ impl<'a> Session<'a> {
             // The guard's SIGTERM is enough: at one after another it would leave its files behind.
             death_signal: Signal::CONT,
             secrets: Vec::new(),
+            // Where it keeps its files depends on its version.
+            temporary: Some(tempfile::tempdir()?),
         })
         .map_err(|(_, error)| error)?;
         let (lines, to_write) = mpsc::channel();
@@ -196,8 +204,14 @@ impl<'a> Session<'a> {
             stderr,
             interrupt,
             has_open_question: Cell::new(false),
+            mpi: RefCell::default(),
             words_limit: WORDS_LIMIT,
         })
+    }
+
+    /// The MPI that rank 0 runs on, such as `Open MPI v4.1.4`.
+    pub(crate) fn mpi(&self) -> Option<String> {
+        self.mpi.borrow().clone()
     }
 
     /// Whether it can go on: nothing says that it has ended, and all questions were answered.
@@ -282,7 +296,6 @@ impl Drop for Session<'_> {
             // Most have gone with it.
             let _ = pidfd_send_signal(shell, Signal::KILL);
         }
-        remove_files_of(self.process.pid());
     }
 }
 
@@ -294,20 +307,6 @@ fn children_of(mpirun: u32) -> Vec<OwnedFd> {
     let children: String = children.collect();
     let pids = children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
     pids.filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()).collect()
-}
-
-/// Removes what a killed `mpirun` has left: its folder in `ompi.HOST.USER`, and that one where
-/// no other has a folder there.
-fn remove_files_of(mpirun: u32) {
-    let of_user = format!(".{}", geteuid().as_raw());
-    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("ompi.") && name.ends_with(&of_user) {
-            // Most have gone with the process.
-            let _ = fs::remove_dir_all(entry.path().join(format!("pid.{mpirun}")));
-            let _ = fs::remove_dir(entry.path());
-        }
-    }
 }
 
 /// Writes lines until there are no more, and a sign of life now and then.

@@ -74,7 +74,7 @@ impl Experiment for Cells<'_> {
     fn check(&self) -> Result<(), RunError> {
         match self.0.ranks.is_empty() {
             true => Ok(()),
-            false => hosts(self.0).check().map_err(RunError::Start),
+            false => hosts(self.0).check().map(drop).map_err(RunError::Start),
         }
     }
 
@@ -146,7 +146,8 @@ impl Cells<'_> {
     /// The commands that would be started, with the places that they would have in the result folder.
     fn commands(&self, folder: &Path) -> Vec<String> {
         let Study { ranks, .. } = self.0;
-        let ranks = (!ranks.is_empty()).then(|| Cluster::command(&hosts(self.0), ranks));
+        let ranks = (!ranks.is_empty())
+            .then(|| Cluster::command(&hosts(self.0), ranks).unwrap_or_else(|missing| missing));
         let servers = commands(self.0, "OBJECTS", &folder.display().to_string());
         ranks.into_iter().chain(servers).collect()
     }

@@ -148,7 +148,6 @@ impl Trial {
         if let Some(server) = &self.runs_on {
             receipt.add_server(server);
         }
-        receipt.add_connections(&observed.connections, self.is_over_loopback());
         let ranks = observed.reports.ranks.as_ref();
         if let Some(ranks) = ranks.filter(|_| !interrupted) {
             let is_toll = outcome.peer.is_none();

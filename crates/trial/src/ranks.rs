@@ -38,6 +38,8 @@ pub struct RankReport {
     pub figures: Vec<RankFigures>,
     /// Those that gave none, by their numbers, each with why.
     pub lost: Vec<(usize, String)>,
+    /// The MPI that they ran on, with its version.
+    pub mpi: Option<String>,
 }
 
 /// What one rank did in a trial.
@@ -232,7 +234,7 @@ mod tests {
     fn report(change: impl FnOnce(&mut [RankFigures])) -> RankReport {
         let mut figures = vec![rank(1), rank(2)];
         change(&mut figures);
-        RankReport { figures, lost: Vec::new() }
+        RankReport { figures, lost: Vec::new(), mpi: None }
     }
 
     /// How they differ from what was asked of toll's own client.
@@ -355,6 +357,7 @@ mod tests {
         let lost = |figures, lost: &[(usize, &str)]| RankReport {
             figures,
             lost: lost.iter().map(|(rank, why)| (*rank, (*why).to_owned())).collect(),
+            mpi: None,
         };
         let late = RankFigures { begun_within_ns: 9_000_000, ..rank(1) };
         let one = lost(vec![late], &[(2, "rank 2 on lg2: no result")]);

@@ -4,11 +4,20 @@
 
 use support::{Desk, run, text, until};
 
-use super::bridge::{Bridge, HERE, Loaded, trials};
+use super::bridge::{Bridge, HERE, Loaded, Mpi, trials};
 
 #[test]
 fn three_ranks_complete_what_the_server_answered() {
-    let Some(bridge) = Bridge::new(3) else { return };
+    three_ranks_complete_as_much(Mpi::Installed);
+}
+
+#[test]
+fn three_ranks_of_open_mpi_5_complete_what_the_server_answered() {
+    three_ranks_complete_as_much(Mpi::Five);
+}
+
+fn three_ranks_complete_as_much(mpi: Mpi) {
+    let Some(bridge) = Bridge::of(mpi, 3) else { return };
     let server = Loaded::start(&bridge);
     let desk = Desk::new(&server.study(&bridge, 3, "connections = 12\nduration = \"4s\""));
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
@@ -17,6 +26,9 @@ fn three_ranks_complete_what_the_server_answered() {
     let line = &trial.line;
     assert!(line.valid, "{:?}", line.why_invalid());
     assert_eq!(line.receipt.asked.ranks.map(|ranks| ranks.get()), Some(3));
+    // One toll-rank runs on both.
+    let version = format!("Open MPI v{}", mpi.version().unwrap());
+    assert_eq!(line.receipt.obtained.mpi, Some(version));
 
     assert_eq!(line.ranks.len(), 3);
     for (number, rank) in (1..).zip(&line.ranks) {
