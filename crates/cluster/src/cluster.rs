@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use load::{Job, Load, Outcome, Progress, Rank};
 use peers::Offer;
 use rustix::process::geteuid;
+use targets::Silence;
 use trial::{Operations, RankFigures, RankReport, rank_name};
 use units::Nanos;
 
-use crate::SILENCE;
 use crate::mpirun::{Hosts, arguments};
 use crate::open_mpi::OpenMpi;
 use crate::session::{Ended, INTERRUPTED, Session};
@@ -159,6 +159,7 @@ impl<'a> Cluster<'a> {
             is_interrupted: Cell::new(false),
             shares,
             shared: self.shared.clone(),
+            silence: self.hosts.silence,
             interrupt: self.interrupt,
         };
         load.begin(job, self.ranks.len())?;
@@ -192,6 +193,7 @@ pub struct ClusterLoad<'a> {
     is_interrupted: Cell<bool>,
     shares: Vec<Share>,
     shared: Rc<RefCell<Shared<'a>>>,
+    silence: Silence,
     interrupt: &'a AtomicBool,
 }
 
@@ -299,7 +301,7 @@ impl Load for ClusterLoad<'_> {
 
     fn join(self) -> Outcome {
         self.hear_until(Watch::are_all_done);
-        let Self { watch, session, shares, shared, is_interrupted, .. } = self;
+        let Self { watch, session, shares, shared, silence, is_interrupted, .. } = self;
         let watch = watch.into_inner();
         let mut shared = shared.borrow_mut();
         shared.lost = watch.lost();
@@ -308,7 +310,7 @@ impl Load for ClusterLoad<'_> {
             true => shared.session = Some(session),
             false => {
                 session.kill();
-                shared.all_ended = Some(Instant::now() + SILENCE);
+                shared.all_ended = Some(Instant::now() + silence.limit());
             }
         }
         let mut parts = Vec::new();
@@ -373,9 +375,18 @@ mod tests {
 
     use super::*;
 
+    fn nowhere() -> Hosts {
+        Hosts {
+            program: "/nowhere".into(),
+            control: None,
+            shell: Default::default(),
+            silence: Silence::default(),
+        }
+    }
+
     /// Ranks of which nothing is heard, where toll was interrupted.
     fn silent(interrupt: &AtomicBool, shared: impl FnOnce(&mut Shared<'_>)) -> Cluster<'_> {
-        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: Default::default() };
+        let hosts = nowhere();
         let ranks = vec![Rank { host: "lg1".into(), cpus: 0.into(), source: None, to: None }];
         let mut of_all = Shared::default();
         shared(&mut of_all);
@@ -395,7 +406,8 @@ mod tests {
         assert_eq!((why(&cluster).as_str(), cluster.is_lost()), (INTERRUPTED, true));
         // A rank does not say that it is ready.
         let words = ["-c", "cat > /dev/null"].map(str::to_owned).into();
-        let session = Session::spawn("/bin/sh".into(), words, interrupt).unwrap();
+        let session =
+            Session::spawn("/bin/sh".into(), words, Silence::default(), interrupt).unwrap();
         let cluster = silent(interrupt, |_| {});
         cluster.shared.borrow_mut().session = Some(session);
         assert_eq!((why(&cluster).as_str(), cluster.is_lost()), (INTERRUPTED, false));
@@ -427,7 +439,7 @@ mod tests {
             source: None,
             to: to.parse().ok(),
         };
-        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: Default::default() };
+        let hosts = nowhere();
         let ranks = vec![rank("lg1", ""), rank("lg2", "10.1.1.9")];
         let interrupt = &AtomicBool::new(false);
         let open_mpi = OpenMpi::stand_in("4.1.4");

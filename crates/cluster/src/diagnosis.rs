@@ -156,6 +156,8 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
+    use targets::Silence;
+
     use super::*;
 
     /// What is found where `lg1` answers well and `lg2` by this script.
@@ -167,7 +169,8 @@ mod tests {
         std::fs::write(&shell, text).unwrap();
         std::fs::set_permissions(&shell, Permissions::from_mode(0o755)).unwrap();
         let shell = shell.display().to_string().parse().unwrap();
-        let hosts = Hosts { program: "/opt/toll-rank".into(), control: None, shell };
+        let silence = Silence::default();
+        let hosts = Hosts { program: "/opt/toll-rank".into(), control: None, shell, silence };
         let rank = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
         let ranks = ["lg1", "lg1", "lg2"].map(rank);
         of_hosts(&hosts, &ranks, &AtomicBool::new(false))

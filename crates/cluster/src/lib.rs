@@ -32,8 +32,3 @@ pub use messages::Messages;
 pub use mpirun::Hosts;
 pub use open_mpi::OpenMpi;
 pub use program::{Process, main};
-
-use std::time::Duration;
-
-/// A rank that receives nothing for this long stops loading and ends.
-const SILENCE: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use load::Rank;
-use targets::Shell;
+use targets::{Shell, Silence};
 
 use crate::control;
 use crate::open_mpi::OpenMpi;
@@ -17,6 +17,8 @@ pub struct Hosts {
     /// The network of MPI's own messages, such as `10.0.0.0/24`; by default MPI uses any.
     pub control: Option<String>,
     pub shell: Shell,
+    /// A rank that receives nothing for this long stops loading and ends.
+    pub silence: Silence,
 }
 
 /// The program of a rank, which is installed beside toll.
@@ -48,6 +50,18 @@ impl Hosts {
         }
         let folder = self.program.parent().unwrap_or(Path::new("/")).display();
         Err(format!("[[rank]] needs {PROGRAM}, which is not in {folder}; make hosts builds it"))
+    }
+
+    /// What runs on each host, with its arguments.
+    pub(crate) fn rank_command(&self) -> Vec<String> {
+        let program = self.program.display().to_string();
+        let mut words = vec![program];
+        let silence = self.silence.to_string();
+        words.extend(["--of", build_identity::own(), "--silence", &silence].map(str::to_owned));
+        if let Some(control) = &self.control {
+            words.extend(["--control".to_owned(), control.clone()]);
+        }
+        words
     }
 }
 
@@ -92,6 +106,7 @@ mod tests {
             program: "/opt/toll-rank".into(),
             control: Some("10.0.0.0/24".to_owned()),
             shell: Shell::default(),
+            silence: Silence::default(),
         };
         let rank = |host: &str, cpus: &str| Rank {
             host: host.to_owned(),
@@ -100,13 +115,23 @@ mod tests {
             to: None,
         };
         let ranks = [rank("lg1", "0"), rank("lg2", "0"), rank("lg1", "1")];
-        let words = arguments(&hosts, &ranks, true).join(" ");
-        for part in [
-            "--allow-run-as-root ",
-            "--mca plm_rsh_agent ssh -o BatchMode=yes ",
-            "--mca btl_tcp_if_include 10.0.0.0/24 --mca oob_tcp_if_include 10.0.0.0/24 ",
-        ] {
-            assert!(words.contains(part), "{words}");
+        let own = Hosts { shell: "/usr/bin/ssh -F config".parse().unwrap(), ..hosts.clone() };
+        for version in ["4.1.4", "5.0.11"] {
+            let open_mpi = OpenMpi::stand_in(version);
+            let words = arguments(&open_mpi, &hosts, &ranks, true).join(" ");
+            assert!(words.starts_with("--allow-run-as-root "), "{words}");
+            assert!(words.contains("sh_agent ssh -o BatchMode=yes --"), "{words}");
+            let of = |host: &str| {
+                let build = build_identity::own();
+                let program = format!("/opt/toll-rank --of {build} --silence 10s");
+                format!("-np 1 --host {host} {program} --control 10.0.0.0/24")
+            };
+            let all = ["localhost", "lg1:2", "lg2:1", "lg1:2"].map(of).join(" : ");
+            assert!(words.ends_with(&all), "{words}");
+            assert!(!arguments(&open_mpi, &hosts, &ranks, false).join(" ").contains("root"));
+            let words = arguments(&open_mpi, &own, &ranks, true).join(" ");
+            let agent = "sh_agent /usr/bin/ssh -F config -o BatchMode=yes --";
+            assert!(words.contains(agent), "{words}");
         }
     }
 
@@ -114,10 +139,11 @@ mod tests {
     fn a_program_that_is_not_there_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("toll-rank");
-        let hosts = Hosts { program: program.clone(), control: None, shell: Shell::default() };
-        let make = |program: &Path| {
-            std::fs::write(program, "").unwrap();
-            std::fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
+        let hosts = Hosts {
+            program: program.clone(),
+            control: None,
+            shell: Shell::default(),
+            silence: Silence::default(),
         };
         let path = Some(folder.path().as_os_str().to_owned());
         assert!(OpenMpi::find_in(path).unwrap_err().contains("not installed"));

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use targets::Silence;
 
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
@@ -44,6 +45,9 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
         return ExitCode::from(2);
     }
     let control = after("--control");
+    // toll of the same build has written it.
+    let silence: Silence =
+        after("--silence").and_then(|text| text.parse().ok()).unwrap_or_default();
     if std::env::args().any(|word| word == diagnosis::GREET) {
         match machine::check(control.as_deref()) {
             Ok(()) => println!("{}", diagnosis::greeting()),
@@ -64,7 +68,10 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let step = if mpi.rank() == 0 { relay(&mut mpi) } else { member(&mut mpi) };
+    let step = match mpi.rank() {
+        0 => relay(&mut mpi, silence.limit()),
+        _ => member(&mut mpi, silence.limit()),
+    };
     match step {
         Step::End => {
             // SAFETY: it sets a timer, whose signal ends the process.
@@ -79,8 +86,8 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
 }
 
 /// Until it is told to end, or hears nothing any more.
-fn member(mpi: &mut impl Process) -> Step {
-    let mut member = Member::new(TrialLoader::default(), Instant::now());
+fn member(mpi: &mut impl Process, silence: Duration) -> Step {
+    let mut member = Member::new(TrialLoader::default(), silence, Instant::now());
     loop {
         match member.step(Instant::now(), mpi) {
             Step::Sleep(time) => std::thread::sleep(time),
@@ -90,8 +97,8 @@ fn member(mpi: &mut impl Process) -> Step {
 }
 
 /// Until toll closes its end, which it does after it has told the others to end.
-fn relay(mpi: &mut impl Process) -> Step {
-    let mut relay = Relay::new(Instant::now());
+fn relay(mpi: &mut impl Process, silence: Duration) -> Step {
+    let mut relay = Relay::new(silence, Instant::now());
     let mut input = Input::default();
     let mut output = BufWriter::new(io::stdout().lock());
     if relay::report_version(mpi.version(), &mut output).is_err() {

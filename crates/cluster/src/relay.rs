@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::SILENCE;
 use crate::member::Step;
 use crate::messages::Messages;
 use crate::words::{Line, Order, Report};
@@ -27,6 +26,8 @@ pub(crate) fn report_version(version: String, toll: &mut impl Write) -> io::Resu
 pub(crate) struct Relay {
     /// When the last message from toll came.
     heard: Instant,
+    /// It ends where none comes for this long.
+    silence: Duration,
     state: State,
     /// Whether toll has told the ranks to end.
     is_over: bool,
@@ -44,8 +45,8 @@ enum State {
 }
 
 impl Relay {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { heard: now, state: State::Idle, is_over: false }
+    pub(crate) fn new(silence: Duration, now: Instant) -> Self {
+        Self { heard: now, silence, state: State::Idle, is_over: false }
     }
 
     /// Passes a line of toll's on.
@@ -102,7 +103,7 @@ impl Relay {
             toll.write_all(b"]\n")?;
         }
         toll.flush()?;
-        if now.saturating_duration_since(self.heard) >= SILENCE {
+        if now.saturating_duration_since(self.heard) >= self.silence {
             return Ok(Step::Alone);
         }
         self.state = match self.state {

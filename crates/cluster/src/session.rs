@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use load::Rank;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
-use targets::{Launch, Process};
+use targets::{Launch, Process, Silence};
 use trial::rank_name;
 
 use crate::diagnosis;
@@ -24,8 +24,6 @@ use crate::words::{Line, Order, Report};
 
 /// How long the ranks may take until all are there.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// How often toll sends a sign of life.
-const BEAT: Duration = Duration::from_secs(2);
 /// How often interrupts are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the ranks may take to end by themselves.
@@ -90,8 +88,8 @@ impl<'a> Session<'a> {
         ranks: &[Rank],
         interrupt: &'a AtomicBool,
     ) -> Result<Self, String> {
-        let arguments = arguments(hosts, ranks, geteuid().is_root());
-        let session = Self::spawn(find_mpirun()?, arguments, interrupt)
+        let arguments = arguments(open_mpi, hosts, ranks, geteuid().is_root());
+        let session = Self::spawn(open_mpi.mpirun.clone(), arguments, hosts.silence, interrupt)
             .map_err(|error| format!("mpirun: {error}"))?;
         let asked = session.ask(ranks, |place| Order::Place(place.clone()), "did not start");
         match asked {
@@ -171,6 +169,7 @@ impl<'a> Session<'a> {
     pub(crate) fn spawn(
         program: PathBuf,
         arguments: Vec<String>,
+        silence: Silence,
         interrupt: &'a AtomicBool,
     ) -> io::Result<Self> {
         let (its_stdin, stdin) = io::pipe()?;
@@ -195,7 +194,7 @@ impl<'a> Session<'a> {
         let (lines, to_write) = mpsc::channel();
         let (to_reports, reports) = mpsc::channel();
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        thread("to-ranks").spawn(move || write(stdin, &to_write))?;
+        thread("to-ranks").spawn(move || write(stdin, &to_write, silence.sign_of_life()))?;
         thread("from-ranks").spawn(move || read(stdout, &to_reports))?;
         Ok(Self {
             process,
@@ -310,9 +309,9 @@ fn children_of(mpirun: u32) -> Vec<OwnedFd> {
 }
 
 /// Writes lines until there are no more, and a sign of life now and then.
-fn write(mut stdin: PipeWriter, lines: &Receiver<Line>) {
+fn write(mut stdin: PipeWriter, lines: &Receiver<Line>, beat: Duration) {
     loop {
-        let line = match lines.recv_timeout(BEAT) {
+        let line = match lines.recv_timeout(beat) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => Line::All(Order::Alive),
             Err(RecvTimeoutError::Disconnected) => return,
@@ -382,7 +381,8 @@ mod tests {
         let place = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
         let script = format!("printf '{says}'; cat > /dev/null");
         let words = vec!["-c".to_owned(), script];
-        let mut session = Session::spawn("/bin/sh".into(), words, interrupt).unwrap();
+        let mut session =
+            Session::spawn("/bin/sh".into(), words, Silence::default(), interrupt).unwrap();
         session.words_limit = SHORT;
         let ranks = ["lg1", "lg2"].map(place);
         let asked = session.ask(&ranks, |place| Order::Place(place.clone()), "did not start");
@@ -414,7 +414,7 @@ mod tests {
             format!("setsid sleep 600 & echo $! > {}; cat > /dev/null; wait", written.display());
         let calm = AtomicBool::new(false);
         let words = vec!["-c".to_owned(), script];
-        let session = Session::spawn("/bin/sh".into(), words, &calm).unwrap();
+        let session = Session::spawn("/bin/sh".into(), words, Silence::default(), &calm).unwrap();
         let pid = loop {
             let text = fs::read_to_string(&written).unwrap_or_default();
             if let Some(pid) = text.trim().parse().ok().filter(|_| text.ends_with('\n')) {
@@ -434,7 +434,8 @@ mod tests {
     fn an_mpirun_ends_before_its_words_are_waited_for() {
         let calm = AtomicBool::new(false);
         let words = ["-c", "exit 1"].map(str::to_owned).into();
-        let mut session = Session::spawn("/bin/sh".into(), words, &calm).unwrap();
+        let mut session =
+            Session::spawn("/bin/sh".into(), words, Silence::default(), &calm).unwrap();
         session.words_limit = SHORT;
         let ended = loop {
             if let Err(ended) = session.receive(LOOK) {

@@ -155,8 +155,8 @@ impl Cells<'_> {
 
 /// How the study's ranks are reached.
 fn hosts(study: &Study) -> Hosts {
-    let study::Hosts { control, shell } = study.hosts.clone();
-    Hosts { program: Hosts::program(), control, shell }
+    let study::Hosts { control, shell, silence } = study.hosts.clone();
+    Hosts { program: Hosts::program(), control, shell, silence }
 }
 
 /// The study with the copies of its session files in the result folder, so that a continued run measures

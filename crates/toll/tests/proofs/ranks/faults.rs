@@ -23,8 +23,10 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn start(bridge: &'a Bridge, server: &'a Loaded, trials: u32) -> Self {
         let load = "connections = 4\nduration = \"3s\"";
-        let study =
-            server.study(bridge, 2, load).replace("trials = 1", &format!("trials = {trials}"));
+        let study = server
+            .study(bridge, 2, load)
+            .replace("trials = 1", &format!("trials = {trials}"))
+            .replace("[hosts]\n", "[hosts]\nsilence = \"1s\"\n");
         let desk = Desk::new(&study);
         let toll = Killed::piped(&mut bridge.run(&desk, &["--json"]));
         Self { bridge, server, desk, toll }
