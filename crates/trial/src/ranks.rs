@@ -87,6 +87,9 @@ pub struct ClientFigures {
     /// What the hypervisor took of its CPU from which it took most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal: Option<f64>,
+    /// The client's ends of connections, looked at once within the window, by their congestion control.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub congestion: BTreeMap<String, u64>,
     /// Its interface; absent where the server was on the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkEvidence>,
@@ -102,6 +105,7 @@ impl ClientFigures {
             busy: evidence.client_busy,
             waiting: evidence.client_waiting,
             steal: evidence.steal,
+            congestion: line.receipt.obtained.client_congestion.clone(),
             network: evidence.network.clone(),
         }
     }
@@ -171,6 +175,31 @@ impl RankReport {
     pub(crate) fn mismatches(&self, asked: Nanos, is_toll: bool) -> Vec<Mismatch> {
         let whole = self.figures.iter().filter(|_| self.lost.is_empty());
         whole.flat_map(|rank| rank.mismatches(asked, is_toll)).collect()
+    }
+
+    /// The connections of all of them by their congestion control.
+    pub(crate) fn congestion(&self) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for (name, count) in self.figures.iter().flat_map(|rank| &rank.client.congestion) {
+            *all.entry(name.clone()).or_default() += count;
+        }
+        all
+    }
+
+    /// Where ranks whose connections were seen had other congestion controls than others.
+    pub(crate) fn congestion_mismatch(&self) -> Option<Mismatch> {
+        let seen = self.figures.iter().filter(|rank| !rank.client.congestion.is_empty());
+        let of_rank = |rank: &RankFigures| {
+            let controls: Vec<&str> = rank.client.congestion.keys().map(String::as_str).collect();
+            (controls.join(" and "), rank.name())
+        };
+        let seen: Vec<(String, String)> = seen.map(of_rank).collect();
+        let is_same = seen.windows(2).all(|two| two[0].0 == two[1].0);
+        let words = seen.iter().map(|(controls, name)| format!("{controls} on {name}"));
+        (!is_same).then(|| {
+            let obtained = words.collect::<Vec<_>>().join(", ");
+            Mismatch::new("client_congestion", "the same on all ranks", obtained)
+        })
     }
 
     /// The evidence of a trial whose client they are: the busiest of them is the client that is judged,
