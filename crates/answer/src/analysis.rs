@@ -34,7 +34,6 @@ mod purity;
 mod quality;
 mod remedy;
 mod search;
-mod selection;
 mod sentence;
 mod servers;
 mod summary;

@@ -1,10 +1,11 @@
-//! A figure with its interval, and one figure over another: the one comparison of answers, primitives,
-//! runs, gates and cross-checks.
+//! A figure with its interval, and what comparing it shows: the one comparison of answers, primitives and
+//! cross-checks.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use serde::Serialize;
-use stats::{Estimate, LEVEL};
+use stats::{Decision, Direction, Estimate, LEVEL};
 
 /// A median with its interval and what it was taken from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,33 +17,85 @@ pub struct Figure {
     pub samples: Vec<f64>,
 }
 
-/// Where the interval of a figure lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Above the value that it is compared with, which is 1 for a ratio.
-    Above,
-    /// Below it.
-    Below,
-    /// Around it, or there is no interval: no difference is shown.
-    #[serde(rename = "not-told-apart")]
-    NoSignificantDifference,
-    /// There is no figure.
-    NotCompared,
+/// A figure that is compared with the value that it has where nothing differs, and what that shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Decided {
+    #[serde(flatten)]
+    pub figure: Figure,
+    pub decision: Decision,
 }
 
-impl Verdict {
-    /// Of a figure that is compared with a value. One sample has no interval and shows no difference.
-    #[must_use]
-    pub fn of(figure: Option<&Estimate>, value: f64) -> Self {
-        match figure {
-            None => Self::NotCompared,
-            Some(Estimate { n: 0 | 1, .. }) => Self::NoSignificantDifference,
-            Some(figure) if figure.interval.low > value => Self::Above,
-            Some(figure) if figure.interval.high < value => Self::Below,
-            Some(_) => Self::NoSignificantDifference,
+impl Deref for Decided {
+    type Target = Figure;
+
+    fn deref(&self) -> &Figure {
+        &self.figure
+    }
+}
+
+impl Decided {
+    /// Decides figures that are read together, each a ratio to what it is compared with, or where `value`
+    /// is 0 a difference from it.
+    pub(crate) fn decide<K>(family: Vec<(K, Figure)>, value: f64) -> Vec<(K, Self)> {
+        let samples: Vec<(&[f64], f64)> =
+            family.iter().map(|(_, figure)| (&figure.samples[..], value)).collect();
+        let decisions = Decision::of_pairs(&samples);
+        let decided = family.into_iter().zip(decisions);
+        decided.map(|((key, figure), decision)| (key, Self { figure, decision })).collect()
+    }
+
+    /// Of one that is read by itself.
+    pub(crate) fn alone(figure: Figure, value: f64) -> Self {
+        let decision = Decision::of_pairs(&[(&figure.samples, value)])[0];
+        Self { figure, decision }
+    }
+
+    /// Of a ratio: that of the other to this one.
+    pub(crate) fn inverse(&self) -> Option<Self> {
+        Some(Self { figure: self.map(|ratio| 1.0 / ratio)?, decision: self.decision.opposite() })
+    }
+
+    /// Of a ratio: the share that it leaves, 21% of 0.79.
+    pub(crate) fn taken(&self) -> Option<Self> {
+        Some(Self { figure: self.map(|ratio| 1.0 - ratio)?, decision: self.decision.opposite() })
+    }
+
+    /// Of a ratio: the share that it adds, 13% of 1.13.
+    pub(crate) fn added(&self) -> Option<Self> {
+        Some(Self { figure: self.map(|ratio| ratio - 1.0)?, ..self.clone() })
+    }
+
+    /// Of a difference from 0: its amount by its direction.
+    pub(crate) fn signed(&self) -> Signed {
+        // The samples of a figure are finite, and so are their opposites.
+        let opposite = self.map(|difference| -difference);
+        match (self.decision, opposite) {
+            (Decision::Sure(Direction::Above), _) => Signed::Above(self.figure.clone()),
+            (Decision::Sure(Direction::Below), Some(amount)) => Signed::Below(amount),
+            (Decision::TooFew, _) => Signed::TooFew,
+            _ => Signed::NoDifference,
         }
     }
+
+    /// Of a ratio: how far its median is from 1, of twice as much as far as of half.
+    pub(crate) fn distance(&self) -> f64 {
+        self.median().max(f64::MIN_POSITIVE).ln().abs()
+    }
+}
+
+/// A difference with its direction.
+///
+/// What is taken and what is given are the same number with another sign. Words such as "costs" and
+/// "more" state that sign, so a number next to them has none. Here the two are chosen
+/// together: there is no way to the amount that does not name its direction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Signed {
+    /// Above zero by so much.
+    Above(Figure),
+    /// Below zero by so much.
+    Below(Figure),
+    NoDifference,
+    TooFew,
 }
 
 /// Figures by round over those of the same rounds of another; `None` where no round has both, or one of
@@ -103,16 +156,6 @@ impl Figure {
         self.estimate.n > 1
     }
 
-    /// Whether the interval lies above `value`.
-    pub(crate) fn is_above(&self, value: f64) -> bool {
-        Verdict::of(Some(&self.estimate), value) == Verdict::Above
-    }
-
-    /// Whether the interval lies below `value`.
-    pub(crate) fn is_below(&self, value: f64) -> bool {
-        Verdict::of(Some(&self.estimate), value) == Verdict::Below
-    }
-
     /// Whether the interval covers the median as often as intervals are asked to.
     pub(crate) fn is_sure(&self) -> bool {
         self.estimate.interval.coverage >= LEVEL
@@ -133,13 +176,35 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_lies_neither_above_nor_below() {
-        let one = Figure::of(vec![2.0]).unwrap();
-        assert!(!one.is_above(1.0) && !one.is_below(3.0) && !one.is_sure());
-        let six = Figure::of(vec![2.0; 6]).unwrap();
-        assert!(six.is_above(1.0) && six.is_below(3.0) && six.is_sure());
-        assert!(!Figure::of(vec![2.0; 5]).unwrap().is_sure());
-        assert!(!six.is_above(2.0) && !six.is_below(2.0));
+    fn a_ratio_keeps_its_direction_in_all_its_forms() {
+        for (sample, sign) in [(1.25, 1.0), (0.8, -1.0)] {
+            let ratio = Decided::alone(Figure::of(vec![sample; 6]).unwrap(), 1.0);
+            let amounts = [
+                (ratio.added(), sign),
+                (ratio.taken(), -sign),
+                (ratio.inverse().unwrap().taken(), sign),
+            ];
+            for (of, sign) in amounts {
+                let of = of.unwrap();
+                match of.signed() {
+                    Signed::Above(amount) => {
+                        assert_eq!((sign, amount.median()), (1.0, of.median()))
+                    }
+                    Signed::Below(amount) => {
+                        assert_eq!((sign, amount.median()), (-1.0, -of.median()))
+                    }
+                    Signed::NoDifference | Signed::TooFew => panic!("{of:?}"),
+                }
+            }
+        }
+        let undecided = [
+            (vec![1.25; 5], Signed::TooFew),
+            (vec![0.8, 0.9, 0.9, 0.9, 0.9, 1.1], Signed::NoDifference),
+        ];
+        for (samples, signed) in undecided {
+            let of = Decided::alone(Figure::of(samples).unwrap(), 1.0);
+            assert_eq!(of.added().unwrap().signed(), signed);
+        }
     }
 
     #[test]

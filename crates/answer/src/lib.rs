@@ -13,9 +13,7 @@ pub mod gate;
 mod label;
 mod mark;
 pub mod primitive;
-mod signed;
 pub mod wording;
 
-pub use figure::Verdict;
 pub use label::{label, label_in, trials};
 pub use mark::Mark;

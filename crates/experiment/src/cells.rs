@@ -24,6 +24,7 @@ use study::Study;
 
 pub use run::{Ask, Bench, run};
 pub use this_bench::{ThisBench, ThisTarget, commands};
+pub(crate) use words::too_few;
 
 use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
 

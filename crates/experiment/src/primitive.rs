@@ -16,12 +16,13 @@ use answer::primitive::Costs;
 use cpus::CpuList;
 use journal::Results;
 use study::Study;
-use study::primitive::Part;
+use study::primitive::{Part, Table};
 use units::Nanos;
 
 pub use child::Child;
 pub use run::{Meter, Reading, run};
 
+use crate::cells::too_few;
 use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
 
 /// The tables of a study.
@@ -59,6 +60,14 @@ impl Experiment for Tables<'_> {
 
     fn cpus(&self) -> Vec<CpuList> {
         self.0.primitives.tables.iter().map(|table| table.cpus.clone()).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = |table: &Table| {
+            let note = too_few("rounds", table.rounds, self.0.most_comparisons_of(table)?)?;
+            Some(format!("primitives {}: {note}", table.name))
+        };
+        self.0.primitives.tables.iter().filter_map(note).collect()
     }
 
     fn check(&self) -> Result<(), RunError> {

@@ -12,6 +12,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{self, PollFd, PollFlags, Timespec, epoll};
 use units::Nanos;
 
+use crate::clock::Clock;
 use crate::coalescing::Coalescing;
 use crate::draw::{Draw, Drawn};
 use crate::handshake::Client;
@@ -111,7 +112,7 @@ pub(crate) struct Context<'a> {
     events: Vec<epoll::Event>,
     /// When the last wait that returned events ended.
     woken: u64,
-    base: Instant,
+    clock: Clock,
     sources: Sources<'a>,
     bodies: Draw,
     first_bytes: Draw,
@@ -153,7 +154,7 @@ impl<'a> Context<'a> {
             woken: 0,
             coalescing: Coalescing::default(),
             congestion: CongestionControl::to_set(plan.congestion.as_ref(), job.address.ip()),
-            base,
+            clock: Clock::since(base),
             sources: Sources::new(&plan.source, has_many_sources, thread),
             bodies: draw(Drawn::Bodies, plan.verify().0),
             first_bytes: draw(Drawn::FirstBytes, TIMED_ONE_IN),
@@ -164,7 +165,7 @@ impl<'a> Context<'a> {
 
     /// Nanoseconds since the load's start.
     pub(crate) fn now(&self) -> u64 {
-        u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.clock.now()
     }
 
     /// What this load's connections are for.

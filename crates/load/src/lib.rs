@@ -10,6 +10,7 @@
 
 mod advice;
 mod arrival;
+mod clock;
 mod coalescing;
 mod connection;
 mod context;
@@ -56,7 +57,7 @@ pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
-    Traffic, Verified, WalkCounts,
+    SessionsGiven, Traffic, Verified, WalkCounts,
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;

@@ -45,6 +45,13 @@ pub struct Outcome {
     pub negotiated: Vec<(Negotiated, u64)>,
     /// Handshakes in which the server asked for a certificate of the client, warm-up included.
     pub certificate_requests: u64,
+    /// Handshakes in which the server asked for a second ClientHello (HelloRetryRequest), warm-up
+    /// included.
+    pub hello_retry_requests: u64,
+    /// Handshakes for which the client had a session to resume, and so offered it, warm-up included.
+    pub sessions_offered: u64,
+    /// What the server gave to be resumed, warm-up included.
+    pub given: SessionsGiven,
     /// What was collected before the window, to be resumed in it; only where a load that ends by itself
     /// is to resume.
     pub collected: Option<Collected>,
@@ -158,10 +165,28 @@ pub struct Latencies {
 /// Sessions that were collected before a load began. Their handshakes are in no other count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collected {
-    /// Tickets and sessions that the server gave.
-    pub tickets: u64,
+    /// What the server gave.
+    pub given: SessionsGiven,
     /// On how many connections.
     pub connections: u64,
+}
+
+/// What a server gave so that later handshakes resume it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionsGiven {
+    /// Tickets (RFC 8446, section 4.6.1; RFC 5077), used or not. A client of TLS 1.2 asks for one only
+    /// where the plan is to resume.
+    pub tickets: u64,
+    /// In handshakes of TLS 1.2 whose session the client keeps: identifiers without a ticket. A server
+    /// may give them and keep no session.
+    pub ids: u64,
+}
+
+impl SessionsGiven {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.tickets += other.tickets;
+        self.ids += other.ids;
+    }
 }
 
 /// Connections that a packet of theirs was lost of while they were opened: a SYN, or what came right after
@@ -270,11 +295,15 @@ impl Outcome {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
         self.certificate_requests += other.certificate_requests;
+        self.hello_retry_requests += other.hello_retry_requests;
+        self.sessions_offered += other.sessions_offered;
+        self.given.add(other.given);
         self.collected = match (self.collected, other.collected) {
-            (Some(mine), Some(theirs)) => Some(Collected {
-                tickets: mine.tickets + theirs.tickets,
-                connections: mine.connections + theirs.connections,
-            }),
+            (Some(mut mine), Some(theirs)) => {
+                mine.given.add(theirs.given);
+                mine.connections += theirs.connections;
+                Some(mine)
+            }
             (mine, theirs) => mine.or(theirs),
         };
         self.verified.add(other.verified);

@@ -1,9 +1,11 @@
 //! What a load thread has used of its CPU, by its own clock: exact where another thread's look from
 //! outside comes too late, because the thread has ended.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
+
+use crate::clock;
 
 /// What a load thread used between two moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +29,9 @@ pub(crate) struct OwnTime {
 
 impl OwnTime {
     pub(crate) fn now(at: u64) -> Self {
-        let on_cpu = clock_gettime(ClockId::ThreadCPUTime);
         Self {
             at,
-            on_cpu: on_cpu.tv_sec.cast_unsigned() * 1_000_000_000 + on_cpu.tv_nsec.cast_unsigned(),
+            on_cpu: clock::read(ClockId::ThreadCPUTime),
             waiting: std::fs::read_to_string("/proc/thread-self/schedstat")
                 .ok()
                 .and_then(|text| waiting(&text)),

@@ -4,7 +4,7 @@ use units::Nanos;
 
 use crate::Arrival;
 use crate::failure::{ErrorKind, Failure};
-use crate::handshake::Established;
+use crate::handshake::{Established, GivenSession, Remarks};
 use crate::outcome::{Outcome, PageOutcome, Traffic, add_negotiated, add_object};
 use crate::receive::Completed;
 use crate::window::Window;
@@ -83,9 +83,10 @@ impl Recorder {
         self.outcome.most_open = self.outcome.most_open.max(self.open);
     }
 
-    /// Counts the end of a connection.
-    pub(crate) fn closes(&mut self) {
+    /// Counts the end of a connection, and the tickets that came on it after its handshake.
+    pub(crate) fn closes(&mut self, tickets: u64) {
         self.open -= 1;
+        self.outcome.given.tickets += tickets;
     }
 
     /// Counts a connection that the server did not close after its only response, by `now`.
@@ -108,8 +109,14 @@ impl Recorder {
             }
         }
         let Some(established) = established else { return };
-        self.outcome.verified.signatures += u64::from(established.is_signature_verified);
-        self.outcome.certificate_requests += u64::from(established.asks_certificate);
+        let Remarks { is_signature_verified, asks_certificate, is_retried, offers_session, given } =
+            established.remarks;
+        self.outcome.verified.signatures += u64::from(is_signature_verified);
+        self.outcome.certificate_requests += u64::from(asks_certificate);
+        self.outcome.hello_retry_requests += u64::from(is_retried);
+        self.outcome.sessions_offered += u64::from(offers_session);
+        self.outcome.given.tickets += u64::from(given == Some(GivenSession::Ticket));
+        self.outcome.given.ids += u64::from(given == Some(GivenSession::Id));
         add_negotiated(&mut self.outcome.negotiated, established.negotiated, 1);
     }
 

@@ -106,7 +106,7 @@ pub(crate) fn collect(job: &Job, part: Part, client: &dyn Client) -> io::Result<
     loaded?;
     let outcome = worker.context.recorder.into_outcome();
     let connections = outcome.negotiated.iter().map(|(_, count)| count).sum();
-    Ok(Collected { tickets: client.given(), connections })
+    Ok(Collected { given: outcome.given, connections })
 }
 
 struct Worker<'a> {

@@ -1,13 +1,11 @@
 //! The three hash functions: their sizes, initial values, padding and digests.
 
-use std::cell::RefCell;
 use std::fmt::Debug;
 
 use crate::backend::Kernels;
 use crate::constants::{INITIAL1, INITIAL256, INITIAL512};
 use crate::kernels::{Kernel32, Kernel64};
-use crate::known::{KnownEnd, KnownWords};
-use crate::schedule::{Column, Jobs, Own, Work};
+use crate::schedule::{Column, Work};
 use crate::staging::{Run, Staged, stage_32, stage_64};
 
 /// A hash function of FIPS 180-4: [`Sha1`], [`Sha256`] or [`Sha512`].
@@ -53,16 +51,14 @@ pub trait Internals: Copy + Eq + Debug + Send + Sync + 'static {
     fn blocks(bytes: &[u8]) -> (&[Self::Block], &[u8]);
     /// Puts a block into a lane.
     fn stage<const L: usize>(block: &Self::Block, staged: &mut Staged<L>, lane: usize);
-    /// The words of a block whose message schedule is computed ahead.
-    fn known_words(block: &Self::Block) -> KnownWords<Self::Word>;
-    /// Lends the last padding of this thread.
-    fn with_known_end<R>(lend: impl FnOnce(&mut KnownEnd<Self>) -> R) -> R
-    where
-        Self: Algorithm;
-    /// Does the jobs with this kernel.
+    /// Hashes as many messages as there are digests with this kernel.
     ///
     /// Not generic, so that the kernels are compiled once and with this crate.
-    fn run<'a>(kernel: Self::Kernels, jobs: &mut dyn Jobs<'a, Self>) -> Work
+    fn run<'a>(
+        kernel: Self::Kernels,
+        message: &dyn Fn(usize) -> &'a [u8],
+        digests: &mut [Self::Digest],
+    ) -> Work
     where
         Self: Algorithm;
     /// Hashes one more block after each chaining value with this kernel; as many of both.
@@ -84,16 +80,17 @@ pub trait Rounds<S, const L: usize>: Algorithm {
         runs: &[Run<'_, Self, L>],
         staged: &mut Staged<L>,
     );
-
-    /// Hashes one more block, which is the same in all lanes.
-    fn compress_known(s: S, state: &mut State<Self::Word, L>, words: &KnownWords<Self::Word>);
 }
 
 /// Pads the end of a message (FIPS 180-4, section 5.1): a one, zeros, and the length in bits.
 /// Returns how many of the blocks are used: one or two.
 ///
 /// `rest` are the bytes after the last full block of a message of `message_bytes` bytes.
-pub(crate) fn pad<A: Algorithm>(rest: &[u8], message_bytes: u64, blocks: &mut Own<A>) -> usize {
+pub(crate) fn pad<A: Algorithm>(
+    rest: &[u8],
+    message_bytes: u64,
+    blocks: &mut [A::Block; 2],
+) -> usize {
     let bits = (u128::from(message_bytes) * 8).to_be_bytes();
     let used = if rest.len() + 1 + A::LENGTH_BYTES <= A::BLOCK_BYTES { 1 } else { 2 };
     blocks[0] = A::ZERO_BLOCK;
@@ -113,7 +110,7 @@ pub(crate) fn pad<A: Algorithm>(rest: &[u8], message_bytes: u64, blocks: &mut Ow
 
 macro_rules! algorithm {
     ($algorithm:ident, $name:literal, $word:ty, $kernels:ident, $block:literal, $digest:literal,
-     $length:literal, $initial:ident, $stage:ident, $known:path, $preference:expr) => {
+     $length:literal, $initial:ident, $stage:ident, $preference:expr) => {
         impl Algorithm for $algorithm {
             const NAME: &'static str = $name;
             const BLOCK_BYTES: usize = $block;
@@ -143,20 +140,12 @@ macro_rules! algorithm {
                 $stage(block, staged, lane);
             }
 
-            fn known_words(block: &Self::Block) -> KnownWords<$word> {
-                $known(block)
-            }
-
-            fn with_known_end<R>(lend: impl FnOnce(&mut KnownEnd<Self>) -> R) -> R {
-                thread_local! {
-                    static MET: RefCell<KnownEnd<$algorithm>> =
-                        const { RefCell::new(KnownEnd::new(0)) };
-                }
-                MET.with_borrow_mut(lend)
-            }
-
-            fn run<'a>(kernel: $kernels, jobs: &mut dyn Jobs<'a, Self>) -> Work {
-                kernel.run(jobs)
+            fn run<'a>(
+                kernel: $kernels,
+                message: &dyn Fn(usize) -> &'a [u8],
+                digests: &mut [[u8; $digest]],
+            ) -> Work {
+                kernel.run::<Self>(message, digests)
             }
 
             fn step(kernel: $kernels, states: &mut [[$word; 8]], blocks: &[&[u8; $block]]) -> Work {
@@ -186,7 +175,6 @@ algorithm!(
     8,
     INITIAL1,
     stage_32,
-    crate::sha1::known_words,
     [Avx512, Avx512Vl, Avx2, ShaNi, Portable]
 );
 algorithm!(
@@ -199,7 +187,6 @@ algorithm!(
     8,
     INITIAL256,
     stage_32,
-    crate::sha2::known_words::<Sha256, _>,
     [Avx512, Avx512Vl, ShaNi, Avx2, Portable]
 );
 algorithm!(
@@ -212,6 +199,5 @@ algorithm!(
     16,
     INITIAL512,
     stage_64,
-    crate::sha2::known_words::<Sha512, _>,
     [Avx512, Avx512Vl, Avx2, Portable]
 );

@@ -4,8 +4,6 @@ use std::fmt;
 
 use crate::algorithm::Algorithm;
 use crate::backend::{Backend, Kernels, Unavailable};
-use crate::context::Context;
-use crate::jobs::{Ends, Messages, Pieces};
 use crate::schedule::Work;
 
 /// Hashes many messages at once, with a backend that this processor has.
@@ -58,33 +56,7 @@ impl<A: Algorithm> Hasher<A> {
         digests: &mut [A::Digest],
     ) -> Result<Work, CountMismatch> {
         CountMismatch::check("messages", messages.len(), "digests", digests.len())?;
-        Ok(A::run(self.kernel, &mut Messages { messages, digests, next: 0 }))
-    }
-
-    /// Appends a piece to each message; an empty one where there is none.
-    ///
-    /// # Errors
-    /// The numbers of pieces and contexts differ. Nothing was appended then.
-    pub fn update<M: AsRef<[u8]>>(
-        &self,
-        contexts: &mut [Context<A>],
-        pieces: &[M],
-    ) -> Result<Work, CountMismatch> {
-        CountMismatch::check("contexts", contexts.len(), "pieces", pieces.len())?;
-        Ok(A::run(self.kernel, &mut Pieces { pieces, contexts, next: 0 }))
-    }
-
-    /// The digests of the messages so far. More pieces may follow.
-    ///
-    /// # Errors
-    /// The numbers of digests and contexts differ.
-    pub fn finish(
-        &self,
-        contexts: &[Context<A>],
-        digests: &mut [A::Digest],
-    ) -> Result<Work, CountMismatch> {
-        CountMismatch::check("contexts", contexts.len(), "digests", digests.len())?;
-        Ok(A::run(self.kernel, &mut Ends { contexts, digests, next: 0 }))
+        Ok(A::run(self.kernel, &|id| messages[id].as_ref(), digests))
     }
 
     /// Hashes one more block of each message, whose chaining values are `states` (FIPS 180-4, section 6),
@@ -139,26 +111,12 @@ mod tests {
     const TWO_LONG_BLOCKS: &str = "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn\
                                    hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
 
-    /// The examples that NIST publishes with FIPS 180-4, by every backend, whole and in pieces.
+    /// The examples that NIST publishes with FIPS 180-4, by every backend.
     fn check<A: Algorithm>(examples: &[(&str, &str)]) {
         let messages: Vec<&str> = examples.iter().map(|(message, _)| *message).collect();
         for hasher in Hasher::<A>::available() {
             let mut digests = vec![A::ZEROS; messages.len()];
             hasher.hash_many(&messages, &mut digests).unwrap();
-            let mut contexts = vec![Context::new(); messages.len()];
-            for at in [0, 1] {
-                let pieces: Vec<&[u8]> = messages
-                    .iter()
-                    .map(|message| {
-                        let halves = message.as_bytes().split_at(message.len() * 2 / 3);
-                        if at == 0 { halves.0 } else { halves.1 }
-                    })
-                    .collect();
-                hasher.update(&mut contexts, &pieces).unwrap();
-            }
-            let mut in_pieces = vec![A::ZEROS; messages.len()];
-            hasher.finish(&contexts, &mut in_pieces).unwrap();
-            assert_eq!(digests, in_pieces);
             for ((_, expected), digest) in examples.iter().zip(&digests) {
                 let hex: String =
                     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();

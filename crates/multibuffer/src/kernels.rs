@@ -5,7 +5,7 @@
 
 use crate::algorithm::Algorithm;
 use crate::backend::{Backend, Kernels};
-use crate::schedule::{self, Jobs, Kernel, Work};
+use crate::schedule::{self, Kernel, Work};
 
 mod portable;
 pub(crate) use portable::Portable;
@@ -52,14 +52,20 @@ macro_rules! kernels {
         }
 
         impl $name {
-            /// Does the jobs with this kernel.
-            pub(crate) fn run<'a, A>(self, jobs: &mut dyn Jobs<'a, A>) -> Work
+            /// Hashes as many messages as there are digests with this kernel.
+            pub(crate) fn run<'a, A>(
+                self,
+                message: &dyn Fn(usize) -> &'a [u8],
+                digests: &mut [A::Digest],
+            ) -> Work
             where
                 A: Algorithm,
                 $($backend: Kernel<A, $lanes>),+
             {
                 match self {
-                    $(Self::$backend(proof) => schedule::run::<A, _, $lanes>(proof, jobs)),+
+                    $(Self::$backend(proof) => {
+                        schedule::run::<A, _, $lanes>(proof, message, digests)
+                    }),+
                 }
             }
 
@@ -131,23 +137,6 @@ macro_rules! vector_kernel {
                 }
                 // SAFETY: `self` proves the features.
                 unsafe { compress(self, state, runs, staged) }
-            }
-
-            fn compress_known(
-                self,
-                state: &mut $crate::algorithm::State<A::Word, L>,
-                words: &$crate::known::KnownWords<A::Word>,
-            ) {
-                #[target_feature(enable = $features)]
-                fn compress_known<A: $crate::algorithm::Rounds<$proof, L>, const L: usize>(
-                    proof: $proof,
-                    state: &mut $crate::algorithm::State<A::Word, L>,
-                    words: &$crate::known::KnownWords<A::Word>,
-                ) {
-                    A::compress_known(proof, state, words);
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { compress_known::<A, L>(self, state, words) }
             }
         }
     };

@@ -8,21 +8,17 @@
 //! [`Hasher::hash_many`] is where to begin; `tests/known_answers.rs` opens with a first use.
 //!
 //! [`Backend`]s are chosen at run time and can be forced; one that the processor lacks is refused.
-//! Messages that come in pieces are [`Context`]s. Memory is constant, and nothing is allocated.
+//! Memory is constant, and nothing is allocated.
 //!
-//! The modules: `schedule` keeps the lanes full, `staging` transposes blocks into vectors, `known`
-//! reuses the message schedule of a repeated padding, `sha1` and `sha2` are the rounds, written
-//! once over the trait `vector::Simd`, and `kernels` has one file per backend, with the unsafe code
-//! (except one index in `staging`).
+//! The modules: `schedule` keeps the lanes full, `staging` transposes blocks into vectors, `sha1` and
+//! `sha2` are the rounds, written once over the trait `vector::Simd`, and `kernels` has one file per
+//! backend, with the unsafe code (except one index in `staging`).
 
 mod algorithm;
 mod backend;
 mod constants;
-mod context;
 mod hasher;
-mod jobs;
 mod kernels;
-mod known;
 mod schedule;
 mod sha1;
 mod sha2;
@@ -32,6 +28,5 @@ mod vector;
 
 pub use algorithm::{Algorithm, Sha1, Sha256, Sha512};
 pub use backend::{Backend, Unavailable};
-pub use context::Context;
 pub use hasher::{CountMismatch, Hasher};
 pub use schedule::Work;

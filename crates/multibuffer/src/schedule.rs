@@ -7,7 +7,6 @@
 
 use crate::algorithm::{Algorithm, Internals, State, pad};
 use crate::backend::Backend;
-use crate::known::KnownWords;
 use crate::staging::{Run, Staged};
 
 /// One backend's way to hash `L` messages at once.
@@ -22,9 +21,6 @@ pub trait Kernel<A: Algorithm, const L: usize>: Copy {
         runs: &[Run<'_, A, L>],
         staged: &mut Staged<L>,
     );
-
-    /// Hashes one more block, which is the same in all lanes.
-    fn compress_known(self, state: &mut State<A::Word, L>, words: &KnownWords<A::Word>);
 }
 
 /// What a batch did: with which backend, and how full its lanes were.
@@ -38,28 +34,6 @@ pub struct Work {
     pub blocks: u64,
     /// Times that the kernel hashed one block in every lane.
     pub steps: u64,
-}
-
-impl Work {
-    /// The useful share of the lanes' work, from 0 to 1; 1 where there was nothing to do.
-    #[must_use]
-    pub fn occupancy(&self) -> f64 {
-        if self.steps == 0 {
-            1.0
-        } else {
-            self.blocks as f64 / (self.steps * self.lanes as u64) as f64
-        }
-    }
-}
-
-/// Where jobs come from and go to.
-pub trait Jobs<'a, A: Algorithm> {
-    /// Puts the next job into the lane and its own blocks, and returns the chaining value that it
-    /// starts from.
-    fn next<'s>(&'s mut self, lane: &mut Lane<'a, A>, own: &mut Own<A>)
-    -> Option<&'s [A::Word; 8]>;
-    /// Takes the chaining value of the finished job with this number.
-    fn done(&mut self, id: usize, state: Column<'_, A::Word>);
 }
 
 /// A lane's words of a [`State`].
@@ -77,100 +51,46 @@ impl<W: Copy> Column<'_, W> {
     }
 }
 
-/// Which blocks come first.
-#[derive(Clone, Copy)]
-pub(crate) enum First {
-    /// The lane's own: the buffered bytes of a context.
-    Own,
-    /// The slice, and then the lane's own: padding.
-    Slice,
-}
+/// The padding of a lane's message.
+type Padding<A> = [<A as Internals>::Block; 2];
 
-/// Blocks in a lane's own memory: the buffered bytes of a context, or padding.
-pub type Own<A> = [<A as Internals>::Block; 2];
-
-/// A lane and the job in it: a slice of blocks, before or after some of the lane's own.
+/// A lane and the message in it: whole blocks where the message lies, and its padding.
 ///
-/// Jobs are built in place, and a chaining value is read word by word. To copy what was just
+/// Messages are taken in place, and a chaining value is read word by word. To copy what was just
 /// written in smaller pieces would wait for the store buffer, for every message.
-pub struct Lane<'a, A: Algorithm> {
+struct Lane<'a, A: Algorithm> {
     id: usize,
     slice: &'a [A::Block],
-    own_used: usize,
-    first: First,
+    /// Blocks of padding.
+    padded: usize,
     hashed: usize,
     /// Blocks that are left; none in an idle lane.
     left: usize,
-    padding: Padding,
-}
-
-/// What is missing in a lane's own blocks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Padding {
-    /// Nothing.
-    Complete,
-    /// The padding of a message of this many bytes, a multiple of the block's: one block that
-    /// depends only on the length.
-    Of(u64),
 }
 
 impl<'a, A: Algorithm> Lane<'a, A> {
-    const IDLE: Self = Self {
-        id: 0,
-        slice: &[],
-        own_used: 0,
-        first: First::Own,
-        hashed: 0,
-        left: 0,
-        padding: Padding::Complete,
-    };
+    const IDLE: Self = Self { id: 0, slice: &[], padded: 0, hashed: 0, left: 0 };
 
     fn is_busy(&self) -> bool {
         self.left > 0
     }
 
-    /// Takes the job with this number: a slice and this many of the lane's own blocks, at least one
-    /// block in all.
+    /// Takes the message of this number.
     #[inline]
-    pub(crate) fn take(&mut self, id: usize, first: First, own: usize, slice: &'a [A::Block]) {
-        self.id = id;
-        self.slice = slice;
-        self.own_used = own;
-        self.first = first;
-        self.hashed = 0;
-        self.left = own + slice.len();
-        self.padding = Padding::Complete;
-    }
-
-    /// Takes the job with this number: a slice and the padding of a message of this many bytes, a
-    /// multiple of the block's.
-    #[inline]
-    pub(crate) fn take_padded(&mut self, id: usize, slice: &'a [A::Block], message_bytes: u64) {
-        self.take(id, First::Slice, 1, slice);
-        self.padding = Padding::Of(message_bytes);
-    }
-
-    /// Writes the padding into the lane's own blocks, if it is still to be written.
-    fn complete(&mut self, own: &mut Own<A>) {
-        if let Padding::Of(message_bytes) = self.padding {
-            pad::<A>(&[], message_bytes, own);
-            self.padding = Padding::Complete;
-        }
+    fn take(&mut self, id: usize, message: &'a [u8], padding: &mut Padding<A>) {
+        let (slice, rest) = A::blocks(message);
+        let padded = pad::<A>(rest, message.len() as u64, padding);
+        *self = Self { id, slice, padded, hashed: 0, left: slice.len() + padded };
     }
 
     #[inline(always)]
-    fn blocks<'s>(&self, own: &'s Own<A>, from: usize) -> &'s [A::Block]
+    fn blocks<'s>(&self, padding: &'s Padding<A>, from: usize) -> &'s [A::Block]
     where
         'a: 's,
     {
-        let own = &own[..self.own_used];
-        let (first, second) = match self.first {
-            First::Own => (own, self.slice),
-            First::Slice => (self.slice, own),
-        };
-        match first.get(from..) {
+        match self.slice.get(from..) {
             Some(blocks @ [_, ..]) => blocks,
-            _ => &second[from - first.len()..],
+            _ => &padding[from - self.slice.len()..self.padded],
         }
     }
 }
@@ -180,32 +100,32 @@ impl<'a, A: Algorithm> Lane<'a, A> {
 #[repr(align(64))]
 struct Aligned<T>(T);
 
-/// Runs of one call of the kernel: with equal lengths a message's own blocks and its slice.
+/// Runs of one call of the kernel: with equal lengths a message's whole blocks and its padding.
 const RUNS: usize = 2;
 
-/// Does all jobs with this kernel.
-pub(crate) fn run<'a, A, K, const L: usize>(kernel: K, jobs: &mut dyn Jobs<'a, A>) -> Work
+/// Hashes as many messages as there are digests with this kernel.
+pub(crate) fn run<'a, A, K, const L: usize>(
+    kernel: K,
+    message: &dyn Fn(usize) -> &'a [u8],
+    digests: &mut [A::Digest],
+) -> Work
 where
     A: Algorithm,
     K: Kernel<A, L>,
 {
     let mut lanes: [Lane<'a, A>; L] = [const { Lane::IDLE }; L];
-    let mut own = [[A::ZERO_BLOCK; 2]; L];
+    let mut paddings = [[A::ZERO_BLOCK; 2]; L];
     let Aligned(state) = &mut Aligned::<State<A::Word, L>>([[A::Word::default(); L]; 8]);
     let mut staged = Staged::new();
     let mut work = Work { backend: K::BACKEND, lanes: L, blocks: 0, steps: 0 };
-    let mut exhausted = false;
+    let mut waiting = 0..digests.len();
     loop {
         for (i, lane) in lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.is_busy()) {
-            if exhausted {
-                break;
-            }
-            match jobs.next(lane, &mut own[i]) {
-                Some(words) => (0..8).for_each(|w| state[w][i] = words[w]),
-                None => exhausted = true,
-            }
+            let Some(id) = waiting.next() else { break };
+            lane.take(id, message(id), &mut paddings[i]);
+            (0..8).for_each(|word| state[word][i] = A::INITIAL[word]);
         }
-        let Some(steps) = hash(kernel, &mut lanes, &mut own, state, &mut staged) else {
+        let Some(steps) = hash(kernel, &lanes, &paddings, state, &mut staged) else {
             return work;
         };
         work.steps += steps as u64;
@@ -215,7 +135,7 @@ where
             work.blocks += steps as u64;
             if !lane.is_busy() {
                 let words = &state.as_flattened()[i..];
-                jobs.done(lane.id, Column { words, lanes: L });
+                digests[lane.id] = A::digest(&Column { words, lanes: L });
             }
         }
     }
@@ -248,62 +168,23 @@ pub(crate) fn step<A: Algorithm, K: Kernel<A, L>, const L: usize>(
 /// busy.
 fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(
     kernel: K,
-    lanes: &mut [Lane<'_, A>; L],
-    own: &mut [Own<A>; L],
+    lanes: &[Lane<'_, A>; L],
+    paddings: &[Padding<A>; L],
     state: &mut State<A::Word, L>,
     staged: &mut Staged<L>,
 ) -> Option<usize> {
     let busy = (0..L).filter(|&i| lanes[i].is_busy());
     let shortest = busy.min_by_key(|&i| lanes[i].left)?;
-    A::with_known_end(|end| {
-        let words = common_padding(lanes, shortest).and_then(|bytes| end.of(bytes));
-        if words.is_none() {
-            lanes.iter_mut().zip(&mut *own).for_each(|(lane, own)| lane.complete(own));
-        }
-        let (lanes, own) = (&*lanes, &*own);
-        let mut runs = [const { Run::EMPTY }; RUNS];
-        let Some(words) = words else {
-            let mut steps = 0;
-            for run in &mut runs {
-                fill(run, lanes, own, shortest, steps);
-                steps += run.blocks();
-            }
-            kernel.compress(state, &runs, staged);
-            return Some(steps);
-        };
-        // The rest of the slices, if any, and then the padding, which is not written anywhere.
-        let steps = lanes[shortest].left;
-        if steps > 1 {
-            fill(&mut runs[0], lanes, own, shortest, 0);
-            kernel.compress(state, &runs[..1], staged);
-        }
-        kernel.compress_known(state, words);
-        Some(steps)
-    })
-}
-
-/// The blocks that each lane has after the next `from` ones; idle lanes repeat those of the
-/// shortest.
-#[inline(always)]
-fn fill<'r, A: Algorithm, const L: usize>(
-    run: &mut Run<'r, A, L>,
-    lanes: &'r [Lane<'_, A>; L],
-    own: &'r [Own<A>; L],
-    shortest: usize,
-    from: usize,
-) {
-    run.fill(|i| {
-        let i = if lanes[i].is_busy() { i } else { shortest };
-        lanes[i].blocks(&own[i], lanes[i].hashed + from)
-    });
-}
-
-/// The length of all messages, if they end together with the same block.
-fn common_padding<A: Algorithm>(lanes: &[Lane<'_, A>], shortest: usize) -> Option<u64> {
-    let Lane { left, padding: Padding::Of(message_bytes), .. } = lanes[shortest] else {
-        return None;
-    };
-    let is_like =
-        |lane: &Lane<'_, A>| lane.left == left && lane.padding == Padding::Of(message_bytes);
-    lanes.iter().all(|lane| !lane.is_busy() || is_like(lane)).then_some(message_bytes)
+    let mut runs = [const { Run::EMPTY }; RUNS];
+    let mut steps = 0;
+    for run in &mut runs {
+        run.fill(|i| {
+            // Idle lanes repeat the shortest.
+            let i = if lanes[i].is_busy() { i } else { shortest };
+            lanes[i].blocks(&paddings[i], lanes[i].hashed + steps)
+        });
+        steps += run.blocks();
+    }
+    kernel.compress(state, &runs, staged);
+    Some(steps)
 }

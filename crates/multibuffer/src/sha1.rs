@@ -2,9 +2,7 @@
 
 use crate::algorithm::{Rounds, Sha1, State};
 use crate::constants::K1;
-use crate::kernels::Portable;
-use crate::known::KnownWords;
-use crate::staging::{Run, Staged, Walk, stage_32};
+use crate::staging::{Run, Staged, Walk};
 use crate::unroll::unroll;
 use crate::vector::Simd;
 
@@ -33,18 +31,6 @@ impl<S: Simd<u32, L>, const L: usize> Rounds<S, L> for Sha1 {
         }
         for i in 0..5 {
             s.store(v[i], &mut state[i]);
-        }
-    }
-
-    #[inline(always)]
-    fn compress_known(s: S, state: &mut State<u32, L>, words: &KnownWords<u32>) {
-        let before: [S::V; 5] = std::array::from_fn(|i| s.load(&state[i]));
-        let mut v = before;
-        unroll!(80, T => {
-            round::<S, L, T>(s, &mut v, s.splat(words[T]));
-        });
-        for i in 0..5 {
-            s.store(s.add(v[i], before[i]), &mut state[i]);
         }
     }
 }
@@ -84,19 +70,6 @@ fn round<S: Simd<u32, L>, const L: usize, const T: usize>(s: S, v: &mut [S::V; 5
     };
     let sum = s.add(s.add(e, word), f);
     *v = [s.add(sum, s.ror::<27>(a)), a, s.ror::<2>(b), c, d];
-}
-
-/// The message schedule of a block with the constants added.
-pub(crate) fn known_words(block: &[u8; 64]) -> KnownWords<u32> {
-    let mut staged = Staged::new();
-    stage_32(block, &mut staged, 0);
-    let mut w = Simd::<u32, 1>::message(Portable::PROOF, &staged);
-    let mut known = [0; 80];
-    unroll!(80, T => {
-        known[T] = w[T % 16].wrapping_add(K1[T / 20]);
-        expand::<Portable, 1, T>(Portable::PROOF, &mut w);
-    });
-    known
 }
 
 /// Replaces the word of round `T` by the one for 16 rounds later.

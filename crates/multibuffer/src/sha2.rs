@@ -3,8 +3,6 @@
 
 use crate::algorithm::{Rounds, Sha256, Sha512, State};
 use crate::constants::{K256, K512};
-use crate::kernels::Portable;
-use crate::known::KnownWords;
 use crate::staging::{Run, Staged, Walk};
 use crate::unroll::unroll;
 use crate::vector::Simd;
@@ -66,11 +64,6 @@ impl<S: Simd<u32, L>, const L: usize> Rounds<S, L> for Sha256 {
     ) {
         compress(s, state, runs, staged);
     }
-
-    #[inline(always)]
-    fn compress_known(s: S, state: &mut State<u32, L>, words: &KnownWords<u32>) {
-        compress_known::<Self, S, L>(s, state, words);
-    }
 }
 
 impl<S: Simd<u64, L>, const L: usize> Rounds<S, L> for Sha512 {
@@ -82,11 +75,6 @@ impl<S: Simd<u64, L>, const L: usize> Rounds<S, L> for Sha512 {
         staged: &mut Staged<L>,
     ) {
         compress(s, state, runs, staged);
-    }
-
-    #[inline(always)]
-    fn compress_known(s: S, state: &mut State<u64, L>, words: &KnownWords<u64>) {
-        compress_known::<Self, S, L>(s, state, words);
     }
 }
 
@@ -147,47 +135,6 @@ fn rounds<A: Sha2<S, L>, S: Simd<A::Word, L>, const L: usize>(
     unroll!(16, T => {
         round::<A, S, L>(s, v, s.add(w[T], s.splat(last[T])));
     });
-}
-
-/// The rounds of one more block, which is the same in all lanes.
-#[inline(always)]
-fn compress_known<A: Sha2<S, L>, S: Simd<A::Word, L>, const L: usize>(
-    s: S,
-    state: &mut State<A::Word, L>,
-    words: &KnownWords<A::Word>,
-) {
-    let before: [S::V; 8] = std::array::from_fn(|i| s.load(&state[i]));
-    let mut v = before;
-    for (words, _) in words.as_chunks::<16>().0.iter().zip(A::K) {
-        unroll!(16, T => {
-            round::<A, S, L>(s, &mut v, s.splat(words[T]));
-        });
-    }
-    for i in 0..8 {
-        s.store(s.add(v[i], before[i]), &mut state[i]);
-    }
-}
-
-/// The message schedule of a block with the constants added.
-pub(crate) fn known_words<A: Sha2<Portable, 1, Word = W>, W: Copy + Default>(
-    block: &A::Block,
-) -> KnownWords<W>
-where
-    Portable: Simd<W, 1>,
-    <Portable as Simd<W, 1>>::V: Into<W>,
-{
-    let s = Portable::PROOF;
-    let mut staged = Staged::new();
-    A::stage(block, &mut staged, 0);
-    let mut w = s.message(&staged);
-    let mut known = [W::default(); 80];
-    for (known, k) in known.as_chunks_mut::<16>().0.iter_mut().zip(A::K) {
-        unroll!(16, T => {
-            known[T] = s.add(w[T], s.splat(k[T])).into();
-            expand::<A, Portable, 1, T>(s, &mut w);
-        });
-    }
-    known
 }
 
 /// A round; `word` is that of the message schedule, with the round's constant added.

@@ -1,10 +1,11 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
+use answer::Mark;
 use answer::analysis::{Figure, Invalid};
 use answer::compare::{Compared, Comparison, Difference, Pair};
 use answer::findings::{Column, Item, Listing};
 use answer::wording::interval;
-use answer::{Mark, Verdict};
+use stats::{Decision, Direction};
 use units::{decimal, places, thousands};
 
 use crate::terminal::{Look, Page, Style};
@@ -122,12 +123,13 @@ fn number(ratio: f64) -> String {
     decimal(ratio, places(ratio, 2).max(2))
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
+fn verdict(verdict: Option<Decision>) -> &'static str {
     match verdict {
-        Verdict::Above => "above",
-        Verdict::Below => "below",
-        Verdict::NoSignificantDifference => "no significant difference",
-        Verdict::NotCompared => "not compared",
+        Some(Decision::Sure(Direction::Above)) => "above",
+        Some(Decision::Sure(Direction::Below)) => "below",
+        Some(Decision::NoDifference) => "no significant difference",
+        Some(Decision::TooFew) => "too few trials",
+        None => "not compared",
     }
 }
 

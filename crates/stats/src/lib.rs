@@ -5,6 +5,7 @@
 //! are two order statistics, and its coverage follows from the binomial distribution. With so few
 //! trials a bootstrap interval is narrower, but covers less than it claims.
 
+mod decision;
 mod difference;
 mod estimate;
 mod holm;
@@ -13,9 +14,10 @@ mod looks;
 mod ratio;
 mod scaling;
 
+pub use decision::{Decision, Direction, rounds_to_decide};
 pub use difference::difference_of_medians;
 pub use estimate::{Estimate, paired_ratio};
-pub use holm::{holm, sign_test};
+use holm::{holm, sign_test};
 pub use interval::{Interval, median_interval};
 pub use looks::looks;
 pub use ratio::ratio_of_medians;

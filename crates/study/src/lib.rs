@@ -4,6 +4,7 @@
 //! [`Study`] is the whole of it. Crate `file` reads one, `experiment` measures it, `answer` says what
 //! was found.
 
+mod comparisons;
 mod cpu_order;
 pub mod find;
 mod forecast;

@@ -259,6 +259,7 @@ impl Trial {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }
         warnings.extend(receipt.obtained.certificate_requests.map(Warning::client_certificate));
+        warnings.extend(Warning::hello_retry_requests(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
         warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));

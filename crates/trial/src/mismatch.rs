@@ -5,7 +5,9 @@
 
 use std::fmt;
 
-use load::{Arrival, Job, Negotiated, Operation, Outcome, PeerClient, Percent, Receive};
+use load::{
+    Arrival, Job, Negotiated, Operation, Outcome, PeerClient, Percent, Receive, SessionsGiven,
+};
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
 use units::{Nanos, percent, thousands};
@@ -172,11 +174,15 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
     }
     if wanted != Percent::default() && is_other_share(job, outcome, handshakes, resumed) {
         let given = outcome.collected.map_or_else(String::new, |collected| {
-            format!(
-                "; the server gave {} tickets on {} connections",
-                thousands(collected.tickets),
-                thousands(collected.connections)
-            )
+            let SessionsGiven { tickets, ids } = collected.given;
+            let ids = match ids {
+                0 => String::new(),
+                ids => {
+                    format!(" and {} session ids, which need its session cache,", thousands(ids))
+                }
+            };
+            let (tickets, connections) = (thousands(tickets), thousands(collected.connections));
+            format!("; the server gave {tickets} tickets{ids} on {connections} connections")
         });
         let share = match resumed {
             0 => "none".to_owned(),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use load::{Close, Job, Negotiated, Operation, Outcome, PeerClient};
+use load::{Close, Job, Negotiated, Operation, Outcome, PeerClient, Percent};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use targets::Calls;
-use tls::SendMode;
+use tls::{SendMode, Version};
 
 use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
@@ -76,8 +76,21 @@ pub struct Obtained {
     /// Handshakes in which the server asked for a certificate of the client, which has none; absent where
     /// it asked in none.
     pub certificate_requests: Option<u64>,
+    /// Handshakes in which the server asked for a second ClientHello (HelloRetryRequest), as it does
+    /// where the first has no share of a group that it takes; absent where none is of TLS 1.3.
+    pub hello_retry_requests: Option<u64>,
+    /// Tickets that the server gave; absent where the client asked for none, which is so in TLS 1.2
+    /// without resumption.
+    pub tickets: Option<u64>,
+    /// Session identifiers that the server of TLS 1.2 gave without a ticket, in handshakes that were to be
+    /// resumed. It can resume them only if it keeps the sessions.
+    pub session_ids: Option<u64>,
+    /// Handshakes for which the client had a session, and so offered it; only where it is to resume.
+    pub sessions_offered: Option<u64>,
     /// Tickets that the server gave on connections before the load, where it collects them first.
     pub collected_tickets: Option<u64>,
+    /// The same of `session_ids`.
+    pub collected_session_ids: Option<u64>,
     /// How many connections those were; their handshakes are in no other count.
     pub collecting_connections: Option<u64>,
     /// Body bits per second that came, where all connections together were to ask at a rate.
@@ -189,13 +202,24 @@ impl Obtained {
             resumed += if negotiated.resumed { *count } else { 0 };
             encrypt_then_mac |= negotiated.encrypt_then_mac;
         }
+        let resumes = job.plan.resumption != Percent::default();
+        let is_used = |version: Version| obtained.tls.contains_key(version.number());
+        let (is_tls12, is_tls13) = (is_used(Version::Tls12), is_used(Version::Tls13));
+        let collected = outcome.collected;
         Self {
             encrypt_then_mac: (handshakes > 0).then_some(encrypt_then_mac),
             full: Some(handshakes - resumed),
             resumed: Some(resumed),
             certificate_requests: Some(outcome.certificate_requests).filter(|count| *count > 0),
-            collected_tickets: outcome.collected.map(|collected| collected.tickets),
-            collecting_connections: outcome.collected.map(|collected| collected.connections),
+            hello_retry_requests: is_tls13.then_some(outcome.hello_retry_requests),
+            tickets: (is_tls13 || resumes).then_some(outcome.given.tickets),
+            session_ids: (is_tls12 && resumes).then_some(outcome.given.ids),
+            sessions_offered: resumes.then_some(outcome.sessions_offered),
+            collected_tickets: collected.map(|collected| collected.given.tickets),
+            collected_session_ids: collected
+                .filter(|_| is_tls12)
+                .map(|collected| collected.given.ids),
+            collecting_connections: collected.map(|collected| collected.connections),
             requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)
                 .then(|| outcome.completed as f64 / handshakes as f64),
             signatures_verified: Some(verified.signatures),

@@ -27,6 +27,10 @@ pub const FREQUENCY_MOVED: f64 = 0.10;
 /// from memory: what one connection read, another may ask for soon after.
 const READ_FROM_DISK: f64 = 0.5;
 
+/// The part of full handshakes that may need a second ClientHello. Where the client resumes, it knows the
+/// server's group from its first handshake on.
+const RETRIED: f64 = 0.01;
+
 /// The part of a paced load's connections that may be opened within the window.
 const STILL_OPENING: f64 = 0.01;
 
@@ -90,6 +94,8 @@ pub enum WarningKind {
     ObjectsInCache,
     /// The server asked for a certificate of the client.
     ClientCertificate,
+    /// Handshakes needed a second ClientHello.
+    HelloRetryRequests,
     /// The window was too short for the clocks of the server's CPU time.
     CoarseClock,
     /// The server sent over loopback by timers.
@@ -339,6 +345,33 @@ impl Warning {
                      these figures; turn it off for the measurement"
                     .into(),
         }
+    }
+
+    /// Full handshakes took a round trip and a ClientHello more than they need.
+    pub(crate) fn hello_retry_requests(obtained: &Obtained) -> Option<Self> {
+        let retried = obtained.hello_retry_requests?;
+        let full = obtained.full.unwrap_or_default();
+        if retried as f64 <= full as f64 * RETRIED {
+            return None;
+        }
+        let groups: Vec<&str> = obtained.group.keys().map(String::as_str).collect();
+        Some(Self {
+            kind: WarningKind::HelloRetryRequests,
+            seen: format!(
+                "{} handshakes needed a second ClientHello (HelloRetryRequest), {} were full",
+                thousands(retried),
+                thousands(full)
+            ),
+            likely_cause:
+                "the server does not take the group of the client's key share, or asks for a \
+                           cookie"
+                    .into(),
+            remedy: format!(
+                "each took a round trip more, which resumed handshakes do not; give --group {} to \
+                 measure full ones without it",
+                groups.join(" or ")
+            ),
+        })
     }
 
     /// Another program made the load.

@@ -11,7 +11,7 @@ use units::{Quantity, thousands};
 
 use super::compared::{Compared, Entry};
 use super::trials::CellTrials;
-use crate::figure::{Figure, difference, paired};
+use crate::figure::{Decided, Figure, difference};
 use crate::label::label;
 use crate::wording::{all_of, percent, quantity};
 
@@ -31,9 +31,9 @@ pub(super) struct Cost<'a> {
     pub(super) of: Of,
     /// The cell that has this cost.
     pub(super) trials: &'a CellTrials<'a>,
-    pub(super) ns: Figure,
+    pub(super) ns: Decided,
     /// Of an inline handshake, or of one in software.
-    pub(super) share: Figure,
+    pub(super) share: Decided,
 }
 
 /// What a cost is of.
@@ -44,21 +44,27 @@ pub(super) enum Of {
 }
 
 impl<'a> Cost<'a> {
-    /// Asynchronous minus inline.
+    /// Asynchronous minus inline; `ratio` is that of both.
     pub(super) fn of_offload(
         asynchronous: &'a CellTrials<'a>,
         inline: &CellTrials<'_>,
+        ratio: &Decided,
     ) -> Option<Self> {
-        let [more, less] = [asynchronous, inline].map(cpu);
-        let share = paired(more.clone(), less.clone())?.map(|ratio| ratio - 1.0)?;
-        Some(Self { of: Of::Offload, trials: asynchronous, ns: difference(more, less)?, share })
+        let ns = difference(cpu(asynchronous), cpu(inline))?;
+        // What is above 0 in a round has a ratio above 1.
+        let ns = Decided { figure: ns, decision: ratio.decision };
+        Some(Self { of: Of::Offload, trials: asynchronous, ns, share: ratio.added()? })
     }
 
-    /// Software minus inline.
-    fn of_key(software: &'a CellTrials<'a>, inline: &CellTrials<'_>) -> Option<Self> {
-        let [more, less] = [software, inline].map(cpu);
-        let share = paired(less.clone(), more.clone())?.map(|ratio| 1.0 - ratio)?;
-        Some(Self { of: Of::Key, trials: software, ns: difference(more, less)?, share })
+    /// Software minus inline; `ratio` is that of inline to software.
+    fn of_key(
+        software: &'a CellTrials<'a>,
+        inline: &CellTrials<'_>,
+        ratio: &Decided,
+    ) -> Option<Self> {
+        let ns = difference(cpu(software), cpu(inline))?;
+        let ns = Decided { figure: ns, decision: ratio.decision.opposite() };
+        Some(Self { of: Of::Key, trials: software, ns, share: ratio.taken()? })
     }
 
     /// Those that a comparison of the server's CPU per operation shows.
@@ -69,9 +75,10 @@ impl<'a> Cost<'a> {
         else {
             return Vec::new();
         };
-        let offload = of(Some(Way::Asynchronous));
-        let offload = offload.and_then(|trials| Self::of_offload(trials, inline));
-        let key = of(None).and_then(|trials| Self::of_key(trials, inline));
+        let offload = of(Some(Way::Asynchronous))
+            .and_then(|trials| Self::of_offload(trials, inline, &compared.ratio(trials, inline)?));
+        let key = of(None)
+            .and_then(|trials| Self::of_key(trials, inline, &compared.ratio(inline, trials)?));
         offload.into_iter().chain(key).collect()
     }
 
@@ -85,10 +92,10 @@ impl<'a> Cost<'a> {
         };
         format!(
             "The cost of {what} is {} {} of the server's CPU per {}, {} of {}.",
-            quantity(&self.ns, unit.factor),
+            quantity(&*self.ns, unit.factor),
             unit.name,
             compared.one().trim_start_matches("a "),
-            percent(&self.share),
+            percent(&*self.share),
             self.of.whole()
         )
     }
@@ -103,7 +110,7 @@ impl Of {
     }
 }
 
-fn cpu(trials: &CellTrials<'_>) -> Vec<(u32, f64)> {
+pub(super) fn cpu(trials: &CellTrials<'_>) -> Vec<(u32, f64)> {
     trials.samples(Metric::ServerCpuPerOperation)
 }
 

@@ -14,9 +14,8 @@ use tls::SendMode;
 use super::compared::{Compared, Entry};
 use super::sentence::taken;
 use super::trials::CellTrials;
-use crate::figure::{Figure, paired};
+use crate::figure::{Decided, Figure, Signed, paired};
 use crate::label::label;
-use crate::signed::Signed;
 use crate::wording::{percent, times};
 
 /// What the server's CPU time per byte is with a client that reads, over that with toll's walk.
@@ -30,22 +29,12 @@ pub(super) struct Reading {
 impl Reading {
     /// One for each cell of which the study has such a one.
     pub(super) fn all(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Vec<Self> {
-        compared.shown().filter_map(|entry| Self::of(compared, entry, trials)).collect()
+        let ratios = compared.shown().filter_map(|of| Some((of, ratio_of_reading(of, trials)?)));
+        let ratios = Decided::decide(ratios.collect(), 1.0);
+        ratios.iter().filter_map(|(entry, ratio)| Self::of(compared, entry, ratio)).collect()
     }
 
-    fn of(compared: &Compared<'_>, entry: &Entry<'_>, trials: &[CellTrials<'_>]) -> Option<Self> {
-        let cell = entry.trials.cell;
-        if cell.load.receive() != Receive::Walk {
-            return None;
-        }
-        let load = Plan { receive: Some(Receive::Decrypt), ..cell.load.clone() };
-        let is_it =
-            |other: &&CellTrials<'_>| other.cell.target == cell.target && other.cell.load == load;
-        let reads = trials.iter().find(is_it)?;
-        let cost = |of: &CellTrials<'_>| of.samples(Metric::ServerCpuPerGigabyte);
-        // They are received differently, which is what is asked.
-        let ratio = paired(cost(reads), cost(entry.trials))?;
-        let more = ratio.map(|ratio| ratio - 1.0)?;
+    fn of(compared: &Compared<'_>, entry: &Entry<'_>, ratio: &Decided) -> Option<Self> {
         let (with, context) = (compared.with(entry), compared.context());
         let reach =
             entry.trials.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
@@ -57,19 +46,35 @@ impl Reading {
             ),
             is_doubt: amount.median() > reach,
         };
-        Some(match Signed::of_sure(&more) {
+        let undecided = |what: &str| Self {
+            sentence: format!(
+                "A client that reads what it receives {what} the server's CPU per byte {with}{context} ({}).",
+                times(ratio)
+            ),
+            is_doubt: false,
+        };
+        Some(match ratio.added()?.signed() {
             Signed::Above(amount) => stated(&amount, "more"),
             Signed::Below(amount) => stated(&amount, "less"),
-            Signed::Around(_) => Self {
-                sentence: format!(
-                    "A client that reads what it receives makes no significant difference to the server's CPU \
-                     per byte {with}{context} ({}).",
-                    times(&ratio)
-                ),
-                is_doubt: false,
-            },
+            Signed::NoDifference => undecided("makes no significant difference to"),
+            Signed::TooFew => undecided("was measured too seldom to compare"),
         })
     }
+}
+
+/// What the server's CPU time per byte of a cell is with a client that reads, over that with toll's walk.
+fn ratio_of_reading(entry: &Entry<'_>, trials: &[CellTrials<'_>]) -> Option<Figure> {
+    let cell = entry.trials.cell;
+    if cell.load.receive() != Receive::Walk {
+        return None;
+    }
+    let load = Plan { receive: Some(Receive::Decrypt), ..cell.load.clone() };
+    let is_it =
+        |other: &&CellTrials<'_>| other.cell.target == cell.target && other.cell.load == load;
+    let reads = trials.iter().find(is_it)?;
+    let cost = |of: &CellTrials<'_>| of.samples(Metric::ServerCpuPerGigabyte);
+    // They are received differently, which is what is asked.
+    paired(cost(reads), cost(entry.trials))
 }
 
 /// `TLS takes 92% [91, 93] with AES-128-GCM of what a core of this machine could send in plain by sendfile
@@ -87,9 +92,10 @@ pub(super) fn share_of_sendfile(
     };
     let plain = trials.iter().find(is_it)?;
     let sent = |of: &CellTrials<'_>| of.samples(Metric::GoodputPerServerCpu);
-    let share = |entry: &Entry<'_>| paired(sent(entry.trials), sent(plain))?.map(|kept| 1.0 - kept);
-    let shares: Vec<(&Entry<'_>, Figure)> =
-        compared.shown().filter_map(|entry| Some((entry, share(entry)?))).collect();
+    let kept = compared.shown().filter_map(|of| Some((of, paired(sent(of.trials), sent(plain))?)));
+    let kept = Decided::decide(kept.collect(), 1.0);
+    let shares: Vec<(&Entry<'_>, Decided)> =
+        kept.into_iter().filter_map(|(entry, kept)| Some((entry, kept.taken()?))).collect();
     (!shares.is_empty()).then(|| taken(compared, &shares, " by sendfile"))
 }
 

@@ -16,8 +16,9 @@ use super::crossover::Crossover;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
-use crate::figure::Figure;
-use crate::wording::{all_of, capitalized, grouped, joined, list, quantity, times};
+use crate::figure::{Decided, Figure};
+use crate::wording::{all_of, capitalized, grouped, joined, list, listed, quantity, times};
+use stats::Decision;
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -99,7 +100,7 @@ impl<'a> Along<'a> {
         };
         let Some(baseline) = first.baseline() else { return Vec::new() };
         let of = |entry: &Entry<'_>| {
-            let points: Vec<(String, &Figure)> = self
+            let points: Vec<(String, &Decided)> = self
                 .points
                 .iter()
                 .filter_map(|point| {
@@ -142,11 +143,21 @@ impl<'a> Along<'a> {
         let entries: Vec<(&Compared<'_>, &Entry<'_>)> = entries.collect();
         let (first, _) = entries.first()?;
         let baseline = first.baseline()?;
-        let ratios: Vec<(&Compared<'_>, &Figure)> =
+        let ratios: Vec<(&Compared<'_>, &Decided)> =
             entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();
-        let at = |(point, ratio): &(&Compared<'_>, &Figure)| {
+        let at = |(point, ratio): &(&Compared<'_>, &Decided)| {
             format!("{} ({})", times(ratio), self.label(point))
         };
+        let with = first.label(&first.rule.compare, value);
+        let undecided = |decision: Decision, words: &str| {
+            let such = ratios.iter().filter(|(_, ratio)| ratio.decision == decision);
+            listed(such.map(at)).map(|items| format!("{words} {}: {items}", first.name(baseline)))
+        };
+        let undecided = [
+            undecided(Decision::NoDifference, "no significant difference from"),
+            undecided(Decision::TooFew, "too few trials to show a difference from"),
+        ];
+        let undecided = all_of(undecided.into_iter().flatten(), "; ");
         let verb = verb(first);
         let (much, best) = match first.kind() {
             Kind::Cost => ("as high", "at least"),
@@ -162,22 +173,21 @@ impl<'a> Along<'a> {
             let (divisor, name) = unit(first, figure.median());
             format!("{best} {} {name} ({})", quantity(figure, divisor), self.label(point))
         });
-        let by_ratio = |a: &&(_, &Figure), b: &&(_, &Figure)| a.1.median().total_cmp(&b.1.median());
-        let (least, most) = (ratios.iter().min_by(by_ratio), ratios.iter().max_by(by_ratio));
-        let (Some(least), Some(most)) = (least, most) else {
-            // What the others are compared with has no figure; theirs are shown all the same.
-            let with = first.label(&first.rule.compare, value);
-            return (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
+        let by_ratio =
+            |a: &&(_, &Decided), b: &&(_, &Decided)| a.1.median().total_cmp(&b.1.median());
+        let sure = || ratios.iter().filter(|(_, ratio)| ratio.decision.is_sure());
+        let undecided = undecided.map_or_else(String::new, |undecided| format!("; {undecided}"));
+        let (Some(least), Some(most)) = (sure().min_by(by_ratio), sure().max_by(by_ratio)) else {
+            // Where nothing can be compared, the figures are shown all the same.
+            let figures = (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
+            return figures.map(|figures| figures + &undecided);
         };
-        let ratio = match ratios.len() {
+        let ratio = match sure().count() {
             1 => at(least),
             _ => format!("{} to {}", at(least), at(most)),
         };
-        Some(format!(
-            "{verb} {ratio} {much} with {} as with {}, {extreme}",
-            first.label(&first.rule.compare, value),
-            first.name(baseline)
-        ))
+        let baseline = first.name(baseline);
+        Some(format!("{verb} {ratio} {much} with {with} as with {baseline}, {extreme}{undecided}"))
     }
 
     /// Those of all points; what holds for several is said once.

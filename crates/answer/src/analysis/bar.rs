@@ -8,7 +8,7 @@ use study::metric::Kind;
 use super::bounds::{Bounds, USERS};
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
-use crate::figure::Figure;
+use crate::figure::{Decided, Figure};
 use crate::mark::Mark;
 
 /// One figure of an answer.
@@ -27,7 +27,7 @@ pub struct Bar {
     pub figure: Option<Figure>,
     /// This cell's figure over the baseline's, from pairs of trials of one round (for a tax, of the
     /// goodput per server CPU-second that it is taken from); the baseline has none.
-    pub ratio: Option<Figure>,
+    pub ratio: Option<Decided>,
     /// The cell's mark, or that there is no figure.
     pub mark: Option<Mark>,
     /// `infeasible (best 3.2s)`, where no load of the cell keeps within the study's limit.

@@ -11,7 +11,7 @@
 use load::Operation;
 use profile::Class;
 use serde::Serialize;
-use stats::{Estimate, difference_of_medians, ratio_of_medians};
+use stats::{Decision, Direction, Estimate, difference_of_medians, ratio_of_medians};
 use study::{AnswerRule, Metric};
 use units::Quantity;
 
@@ -19,7 +19,7 @@ use super::cipher::{self, CipherCost};
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
 use super::trials::CellTrials;
-use crate::figure::{Figure, Verdict};
+use crate::figure::Figure;
 use crate::label::{label, with};
 use crate::primitive::{Cost, Row};
 use crate::wording::{all_of, brief, listed, percent, quantity};
@@ -202,14 +202,19 @@ impl CellBill {
         })
     }
 
-    /// Whether the parts exceed the whole, beyond their intervals.
+    /// Whether the parts exceed the whole: beyond their intervals, and where these are of too few samples, by
+    /// their medians.
     #[must_use]
     pub fn exceeds(&self) -> bool {
         match &self.parts {
             Some(Parts { tls_ns, rest_ns, .. }) => {
-                [tls_ns, rest_ns].map(|part| Verdict::of(Some(part), 0.0)).contains(&Verdict::Below)
+                let is_below_nothing = |part: &Estimate| match Decision::of_interval(part, 0.0) {
+                    Decision::TooFew => part.median < 0.0,
+                    decision => decision == Decision::Sure(Direction::Below),
+                };
+                [tls_ns, rest_ns].into_iter().any(is_below_nothing)
             }
-            None => Verdict::of(Some(&self.share), 1.0) == Verdict::Above,
+            None => cipher::is_more_than_the_whole(&self.share),
         }
     }
 }

@@ -3,8 +3,10 @@
 use load::Client;
 use std::collections::BTreeMap;
 
+use stats::rounds_to_decide;
 use study::metric::Kind;
 use trial::Limit;
+use units::counted;
 
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
@@ -12,9 +14,6 @@ use super::offered::is_of_whole_load;
 use super::trials::{IS_A_MAXIMUM, TrialCounts};
 use crate::figure::Figure;
 use crate::wording::{capitalized, list, listed, plain_percent, unique};
-
-/// The fewest trials whose interval covers the median as often as intervals are asked to.
-pub(super) const ENOUGH: usize = 6;
 
 /// All caveats, the client's limits first.
 pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
@@ -149,14 +148,18 @@ fn figures_lacking(compared: &Compared<'_>) -> Option<String> {
 
 /// How sure the intervals are where trials are too few.
 fn few_trials(compared: &Compared<'_>) -> Option<String> {
-    let ratios = compared.entries.iter().filter_map(|entry| entry.ratio.as_ref());
+    let ratios = compared.entries.iter().filter_map(|entry| Some(&entry.ratio.as_ref()?.figure));
     let figures: Vec<&Figure> =
         compared.measured().into_iter().map(|(_, figure)| figure).chain(ratios).collect();
     let fewest = figures.iter().min_by_key(|figure| figure.estimate.n)?;
-    if fewest.is_sure() {
-        return None;
-    }
     let n = fewest.estimate.n;
+    let enough = rounds_to_decide(compared.family);
+    if fewest.is_sure() {
+        let family = counted(compared.family as u64, "comparison");
+        return compared.has_too_few().then(|| {
+            format!("{n} trials cannot decide {family} together: measure at least {enough}.")
+        });
+    }
     let is_of_all = figures.iter().all(|figure| figure.estimate.n == n);
     let (one, many) = match compared.kind() {
         Kind::Tax => ("pair of trials", "pairs of trials"),
@@ -165,15 +168,15 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
     let coverage = plain_percent(fewest.estimate.interval.coverage);
     Some(match (n, is_of_all) {
         (1, true) => format!(
-            "One {one} gives no interval and proves no difference: measure at least {ENOUGH}."
+            "One {one} gives no interval and proves no difference: measure at least {enough}."
         ),
         (1, false) => format!(
             "Some figures are from one {one}, which gives no interval and proves no difference: \
-             measure at least {ENOUGH}."
+             measure at least {enough}."
         ),
         _ => format!(
             "With {}{n} {many} an interval covers the true median with a probability of \
-             {coverage}, not 95%: measure at least {ENOUGH}.",
+             {coverage}, not 95%: measure at least {enough}.",
             if is_of_all { "" } else { "as few as " },
         ),
     })
@@ -197,15 +200,4 @@ fn one_process(compared: &Compared<'_>) -> Option<String> {
         "{servers} ran as one process in all rounds: the intervals leave out how processes of one \
          program differ."
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn enough_trials_are_enough_and_one_less_is_not() {
-        let coverage = |n| Figure::of(vec![1.0; n]).unwrap().estimate.interval.coverage;
-        assert!(coverage(ENOUGH) >= stats::LEVEL && coverage(ENOUGH - 1) < stats::LEVEL);
-    }
 }

@@ -5,13 +5,13 @@
 //! counts bodies alone: heads and the bytes that TLS adds are sealed too, so a little is missing.
 
 use serde::Serialize;
-use stats::{Estimate, ratio_of_medians};
+use stats::{Decision, Direction, Estimate, ratio_of_medians};
 use study::Metric;
 use trial::CoreHz;
 use units::{Hertz, Quantity};
 
 use super::compared::{Compared, Entry};
-use crate::figure::{Figure, Verdict};
+use crate::figure::Figure;
 use crate::primitive::{Cost, Row};
 use crate::wording::{all_of, brief, list, percent, quantity};
 
@@ -56,9 +56,17 @@ impl CipherCost {
         })
     }
 
-    /// Whether it is more than the whole, beyond the intervals.
     pub(super) fn exceeds(&self) -> bool {
-        Verdict::of(Some(&self.share), 1.0) == Verdict::Above
+        is_more_than_the_whole(&self.share)
+    }
+}
+
+/// Whether a part is more than what it is a part of: beyond its interval, and where that is of too few samples, by
+/// its median.
+pub(super) fn is_more_than_the_whole(share: &Estimate) -> bool {
+    match Decision::of_interval(share, 1.0) {
+        Decision::TooFew => share.median > 1.0,
+        decision => decision == Decision::Sure(Direction::Above),
     }
 }
 

@@ -11,8 +11,9 @@ use study::{AnswerRule, Cell};
 
 use super::offered::behind;
 use super::trials::CellTrials;
-use crate::figure::{Figure, paired};
+use crate::figure::{Decided, Figure, paired};
 use crate::wording::{grouped, list};
+use stats::{Decision, Direction};
 
 /// The key whose values receive in different ways, which is what an answer about it compares.
 pub(super) const CLIENT: &str = "load.client";
@@ -25,7 +26,16 @@ pub(super) struct Compared<'a> {
     pub(super) common: BTreeMap<String, String>,
     /// In the study's order, that of the baseline too.
     pub(super) entries: Vec<Entry<'a>>,
+    pairs: Pairs<'a>,
+    /// How many comparisons were decided together with these.
+    pub(super) family: usize,
 }
+
+/// The first over the second, by the names of their cells.
+type Pairs<'a> = BTreeMap<[&'a str; 2], Decided>;
+
+/// Cells of a case, each with its value of the compared key.
+type Cells<'a> = [(&'a CellTrials<'a>, &'a str)];
 
 /// One of the cells.
 #[derive(Debug)]
@@ -37,7 +47,7 @@ pub(super) struct Entry<'a> {
     /// In the metric's unit; the baseline has no tax.
     pub(super) figure: Option<Figure>,
     /// Over the baseline.
-    pub(super) ratio: Option<Figure>,
+    pub(super) ratio: Option<Decided>,
 }
 
 impl<'a> Compared<'a> {
@@ -58,35 +68,75 @@ impl<'a> Compared<'a> {
             common.remove(&rule.compare);
             Some((common, (trials, trials.cell.params.get(&rule.compare)?.as_str())))
         }));
-        groups.into_iter().map(|(common, cells)| Self::of(rule, common, &cells)).collect()
+        // What one answer compares is decided together, along a key at all of its values.
+        let mut by_answer = Vec::new();
+        for (place, (common, cells)) in groups.iter().enumerate() {
+            let mut common = common.clone();
+            rule.along.as_ref().map(|along| common.remove(along));
+            let ratios = ratios(rule, cells).into_iter();
+            by_answer.extend(ratios.map(|(pair, ratio)| (common.clone(), ((place, pair), ratio))));
+        }
+        let mut decided = vec![(Pairs::new(), 0); groups.len()];
+        for (_, family) in grouped(by_answer) {
+            let count = family.len();
+            for ((place, pair), difference) in Decided::decide(family, 1.0) {
+                decided[place].0.insert(pair, difference);
+                decided[place].1 = count;
+            }
+        }
+        let groups = groups.into_iter().zip(decided);
+        groups.map(|((common, cells), of)| Self::of(rule, common, &cells, of)).collect()
     }
 
     fn of(
         rule: &'a AnswerRule,
         common: BTreeMap<String, String>,
-        cells: &[(&'a CellTrials<'a>, &'a str)],
+        cells: &Cells<'a>,
+        (pairs, family): (Pairs<'a>, usize),
     ) -> Self {
-        // By their words, so that `AES128-SHA` and its IANA name are the same.
-        let words = |value: &str| label(&rule.compare, value);
-        let is_baseline = |value: &str| words(value) == words(&rule.baseline);
-        let baseline =
-            cells.iter().find(|(_, value)| is_baseline(value)).map(|(trials, _)| *trials);
+        let baseline = baseline(rule, cells);
         let entry = |&(trials, value): &(&'a CellTrials<'a>, &'a str)| {
-            let is_baseline = is_baseline(value);
-            let baseline = baseline.filter(|_| !is_baseline);
-            let is_behind = behind(trials, rule.metric).is_some();
-            let ratio = baseline.and_then(|other| match rule.compare == CLIENT {
-                true => paired(trials.samples(rule.metric), other.samples(rule.metric)),
-                false => trials.ratio(other, rule.metric),
-            });
+            let pair = |of: &'a CellTrials<'a>| [trials, of].map(|of| of.cell.name.as_str());
+            let ratio = baseline.and_then(|of| pairs.get(&pair(of))).cloned();
             let figure = match rule.metric.row().kind {
-                Kind::Tax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
-                _ if is_behind => None,
+                Kind::Tax => ratio.as_ref().and_then(Decided::taken).map(|tax| tax.figure),
+                _ if behind(trials, rule.metric).is_some() => None,
                 _ => trials.figure(rule.metric),
             };
+            let is_baseline = baseline.is_some_and(|of| std::ptr::eq(of, trials));
             Entry { trials, value, is_baseline, figure, ratio }
         };
-        Self { rule, common, entries: cells.iter().map(entry).collect() }
+        Self { rule, common, entries: cells.iter().map(entry).collect(), pairs, family }
+    }
+
+    /// How many times as much one gives as another, where it is shown to give more.
+    pub(super) fn gain(&self, one: &Entry<'_>, other: &Entry<'_>) -> Option<Decided> {
+        let gain = self.ratio(one.trials, other.trials);
+        gain.filter(|gain| gain.decision == Decision::Sure(Direction::Above))
+    }
+
+    /// One over another.
+    pub(super) fn ratio(&self, one: &CellTrials<'_>, other: &CellTrials<'_>) -> Option<Decided> {
+        let [one, other] = [one, other].map(|of| of.cell.name.as_str());
+        let inverse = || self.pairs.get(&[other, one])?.inverse();
+        self.pairs.get(&[one, other]).cloned().or_else(inverse)
+    }
+
+    /// Those of some cells than which none of them is shown to be better, in the order given.
+    pub(super) fn best<'b, 'c>(&self, rivals: &[&'b Entry<'c>]) -> Vec<&'b Entry<'c>> {
+        // What a tax is taken from is better where it is more.
+        let is_more_better = self.kind() == Kind::Tax || self.rule.metric.is_higher_better();
+        let is_better = |one: &Entry<'_>, other: &Entry<'_>| match is_more_better {
+            true => self.gain(one, other).is_some(),
+            false => self.gain(other, one).is_some(),
+        };
+        let is_best = |one: &&&Entry<'_>| !rivals.iter().any(|other| is_better(other, one));
+        rivals.iter().filter(is_best).copied().collect()
+    }
+
+    /// Whether what is compared with the baseline, or to be chosen, has too few trials.
+    pub(super) fn has_too_few(&self) -> bool {
+        self.pairs.values().any(|pair| pair.decision == Decision::TooFew)
     }
 
     pub(super) fn baseline(&self) -> Option<&Entry<'a>> {
@@ -274,4 +324,33 @@ impl<'a> Compared<'a> {
             false => format!("no round has a valid trial {with} and one {other}"),
         }
     }
+}
+
+/// What the others are compared with; by its words, so that `AES128-SHA` and its IANA name are the same.
+fn baseline<'a>(rule: &AnswerRule, cells: &Cells<'a>) -> Option<&'a CellTrials<'a>> {
+    let words = |value: &str| label(&rule.compare, value);
+    let baseline = words(&rule.baseline);
+    cells.iter().find(|(_, value)| words(value) == baseline).map(|(trials, _)| *trials)
+}
+
+/// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.
+/// Along a key no cell is chosen.
+fn ratios<'a>(rule: &AnswerRule, cells: &Cells<'a>) -> Vec<([&'a str; 2], Figure)> {
+    let baseline = baseline(rule, cells);
+    let is_baseline = |of: &CellTrials<'_>| baseline.is_some_and(|other| std::ptr::eq(other, of));
+    let mut ratios = Vec::new();
+    for (place, (one, _)) in cells.iter().enumerate() {
+        for (other, _) in &cells[place + 1..] {
+            let (one, other) = if is_baseline(one) { (other, one) } else { (one, other) };
+            if rule.along.is_some() && !is_baseline(other) {
+                continue;
+            }
+            let ratio = match rule.compare == CLIENT {
+                true => paired(one.samples(rule.metric), other.samples(rule.metric)),
+                false => one.ratio(other, rule.metric),
+            };
+            ratios.extend(ratio.map(|ratio| ([one.cell.name.as_str(), &other.cell.name], ratio)));
+        }
+    }
+    ratios
 }

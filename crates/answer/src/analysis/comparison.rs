@@ -1,15 +1,15 @@
 //! How the cells of an answer compare with its baseline, in words.
 //!
-//! A difference is stated only where the interval of the paired ratio does not contain 1. A single
-//! pair has no interval, so nothing is stated.
+//! A difference is stated only where it is [decided](stats::Decision) that there is one.
 
 use load::Operation;
 
 use study::metric::Kind;
 
 use super::compared::{Compared, Entry};
-use crate::figure::{Figure, Verdict};
-use crate::wording::{list, percent, times};
+use crate::figure::{Decided, Figure};
+use crate::wording::{list, listed, percent, times};
+use stats::{Decision, Direction};
 
 /// From here on a factor is easier to grasp than percents.
 const FACTOR: f64 = 2.0;
@@ -18,11 +18,10 @@ const FACTOR: f64 = 2.0;
 /// be compared.
 pub(super) fn comparison(compared: &Compared<'_>) -> Option<String> {
     let baseline = compared.baseline()?;
-    let ratios: Vec<(&Entry<'_>, &Figure)> = compared
+    let ratios: Vec<(&Entry<'_>, &Decided)> = compared
         .entries
         .iter()
         .filter_map(|entry| Some((entry, entry.ratio.as_ref()?)))
-        .filter(|(_, ratio)| ratio.has_interval())
         // Beside suites, plain HTTP is no alternative; what it saves is the tax, another answer.
         .filter(|(entry, _)| entry.value != "none" || compared.entries.len() == 2)
         .collect();
@@ -30,20 +29,18 @@ pub(super) fn comparison(compared: &Compared<'_>) -> Option<String> {
         .iter()
         .filter_map(|(entry, ratio)| Some((*entry, Change::of(compared, ratio)?)))
         .collect();
-    let same: Vec<String> = ratios
-        .iter()
-        .filter(|(_, ratio)| !ratio.is_above(1.0) && !ratio.is_below(1.0))
-        .map(|(entry, ratio)| {
+    let undecided = |decision: Decision| {
+        let such = ratios.iter().filter(|(_, ratio)| ratio.decision == decision);
+        listed(such.map(|(entry, ratio)| {
             // Beside costs, a ratio is one of costs.
             let (ratio, of_what) = match compared.is_per_cpu() {
-                true => (ratio.map(|ratio| 1.0 / ratio), " the CPU"),
+                true => (ratio.inverse(), " the CPU"),
                 false => (Some((*ratio).clone()), ""),
             };
             let factor = ratio.map(|ratio| format!(" ({}{of_what})", times(&ratio)));
-            let factor = factor.unwrap_or_default();
-            compared.with(entry) + &factor
-        })
-        .collect();
+            compared.with(entry) + &factor.unwrap_or_default()
+        }))
+    };
     let name = compared.name(baseline);
     let mut clauses = Vec::new();
     if is_best_suite(compared, baseline) {
@@ -57,9 +54,10 @@ pub(super) fn comparison(compared: &Compared<'_>) -> Option<String> {
         };
         clauses.push(against + &in_words(compared, &changes));
     }
-    if !same.is_empty() {
-        clauses.push(format!("no significant difference from {name} {}", list(&same)));
-    }
+    let same = undecided(Decision::NoDifference);
+    clauses.extend(same.map(|same| format!("no significant difference from {name} {same}")));
+    let few = undecided(Decision::TooFew);
+    clauses.extend(few.map(|few| format!("too few trials to show a difference from {name} {few}")));
     (!clauses.is_empty()).then(|| clauses.join("; "))
 }
 
@@ -71,21 +69,17 @@ struct Change {
 }
 
 impl Change {
-    fn of(compared: &Compared<'_>, ratio: &Figure) -> Option<Self> {
-        let is_more = match Verdict::of(Some(&ratio.estimate), 1.0) {
-            Verdict::Above => true,
-            Verdict::Below => false,
-            Verdict::NoSignificantDifference | Verdict::NotCompared => return None,
-        };
+    fn of(compared: &Compared<'_>, ratio: &Decided) -> Option<Self> {
+        let Decision::Sure(direction) = ratio.decision else { return None };
         match compared.kind() {
             Kind::Cost => Self::stated("is", ratio, ["lower", "higher", "as high"]),
             Kind::PerCpu | Kind::Tax => {
                 let (verb, less) = match subject(compared) {
-                    Subject::It if is_more => ("saves", saved(compared)),
+                    Subject::It if direction == Direction::Above => ("saves", saved(compared)),
                     _ => ("costs", "less CPU"),
                 };
                 // What an operation or a byte costs is the inverse of what a CPU-second gives.
-                let cost = ratio.map(|ratio| 1.0 / ratio)?;
+                let cost = ratio.inverse()?;
                 Self::stated(verb, &cost, [less, "more CPU", "the CPU"])
             }
             Kind::Throughput | Kind::State => {
@@ -189,7 +183,9 @@ fn is_best_suite(compared: &Compared<'_>, baseline: &Entry<'_>) -> bool {
         .into_iter()
         .filter(|(entry, _)| !entry.is_baseline && is_suite(entry))
         .collect();
-    let is_less = |entry: &Entry<'_>| entry.ratio.as_ref().is_some_and(|ratio| ratio.is_below(1.0));
+    let is_less = |entry: &Entry<'_>| {
+        entry.ratio.as_ref().is_some_and(|ratio| ratio.decision == Decision::Sure(Direction::Below))
+    };
     is_of_suites
         && is_suite(baseline)
         && others.len() >= 2

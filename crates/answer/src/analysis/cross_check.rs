@@ -19,6 +19,7 @@ use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
 use crate::figure::{Figure, paired};
 use crate::wording::{capitalized, times};
+use stats::{Decision, Direction};
 
 /// Rates that differ by less count as equal.
 const TOLERANCE: f64 = 0.05;
@@ -56,7 +57,7 @@ pub enum Agreement {
     Agrees,
     /// The server was the limit with both, and the rates differ by more.
     Disagrees,
-    /// The server was the limit with both, and the interval does not decide.
+    /// The server was the limit with both, and the trials do not decide.
     Undecided,
     /// Something else than the server was the limit of one, so the rates are of different things.
     NotComparable,
@@ -133,9 +134,8 @@ impl CrossCheck {
                 limits_in_words(&self.limits),
             ),
         };
-        let costs_differ = self.server_cpu_ratio.as_ref().is_some_and(|ratio| {
-            ratio.is_above(1.0 + TOLERANCE) || ratio.is_below(1.0 - TOLERANCE)
-        });
+        let costs = self.server_cpu_ratio.as_ref().map(agreement);
+        let costs_differ = costs == Some(Agreement::Disagrees);
         match costs_differ && share_a_core(toll) {
             true => format!(
                 "{sentence} Server and client share a core here, so a client that works more slows \
@@ -155,14 +155,18 @@ fn judge(
     if !is_servers(limits) || !is_servers(other_limits) {
         return Agreement::NotComparable;
     }
-    let (low, high) = (1.0 / (1.0 + TOLERANCE), 1.0 + TOLERANCE);
-    let interval = rate.estimate.interval;
-    if rate.is_above(high) || rate.is_below(low) {
-        Agreement::Disagrees
-    } else if rate.has_interval() && low <= interval.low && interval.high <= high {
-        Agreement::Agrees
-    } else {
-        Agreement::Undecided
+    agreement(rate)
+}
+
+/// Whether a ratio lies within the tolerance: a check is about one cell, and is read by itself.
+fn agreement(ratio: &Figure) -> Agreement {
+    let ends = [1.0 / (1.0 + TOLERANCE), 1.0 + TOLERANCE];
+    match ends.map(|end| Decision::of_pairs(&[(&ratio.samples, end)])[0]) {
+        [Decision::Sure(Direction::Below), _] | [_, Decision::Sure(Direction::Above)] => {
+            Agreement::Disagrees
+        }
+        [Decision::Sure(_), Decision::Sure(_)] => Agreement::Agrees,
+        _ => Agreement::Undecided,
     }
 }
 

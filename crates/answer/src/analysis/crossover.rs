@@ -1,13 +1,12 @@
-//! From which value of a key on one thing is ahead of another: where the whole interval of the paired
-//! ratio lies above 1.
+//! From which value of a key on one thing is ahead of another: where that is [decided](Decision).
 
 use serde::Serialize;
+use stats::{Decision, Direction};
 
-use crate::figure::Figure;
+use crate::figure::Decided;
 use crate::wording::list;
 
-/// Where one compared value is ahead of the baseline: where the whole interval of the paired ratio lies
-/// above 1.
+/// Where one compared value is ahead of the baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Crossover {
     /// The compared value in words: `kTLS sendfile`.
@@ -16,10 +15,13 @@ pub struct Crossover {
     pub from: Option<String>,
     /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
     pub sentence: String,
+    /// Whether it is not known, because trials are too few.
+    #[serde(skip)]
+    pub(super) has_too_few: bool,
 }
 
 /// One value of the key that an answer goes along: its words, and the ratio there.
-type Point<'a> = (String, &'a Figure);
+type Point<'a> = (String, &'a Decided);
 
 impl Crossover {
     /// Of `name` against `baseline`, at the points where the two were compared; `None` where there are
@@ -31,8 +33,10 @@ impl Crossover {
     ) -> Option<Self> {
         let runs = runs(points);
         let last = points.len().checked_sub(1)?;
+        let is_too_few = |(_, ratio): &Point<'_>| ratio.decision == Decision::TooFew;
+        let has_too_few = points.iter().any(is_too_few);
         let from = match runs[..] {
-            [(first, end)] if end == last => Some(points[first].0.clone()),
+            [(first, end)] if end == last && !has_too_few => Some(points[first].0.clone()),
             _ => None,
         };
         let at = |place: usize| &points[place].0;
@@ -42,6 +46,9 @@ impl Crossover {
             false => format!("from {} to {}", at(first), at(end)),
         };
         let sentence = match &runs[..] {
+            _ if has_too_few => {
+                format!("too few trials to say where {name} is ahead of {baseline}")
+            }
             [] => format!("{name} is never ahead of {baseline}"),
             [one] if from.is_some() => format!("{name} is ahead of {baseline} {}", run(one)),
             [one] => format!("{name} is ahead of {baseline} only {}", run(one)),
@@ -50,7 +57,7 @@ impl Crossover {
                 list(several.iter().map(run))
             ),
         };
-        Some(Self { label: label.to_owned(), from, sentence })
+        Some(Self { label: label.to_owned(), from, sentence, has_too_few })
     }
 }
 
@@ -58,7 +65,7 @@ impl Crossover {
 fn runs(points: &[Point<'_>]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (place, (_, ratio)) in points.iter().enumerate() {
-        if !ratio.is_above(1.0) {
+        if ratio.decision != Decision::Sure(Direction::Above) {
             continue;
         }
         match runs.last_mut() {

@@ -1,8 +1,8 @@
 //! The answers to one question at a glance: what the first of them says, in a short sentence without
 //! intervals, and in brackets what the others say of the same.
 //!
-//! A difference is stated only where its interval is sure and does not contain 1, and a cell is called
-//! the best of several only by the test of [`Selection`](super::selection::Selection).
+//! A difference is stated, and a cell called the best of several, only where that is
+//! [decided](stats::Decision).
 
 mod accelerator;
 mod along;
@@ -15,14 +15,13 @@ use study::metric::Kind;
 
 use self::pair::pair;
 use self::several::{best, furthest};
-use self::words::{NO_DIFFERENCE, TOO_FEW, is_shown, joined_unit, limited, said, undecided, who};
+use self::words::{NO_DIFFERENCE, TOO_FEW, in_short, joined_unit, limited, said, who};
 use super::compared::{Compared, Entry};
 use super::remedy::advice;
 use super::sentence::verb;
 use crate::findings::Headline;
 use crate::label::without_what_is_common;
 use crate::primitive::Row;
-use crate::wording::factor;
 
 pub(super) use accelerator::{accelerator, waiting};
 pub(super) use along::along;
@@ -143,14 +142,10 @@ impl Of<'_> {
                 let both = compared.entry(more).zip(compared.entry(less));
                 let ratio = both.and_then(|(more, less)| {
                     // One of them is what the other is compared with.
-                    let inverse = || less.ratio.as_ref()?.map(|ratio| 1.0 / ratio);
+                    let inverse = || less.ratio.as_ref()?.inverse();
                     more.ratio.clone().or_else(inverse)
                 });
-                match ratio {
-                    Some(ratio) if is_shown(&ratio) => factor(ratio.median()),
-                    Some(ratio) => undecided(ratio.is_sure()).1,
-                    None => "not compared".to_owned(),
-                }
+                ratio.map_or_else(|| "not compared".to_owned(), |ratio| in_short(&ratio))
             }
             Self::Best => match self::glance(compared, costs) {
                 Some(glance) if [NO_DIFFERENCE, TOO_FEW].contains(&glance.unit.as_str()) => {

@@ -11,8 +11,7 @@ use trial::{LatencyNs, Line};
 use units::Quantity;
 
 use super::compared::Compared;
-use crate::figure::Figure;
-use crate::signed::Signed;
+use crate::figure::{Decided, Figure, Signed};
 use crate::wording::{all_of, quantity};
 
 /// The key whose values are hit rates.
@@ -31,16 +30,20 @@ pub(super) fn saved(compared: &Compared<'_>) -> Option<String> {
     }
     let slopes = rounds.values().filter_map(|points| slope(points));
     let saved = Figure::of(slopes.map(|slope| -slope / 10.0).collect())?;
-    let (verb, saved) = match Signed::of(&saved) {
-        Signed::Below(costs) => ("cost", costs),
-        Signed::Above(saved) | Signed::Around(saved) => ("save", saved),
+    let in_unit = |saved: &Figure| {
+        let unit = Quantity::Nanos.unit_for([saved.median()]);
+        format!("{} {}", quantity(saved, unit.factor), unit.name)
     };
-    let unit = Quantity::Nanos.unit_for([saved.median()]);
-    let saved = quantity(&saved, unit.factor);
-    let unit = unit.name;
-    Some(format!(
-        "Ten points more of hit rate {verb} {saved} {unit} of the server's CPU per connection."
-    ))
+    let of = "of the server's CPU per connection";
+    let told = match Decided::alone(saved.clone(), 0.0).signed() {
+        Signed::Above(saved) => format!("save {} {of}", in_unit(&saved)),
+        Signed::Below(more) => format!("cost {} {of}", in_unit(&more)),
+        Signed::NoDifference => {
+            format!("make no significant difference ({} {of})", in_unit(&saved))
+        }
+        Signed::TooFew => format!("are of too few rounds to compare ({} {of})", in_unit(&saved)),
+    };
+    Some(format!("Ten points more of hit rate {told}."))
 }
 
 /// `Full against resumed handshakes (TCP and TLS) took, p50 and p99: 9.1 [9.0, 9.2] and 15.0 [14.2, 16.1] against 7.0 [6.9, 7.1]

@@ -6,6 +6,7 @@
 //! Bytes are those of bodies: headers and requests are encrypted too, so a little is missing.
 
 use serde::Serialize;
+use stats::Decision;
 use study::Metric;
 use tls::{Cipher, Suite};
 use trial::Line;
@@ -13,7 +14,7 @@ use units::decimal;
 
 use super::compared::{Compared, Entry};
 use super::trials::CellTrials;
-use crate::figure::Figure;
+use crate::figure::{Decided, Figure};
 use crate::wording::{list, times};
 
 /// A gain smaller than this needs no explanation.
@@ -38,7 +39,7 @@ pub struct Prediction {
     /// The rate over the baseline's, as it follows from `predicted_ns`.
     pub predicted: Figure,
     /// The answer's ratio.
-    pub measured: Figure,
+    pub measured: Decided,
 }
 
 /// What a trial says of its cipher.
@@ -127,11 +128,11 @@ impl Prediction {
         })
     }
 
-    /// Whether the intervals of what was predicted and of what was measured have nothing in common.
+    /// Whether what was measured is beyond the interval of what was predicted.
     fn is_contradicted(&self) -> bool {
-        let [predicted, measured] =
-            [&self.predicted, &self.measured].map(|of| of.estimate.interval);
-        predicted.high < measured.low || measured.high < predicted.low
+        let [predicted, measured] = [&self.predicted, &*self.measured].map(|of| &of.samples);
+        let off = stats::ratio_of_medians(measured, predicted);
+        off.is_ok_and(|off| Decision::of_interval(&off, 1.0).is_sure())
     }
 
     fn explains_nothing(&self) -> bool {
@@ -145,7 +146,7 @@ pub(super) fn sentence(predictions: &[Prediction], compared: &Compared<'_>) -> O
     let bytes = range(predictions, |of| of.bytes_per_operation / 1024.0)?;
     let change = range(predictions, |of| of.ns_per_byte[0] - of.ns_per_byte[1])?;
     let predicted = figures(predictions, |of| &of.predicted)?;
-    let measured = figures(predictions, |of| &of.measured)?;
+    let measured = figures(predictions, |of| &of.measured.figure)?;
     let mut text =
         format!("{predicted} from {bytes} KiB per {one} x {change} ns/byte; measured {measured}.");
     let contradicted: Vec<&Prediction> =

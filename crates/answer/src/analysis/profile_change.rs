@@ -2,6 +2,7 @@
 
 use profile::Class;
 use serde::Serialize;
+use stats::{Decision, Direction};
 use study::AnswerRule;
 use units::Quantity;
 
@@ -65,7 +66,7 @@ impl ProfileChange {
         let most = Class::ALL
             .into_iter()
             .map(|class| (class, both.shares(|of| of == class)))
-            .filter(|(_, shares)| both.is_shown(*shares))
+            .filter(|(_, shares)| both.decide(*shares).is_sure())
             .max_by(|(_, a), (_, b)| a.difference().total_cmp(&b.difference()));
         let crypto = both.shares(Class::is_crypto);
         let names = (compared.name(baseline), compared.name(entry));
@@ -131,21 +132,25 @@ impl Both {
 
     /// Whether a difference is beyond chance: samples are counted, so that the variance of a share p
     /// of n samples is p (1 - p) / n.
-    fn is_shown(&self, shares: Shares) -> bool {
+    fn decide(&self, shares: Shares) -> Decision {
         let variance = |share: f64, samples: u64| share * (1.0 - share) / samples as f64;
         let error = variance(shares.baseline, self.baseline.samples)
             + variance(shares.cell, self.cell.samples);
-        shares.difference() >= LEAST && shares.difference() > STANDARD_ERRORS * error.sqrt()
+        match shares.difference() > LEAST.max(STANDARD_ERRORS * error.sqrt()) {
+            false => Decision::NoDifference,
+            true if shares.cell > shares.baseline => Decision::Sure(Direction::Above),
+            true => Decision::Sure(Direction::Below),
+        }
     }
 
     /// `falls from 21% to 3%`, `stays at 38%`.
     fn in_words(&self, shares: Shares, is_plural: bool) -> String {
         let (from, to) = (percent(shares.baseline), percent(shares.cell));
         let s = if is_plural { "" } else { "s" };
-        match self.is_shown(shares) {
-            false => format!("stay{s} at {to}"),
-            true if shares.cell > shares.baseline => format!("rise{s} from {from} to {to}"),
-            true => format!("fall{s} from {from} to {to}"),
+        match self.decide(shares) {
+            Decision::Sure(Direction::Above) => format!("rise{s} from {from} to {to}"),
+            Decision::Sure(Direction::Below) => format!("fall{s} from {from} to {to}"),
+            Decision::NoDifference | Decision::TooFew => format!("stay{s} at {to}"),
         }
     }
 }

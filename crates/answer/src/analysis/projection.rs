@@ -9,14 +9,15 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{LEAST_COUNTS, Scaling, ScalingError};
+use stats::{Decision, Direction, LEAST_COUNTS, Scaling, ScalingError};
+use study::Metric;
 
 use trial::Limit;
 
 use super::compared::Compared;
 use super::sentence::unit;
 use super::trials::CellTrials;
-use crate::figure::Figure;
+use crate::figure::{Decided, Figure, paired};
 use crate::wording::{grouped, listed, quantity};
 
 /// The key whose values are numbers of cores.
@@ -114,7 +115,7 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
         law: law.as_ref().ok().and_then(|law| law.get(cores).cloned()),
     };
     let cores: Vec<AtCores> = wanted.iter().map(at).collect();
-    let stops_helping = stops_helping(steps);
+    let stops_helping = stops_helping(steps, compared.rule.metric);
     let (divisor, name) = unit(compared, per_core);
     let told = |value: f64| match Figure::of(vec![value]) {
         Some(figure) => format!("{} {name}", quantity(&figure, divisor)),
@@ -209,12 +210,16 @@ fn law(
     Ok(wanted.iter().filter_map(figure).collect())
 }
 
-/// The number of cores after which the next larger one does not add what its cores are worth.
-fn stops_helping(steps: &[Step<'_>]) -> Option<u32> {
-    steps.windows(2).find_map(|pair| {
+/// The number of cores after which the next larger one is shown not to add what its cores are worth.
+fn stops_helping(steps: &[Step<'_>], metric: Metric) -> Option<u32> {
+    let gains = steps.windows(2).filter_map(|pair| {
         let [fewer, more] = pair else { return None };
-        let median = |step: &Step<'_>| step.figure.median();
-        let linear = median(fewer) * f64::from(more.cores - fewer.cores) / f64::from(fewer.cores);
-        (median(more) - median(fewer) < LEAST_GAIN * linear).then_some(fewer.cores)
-    })
+        let linear = f64::from(more.cores - fewer.cores) / f64::from(fewer.cores);
+        let samples = |step: &Step<'_>| step.trials.samples(metric);
+        let gain = paired(samples(more), samples(fewer))?;
+        Some((fewer.cores, gain.map(|ratio| (ratio - 1.0) / linear - LEAST_GAIN)?))
+    });
+    let gains = Decided::decide(gains.collect(), 0.0);
+    let stops = |(_, gain): &&(_, Decided)| gain.decision == Decision::Sure(Direction::Below);
+    gains.iter().find(stops).map(|(cores, _)| *cores)
 }

@@ -1,11 +1,11 @@
 //! How well the figures of the answers hold: how wide their intervals are, and in how many trials
 //! other work took the CPUs.
 
+use stats::rounds_to_decide;
 use study::AnswerRule;
 use study::metric::Kind;
 use trial::{Limit, Line, WarningKind};
 
-use super::caveats::ENOUGH;
 use super::compared::Compared;
 use super::trials::CellTrials;
 use crate::figure::Figure;
@@ -30,13 +30,17 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
     let valid: Vec<&Line> = cells.iter().flat_map(CellTrials::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
+    let largest = compared.iter().map(|of| of.family).max().unwrap_or_default();
+    let enough = rounds_to_decide(largest);
+    let has_too_few =
+        !figures.iter().all(Figure::is_sure) || compared.iter().any(Compared::has_too_few);
     let within = plain_percent(round(widest));
     let (is_good, sentence) = if noisy as f64 > MOST_NOISY * valid.len() as f64 {
         let of = format!("{noisy} of {} shared their CPUs", trials(valid.len()));
         (false, format!("Noisy: {of} with other work; rerun with other programs stopped."))
-    } else if fewest < ENOUGH {
+    } else if has_too_few {
         let of = trials(fewest);
-        (false, format!("Too few trials: {of} for some figures; rerun with at least {ENOUGH}."))
+        (false, format!("Too few trials: {of} for some figures; rerun with at least {enough}."))
     } else if widest > MOST_WIDTH {
         let reach = format!("intervals reach up to {within} from their medians");
         (false, format!("Wide: {reach}; rerun with more or longer trials."))
@@ -49,7 +53,7 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
 /// What the sentences state: ratios, and figures where there is no ratio.
 fn held(compared: &Compared<'_>) -> Vec<Figure> {
     let ratios: Vec<Figure> =
-        compared.entries.iter().filter_map(|entry| entry.ratio.clone()).collect();
+        compared.entries.iter().filter_map(|entry| Some(entry.ratio.clone()?.figure)).collect();
     match ratios.is_empty() && compared.kind() != Kind::Tax {
         true => compared.measured().into_iter().map(|(_, figure)| figure.clone()).collect(),
         false => ratios,

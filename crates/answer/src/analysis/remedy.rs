@@ -1,13 +1,13 @@
 //! What to change, where the figures of the run show that it helps.
 //!
 //! More is asked here than of a comparison: where one cell is chosen among several, it must be ahead by
-//! the test of [`Selection`], and a rate must be one that the server's CPU limited.
+//! that is [decided](stats::Decision), and a rate must be one that the server's CPU limited.
 
 use study::metric::Kind;
 use tls::{CertificateKey, Cipher, Mac, Suite};
 
 use super::compared::{Compared, Entry};
-use super::selection::Selection;
+use crate::figure::Decided;
 use crate::mark::Mark;
 use crate::wording::{list, times};
 
@@ -87,14 +87,13 @@ fn certificate(compared: &Compared<'_>) -> Option<Remedy> {
     };
     let rsa = first(|key| matches!(key, CertificateKey::Rsa(_)))?;
     let ecdsa = first(|key| matches!(key, CertificateKey::EcdsaP256 | CertificateKey::EcdsaP384))?;
-    let both = selection(compared, |entry| [rsa.value, ecdsa.value].contains(&entry.value));
-    let gain = both.gain(ecdsa, rsa)?;
+    let gain = gain(compared, ecdsa, rsa)?;
     let what = if compared.is_of_bodies() { "goodput" } else { "rate" };
     let where_ = if compared.is_per_cpu() { "the same CPU gives" } else { "the server gives" };
     let (ecdsa, rsa) = (compared.name(ecdsa), compared.name(rsa));
     Some(Remedy {
         what: format!("Use an {ecdsa} certificate"),
-        gains: format!("{where_} {} the {what} of {rsa}", times(gain)),
+        gains: format!("{where_} {} the {what} of {rsa}", times(&gain)),
         keep: format!("{rsa} only for clients that cannot verify ECDSA"),
         least: gain.median(),
         preferred: ecdsa,
@@ -105,10 +104,9 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
     let suite = |entry: &Entry<'_>| Suite::parse(entry.value).ok();
     let is_aead = |entry: &Entry<'_>| suite(entry).is_some_and(|suite| suite.mac == Mac::Aead);
     let best = best(compared, is_aead)?;
-    let selection = selection(compared, |entry| suite(entry).is_some());
     // Between suites that give the same, the greater figure is chance: the baseline stays the
     // baseline, and otherwise the study's first is taken, so that all answers say the same.
-    let is_as_good = |entry: &&Entry<'_>| is_aead(entry) && selection.gain(best, entry).is_none();
+    let is_as_good = |entry: &&Entry<'_>| is_aead(entry) && gain(compared, best, entry).is_none();
     let mut in_order = compared.baseline().into_iter().chain(&compared.entries);
     let preferred = in_order.find(is_as_good).unwrap_or(best);
     let of_preferred = suite(preferred)?;
@@ -123,9 +121,9 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
         if other.mac == Mac::Aead && is_chacha(other) == is_chacha(of_preferred) {
             continue;
         }
-        let Some(gain) = selection.gain(preferred, entry) else { continue };
+        let Some(gain) = gain(compared, preferred, entry) else { continue };
         let name = compared.name(entry);
-        gains.push(format!("{} what {name} does", times(gain)));
+        gains.push(format!("{} what {name} does", times(&gain)));
         least = least.min(gain.median());
         if is_chacha(other) {
             beats_chacha = Some(name);
@@ -147,17 +145,14 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
     })
 }
 
-/// Which of the cells that are meant is ahead of which, of those whose rate the server limited.
-fn selection<'a, 'b>(
-    compared: &'b Compared<'a>,
-    is_meant: impl Fn(&Entry<'_>) -> bool,
-) -> Selection<'b, 'a> {
+/// How many times as much one gives as another, where it is shown to give more, and both at the most that
+/// the server can.
+fn gain(compared: &Compared<'_>, one: &Entry<'_>, other: &Entry<'_>) -> Option<Decided> {
     let is_maximum = |entry: &Entry<'_>| {
         compared.is_per_cpu()
             || !matches!(entry.trials.mark(), Some(Mark::ClientBound | Mark::NotServerBound))
     };
-    let meant = compared.entries.iter().filter(|entry| is_meant(entry) && is_maximum(entry));
-    Selection::of(compared.rule.metric, &meant.collect::<Vec<_>>())
+    compared.gain(one, other).filter(|_| is_maximum(one) && is_maximum(other))
 }
 
 /// Of the cells that are meant, the one that gives most.

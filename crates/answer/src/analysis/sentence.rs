@@ -14,8 +14,7 @@ use super::compared::{Compared, Entry};
 use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
 use super::trials::is_more_than_a_tenth;
-use crate::figure::Figure;
-use crate::signed::Signed;
+use crate::figure::{Decided, Figure, Signed};
 use crate::wording::{all_of, capitalized, grouped, list, listed, percent, quantity};
 
 /// The whole answer, with its full stop.
@@ -136,23 +135,29 @@ pub(super) fn operations(compared: &Compared<'_>) -> String {
 
 fn tax(compared: &Compared<'_>) -> String {
     let shares = compared.measured().into_iter();
-    let shares: Vec<(&Entry<'_>, Figure)> =
-        shares.map(|(entry, tax)| (entry, tax.clone())).collect();
+    let shares: Vec<(&Entry<'_>, Decided)> =
+        shares.filter_map(|(entry, _)| Some((entry, entry.ratio.as_ref()?.taken()?))).collect();
     taken(compared, &shares, "")
 }
 
 /// `TLS takes 79% [78, 80] with AES-128-GCM and 81% [80, 82] with AES-256-GCM of what a core of this
 /// machine could send in plain (nginx).` These are shares of what is sent in plain in some way, such as
 /// ` by sendfile`.
-pub(super) fn taken(compared: &Compared<'_>, shares: &[(&Entry<'_>, Figure)], way: &str) -> String {
+pub(super) fn taken(
+    compared: &Compared<'_>,
+    shares: &[(&Entry<'_>, Decided)],
+    way: &str,
+) -> String {
     let mut taken = Vec::new();
-    let (mut same, mut given) = (Vec::new(), Vec::new());
+    let (mut same, mut few, mut given) = (Vec::new(), Vec::new(), Vec::new());
     for (entry, share) in shares {
         let with = compared.with(entry);
-        match Signed::of(share) {
+        let undecided = format!("{with} ({})", percent(&share.figure));
+        match share.signed() {
             Signed::Above(share) => taken.push(format!("{} {with}", percent(&share))),
             Signed::Below(share) => given.push(format!("{} {with}", percent(&share))),
-            Signed::Around(share) => same.push(format!("{with} ({})", percent(&share))),
+            Signed::NoDifference => same.push(undecided),
+            Signed::TooFew => few.push(undecided),
         }
     }
     let (mut clauses, core) = (Vec::new(), core(compared));
@@ -162,6 +167,9 @@ pub(super) fn taken(compared: &Compared<'_>, shares: &[(&Entry<'_>, Figure)], wa
     );
     clauses.extend(listed(same).map(|same| {
         format!("no significant difference from plain HTTP{way} in what a {core} sends {same}")
+    }));
+    clauses.extend(listed(few).map(|few| {
+        format!("too few trials to compare what a {core} sends with plain HTTP{way} {few}")
     }));
     clauses.extend(
         listed(given).map(|given| format!("a {core} sends more than in plain{way} by {given}")),

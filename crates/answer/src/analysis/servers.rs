@@ -8,9 +8,8 @@ use study::metric::Kind;
 use study::{AnswerRule, Metric};
 
 use super::compared::{Compared, Entry};
-use super::selection::Selection;
 use super::trials::CellTrials;
-use crate::figure::Figure;
+use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
 
 const SERVER: &str = "target.server";
@@ -43,9 +42,7 @@ pub struct ServerFigure {
     pub figure: Figure,
     /// Over the best server's with the same value, from pairs of trials of one round; that one has
     /// none.
-    pub ratio: Option<Figure>,
-    /// Whether the two are shown to differ.
-    pub is_different: bool,
+    pub ratio: Option<Decided>,
 }
 
 impl Servers {
@@ -79,11 +76,22 @@ impl Servers {
         let row =
             |(_, server): &(_, String)| ServerRow { server: server.clone(), figures: Vec::new() };
         let mut rows: Vec<ServerRow> = of_servers.iter().map(row).collect();
-        for value in first.entries.iter().map(|entry| entry.value) {
-            let entries: Vec<Option<&Entry<'_>>> =
-                of_servers.iter().map(|(of, _)| of.entry(value)).collect();
-            for (row, figure) in rows.iter_mut().zip(column(metric, &entries)) {
-                row.figures.push(figure);
+        let column = |entry: &Entry<'_>| {
+            of_servers.iter().map(|(of, _)| of.entry(entry.value)).collect::<Vec<_>>()
+        };
+        let columns: Vec<Vec<Option<&Entry<'_>>>> = first.entries.iter().map(column).collect();
+        // All pairs are decided together, because the best of each column is chosen on the same data.
+        let pairs = columns.iter().flat_map(|entries| pairs(metric, entries)).collect();
+        let pairs: BTreeMap<_, _> = Decided::decide(pairs, 1.0).into_iter().collect();
+        for entries in &columns {
+            let best = best(metric, entries);
+            for (row, entry) in rows.iter_mut().zip(entries) {
+                row.figures.push(entry.and_then(|entry| {
+                    let [own, best] = [entry, best?].map(|of| of.trials.cell.name.clone());
+                    let over = pairs.get(&[own.clone(), best.clone()]).cloned();
+                    let ratio = over.or_else(|| pairs.get(&[best, own])?.inverse());
+                    Some(ServerFigure { figure: entry.trials.figure(metric)?, ratio })
+                }));
             }
         }
         let values = first.entries.iter();
@@ -97,26 +105,27 @@ impl Servers {
     }
 }
 
-/// The figures of one value, a server each.
-fn column(metric: Metric, entries: &[Option<&Entry<'_>>]) -> Vec<Option<ServerFigure>> {
-    let figure = |entry: &Entry<'_>| entry.trials.figure(metric);
-    let measured: Vec<&Entry<'_>> =
-        entries.iter().flatten().copied().filter(|entry| figure(entry).is_some()).collect();
-    let median = |entry: &Entry<'_>| figure(entry).map_or(0.0, |of| of.median());
-    let by_median = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
-    let all = measured.iter().copied();
-    let best =
-        if metric.is_higher_better() { all.max_by(by_median) } else { all.min_by(by_median) };
-    let selection = Selection::of(metric, &measured);
-    let of_entry = |entry: &Entry<'_>| {
-        let best = best.filter(|best| best.trials.cell.name != entry.trials.cell.name);
-        Some(ServerFigure {
-            figure: figure(entry)?,
-            ratio: best.and_then(|best| entry.trials.ratio(best.trials, metric)),
-            is_different: best.is_some_and(|best| {
-                selection.gain(best, entry).or(selection.gain(entry, best)).is_some()
-            }),
-        })
+/// Each server over those after it, by the names of their cells.
+fn pairs(metric: Metric, entries: &[Option<&Entry<'_>>]) -> Vec<([String; 2], Figure)> {
+    let cells: Vec<&CellTrials<'_>> = entries.iter().flatten().map(|entry| entry.trials).collect();
+    let mut pairs = Vec::new();
+    for (place, one) in cells.iter().enumerate() {
+        for other in &cells[place + 1..] {
+            let ratio = one.ratio(other, metric);
+            let names = || [one.cell.name.clone(), other.cell.name.clone()];
+            pairs.extend(ratio.map(|ratio| (names(), ratio)));
+        }
+    }
+    pairs
+}
+
+fn best<'b, 'a>(metric: Metric, entries: &[Option<&'b Entry<'a>>]) -> Option<&'b Entry<'a>> {
+    let median = |entry: &'b Entry<'a>| Some((entry, entry.trials.figure(metric)?.median()));
+    let measured = entries.iter().flatten().copied().filter_map(median);
+    let by_median = |a: &(_, f64), b: &(_, f64)| a.1.total_cmp(&b.1);
+    let best = match metric.is_higher_better() {
+        true => measured.max_by(by_median),
+        false => measured.min_by(by_median),
     };
-    entries.iter().map(|entry| entry.and_then(of_entry)).collect()
+    best.map(|(entry, _)| entry)
 }

@@ -25,7 +25,7 @@ pub fn widest_interval(study: &Study, lines: &[TrialLine]) -> f64 {
         let is_tax = compared.kind() == Kind::Tax;
         let of = |entry: &super::compared::Entry<'_>| {
             let figure = entry.figure.as_ref().filter(|_| !is_tax);
-            let widths = figure.into_iter().chain(entry.ratio.as_ref()).map(width);
+            let widths = figure.into_iter().chain(entry.ratio.as_deref()).map(width);
             widths.fold(0.0, f64::max)
         };
         compared.entries.iter().map(of).collect::<Vec<_>>()
@@ -51,7 +51,7 @@ mod tests {
         let mut scene = Scene::handshakes();
         let analysis = scene.analysis();
         let bars = analysis.answers.iter().flat_map(|answer| &answer.bars);
-        let figures = bars.flat_map(|bar| bar.figure.iter().chain(&bar.ratio));
+        let figures = bars.flat_map(|bar| bar.figure.iter().chain(bar.ratio.as_deref()));
         let expected = figures.map(width).fold(0.0, f64::max);
         assert!(expected > 0.0299 && (widest(&scene) - expected).abs() < 1e-9, "{expected}");
         scene.trial(1, 3).rate_per_s *= 2.0;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use stats::Estimate;
+use serde::{Serialize, Serializer};
+use stats::{Decision, Estimate};
 
 use super::{Only, Side};
 use crate::analysis::CellSummary;
 use crate::analysis::offered::fell_behind;
-use crate::figure::{Figure, Verdict};
+use crate::figure::Figure;
 use crate::mark::Mark;
 use study::{Cell, Metric};
 
@@ -30,8 +30,9 @@ pub struct Pair {
     pub b: Option<Figure>,
     /// The median of B over that of A.
     pub ratio: Option<Estimate>,
-    /// What the ratio says.
-    pub verdict: Verdict,
+    /// What the ratio says by its interval.
+    #[serde(serialize_with = "or_not_compared")]
+    pub verdict: Option<Decision>,
     /// The mark of A's cell.
     pub mark_a: Option<Mark>,
     /// The mark of B's cell.
@@ -98,9 +99,19 @@ impl Pair {
             a: a.cloned(),
             b: b.cloned(),
             ratio,
-            verdict: Verdict::of(ratio.as_ref(), 1.0),
+            verdict: ratio.map(|ratio| Decision::of_interval(&ratio, 1.0)),
             mark_a: mark(behind_a, both.summary_a.mark),
             mark_b: mark(behind_b, both.summary_b.mark),
         }
+    }
+}
+
+fn or_not_compared<S: Serializer>(
+    verdict: &Option<Decision>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match verdict {
+        Some(decision) => decision.serialize(serializer),
+        None => serializer.serialize_str("not-compared"),
     }
 }

@@ -1,9 +1,8 @@
 //! What a comparison says, in a sentence.
 
-use stats::Estimate;
+use stats::{Decision, Direction, Estimate};
 
 use super::Pair;
-use crate::Verdict;
 use crate::mark::Mark;
 use crate::wording::{factor, ratio_in_words};
 use study::Metric;
@@ -25,10 +24,9 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
         [(pair, ratio)] if cells.len() == 1 => {
             let times = ratio_in_words(ratio);
             let told = match pair.verdict {
-                Verdict::NoSignificantDifference | Verdict::NotCompared => {
-                    ", which is no significant difference"
-                }
-                Verdict::Above | Verdict::Below => "",
+                Some(Decision::Sure(_)) | None => "",
+                Some(Decision::NoDifference) => ", which is no significant difference",
+                Some(Decision::TooFew) => ", of too few trials to compare",
             };
             format!("B is {times} A in {measure} ({}: {}){told}.", pair.case, pair.label)
         }
@@ -37,8 +35,8 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
 }
 
 fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String {
-    let of = |verdict: Verdict| -> Vec<&(&Pair, &Estimate)> {
-        compared.iter().filter(|(pair, _)| pair.verdict == verdict).collect()
+    let of = |verdict: Decision| -> Vec<&(&Pair, &Estimate)> {
+        compared.iter().filter(|(pair, _)| pair.verdict == Some(verdict)).collect()
     };
     let part = |verdict, words: &str| {
         let cells = of(verdict);
@@ -51,9 +49,10 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
         Some(format!("{words} in {} ({range})", cells.len()))
     };
     let mut parts: Vec<String> = [
-        part(Verdict::Above, "B above A"),
-        part(Verdict::Below, "B below A"),
-        part(Verdict::NoSignificantDifference, "no significant difference"),
+        part(Decision::Sure(Direction::Above), "B above A"),
+        part(Decision::Sure(Direction::Below), "B below A"),
+        part(Decision::NoDifference, "no significant difference"),
+        part(Decision::TooFew, "too few trials"),
     ]
     .into_iter()
     .flatten()
@@ -63,8 +62,7 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
     }
     // The furthest from 1 is what a reader asks for next.
     let distance = |ratio: &Estimate| ratio.median.max(f64::MIN_POSITIVE).ln().abs();
-    let shown =
-        compared.iter().filter(|(pair, _)| pair.verdict != Verdict::NoSignificantDifference);
+    let shown = compared.iter().filter(|(pair, _)| pair.verdict.is_some_and(Decision::is_sure));
     let furthest = shown.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
     let furthest = furthest.map_or(String::new(), |(pair, ratio)| {
         format!(" Furthest: {}, {} ({}).", ratio_in_words(ratio), pair.label, pair.case)

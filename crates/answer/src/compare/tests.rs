@@ -1,8 +1,8 @@
 //! Two journals made by hand.
 
 use super::*;
-use crate::Verdict;
 use crate::analysis::tests::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
+use stats::{Decision, Direction};
 use study::testing::server;
 use trial::Limit;
 
@@ -34,8 +34,15 @@ fn each_cell_is_above_below_or_not_significantly_different() {
     let comparison = compared(&a, &b);
     let [metric] = &comparison.metrics[..] else { panic!("{comparison:?}") };
     assert_eq!(metric.metric, Metric::GoodputPerServerCpu);
-    let verdicts: Vec<Verdict> = metric.cells.iter().map(|pair| pair.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Above, Verdict::NoSignificantDifference, Verdict::Below]);
+    let verdicts: Vec<Option<Decision>> = metric.cells.iter().map(|pair| pair.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [
+            Some(Decision::Sure(Direction::Above)),
+            Some(Decision::NoDifference),
+            Some(Decision::Sure(Direction::Below))
+        ]
+    );
     let ratio = metric.cells[0].ratio.unwrap();
     assert!((ratio.median - 1.25).abs() < 1e-6);
     assert!((ratio.interval.low - 1.25 * 0.97 / 1.03).abs() < 1e-6);
@@ -87,7 +94,7 @@ fn a_single_trial_proves_no_difference() {
     a.keep(|_, round| round == 0);
     let comparison = compared(&a, &bulk(&[80e9, 40e9, 20e9]));
     let cells = &comparison.metrics[0].cells;
-    assert!(cells.iter().all(|pair| pair.verdict == Verdict::NoSignificantDifference), "{cells:?}");
+    assert!(cells.iter().all(|pair| pair.verdict == Some(Decision::TooFew)), "{cells:?}");
 }
 
 #[test]
@@ -123,7 +130,7 @@ fn what_one_run_lacks_is_reported() {
     assert_eq!((comparison.invalid_in_a.len(), comparison.invalid_in_b.len()), (0, 7));
     assert_eq!(comparison.invalid_in_b[0].why, "nginx died");
     let metric = &comparison.metrics[0];
-    assert_eq!(metric.cells[1].verdict, Verdict::NotCompared);
+    assert_eq!(metric.cells[1].verdict, None);
     assert!(metric.sentence.contains("not compared in 1"), "{}", metric.sentence);
     b.study.cells.iter_mut().for_each(|cell| cell.case = "other".to_owned());
     let nothing = compared(&a, &b);

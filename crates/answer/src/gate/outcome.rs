@@ -1,15 +1,12 @@
 //! What became of a gate, in figures and in a sentence.
 
 use serde::Serialize;
-use stats::Estimate;
+use stats::{Decision, Estimate, LEVEL};
 use study::gate::Comparator;
 
 use super::expression::{Counts, Gate, Judged};
 use crate::mark::Mark;
 use crate::wording::{list, quantity, ratio_in_words};
-
-/// The fewest trials whose range covers the median with 95%.
-const LEAST_TRIALS: usize = 6;
 
 /// Whether a gate is met, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -65,14 +62,15 @@ impl Gate {
             (None, _) => Reached::NotMet,
             (Some(figure), Counts::Median) if holds(figure.median) => Reached::Met,
             (Some(_), Counts::Median) => Reached::NotMet,
-            (Some(figure), Counts::Interval) if figure.n < LEAST_TRIALS => Reached::NotMet,
-            (Some(Estimate { interval, .. }), Counts::Interval) => {
-                match [interval.low, interval.high].map(holds) {
+            (Some(figure), Counts::Interval) => match Decision::of_interval(&figure, self.limit) {
+                Decision::TooFew => Reached::NotMet,
+                // An end that lies on the limit may still hold.
+                _ => match [figure.interval.low, figure.interval.high].map(holds) {
                     [true, true] => Reached::Met,
                     [false, false] => Reached::NotMet,
                     _ => Reached::Inconclusive,
-                }
-            }
+                },
+            },
         }
     }
 
@@ -123,8 +121,8 @@ impl Gate {
             }
         };
         let few = match self.counts {
-            Counts::Interval if figure.n < LEAST_TRIALS => {
-                format!(", {} of at least {LEAST_TRIALS} trials", figure.n)
+            Counts::Interval if figure.interval.coverage < LEVEL => {
+                format!(", {} trials are too few", figure.n)
             }
             _ => String::new(),
         };

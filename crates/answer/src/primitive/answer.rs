@@ -1,7 +1,7 @@
 //! What a table answers: sentences with figures and ratios, curves by size, and what more cores would do.
 //!
 //! A ratio is taken round by round: the cost of the baseline over that of the other, so that more than 1
-//! is faster. It comes with the range of the rounds. Costs are medians over rounds of the medians
+//! is faster. Whether it is, is [decided](stats::Decision) for all ratios of an answer together. Costs are medians over rounds of the medians
 //! of samples; their quartiles are in the table.
 
 mod group;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use self::group::{Group, groups};
 use super::row::{LowerBound, Row};
-use crate::figure::Figure;
+use crate::figure::Decided;
 use study::primitive::{Rule, Table};
 
 /// What a table answers.
@@ -33,7 +33,7 @@ pub struct Answer {
     pub primitives: String,
     /// What is compared.
     pub compare: &'static str,
-    /// Every ratio at every size.
+    /// Every ratio at the sizes that the answer is about.
     pub ratios: Vec<Ratio>,
     /// The costs by size, one drawing for each combination.
     pub curves: Vec<Curve>,
@@ -47,7 +47,7 @@ pub struct Ratio {
     #[serde(flatten)]
     pub row: RowKey,
     /// How many times as fast it is; a sample for each round.
-    pub times_as_fast: Figure,
+    pub times_as_fast: Decided,
 }
 
 /// Costs by size.
@@ -106,22 +106,16 @@ pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]
         caveats: words::caveats(table, &groups),
         primitives: table.name.clone(),
         compare: rule.compare.into(),
-        ratios: groups.iter().flat_map(Group::ratios).collect(),
+        ratios: groups.iter().flat_map(|group| &group.ratios).map(ratio).collect(),
         curves: groups.iter().filter_map(|group| group.curve(bounds)).collect(),
     }
 }
 
-impl Group<'_> {
-    fn ratios(&self) -> Vec<Ratio> {
-        let at = |size| self.ratios_at(size).into_iter().flat_map(|(_, ratios)| ratios);
-        let ratio = |(row, times_as_fast): (&Row, Figure)| Ratio {
-            table: row.table.clone(),
-            row: row.key.clone(),
-            times_as_fast,
-        };
-        self.all_sizes().into_iter().flat_map(at).map(ratio).collect()
-    }
+fn ratio((row, times_as_fast): &(&Row, Decided)) -> Ratio {
+    Ratio { table: row.table.clone(), row: row.key.clone(), times_as_fast: times_as_fast.clone() }
+}
 
+impl Group<'_> {
     /// Of two sizes or more, in bytes.
     fn curve(&self, bounds: &[LowerBound]) -> Option<Curve> {
         let series: Vec<Series> = self

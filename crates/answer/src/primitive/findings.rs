@@ -5,12 +5,14 @@ mod rows;
 
 use units::Bytes;
 
-use super::{Answer, Costs, Curve, LowerBound, Point, Ratio, Row, Series};
+use super::{Answer, Costs, Curve, LowerBound, Point, Row, Series};
+use crate::figure::Decided;
 use crate::findings::{
     self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line, Listing, Remark, Section,
     Table,
 };
 use crate::wording::{factor, without_intervals};
+use stats::Decision;
 
 impl Costs {
     /// What a report shows of it.
@@ -28,8 +30,7 @@ impl Costs {
         let cycles = self.cycles_source.map(|s| format!("Core cycles are {}.", s.in_words()));
         let method = format!(
             "A cost is the median over the rounds of each round's median of quiet samples; small \
-             print gives the quartiles. Ratios are computed per round, with the range of the \
-             rounds in brackets. Every result was checked against a second library before and \
+             print gives the quartiles. Ratios are computed per round, with their intervals in brackets. Every result was checked against a second library before and \
              after it was timed. {}",
             cycles.as_deref().unwrap_or_default()
         );
@@ -90,16 +91,18 @@ fn answer(answer: &Answer) -> findings::Answer {
 
 /// The first sentence without its intervals, and the greatest difference that the rounds show.
 fn headline(answer: &Answer) -> Option<Headline> {
-    let distance = |ratio: &Ratio| ratio.times_as_fast.median().ln().abs();
-    let shown = answer
-        .ratios
-        .iter()
-        .filter(|ratio| ratio.times_as_fast.is_above(1.0) || ratio.times_as_fast.is_below(1.0));
-    let furthest = shown.max_by(|a, b| distance(a).total_cmp(&distance(b)));
-    let first = furthest.or(answer.ratios.first())?;
-    let unit = if furthest.is_some() { "as fast, at most" } else { "no significant difference" };
+    let ratios = || answer.ratios.iter().map(|ratio| &ratio.times_as_fast);
+    let sure = ratios().filter(|ratio| ratio.decision.is_sure());
+    let furthest = sure.max_by(|a, b| a.distance().total_cmp(&b.distance()));
+    let is_too_few = |ratio: &Decided| ratio.decision == Decision::TooFew;
+    let (value, unit) = match furthest {
+        Some(furthest) => (factor(furthest.median()), "as fast, the largest difference"),
+        None if ratios().any(is_too_few) => ("?".to_owned(), "too few rounds"),
+        None => ("≈".to_owned(), "no significant difference"),
+    };
+    answer.ratios.first()?;
     Some(Headline {
-        value: factor(first.times_as_fast.median()),
+        value,
         unit: unit.to_owned(),
         sentence: without_intervals(answer.sentences.first()?),
         advice: None,

@@ -16,8 +16,7 @@ pub(super) fn all(study: &Study, answers: &[Answer], rows: &[Row]) -> Vec<GateOu
             let gate = Gate::of_answer(gate, &format!("{}: times as fast", rule.primitives));
             let is_meant = |row: &&Row| {
                 row.table == rule.primitives
-                    && !rule.is_baseline(&row.key)
-                    && row.key.size_bytes.is_none_or(|size| rule.at.contains(&Bytes(size)))
+                    && rule.is_compared(&row.key)
                     && (row.no_figure.is_none() || row.is_refused())
             };
             let cells = rows.iter().filter(is_meant).map(|row| {
@@ -25,7 +24,7 @@ pub(super) fn all(study: &Study, answers: &[Answer], rows: &[Row]) -> Vec<GateOu
                     .ratios
                     .iter()
                     .find(|ratio| (&ratio.table, &ratio.row) == (&row.table, &row.key));
-                let ratio = ratio.map(|ratio| ratio.times_as_fast.estimate);
+                let ratio = ratio.map(|ratio| ratio.times_as_fast.figure.estimate);
                 gate.gated(&row.table, &label(row), ratio, None)
             });
             outcomes.push(gate.outcome(cells.collect()));

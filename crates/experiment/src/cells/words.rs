@@ -8,12 +8,10 @@ use cpus::CpuList;
 use super::length::{Length, time};
 use journal::Role;
 use load::{Arrival, Client, Operation};
+use stats::rounds_to_decide;
 use study::find::Over;
 use study::{Cell, Forecast, Study};
 use units::{Nanos, counted, thousands};
-
-/// The range of fewer trials covers the median with less than 95%.
-const LEAST_TRIALS: u32 = 6;
 
 /// Warnings about the cells, whatever the trials will be.
 pub(super) fn notes(study: &Study) -> Vec<String> {
@@ -34,13 +32,18 @@ pub(super) fn notes(study: &Study) -> Vec<String> {
             study.cells.len()
         ));
     }
-    if study.trials < LEAST_TRIALS {
-        notes.push(format!(
-            "with {} trials per cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
-            study.trials
-        ));
-    }
+    notes.extend(too_few("trials", study.trials, study.most_comparisons()));
     notes
+}
+
+/// That so many trials or rounds cannot decide what an answer compares, where that is so.
+pub(crate) fn too_few(what: &str, count: u32, comparisons: usize) -> Option<String> {
+    let needed = rounds_to_decide(comparisons);
+    let cannot = match comparisons {
+        0 | 1 => "show no difference at 95%".to_owned(),
+        many => format!("decide none of the {many} comparisons of an answer at 95%"),
+    };
+    (count < needed).then(|| format!("{count} {what} {cannot}; write {what} = {needed} or more"))
 }
 
 /// The cells, a line each.

@@ -355,9 +355,10 @@ fn disturbed_and_lacking_rounds_are_reported() {
 fn a_ratio_is_of_rounds_that_both_have() {
     let (desk, study) = (Desk::new(), study());
     desk.run(&study, &mut Known::default());
-    // A round of the baseline's first row goes.
+    // A round of the baseline's first row at the size of the answer goes.
     desk.forge(|text| {
-        let gone = text.lines().position(|line| line.contains("\"role\":\"primitive\"")).unwrap();
+        let is_it = |line: &str| line.contains("\"size_bytes\":8192");
+        let gone = text.lines().position(is_it).unwrap();
         let left = text.lines().enumerate().filter(|(at, _)| *at != gone);
         left.map(|(_, line)| format!("{line}\n")).collect()
     });
@@ -365,6 +366,51 @@ fn a_ratio_is_of_rounds_that_both_have() {
     let ratio = &found.answers[0].ratios[0];
     assert_eq!(ratio.times_as_fast.samples, [2.0]);
     assert_eq!(found.answers[0].ratios[1].times_as_fast.samples, [2.0, 2.0]);
+}
+
+#[test]
+fn a_headline_states_a_difference_of_enough_rounds_alone() {
+    for (rounds, baseline, value) in [
+        (3, "openssl", "?"),
+        // Four comparisons: two algorithms with all instructions and with none.
+        (7, "openssl", "?"),
+        (8, "openssl", "2.0x"),
+        (8, "aws-lc", "0.50x"),
+    ] {
+        let text = STUDY.replace("rounds = 2", &format!("rounds = {rounds}"));
+        let text =
+            text.replacen("baseline = \"openssl\"", &format!("baseline = \"{baseline}\""), 1);
+        let (desk, study) = (Desk::new(), study_of(&text));
+        desk.run(&study, &mut Known::default());
+        let found = desk.found(&study);
+        let headline = found.findings().answers[0].headline.clone().unwrap();
+        assert_eq!(headline.value, value, "{headline:?}");
+        assert_eq!(headline.unit == "too few rounds", value == "?", "{headline:?}");
+        assert_eq!(headline.unit.starts_with("as fast"), value != "?", "{headline:?}");
+        let decisions = found.answers[0].ratios.iter().map(|ratio| ratio.times_as_fast.decision);
+        assert!(decisions.into_iter().all(|of| of.is_sure() == (value != "?")));
+        // What was asked for says so before anything is measured.
+        let notes = Tables(&study).notes();
+        let of_ciphers = notes.iter().filter(|note| note.contains("ciphers"));
+        assert_eq!(of_ciphers.count(), usize::from(value == "?"), "{notes:?}");
+    }
+}
+
+#[test]
+fn a_gate_that_no_run_can_meet_gets_a_note() {
+    let gated = |rounds: u32| {
+        let text = STUDY.replace("rounds = 1", &format!("rounds = {rounds}"));
+        study_of(&(text + "gate = \"ratio >= 2\"\n"))
+    };
+    for (rounds, is_met) in [(5, false), (6, true)] {
+        let (desk, study) = (Desk::new(), gated(rounds));
+        desk.run(&study, &mut Known::default());
+        let [gate] = &desk.found(&study).gates[..] else { panic!() };
+        assert_eq!(gate.result == answer::gate::Reached::Met, is_met, "{gate:?}");
+        let notes = Tables(&study).notes();
+        let note = notes.iter().any(|note| note.starts_with("primitives hashes: 5 rounds "));
+        assert_eq!(note, !is_met, "{notes:?}");
+    }
 }
 
 #[test]

@@ -269,7 +269,7 @@ impl Connection {
     /// Takes the connection out of the slot, to be closed.
     fn take(&mut self, context: &mut Context<'_>) -> Option<Open> {
         let open = self.open.take()?;
-        context.recorder.closes();
+        context.recorder.closes(open.tickets());
         if !matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
             context.window.note_up(false, || context.now());
         }
@@ -406,6 +406,17 @@ impl Open {
                 }
                 self.receive(context)
             }
+        }
+    }
+
+    /// The tickets that came after the handshake.
+    fn tickets(&self) -> u64 {
+        match &self.phase {
+            Phase::Connecting | Phase::Handshaking(_) => 0,
+            Phase::Receiving { reception, .. } | Phase::Closing { reception, .. } => {
+                reception.tickets()
+            }
+            Phase::Browsing { reception, .. } => reception.tickets(),
         }
     }
 

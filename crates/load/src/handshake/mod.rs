@@ -60,12 +60,32 @@ pub(crate) struct Established {
     pub(crate) opener: Opener,
     pub(crate) sealer: Sealer,
     pub(crate) negotiated: Negotiated,
+    pub(crate) remarks: Remarks,
+    /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
+    pub(crate) post_handshake: Option<Box<dyn PostHandshake>>,
+}
+
+/// What is counted of a handshake beside what it negotiated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Remarks {
     /// Whether the server's signature was verified.
     pub(crate) is_signature_verified: bool,
     /// Whether the server asked for a certificate of the client, which has none.
     pub(crate) asks_certificate: bool,
-    /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
-    pub(crate) post_handshake: Option<Box<dyn PostHandshake>>,
+    /// Whether the server asked for a second ClientHello (HelloRetryRequest; RFC 8446, section 4.1.4).
+    pub(crate) is_retried: bool,
+    /// Whether the client had a session to resume, and so offered it.
+    pub(crate) offers_session: bool,
+    /// What the server of TLS 1.2 gave to be resumed. In TLS 1.3 tickets come after the handshake.
+    pub(crate) given: Option<GivenSession>,
+}
+
+/// How a server gives a session (RFC 5077; RFC 5246, section 7.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivenSession {
+    Ticket,
+    /// An identifier, which the server can resume only if it keeps the session itself.
+    Id,
 }
 
 /// Handles the messages after a handshake (RFC 8446, section 4.6).
@@ -104,11 +124,6 @@ pub(crate) trait Client: Send {
 
     /// Whether handshakes are full from now on, and their tickets and sessions kept for later ones.
     fn collect(&self, _is_collecting: bool) {}
-
-    /// How many tickets and sessions the server has given so far of those that are kept.
-    fn given(&self) -> u64 {
-        0
-    }
 }
 
 /// The handshakes of one load thread. Where bodies are decrypted, KeyUpdates are followed. Each

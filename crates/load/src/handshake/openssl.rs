@@ -27,7 +27,7 @@ use super::resuming_share::ResumingShare;
 use super::server_flight::Sniffer;
 use super::static_rsa::StaticRsaClient;
 use super::wire::begins_with_record;
-use super::{Client, Established, Handshake, Negotiated, alert_name};
+use super::{Client, Established, Handshake, Negotiated, Remarks, alert_name};
 use crate::failure::{ErrorKind, Failure};
 use crate::job::{PlanError, Trust};
 use crate::plan::{KeyExchangeMode, Plan};
@@ -86,19 +86,16 @@ impl OpenSslClient {
 
     /// The ClientHello of a full handshake, a record.
     fn client_hello(&self) -> Result<Vec<u8>, ErrorStack> {
-        let mut stream = SslStream::new(self.ssl(false)?, Wire::default())?;
+        let mut stream = SslStream::new(self.ssl(&self.full, None)?, Wire::default())?;
         // "Want read" is no failure: OpenSSL waits for an answer. On another error nothing is sent.
         let _ = stream.connect();
         Ok(std::mem::take(&mut stream.get_mut().outgoing))
     }
 
-    fn ssl(&self, resumes: bool) -> Result<Ssl, ErrorStack> {
-        let mut ssl = Ssl::new(if resumes { &self.resuming } else { &self.full })?;
-        let kept = lock(&self.session);
-        if resumes
-            && !kept.is_collecting
-            && let Some(session) = &kept.session
-        {
+    /// A connection that offers this session, which is one of `resuming`.
+    fn ssl(&self, context: &SslContext, session: Option<&SslSession>) -> Result<Ssl, ErrorStack> {
+        let mut ssl = Ssl::new(context)?;
+        if let Some(session) = session {
             // SAFETY: the session is one of the same `SslContext`, `resuming`.
             unsafe { ssl.set_session(session)? };
         }
@@ -120,10 +117,14 @@ impl OpenSslClient {
 #[derive(Default)]
 struct Kept {
     session: Option<SslSession>,
-    /// How many the server has given.
-    given: u64,
     /// Whether sessions are kept and none is used.
     is_collecting: bool,
+}
+
+impl Kept {
+    fn to_offer(&self) -> Option<SslSession> {
+        self.session.clone().filter(|_| !self.is_collecting)
+    }
 }
 
 /// The last certificate and the kind of its key: OpenSSL takes as long to parse it as half a
@@ -208,8 +209,12 @@ impl Client for OpenSslClient {
         if let Some(fixed) = self.fixed.as_ref().filter(|_| !resumes) {
             return fixed.start();
         }
+        let (context, session) = match resumes {
+            true => (&self.resuming, lock(&self.session).to_offer()),
+            false => (&self.full, None),
+        };
         let stream = self
-            .ssl(resumes)
+            .ssl(context, session.as_ref())
             .and_then(|ssl| SslStream::new(ssl, Wire::default()))
             .map_err(|error| Failure::new(ErrorKind::Handshake, format!("OpenSSL: {error}")))?;
         Ok(Box::new(OpenSslHandshake {
@@ -217,6 +222,7 @@ impl Client for OpenSslClient {
             sniffer: Sniffer::default(),
             beginning: Vec::new(),
             is_anyone_trusted: self.is_anyone_trusted,
+            offers_session: session.is_some(),
             kept: resumes.then(|| self.session.clone()),
             seen: self.seen.clone(),
         }))
@@ -224,10 +230,6 @@ impl Client for OpenSslClient {
 
     fn collect(&self, is_collecting: bool) {
         lock(&self.session).is_collecting = is_collecting;
-    }
-
-    fn given(&self) -> u64 {
-        lock(&self.session).given
     }
 }
 
@@ -267,6 +269,7 @@ struct OpenSslHandshake {
     /// The server's first bytes, as many as a record's header has.
     beginning: Vec<u8>,
     is_anyone_trusted: bool,
+    offers_session: bool,
     /// Where the session is kept, if a later handshake is to resume it.
     kept: Option<Arc<Mutex<Kept>>>,
     seen: Arc<Mutex<Seen>>,
@@ -289,7 +292,7 @@ impl Handshake for OpenSslHandshake {
                 // The bytes that OpenSSL did not read belong to the records after the handshake.
                 received.append(&mut self.stream.get_mut().incoming);
                 let established = self.established()?;
-                self.keep_session();
+                self.keep_session(&established);
                 Ok(Some(established))
             }
             Err(error) if error.code() == ErrorCode::WANT_READ => Ok(None),
@@ -323,6 +326,7 @@ impl OpenSslHandshake {
         )
         .ok_or_else(|| failed("traffic keys of a wrong length"))?;
         let group = |code_point| Group::ALL.into_iter().find(|g| g.code_point() == code_point);
+        let resumed = ssl.session_reused();
         Ok(Established {
             // Both sides have sent one record with these keys, their Finished.
             opener: Opener::new(keys.server, 1),
@@ -337,21 +341,27 @@ impl OpenSslHandshake {
                     .and_then(|certificate| certificate.to_der().ok())
                     .and_then(|der| lock(&self.seen).key_of(der)),
                 encrypt_then_mac: flight.encrypt_then_mac,
-                resumed: ssl.session_reused(),
+                resumed,
             },
-            is_signature_verified: flight.key_exchange.is_some(),
-            asks_certificate: flight.asks_certificate,
+            remarks: Remarks {
+                is_signature_verified: flight.key_exchange.is_some(),
+                asks_certificate: flight.asks_certificate,
+                is_retried: false,
+                offers_session: self.offers_session,
+                given: flight.given_session(resumed),
+            },
             post_handshake: None,
         })
     }
 
-    fn keep_session(&mut self) {
+    fn keep_session(&mut self, established: &Established) {
         let Some(kept) = &self.kept else { return };
-        let session = self.stream.ssl().session().map(ToOwned::to_owned);
-        let mut kept = lock(kept);
-        kept.given += u64::from(session.is_some());
-        kept.session = session;
-        drop(kept);
+        // The one that was resumed stays where the server gave no other. OpenSSL has an object for a
+        // session of which the server gave nothing, too.
+        if established.remarks.given.is_some() || !established.negotiated.resumed {
+            let session = established.remarks.given.and(self.stream.ssl().session());
+            lock(kept).session = session.map(ToOwned::to_owned);
+        }
         // OpenSSL does not resume a session whose connection ended without a close. This connection
         // is closed later, without OpenSSL.
         self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);

@@ -24,11 +24,12 @@ use super::fixed_group::fixed;
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
 use super::rustls_output::{encode, failure};
+use super::server_flight::Sniffer;
 use super::sessions::Sessions;
 use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::wire::begins_with_record;
-use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side};
+use super::{Client, Established, Handshake, Negotiated, PostHandshake, Remarks, Side};
 use crate::draw::Draw;
 use crate::failure::{ErrorKind, Failure};
 use crate::job::{PlanError, Trust};
@@ -108,23 +109,21 @@ impl Client for RustlsClient {
         let config = if keeps_tickets { &self.resuming } else { &self.full };
         let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
             .map_err(|error| failure(&error))?;
+        let offers_session = keeps_tickets && self.sessions.take_offered();
         Ok(Box::new(RustlsHandshake {
             connection: Some(connection),
             begins: false,
+            sniffed: keeps_tickets.then(Sniffed::default),
             keeps: Keeps { tickets: keeps_tickets, keys: self.receive == Receive::Decrypt },
             verifier: self.verifier.clone(),
             noted: None,
             requests: self.requests.clone(),
-            asks_certificate: false,
+            remarks: Remarks { offers_session, ..Remarks::default() },
         }))
     }
 
     fn collect(&self, is_collecting: bool) {
         self.sessions.collect(is_collecting);
-    }
-
-    fn given(&self) -> u64 {
-        self.sessions.given()
     }
 }
 
@@ -211,11 +210,21 @@ struct RustlsHandshake {
     connection: Option<UnbufferedClientConnection>,
     /// Whether the server's first record has been taken.
     begins: bool,
+    /// What shows whether the server of TLS 1.2 gives a session; only where it is to be kept.
+    sniffed: Option<Sniffed>,
     keeps: Keeps,
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
     requests: Arc<CertificateRequests>,
-    asks_certificate: bool,
+    remarks: Remarks,
+}
+
+/// Reads along.
+#[derive(Default)]
+struct Sniffed {
+    sniffer: Sniffer,
+    /// How many of the received bytes that rustls has not discarded were read already.
+    seen: usize,
 }
 
 /// Notes that a server asks for a certificate, and has none for it.
@@ -249,12 +258,15 @@ impl Handshake for RustlsHandshake {
         to_send: &mut Vec<u8>,
     ) -> Result<Option<Established>, Failure> {
         let Some(connection) = &mut self.connection else { return Err(over()) };
+        if let Some(Sniffed { sniffer, seen }) = &mut self.sniffed {
+            sniffer.take(&received[*seen..]);
+        }
         loop {
             let UnbufferedStatus { discard, state, .. } =
                 connection.process_tls_records(received.as_mut_slice());
             // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
-            self.asks_certificate |= self.requests.0.swap(false, Relaxed);
+            self.remarks.asks_certificate |= self.requests.0.swap(false, Relaxed);
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     encode(|out| data.encode(out), to_send)?;
@@ -291,15 +303,31 @@ impl Handshake for RustlsHandshake {
             };
             received.drain(..discard);
             self.begins |= discard > 0;
+            // A handshake that resumes is only known to have been retried until it does.
+            self.remarks.is_retried |=
+                connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
             match next {
                 Next::Again => {}
-                Next::Wait => return Ok(None),
+                Next::Wait => {
+                    if let Some(sniffed) = &mut self.sniffed {
+                        sniffed.seen = received.len();
+                    }
+                    return Ok(None);
+                }
                 Next::Finish => break,
             }
         }
         let Some(connection) = self.connection.take() else { return Err(over()) };
-        let established = established(connection, self.noted.take(), self.keeps)?;
-        Ok(Some(Established { asks_certificate: self.asks_certificate, ..established }))
+        let noted = self.noted.take();
+        let is_signature_verified = noted.as_ref().is_some_and(|noted| noted.is_signature_verified);
+        let remarks = Remarks { is_signature_verified, ..self.remarks };
+        let mut established = established(connection, noted, self.keeps, remarks)?;
+        let Negotiated { version, resumed, .. } = established.negotiated;
+        let flight = self.sniffed.take().and_then(|sniffed| sniffed.sniffer.flight());
+        established.remarks.given = flight
+            .filter(|_| version == Version::Tls12)
+            .and_then(|flight| flight.given_session(resumed));
+        Ok(Some(established))
     }
 }
 
@@ -331,6 +359,7 @@ fn established(
     connection: UnbufferedClientConnection,
     noted: Option<Noted>,
     keeps: Keeps,
+    remarks: Remarks,
 ) -> Result<Established, Failure> {
     let unknown = |what: &str| {
         Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"))
@@ -362,9 +391,7 @@ fn established(
             encrypt_then_mac: false,
             resumed,
         },
-        is_signature_verified: noted.is_some_and(|noted| noted.is_signature_verified),
-        // Known to its handshake.
-        asks_certificate: false,
+        remarks,
         post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
             .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
     })

@@ -1,7 +1,11 @@
-//! What the server's first flight of TLS 1.2 says, read from the bytes on the wire. OpenSSL has no
-//! call that reports whether encrypt-then-MAC was negotiated, nor the scheme of the signature.
+//! What a server of TLS 1.2 sends in plain text, read from the bytes on the wire. OpenSSL has no call that
+//! reports whether encrypt-then-MAC was negotiated, nor the scheme of the signature; and rustls none that
+//! reports whether a session came as a ticket or as an identifier.
 
-/// The parts of a server's first flight that toll reads (RFC 5246, sections 7.4.1.3 and 7.4.3).
+use super::GivenSession;
+
+/// The parts of a server's messages before its ChangeCipherSpec that toll reads (RFC 5246, sections
+/// 7.4.1.3 and 7.4.3; RFC 5077, section 3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ServerFlight {
     /// The suite's code point.
@@ -12,18 +16,32 @@ pub(crate) struct ServerFlight {
     pub(super) key_exchange: Option<(u16, u16)>,
     /// Whether there is a CertificateRequest (section 7.4.4).
     pub(super) asks_certificate: bool,
+    /// Whether the ServerHello has a session identifier.
+    has_session_id: bool,
+    /// Whether there is a NewSessionTicket that is not empty.
+    has_ticket: bool,
 }
 
-/// Collects the messages of the flight until it is complete. Each byte is parsed once, however many
-/// pieces there are.
+impl ServerFlight {
+    /// The session that a later handshake can resume; `None` where this one resumed another and no new
+    /// ticket came.
+    pub(super) fn given_session(&self, is_resumed: bool) -> Option<GivenSession> {
+        match self {
+            Self { has_ticket: true, .. } => Some(GivenSession::Ticket),
+            Self { has_session_id: true, .. } if !is_resumed => Some(GivenSession::Id),
+            _ => None,
+        }
+    }
+}
+
+/// Collects the messages until the records are protected. Each record is taken once, however many
+/// pieces it comes in.
 #[derive(Default)]
 pub(super) struct Sniffer {
     /// The received part of a record.
     record: Vec<u8>,
     /// The handshake messages, without the records around them.
     messages: Vec<u8>,
-    /// How many bytes of `messages` are whole messages that have been parsed.
-    seen: usize,
     is_over: bool,
 }
 
@@ -31,9 +49,9 @@ pub(super) struct Sniffer {
 const LONGEST: usize = 256 << 10;
 
 const SERVER_HELLO: u8 = 2;
+const NEW_SESSION_TICKET: u8 = 4;
 const SERVER_KEY_EXCHANGE: u8 = 12;
 const CERTIFICATE_REQUEST: u8 = 13;
-const SERVER_HELLO_DONE: u8 = 14;
 
 impl Sniffer {
     /// Takes bytes as they came from the server.
@@ -65,31 +83,19 @@ impl Sniffer {
             let Some(fragment) = records.bytes(length) else { break };
             self.messages.extend_from_slice(fragment);
             used += 5 + length;
-            self.look_for_the_end();
-            if self.is_over {
-                break;
-            }
         }
         used
     }
 
-    fn look_for_the_end(&mut self) {
-        let mut messages = Reader(&self.messages[self.seen..]);
-        while let Some((kind, body)) = messages.message() {
-            self.seen += 4 + body.len();
-            self.is_over |= kind == SERVER_HELLO_DONE;
-        }
-    }
-
-    /// The parts of the flight, if it began with a ServerHello.
+    /// The parts of what has come, if it began with a ServerHello.
     pub(super) fn flight(&self) -> Option<ServerFlight> {
         let mut messages = Reader(&self.messages);
         let (SERVER_HELLO, hello) = messages.message()? else { return None };
         let mut flight = server_hello(&mut Reader(hello))?;
-        while let Some((kind, body)) = messages.message()
-            && kind != SERVER_HELLO_DONE
-        {
+        while let Some((kind, body)) = messages.message() {
             match kind {
+                // After its lifetime hint and its length.
+                NEW_SESSION_TICKET => flight.has_ticket = body.len() > 4 + 2,
                 SERVER_KEY_EXCHANGE => {
                     flight.key_exchange = server_key_exchange(&mut Reader(body));
                 }
@@ -106,6 +112,7 @@ fn server_hello(hello: &mut Reader<'_>) -> Option<ServerFlight> {
     hello.bytes(2 + 32)?;
     let session_id = hello.bytes(1)?[0];
     hello.bytes(session_id.into())?;
+    let has_session_id = session_id > 0;
     let suite = hello.number()?;
     hello.bytes(1)?;
     let mut encrypt_then_mac = false;
@@ -117,7 +124,14 @@ fn server_hello(hello: &mut Reader<'_>) -> Option<ServerFlight> {
             encrypt_then_mac |= kind == ENCRYPT_THEN_MAC;
         }
     }
-    Some(ServerFlight { suite, encrypt_then_mac, key_exchange: None, asks_certificate: false })
+    Some(ServerFlight {
+        suite,
+        encrypt_then_mac,
+        key_exchange: None,
+        asks_certificate: false,
+        has_session_id,
+        has_ticket: false,
+    })
 }
 
 /// RFC 8422, section 5.4.
@@ -171,7 +185,8 @@ mod tests {
             message(SERVER_HELLO, &hello),
             message(11, &[9; 300]),
             message(SERVER_KEY_EXCHANGE, &[3, 0, 29, 2, 5, 5, 8, 4, 0, 1, 1]),
-            message(SERVER_HELLO_DONE, &[]),
+            message(14, &[]),
+            message(NEW_SESSION_TICKET, &[0, 0, 0, 9, 0, 1, 7]),
         ]
         .concat();
         // Records may be cut anywhere in the messages.
@@ -201,6 +216,8 @@ mod tests {
                         encrypt_then_mac,
                         key_exchange: Some((29, 0x0804)),
                         asks_certificate: false,
+                        has_session_id: true,
+                        has_ticket: true,
                     })
                 );
             }
@@ -209,11 +226,27 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_flight_is_not_kept() {
+    fn a_session_is_given_by_a_ticket_or_by_an_identifier_that_is_new() {
+        use GivenSession::{Id, Ticket};
+        let flight = sniff(&flight_with(&[]), 1000).unwrap();
+        for (has_session_id, has_ticket, full, resumed) in [
+            (false, false, None, None),
+            (true, false, Some(Id), None),
+            (false, true, Some(Ticket), Some(Ticket)),
+            (true, true, Some(Ticket), Some(Ticket)),
+        ] {
+            let flight = ServerFlight { has_session_id, has_ticket, ..flight };
+            assert_eq!((flight.given_session(false), flight.given_session(true)), (full, resumed));
+        }
+    }
+
+    #[test]
+    fn what_is_protected_is_not_kept() {
         let mut sniffer = Sniffer::default();
         sniffer.take(&flight_with(&[]));
         let length = sniffer.messages.len();
-        sniffer.take(&[23; 1000]);
+        sniffer.take(&[20, 3, 3, 0, 1, 1]);
+        sniffer.take(&[22; 1000]);
         assert_eq!((sniffer.messages.len(), sniffer.record.len()), (length, 0));
     }
 

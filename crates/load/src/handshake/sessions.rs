@@ -20,13 +20,13 @@ pub(super) struct Sessions(Mutex<Remembered>);
 struct Remembered {
     /// Whether sessions are kept and none is used.
     is_collecting: bool,
-    /// How many the server has given.
-    given: u64,
     group: Option<NamedGroup>,
     /// Of TLS 1.2; may be resumed any number of times.
     session: Option<Tls12ClientSessionValue>,
     /// Of TLS 1.3, the newest last; each is used once (RFC 8446, appendix C.4).
     tickets: VecDeque<Tls13ClientSessionValue>,
+    /// Whether the handshake that is being begun was given one.
+    is_offered: bool,
 }
 
 impl Sessions {
@@ -39,8 +39,9 @@ impl Sessions {
         self.lock().is_collecting
     }
 
-    pub(super) fn given(&self) -> u64 {
-        self.lock().given
+    /// Whether a handshake that was begun since the last call was given a session to offer.
+    pub(super) fn take_offered(&self) -> bool {
+        std::mem::take(&mut self.lock().is_offered)
     }
 
     fn lock(&self) -> MutexGuard<'_, Remembered> {
@@ -58,14 +59,14 @@ impl ClientSessionStore for Sessions {
     }
 
     fn set_tls12_session(&self, _: ServerName<'static>, session: Tls12ClientSessionValue) {
-        let mut remembered = self.lock();
-        remembered.given += 1;
-        remembered.session = Some(session);
+        self.lock().session = Some(session);
     }
 
     fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        let remembered = self.lock();
-        remembered.session.clone().filter(|_| !remembered.is_collecting)
+        let mut remembered = self.lock();
+        let session = remembered.session.clone().filter(|_| !remembered.is_collecting);
+        remembered.is_offered |= session.is_some();
+        session
     }
 
     fn remove_tls12_session(&self, _: &ServerName<'static>) {
@@ -77,12 +78,13 @@ impl ClientSessionStore for Sessions {
         if remembered.tickets.len() == MOST_TICKETS {
             remembered.tickets.pop_front();
         }
-        remembered.given += 1;
         remembered.tickets.push_back(ticket);
     }
 
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
         let mut remembered = self.lock();
-        if remembered.is_collecting { None } else { remembered.tickets.pop_back() }
+        let ticket = if remembered.is_collecting { None } else { remembered.tickets.pop_back() };
+        remembered.is_offered |= ticket.is_some();
+        ticket
     }
 }

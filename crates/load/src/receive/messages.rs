@@ -23,6 +23,8 @@ pub(crate) struct Messages {
     to: Option<Box<dyn PostHandshake>>,
     /// The received part of a message.
     partial: Vec<u8>,
+    /// Tickets so far.
+    tickets: u64,
     /// KeyUpdates since the last data.
     key_updates: u32,
     /// Whether the peer has asked for a KeyUpdate.
@@ -32,6 +34,11 @@ pub(crate) struct Messages {
 impl Messages {
     pub(crate) fn new(to: Option<Box<dyn PostHandshake>>) -> Self {
         Self { to, ..Self::default() }
+    }
+
+    /// Tickets that have come.
+    pub(crate) fn tickets(&self) -> u64 {
+        self.tickets
     }
 
     /// Data has come.
@@ -54,7 +61,12 @@ impl Messages {
             messages = rest;
             match (message[0], &mut self.to) {
                 (KEY_UPDATE, _) => self.update_key(&message[4..], rest.is_empty(), opener)?,
-                (NEW_SESSION_TICKET, Some(to)) => to.take_ticket(&message[4..])?,
+                (NEW_SESSION_TICKET, to) => {
+                    self.tickets += 1;
+                    if let Some(to) = to {
+                        to.take_ticket(&message[4..])?;
+                    }
+                }
                 _ => {}
             }
         }

@@ -202,6 +202,11 @@ impl Reception {
         self.messages.answer_key_update(sealer, out)
     }
 
+    /// Tickets that have come on this connection.
+    pub(crate) fn tickets(&self) -> u64 {
+        self.messages.tickets()
+    }
+
     /// Body bytes of the response under way that have arrived.
     pub(crate) fn body(&self) -> u64 {
         self.response.as_ref().map_or(0, Response::body)

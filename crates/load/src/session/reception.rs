@@ -76,6 +76,14 @@ impl Reception {
         Some(())
     }
 
+    /// Tickets that have come on this connection.
+    pub(crate) fn tickets(&self) -> u64 {
+        match &self.layer {
+            Layer::Plain => 0,
+            Layer::Tls { messages, .. } => messages.tickets(),
+        }
+    }
+
     /// Whether the response under way has begun to arrive.
     pub(crate) fn has_begun(&self) -> bool {
         self.response.has_begun()

@@ -2,17 +2,20 @@
 
 use std::io;
 use std::net::TcpStream;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use cpus::CpuList;
 use load::{Job, KeyExchangeMode, Operation, Plan, Trust, probe};
+use rustls::HandshakeKind;
+use rustls::crypto::ring::kx_group::SECP384R1;
 use rustls::version::{TLS12, TLS13};
 use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 
 use crate::scripted_server::{
-    Legacy, Plain, Secure, Server, Session, config, config_of, ecdsa, finish, legacy_acceptor, rsa,
-    silence,
+    Legacy, Plain, Secure, Server, Session, config, config_of, config_of_group, ecdsa, finish,
+    legacy_acceptor, rsa, silence,
 };
 use crate::{OBJECT, OBJECT_PATH, http, https, kinds, one_in, run, summary};
 
@@ -229,4 +232,36 @@ fn a_server_that_closes_after_each_response_is_no_failure() {
     });
     let outcome = run(Job { operations: Some(1), ..http(server.address(), "/") });
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![]));
+}
+
+#[test]
+fn a_handshake_in_which_the_server_asked_for_a_second_client_hello_is_counted() {
+    let retried = Arc::new(AtomicU64::new(0));
+    let (config, counted) = (Arc::new(config_of_group(SECP384R1)), retried.clone());
+    let server = Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        let is_retried = https.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
+        counted.fetch_add(is_retried.into(), SeqCst);
+        https.finish()
+    });
+    let retried_of = |group, key_exchange, resumption: &str| {
+        let mut job = https(server.address(), "/");
+        job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
+        (job.plan.operation, job.plan.group) = (Operation::Handshakes, group);
+        job.plan.key_exchange = Some(key_exchange);
+        job.plan.resumption = resumption.parse().unwrap();
+        (job.operations, job.plan.count) = (None, NonZeroU32::new(10));
+        let before = retried.load(SeqCst);
+        let outcome = run(job);
+        assert_eq!((outcome.completed, kinds(&outcome)), (10, vec![]));
+        (outcome.hello_retry_requests, retried.load(SeqCst) - before)
+    };
+    // toll's own handshake, and rustls's.
+    for key_exchange in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
+        assert_eq!(retried_of(None, key_exchange, "0%"), (10, 10), "{key_exchange:?}");
+        let group = Some(Group::Secp384r1);
+        assert_eq!(retried_of(group, key_exchange, "0%"), (0, 0), "{key_exchange:?}");
+    }
+    // Of these, the connection that collects the tickets is retried; then the client knows the group.
+    assert_eq!(retried_of(None, KeyExchangeMode::Fixed, "100%"), (0, 1));
 }

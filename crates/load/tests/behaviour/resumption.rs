@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use load::{Collected, Job, Operation, Outcome, Plan};
+use load::{Collected, Job, KeyExchangeMode, Operation, Outcome, Plan, SessionsGiven};
 use rustls::HandshakeKind;
 use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
@@ -116,8 +116,9 @@ fn a_load_of_so_many_operations_collects_its_tickets_first() {
             assert_eq!((outcome.completed, kinds(&outcome)), (60, vec![]), "{operation}");
             assert_eq!(kinds_of_handshake(&outcome), expected, "{operation}");
             assert_eq!(resumed.load(SeqCst) - before, expected.1, "{operation}");
-            let Collected { tickets, connections } = outcome.collected.unwrap();
-            assert_eq!((tickets >= 8, connections), (is_resuming, 8), "{operation}: {tickets}");
+            let Collected { given, connections } = outcome.collected.unwrap();
+            assert_eq!((given.tickets >= 8, connections), (is_resuming, 8), "{operation}");
+            assert_eq!(outcome.sessions_offered, expected.1, "{operation}");
         }
     }
     // Where nothing is to be resumed, nothing is collected.
@@ -257,4 +258,102 @@ fn kept_connections_take_tickets_too() {
     let mut job = https(server.address(), "/");
     job.plan.resumption = "100%".parse().unwrap();
     assert_completes(job, 2);
+}
+
+/// The same load as an exact number of operations, for which sessions are collected first.
+fn counted(job: Job, count: u32) -> Outcome {
+    let plan = Plan { count: NonZeroU32::new(count), ..job.plan };
+    let outcome = run(Job { operations: None, plan, ..job });
+    assert_eq!((outcome.completed, kinds(&outcome)), (count.into(), vec![]));
+    outcome
+}
+
+#[test]
+fn each_ticket_of_tls13_counts_whether_it_is_used_or_not() {
+    for tickets in [0, 2, 5] {
+        let mut config = config_of(ecdsa(), &[&TLS13]);
+        config.send_tls13_tickets = tickets;
+        let config = Arc::new(config);
+        let server = Server::start(move |stream| {
+            let mut https = Secure::accept(stream, &config)?;
+            while https.request().is_ok() {
+                https.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
+            }
+            https.finish()
+        });
+        let tickets = tickets as u64;
+        // toll's own handshake, rustls's, and rustls's where tickets are used.
+        for (resumption, key_exchange) in [
+            ("0%", KeyExchangeMode::Fixed),
+            ("0%", KeyExchangeMode::Fresh),
+            ("100%", KeyExchangeMode::Fixed),
+        ] {
+            for (operation, connections) in [(Operation::Handshakes, 6), (Operation::Requests, 1)] {
+                let case = format!("{tickets} {resumption} {key_exchange:?} {operation}");
+                let mut job = plan(&server, Version::Tls13, operation, resumption);
+                job.plan.key_exchange = Some(key_exchange);
+                let outcome = counted(job, 6);
+                let given = SessionsGiven { tickets: connections * tickets, ids: 0 };
+                assert_eq!(outcome.given, given, "{case}");
+                let resumes = resumption == "100%";
+                let collected =
+                    Collected { given: SessionsGiven { tickets, ids: 0 }, connections: 1 };
+                assert_eq!(outcome.collected, resumes.then_some(collected), "{case}");
+                let is_offered = resumes && tickets > 0;
+                let offered = if is_offered { connections } else { 0 };
+                assert_eq!(outcome.sessions_offered, offered, "{case}");
+                assert_eq!(kinds_of_handshake(&outcome).1, offered, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tls12_gives_a_ticket_an_identifier_or_nothing() {
+    let ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+    for (gives, ids, tickets, resumes) in [
+        (Gives::Tickets, 0, 1, true),
+        (Gives::SessionIds, 1, 0, true),
+        (Gives::ForgottenSessionIds, 1, 0, false),
+        (Gives::Nothing, 0, 0, false),
+    ] {
+        // OpenSSL's client, before toll's own handshake and instead of it; then rustls's.
+        for suite in ["AES128-SHA", "ECDHE-RSA-AES128-SHA"] {
+            let (server, resumed) = legacy(suite, gives);
+            let job = legacy_plan(&server, suite, Operation::Handshakes, "100%");
+            let collected = Collected { given: SessionsGiven { tickets, ids }, connections: 1 };
+            assert_gives(&counted(job, 6), collected, resumes);
+            assert_eq!(resumed.load(SeqCst), if resumes { 6 } else { 0 }, "{suite} {gives:?}");
+        }
+        let mut config = config_of(ecdsa(), &[&TLS12]);
+        match gives {
+            Gives::Tickets => config.ticketer = ticketer.clone(),
+            Gives::SessionIds => {}
+            // rustls's server gives no identifier of a session that it does not keep.
+            Gives::ForgottenSessionIds => continue,
+            Gives::Nothing => config.session_storage = Arc::new(NoServerSessionStorage {}),
+        }
+        let config = Arc::new(config);
+        let server = Server::start(move |stream| {
+            let mut https = Secure::accept(stream, &config)?;
+            // The client's close comes first.
+            assert!(https.request().is_err());
+            https.finish()
+        });
+        let job = plan(&server, Version::Tls12, Operation::Handshakes, "100%");
+        let collected = Collected { given: SessionsGiven { tickets, ids }, connections: 1 };
+        assert_gives(&counted(job, 6), collected, resumes);
+    }
+}
+
+/// Six handshakes after a connection that collected this, which `resumes` or not.
+#[track_caller]
+fn assert_gives(outcome: &Outcome, collected: Collected, resumes: bool) {
+    assert_eq!(outcome.collected, Some(collected));
+    let has_session = collected.given != SessionsGiven::default();
+    assert_eq!(outcome.sessions_offered, if has_session { 6 } else { 0 });
+    assert_eq!(kinds_of_handshake(outcome), if resumes { (0, 6) } else { (6, 0) });
+    // A session that is resumed by its identifier is not given again.
+    let ids = if resumes { 0 } else { 6 * collected.given.ids };
+    assert_eq!(outcome.given.ids, ids);
 }

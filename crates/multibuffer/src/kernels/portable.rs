@@ -2,7 +2,6 @@
 
 use crate::Backend;
 use crate::algorithm::{Rounds, State};
-use crate::known::KnownWords;
 use crate::schedule::Kernel;
 use crate::staging::{Run, Staged};
 use crate::vector::Simd;
@@ -31,10 +30,6 @@ impl<A: Rounds<Self, 1>> Kernel<A, 1> for Portable {
         staged: &mut Staged<1>,
     ) {
         A::compress(self, state, runs, staged);
-    }
-
-    fn compress_known(self, state: &mut State<A::Word, 1>, words: &KnownWords<A::Word>) {
-        A::compress_known(self, state, words);
     }
 }
 

@@ -8,8 +8,7 @@ use std::arch::x86_64::*;
 use super::proof;
 use crate::Backend;
 use crate::algorithm::{Sha1, Sha256, State};
-use crate::constants::{K1, K256};
-use crate::known::KnownWords;
+use crate::constants::K256;
 use crate::schedule::Kernel;
 use crate::staging::{Run, Staged};
 use crate::unroll::unroll;
@@ -28,11 +27,6 @@ impl Kernel<Sha1, 2> for ShaNi {
         // SAFETY: `self` proves the features.
         unsafe { sha1(state, runs) }
     }
-
-    fn compress_known(self, state: &mut State<u32, 2>, words: &KnownWords<u32>) {
-        // SAFETY: `self` proves the features.
-        unsafe { sha1_known(state, words) }
-    }
 }
 
 impl Kernel<Sha256, 2> for ShaNi {
@@ -46,11 +40,6 @@ impl Kernel<Sha256, 2> for ShaNi {
     ) {
         // SAFETY: `self` proves the features.
         unsafe { sha256(state, runs) }
-    }
-
-    fn compress_known(self, state: &mut State<u32, 2>, words: &KnownWords<u32>) {
-        // SAFETY: `self` proves the features.
-        unsafe { sha256_known(state, words) }
     }
 }
 
@@ -118,53 +107,6 @@ fn sha256(state: &mut State<u32, 2>, runs: &[Run<'_, Sha256, 2>]) {
     for lane in 0..2 {
         set_words(state, [0, 1, 4, 5], lane, abef[lane]);
         set_words(state, [2, 3, 6, 7], lane, cdgh[lane]);
-    }
-}
-
-/// The rounds of one more block, which is the same in both lanes.
-#[target_feature(enable = "sha,ssse3,sse4.1")]
-fn sha1_known(state: &mut State<u32, 2>, known: &KnownWords<u32>) {
-    let before = [words(state, [0, 1, 2, 3], 0), words(state, [0, 1, 2, 3], 1)];
-    let e = [0, 1].map(|lane| _mm_set_epi32(state[4][lane].cast_signed(), 0, 0, 0));
-    let (mut abcd, mut previous) = (before, before);
-    let (groups, _) = known.as_chunks::<4>();
-    unroll!(20, G => {
-        // The instruction adds the constant itself.
-        let w = groups[G].map(|word| word.wrapping_sub(K1[G / 5]).cast_signed());
-        let w = _mm_set_epi32(w[0], w[1], w[2], w[3]);
-        unroll!(2, I => {
-            let ew = if G == 0 {
-                _mm_add_epi32(e[I], w)
-            } else {
-                _mm_sha1nexte_epu32(previous[I], w)
-            };
-            previous[I] = abcd[I];
-            abcd[I] = _mm_sha1rnds4_epu32::<{ (G / 5) as i32 }>(abcd[I], ew);
-        });
-    });
-    for lane in 0..2 {
-        let e = _mm_sha1nexte_epu32(previous[lane], e[lane]);
-        set_words(state, [0, 1, 2, 3], lane, _mm_add_epi32(abcd[lane], before[lane]));
-        state[4][lane] = _mm_extract_epi32::<3>(e).cast_unsigned();
-    }
-}
-
-/// The rounds of one more block, which is the same in both lanes.
-#[target_feature(enable = "sha,ssse3,sse4.1")]
-fn sha256_known(state: &mut State<u32, 2>, known: &KnownWords<u32>) {
-    let mut abef = [words(state, [0, 1, 4, 5], 0), words(state, [0, 1, 4, 5], 1)];
-    let mut cdgh = [words(state, [2, 3, 6, 7], 0), words(state, [2, 3, 6, 7], 1)];
-    let before = (abef, cdgh);
-    for kw in &known.as_chunks::<4>().0[..16] {
-        let [kw0, kw1, kw2, kw3] = kw.map(u32::cast_signed);
-        let kw = _mm_setr_epi32(kw0, kw1, kw2, kw3);
-        unroll!(2, I => {
-            rounds_sha256(&mut abef[I], &mut cdgh[I], kw);
-        });
-    }
-    for lane in 0..2 {
-        set_words(state, [0, 1, 4, 5], lane, _mm_add_epi32(abef[lane], before.0[lane]));
-        set_words(state, [2, 3, 6, 7], lane, _mm_add_epi32(cdgh[lane], before.1[lane]));
     }
 }
 

@@ -98,7 +98,6 @@ fn lanes_that_end_are_filled_again() {
         let mut digests = vec![[0; 32]; messages.len()];
         let work = hasher.hash_many(&messages, &mut digests).unwrap();
         assert_eq!((work.steps, work.blocks), (100, 100 * lanes as u64));
-        assert!((work.occupancy() - 1.0).abs() < 1e-9);
     }
 }
 
@@ -118,7 +117,6 @@ fn nothing_to_do_is_done() {
     let hasher = Hasher::<Sha512>::with(Backend::Portable).unwrap();
     let work = hasher.hash_many::<&[u8]>(&[], &mut []).unwrap();
     assert_eq!((work.steps, work.blocks), (0, 0));
-    assert!((work.occupancy() - 1.0).abs() < 1e-9);
 }
 
 #[test]
@@ -126,6 +124,4 @@ fn counts_must_match() {
     let hasher = Hasher::<Sha256>::with(Backend::Portable).unwrap();
     let error = hasher.hash_many(&["a", "b"], &mut [[0; 32]]).unwrap_err();
     assert_eq!(error.to_string(), "2 messages but 1 digests; give as many of both");
-    assert!(hasher.update::<&[u8]>(&mut [multibuffer::Context::new()], &[]).is_err());
-    assert!(hasher.finish(&[], &mut [[0; 32]]).is_err());
 }

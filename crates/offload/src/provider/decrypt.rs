@@ -127,9 +127,11 @@ fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
     }
 }
 
+/// The operation, for as long as the caller has its pointer.
+///
 /// # Safety
-/// `operation` comes from [`new`], is not freed yet, and is nobody else's meanwhile.
-unsafe fn at<'a>(operation: *mut c_void) -> Option<&'a mut Operation> {
+/// `operation` is null, or comes from [`new`], is not freed yet, and is nobody else's meanwhile.
+unsafe fn at(operation: &mut *mut c_void) -> Option<&mut Operation> {
     // SAFETY: the caller's.
     unsafe { operation.cast::<Operation>().as_mut() }
 }
@@ -179,23 +181,23 @@ unsafe extern "C" fn decrypt_init(
 /// # Safety
 /// `operation` and `key` come from the functions `new`, and `params` ends as OpenSSL has it.
 unsafe fn begin(
-    operation: *mut c_void,
+    mut operation: *mut c_void,
     key: *mut c_void,
     params: *const OSSL_PARAM,
     direction: Direction,
 ) -> Option<()> {
     // SAFETY: the caller's.
     unsafe {
-        let key = Arc::clone(key::at(key)?);
+        let key = key::at(key)?;
         let software = software::Context::new(&key.software, direction)?;
-        let operation = at(operation)?;
+        let operation = at(&mut operation)?;
         *operation = Operation { begun: Some(Begun { key, software }), ..Operation::default() };
         operation.set(params)
     }
 }
 
 unsafe extern "C" fn encrypt(
-    operation: *mut c_void,
+    mut operation: *mut c_void,
     out: *mut u8,
     out_length: *mut usize,
     out_size: usize,
@@ -205,14 +207,14 @@ unsafe extern "C" fn encrypt(
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
         let input = self::input(&input, input_length)?;
-        let software = &mut at(operation)?.begun.as_mut()?.software;
+        let software = &mut at(&mut operation)?.begun.as_mut()?.software;
         *out_length = out_size;
         software.run(Direction::Encrypt, out, &mut *out_length, input)
     })
 }
 
 unsafe extern "C" fn decrypt(
-    operation: *mut c_void,
+    mut operation: *mut c_void,
     out: *mut u8,
     out_length: *mut usize,
     out_size: usize,
@@ -222,7 +224,7 @@ unsafe extern "C" fn decrypt(
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
         let input = self::input(&input, input_length)?;
-        let operation = at(operation)?;
+        let operation = at(&mut operation)?;
         if !operation.is_tls || out.is_null() {
             *out_length = out_size;
             let software = &mut operation.begun.as_mut()?.software;
@@ -238,14 +240,14 @@ unsafe extern "C" fn decrypt(
     })
 }
 
-unsafe extern "C" fn get_params(operation: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
+unsafe extern "C" fn get_params(mut operation: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and parameters with room and an end.
-    guarded(|| unsafe { at(operation)?.begun.as_ref()?.software.get_params(params) })
+    guarded(|| unsafe { at(&mut operation)?.begun.as_ref()?.software.get_params(params) })
 }
 
-unsafe extern "C" fn set_params(operation: *mut c_void, params: *const OSSL_PARAM) -> c_int {
+unsafe extern "C" fn set_params(mut operation: *mut c_void, params: *const OSSL_PARAM) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
-    guarded(|| unsafe { at(operation)?.set(params) })
+    guarded(|| unsafe { at(&mut operation)?.set(params) })
 }
 
 unsafe extern "C" fn gettable(_operation: *mut c_void, _context: *mut c_void) -> *const OSSL_PARAM {

@@ -73,9 +73,9 @@ type Place = OnceLock<Arc<Key>>;
 
 /// # Safety
 /// `place` is null, or comes from [`new`] and is not freed yet.
-pub(super) unsafe fn at<'a>(place: *const c_void) -> Option<&'a Arc<Key>> {
+pub(super) unsafe fn at(place: *const c_void) -> Option<Arc<Key>> {
     // SAFETY: the caller's.
-    unsafe { place.cast::<Place>().as_ref() }?.get()
+    unsafe { place.cast::<Place>().as_ref() }?.get().cloned()
 }
 
 unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {

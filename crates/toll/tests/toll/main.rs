@@ -18,6 +18,7 @@ mod profile;
 mod refused_studies;
 mod run;
 mod search;
+mod second_hellos_and_tickets;
 mod serve;
 mod servers;
 mod sessions;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::receipt::Receipt;
-use load::{Close, Collected, Plan, Up, Verified};
+use load::{Close, Collected, Plan, SessionsGiven, Up, Verified};
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
 use units::Nanos;
@@ -224,7 +224,8 @@ fn where_tickets_were_collected_the_first_handshakes_resume_too() {
             (job.plan.operation, job.plan.connections) = (Operation::Handshakes, 16);
             job.plan.resumption = "100%".parse().unwrap();
             outcome.completed = full + resumed;
-            outcome.collected = Some(Collected { tickets, connections: 16 });
+            let given = SessionsGiven { tickets, ids: 0 };
+            outcome.collected = Some(Collected { given, connections: 16 });
             outcome.negotiated = vec![(negotiated(), full)];
             outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, resumed));
         })

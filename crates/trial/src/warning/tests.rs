@@ -108,6 +108,23 @@ fn a_mixture_of_what_was_left_open_is_reported() {
 }
 
 #[test]
+fn full_handshakes_that_need_a_second_client_hello_are_reported() {
+    let with = |retried| {
+        Warning::hello_retry_requests(&Obtained {
+            hello_retry_requests: Some(retried),
+            full: Some(100),
+            group: [("secp384r1".to_owned(), 200)].into(),
+            ..Obtained::default()
+        })
+    };
+    assert_eq!((with(0), with(1)), (None, None));
+    let warning = with(100).unwrap();
+    assert_eq!(warning.kind, WarningKind::HelloRetryRequests);
+    assert!(warning.remedy.contains("--group secp384r1"), "{warning}");
+    assert_eq!(Warning::hello_retry_requests(&Obtained::default()), None);
+}
+
+#[test]
 fn one_connection_per_two_requests_means_not_kept() {
     assert!(Warning::connections_not_kept(64, 128).is_none());
     assert!(Warning::connections_not_kept(0, 0).is_none());

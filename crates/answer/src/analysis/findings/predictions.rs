@@ -38,7 +38,7 @@ fn table(answer: &Answer) -> Table {
         Column::numbers(&words(name), unit.name, all.iter().map(cell))
     });
     let ratios: [(&str, Of); 2] =
-        [("predicted", |of| &of.predicted), ("measured", |of| &of.measured)];
+        [("predicted", |of| &of.predicted), ("measured", |of| &of.measured.figure)];
     let ratios = ratios.map(|(name, of)| {
         let cell = |prediction: &Prediction| {
             let estimate = of(prediction).estimate;

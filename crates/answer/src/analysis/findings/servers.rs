@@ -3,6 +3,7 @@
 use crate::analysis::{ServerFigure, Servers};
 use crate::findings::{Cell, Column, Table};
 use crate::wording::factor;
+use stats::Decision;
 use units::{Unit, decimal, places};
 
 /// A row for each server, a column for each value that is compared.
@@ -23,7 +24,7 @@ fn table(of: &Servers) -> Table {
         title: format!("Servers compared: {}", of.metric.row().words),
         count: std::iter::once(&of.case).chain(&of.common).cloned().collect::<Vec<_>>().join(", "),
         about: "In small print or brackets is the ratio to the best server of the column; ≈ is no significant \
-                difference from it."
+                difference from it, ? too few trials to compare."
             .to_owned(),
         columns,
         ..Table::default()
@@ -31,9 +32,15 @@ fn table(of: &Servers) -> Table {
 }
 
 fn cell(of: Option<&ServerFigure>, unit: &Unit) -> Cell {
-    let Some(ServerFigure { figure, ratio, is_different }) = of else { return Cell::default() };
-    let about = if *is_different { "" } else { "≈ " };
-    let more = ratio.as_ref().map(|ratio| format!("{about}{}", factor(ratio.median())));
+    let Some(ServerFigure { figure, ratio }) = of else { return Cell::default() };
+    let more = ratio.as_ref().map(|ratio| {
+        let about = match ratio.decision {
+            Decision::Sure(_) => "",
+            Decision::NoDifference => "≈ ",
+            Decision::TooFew => "? ",
+        };
+        format!("{about}{}", factor(ratio.median()))
+    });
     let median = figure.median();
     let scaled = unit.scaled(median);
     let number = decimal(scaled, places(scaled, 3).max(0));

@@ -3,19 +3,19 @@
 use std::cmp::Ordering::Equal;
 
 use offload::{Rates, Way};
+use stats::Decision;
 use study::{Cell, Metric};
 use targets::Target;
 use units::Quantity;
 
-use super::words::{NO_DIFFERENCE, is_shown, undecided};
-use crate::analysis::accelerator::{Cost, Of, find, nominal, way};
+use super::words::{in_short, undecided};
+use crate::analysis::accelerator::{Cost, Of, cpu, find, nominal, way};
 use crate::analysis::compared::Compared;
 use crate::analysis::sentence::published;
 use crate::analysis::trials::CellTrials;
-use crate::figure::Figure;
+use crate::figure::{Decided, Figure, Signed, paired};
 use crate::findings::Headline;
 use crate::label::label;
-use crate::signed::Signed;
 use crate::wording::{brief, factor, listed};
 
 /// Of answers that compare a server in software, or an asynchronous one, with one whose device answers at
@@ -42,9 +42,21 @@ fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline>
         };
         trials.iter().filter(is_it)
     };
-    let ratio = |of: &CellTrials<'_>| of.ratio(software, Metric::Rate);
+    let free = compared.ratio(inline, software)?;
     let asynchronous = of(Way::Asynchronous).next()?;
-    let value = factor(ratio(asynchronous).filter(is_shown)?.median());
+    let synchronous: Vec<&CellTrials<'_>> = of(Way::Synchronous).collect();
+    // What only the headline compares, with the cells of other cases, is decided together.
+    let waiting = std::iter::once(asynchronous).chain(synchronous.iter().copied());
+    let ratios = waiting.map(|of| Some((Some(of), of.ratio(software, Metric::Rate)?)));
+    let offload = paired(cpu(asynchronous), cpu(inline)).map(|ratio| (None, ratio));
+    let ratios = Decided::decide(ratios.flatten().chain(offload).collect(), 1.0);
+    let ratio = |wanted: Option<&CellTrials<'_>>| {
+        let name = |of: &CellTrials<'_>| of.cell.name.clone();
+        let is_it = |(of, _): &&(Option<&CellTrials<'_>>, _)| of.map(name) == wanted.map(name);
+        ratios.iter().find(is_it).map(|(_, ratio)| ratio)
+    };
+    let gain = ratio(Some(asynchronous)).filter(|ratio| ratio.decision.is_sure())?;
+    let value = factor(gain.median());
     let target = &software.cell.target;
     let who = match (target.server.name(), target.cpus.len()) {
         ("embedded", 1) => "one core".to_owned(),
@@ -56,16 +68,17 @@ fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline>
     let mut clauses = vec![format!("With {model} {who} makes {value} the handshakes of software")];
     let at = |of: &CellTrials<'_>| {
         let latency = of.cell.target.accelerator_latency.exact();
-        Some(format!("{} at {latency}", in_short(&ratio(of)?)))
+        Some(format!("{} at {latency}", in_short(ratio(Some(of))?)))
     };
-    let synchronous = listed(of(Way::Synchronous).filter_map(at));
+    let synchronous = listed(synchronous.into_iter().filter_map(at));
     clauses.extend(synchronous.map(|ratios| format!("synchronous offload {ratios}")));
-    clauses.extend(ratio(inline).map(|free| format!("a free accelerator {}", in_short(&free))));
-    if let Some(cost) = Cost::of_offload(asynchronous, inline) {
-        clauses.push(match Signed::of_sure(&cost.share) {
+    clauses.push(format!("a free accelerator {}", in_short(&free)));
+    if let Some(cost) = ratio(None).and_then(Decided::added) {
+        clauses.push(match cost.signed() {
             Signed::Above(share) => format!("offload costs {} of a handshake", percent(&share)),
             Signed::Below(share) => format!("offload saves {} of a handshake", percent(&share)),
-            Signed::Around(_) => "offload costs no significant part of a handshake".to_owned(),
+            Signed::NoDifference => "offload costs no significant part of a handshake".to_owned(),
+            Signed::TooFew => "too few trials to tell what offload costs".to_owned(),
         });
     }
     // What was published is a sentence of its own.
@@ -93,8 +106,8 @@ pub(in crate::analysis) fn waiting(points: &[(String, &Compared<'_>)]) -> Option
         };
         points.iter().filter_map(of).collect::<Vec<_>>()
     };
-    let ends = |ratios: &[(String, Figure)]| {
-        let at = |(label, ratio): &(String, Figure)| format!("{} ({label})", in_short(ratio));
+    let ends = |ratios: &[(String, Decided)]| {
+        let at = |(label, ratio): &(String, Decided)| format!("{} ({label})", in_short(ratio));
         match ratios {
             [] => None,
             [only] => Some(at(only)),
@@ -103,9 +116,11 @@ pub(in crate::analysis) fn waiting(points: &[(String, &Compared<'_>)]) -> Option
     };
     let found = ratios(Way::Asynchronous);
     let (last, ratio) = found.last()?;
-    let (value, unit) = match is_shown(ratio) {
-        true => (factor(ratio.median()), "the handshakes of inline offload".to_owned()),
-        false => undecided(ratio.is_sure()),
+    let (value, unit) = match ratio.decision {
+        Decision::Sure(_) => {
+            (factor(ratio.median()), "the handshakes of inline offload".to_owned())
+        }
+        undecided_as => undecided(undecided_as == Decision::TooFew),
     };
     let synchronous = ends(&ratios(Way::Synchronous));
     let synchronous = synchronous.map_or_else(String::new, |ends| format!(", synchronous {ends}"));
@@ -147,13 +162,6 @@ fn model(cell: &Cell) -> Option<String> {
     Some(format!("a model of {what} ({}, a setting)", nominal(cell)?))
 }
 
-fn in_short(ratio: &Figure) -> String {
-    match is_shown(ratio) {
-        true => factor(ratio.median()),
-        false => NO_DIFFERENCE.to_owned(),
-    }
-}
-
 /// `Offload to a model costs 12.1 µs of the server's CPU per handshake, 8% of the inline one (64
 /// connections).` Where the server was busiest: one that waits also wakes up.
 fn cost(all: &[Compared<'_>]) -> Option<Headline> {
@@ -180,7 +188,7 @@ fn cost(all: &[Compared<'_>]) -> Option<Headline> {
         (ns, clause)
     };
     // Both are of the same rounds, and lie on the same side of zero.
-    let (value, unit, costs) = match (Signed::of_sure(&cost.ns), Signed::of_sure(&cost.share)) {
+    let (value, unit, costs) = match (cost.ns.signed(), cost.share.signed()) {
         (Signed::Above(ns), Signed::Above(share)) => {
             let (ns, clause) = stated("costs", &ns, &share);
             (ns, format!("of {per}"), clause)
@@ -190,8 +198,9 @@ fn cost(all: &[Compared<'_>]) -> Option<Headline> {
             (format!("{ns} less"), format!("of {per}"), clause)
         }
         _ => {
-            let (value, unit) = undecided(cost.share.is_sure());
-            let part = if cost.share.is_sure() { "no significant" } else { "an unknown" };
+            let has_too_few = cost.share.decision == Decision::TooFew;
+            let (value, unit) = undecided(has_too_few);
+            let part = if has_too_few { "an unknown" } else { "no significant" };
             (value, unit, format!("costs {part} part of {per}"))
         }
     };

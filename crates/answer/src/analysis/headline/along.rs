@@ -3,14 +3,17 @@
 
 use study::metric::Kind;
 
-use super::words::{as_many, counted, is_shown, limited, median, per_core, said, undecided, who};
+use super::words::{
+    NO_DIFFERENCE, as_many, counted, limited, median, per_core, said, undecided, who,
+};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::crossover::Crossover;
 use crate::analysis::remedy::advice;
 use crate::analysis::sentence::verb;
-use crate::figure::Figure;
+use crate::figure::Decided;
 use crate::findings::Headline;
-use crate::wording::factor;
+use crate::wording::{factor, list};
+use stats::Decision;
 
 /// Of comparisons along a key, each with the words of its value.
 pub(in crate::analysis) fn along(
@@ -30,6 +33,7 @@ fn crossed(crossovers: &[Crossover]) -> Option<Headline> {
     let first = crossovers.iter().find(|of| of.from.is_some()).or(crossovers.first())?;
     let (value, unit) = match &first.from {
         Some(from) => (from.clone(), format!("from here on {} is ahead", first.label)),
+        None if first.has_too_few => undecided(true),
         None => ("no crossover".to_owned(), format!("for {}", first.label)),
     };
     let sentence = format!("{}.", first.sentence);
@@ -42,18 +46,17 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
     let (_, first) = points.first()?;
     let baseline = first.baseline()?;
     let ranges = first.others().filter_map(|entry| Range::of(entry, points));
-    let range = ranges.max_by(|a, b| a.distance().total_cmp(&b.distance()))?;
+    let range = ranges.max_by(|a, b| a.distance.total_cmp(&b.distance))?;
     let (with, as_with) = (first.with(range.entry), first.with(baseline));
-    if !range.is_shown {
-        let (value, unit) = undecided(range.is_sure);
+    let Range { ends: Some((least, most)), .. } = &range else {
+        let (value, unit) = undecided(range.has_too_few);
         let baseline = first.name(baseline);
-        let sentence = match range.is_sure {
-            true => format!("No significant difference {with} from {baseline}."),
-            false => format!("Too few trials {with} to compare it with {baseline}."),
+        let sentence = match range.has_too_few {
+            false => format!("No significant difference {with} from {baseline}."),
+            true => format!("Too few trials {with} to compare it with {baseline}."),
         };
         return Some(Headline { value, unit, sentence, advice: None });
-    }
-    let Range { least, most, .. } = &range;
+    };
     let (value, told) = match factor(least.1) == factor(most.1) {
         true => (factor(most.1), factor(most.1)),
         false => (
@@ -63,12 +66,16 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
     };
     let sentence = match first.kind() {
         Kind::Cost | Kind::State => {
-            format!("The {} is {told} as high {with} as {as_with}.", first.metric())
+            format!("The {} is {told} as high {with} as {as_with}", first.metric())
         }
         _ => {
             let (who, verb) = (who(first), verb(first));
-            format!("{who} {verb} {told} {} {with} as {as_with}.", as_many(first))
+            format!("{who} {verb} {told} {} {with} as {as_with}", as_many(first))
         }
+    };
+    let sentence = match &range.undecided[..] {
+        [] => format!("{sentence}."),
+        some => format!("{sentence}; {NO_DIFFERENCE} with {}.", list(some)),
     };
     let unit = format!("the {}{}", counted(first), per_core(first));
     Some(Headline { value, unit, sentence, advice: None })
@@ -77,13 +84,13 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
 /// The ratios of a value to the baseline along a key.
 struct Range<'b, 'a> {
     entry: &'b Entry<'a>,
-    /// Where it is least, in words, and the ratio there.
-    least: (String, f64),
-    most: (String, f64),
-    /// Whether the difference is shown anywhere.
-    is_shown: bool,
-    /// Whether there are enough trials anywhere to show one.
-    is_sure: bool,
+    /// Of those that are shown the least and the most, each with its place in words.
+    ends: Option<((String, f64), (String, f64))>,
+    /// Where no difference is shown.
+    undecided: Vec<String>,
+    has_too_few: bool,
+    /// How far from 1 it comes where it is shown.
+    distance: f64,
 }
 
 impl<'b, 'a> Range<'b, 'a> {
@@ -91,22 +98,18 @@ impl<'b, 'a> Range<'b, 'a> {
         let ratio = |(label, compared): &(String, &Compared<'_>)| {
             Some((label.clone(), compared.entry(entry.value)?.ratio.clone()?))
         };
-        let ratios: Vec<(String, Figure)> = points.iter().filter_map(ratio).collect();
-        let medians = || ratios.iter().map(|(label, of)| (label.clone(), of.median()));
+        let ratios: Vec<(String, Decided)> = points.iter().filter_map(ratio).collect();
+        let (sure, others): (Vec<_>, Vec<_>) =
+            ratios.iter().partition(|(_, ratio)| ratio.decision.is_sure());
+        let medians = || sure.iter().map(|(label, of)| (label.clone(), of.median()));
         let by_median = |a: &(String, f64), b: &(String, f64)| a.1.total_cmp(&b.1);
-        Some(Self {
+        (!ratios.is_empty()).then(|| Self {
             entry,
-            least: medians().min_by(by_median)?,
-            most: medians().max_by(by_median)?,
-            is_shown: ratios.iter().any(|(_, ratio)| is_shown(ratio)),
-            is_sure: ratios.iter().any(|(_, ratio)| ratio.is_sure()),
+            ends: medians().min_by(by_median).zip(medians().max_by(by_median)),
+            distance: sure.iter().map(|(_, ratio)| ratio.distance()).fold(0.0, f64::max),
+            has_too_few: others.iter().any(|(_, ratio)| ratio.decision == Decision::TooFew),
+            undecided: others.into_iter().map(|(label, _)| label.clone()).collect(),
         })
-    }
-
-    /// How far from 1 it comes.
-    fn distance(&self) -> f64 {
-        let of = |ratio: f64| ratio.max(f64::MIN_POSITIVE).ln().abs();
-        of(self.least.1).max(of(self.most.1))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Two cells beside each other.
 
+use stats::Decision;
 use study::metric::Kind;
 
 use super::words::{
-    agree, as_many, counted, is_shown, median, noun, per_core, said, undecided, undecided_between,
-    who,
+    agree, as_many, counted, median, noun, per_core, said, undecided, undecided_between, who,
 };
 use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
@@ -19,8 +19,7 @@ pub(super) fn pair<'a>(
     baseline: &Entry<'a>,
 ) -> Option<Glance<'a>> {
     let ratio = entry.ratio.as_ref()?;
-    let inverse = ratio.map(|ratio| 1.0 / ratio);
-    let (more, less, ratio) = match inverse {
+    let (more, less, ratio) = match ratio.inverse() {
         Some(inverse) if ratio.median() < 1.0 => (baseline, entry, inverse),
         _ => (entry, baseline, ratio.clone()),
     };
@@ -30,10 +29,11 @@ pub(super) fn pair<'a>(
         let (more, less) = (said(compared, more), said(compared, less));
         format!("{more} {and} {less}{}", per_core(compared))
     };
-    if !is_shown(&ratio) {
+    if !ratio.decision.is_sure() {
+        let has_too_few = ratio.decision == Decision::TooFew;
         let (one, other) = (compared.name(entry), compared.name(baseline));
-        let (value, unit) = undecided(ratio.is_sure());
-        let between = undecided_between(ratio.is_sure());
+        let (value, unit) = undecided(has_too_few);
+        let between = undecided_between(has_too_few);
         let sentence = format!("{between} {one} and {other}: {}", figures("and"));
         return Some(Glance { value, unit, sentence, of });
     }

@@ -2,24 +2,19 @@
 
 use super::pair::pair;
 use super::words::{
-    NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, undecided,
+    NO_DIFFERENCE, TOO_FEW, as_many, joined_unit, median, most, per_core, said, undecided,
     undecided_between, who,
 };
 use super::{Glance, Of};
 use crate::analysis::compared::{Compared, Entry};
-use crate::analysis::selection::Selection;
-use crate::figure::Figure;
+use crate::figure::Decided;
 use crate::wording::{factor, list};
 
 /// `A core sends the most with AES-128-GCM: 11.0 Gb/s, 2.6x as much as with AES-128-CBC-SHA`; `None`
 /// where no cell is shown to be worse than another.
 pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option<Glance<'a>> {
-    let selection = Selection::of(compared.rule.metric, rivals);
     let is_higher_better = compared.rule.metric.is_higher_better();
-    let mut leaders = match is_higher_better {
-        true => selection.greatest(rivals),
-        false => selection.least(rivals),
-    };
+    let mut leaders = compared.best(rivals);
     if leaders.len() == rivals.len() {
         return None;
     }
@@ -40,12 +35,13 @@ pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option
     let names = list(std::iter::once(compared.with(first)).chain(others));
     let and_alike = match leaders.len() {
         1 => String::new(),
+        _ if compared.has_too_few() => format!(", with {TOO_FEW} to compare them"),
         _ => format!(", with {NO_DIFFERENCE} between them"),
     };
     let value = said(compared, first);
     let sentence = match is_higher_better {
         true => {
-            let gain = selection.gain(first, last);
+            let gain = compared.gain(first, last);
             let times = gain.map_or_else(String::new, |gain| {
                 let times = factor(gain.median());
                 format!(", {times} {} as {}", as_many(compared), compared.with(last))
@@ -70,11 +66,10 @@ pub(super) fn furthest<'a>(
     rivals: &[&Entry<'a>],
     baseline: &Entry<'a>,
 ) -> Option<Glance<'a>> {
-    let shown = rivals.iter().filter(|entry| entry.ratio.as_ref().is_some_and(is_shown));
-    let distance = |entry: &Entry<'_>| {
-        let ratio = entry.ratio.as_ref().map_or(1.0, Figure::median);
-        ratio.max(f64::MIN_POSITIVE).ln().abs()
-    };
+    let is_sure =
+        |entry: &&&Entry<'_>| entry.ratio.as_ref().is_some_and(|of| of.decision.is_sure());
+    let shown = rivals.iter().filter(is_sure);
+    let distance = |entry: &Entry<'_>| entry.ratio.as_ref().map_or(0.0, Decided::distance);
     match shown.max_by(|a, b| distance(a).total_cmp(&distance(b))) {
         Some(entry) => {
             let glance = pair(compared, entry, baseline)?;
@@ -84,11 +79,10 @@ pub(super) fn furthest<'a>(
         None => {
             let names = list(rivals.iter().map(|entry| compared.name(entry)));
             let figures = list(rivals.iter().map(|entry| said(compared, entry)));
-            let is_sure = |entry: &&Entry<'_>| entry.ratio.as_ref().is_some_and(Figure::is_sure);
-            let is_sure = rivals.iter().any(is_sure);
-            let between = undecided_between(is_sure);
+            let has_too_few = compared.has_too_few();
+            let between = undecided_between(has_too_few);
             let sentence = format!("{between} {names}: {figures}{}", per_core(compared));
-            let (value, unit) = undecided(is_sure);
+            let (value, unit) = undecided(has_too_few);
             Some(Glance { value, unit, sentence, of: Of::Best })
         }
     }

@@ -3,14 +3,12 @@
 use study::Metric;
 use units::Quantity;
 
-use super::words::{agree, undecided};
+use super::words::{NO_DIFFERENCE, TOO_FEW, agree};
 use super::{Glance, Of};
 use crate::analysis::cipher::CipherCost;
 use crate::analysis::compared::{Compared, Entry};
-use crate::analysis::selection::Selection;
-use crate::figure::Figure;
+use crate::figure::{Figure, Signed};
 use crate::primitive::Row;
-use crate::signed::Signed;
 use crate::wording::{brief, capitalized};
 
 /// `With AES-128-GCM a core sends 18.0 Gb/s, at 445 ms of CPU per GB, of which the cipher alone takes 193 ms;
@@ -19,9 +17,8 @@ use crate::wording::{brief, capitalized};
 pub(super) fn tax<'a>(compared: &Compared<'a>, costs: &[Row]) -> Option<Glance<'a>> {
     let entries: Vec<&Entry<'a>> =
         compared.measured().into_iter().map(|(entry, _)| entry).collect();
-    let selection = Selection::of(compared.rule.metric, &entries);
-    let entry = *selection.greatest(&entries).first()?;
-    let tax = entry.figure.as_ref()?;
+    let entry = *compared.best(&entries).first()?;
+    let tax = entry.ratio.as_ref()?.taken()?;
     let sent = |entry: &Entry<'_>| {
         let figure = entry.trials.figure(Metric::GoodputPerServerCpu)?;
         Some(figure.median())
@@ -40,13 +37,11 @@ pub(super) fn tax<'a>(compared: &Compared<'a>, costs: &[Row]) -> Option<Glance<'
         true => format!("the {} of plain HTTP", rate(plain)),
         false => "what it sends in plain".to_owned(),
     };
-    let share = match Signed::of_sure(tax) {
+    let share = match tax.signed() {
         Signed::Above(taken) => format!("TLS costs {} of {of_plain}", percent(&taken)),
         Signed::Below(given) => format!("that is {} more than {of_plain}", percent(&given)),
-        Signed::Around(_) if tax.is_sure() => {
-            format!("no significant difference from {of_plain}")
-        }
-        Signed::Around(_) => format!("too few trials to compare that with {of_plain}"),
+        Signed::NoDifference => format!("{NO_DIFFERENCE} from {of_plain}"),
+        Signed::TooFew => format!("{TOO_FEW} to compare that with {of_plain}"),
     };
     Some(Glance {
         sentence: format!("{sends}, at {cost} of CPU per GB{cipher}; {share}"),
@@ -58,11 +53,11 @@ pub(super) fn tax<'a>(compared: &Compared<'a>, costs: &[Row]) -> Option<Glance<'
 
 /// `645 ms of CPU per GB, costs 85%`, `sends 13% more than plain HTTP`, or that there is no difference.
 pub(super) fn in_short(entry: &Entry<'_>) -> Option<String> {
-    let tax = entry.figure.as_ref()?;
-    let share = match Signed::of_sure(tax) {
+    let share = match entry.ratio.as_ref()?.taken()?.signed() {
         Signed::Above(taken) => format!("costs {}", percent(&taken)),
         Signed::Below(given) => format!("sends {} more than plain HTTP", percent(&given)),
-        Signed::Around(_) => undecided(tax.is_sure()).1,
+        Signed::NoDifference => NO_DIFFERENCE.to_owned(),
+        Signed::TooFew => TOO_FEW.to_owned(),
     };
     Some(format!("{} of CPU per GB, {share}", cost(entry)?))
 }

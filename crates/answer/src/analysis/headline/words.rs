@@ -5,29 +5,33 @@ use study::metric::Kind;
 
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::sentence::{operations, verb};
-use crate::figure::Figure;
+use crate::figure::{Decided, Figure};
 use crate::mark::Mark;
-use crate::wording::brief;
+use crate::wording::{brief, factor};
+use stats::Decision;
 
 pub(super) const NO_DIFFERENCE: &str = "no significant difference";
 
 pub(super) const TOO_FEW: &str = "too few trials";
 
-/// Value and unit of a headline that shows no difference, for which a number would look like one;
-/// `is_sure` is whether there are as many trials as an interval takes.
-pub(super) fn undecided(is_sure: bool) -> (String, String) {
-    let (value, unit) = if is_sure { ("≈", NO_DIFFERENCE) } else { ("?", TOO_FEW) };
+/// Value and unit of a headline that shows no difference, for which a number would look like one.
+pub(super) fn undecided(has_too_few: bool) -> (String, String) {
+    let (value, unit) = if has_too_few { ("?", TOO_FEW) } else { ("≈", NO_DIFFERENCE) };
     (value.to_owned(), unit.to_owned())
 }
 
 /// How its sentence begins, before the names of what is compared.
-pub(super) fn undecided_between(is_sure: bool) -> &'static str {
-    if is_sure { "No significant difference between" } else { "Too few trials to compare" }
+pub(super) fn undecided_between(has_too_few: bool) -> &'static str {
+    if has_too_few { "Too few trials to compare" } else { "No significant difference between" }
 }
 
-/// Whether a ratio is shown to differ from 1, by as many trials as an interval takes.
-pub(super) fn is_shown(ratio: &Figure) -> bool {
-    ratio.is_sure() && (ratio.is_above(1.0) || ratio.is_below(1.0))
+/// A ratio that is shown, or why it is not.
+pub(super) fn in_short(ratio: &Decided) -> String {
+    match ratio.decision {
+        Decision::Sure(_) => factor(ratio.median()),
+        Decision::NoDifference => NO_DIFFERENCE.to_owned(),
+        Decision::TooFew => TOO_FEW.to_owned(),
+    }
 }
 
 pub(super) fn median(entry: &Entry<'_>) -> f64 {

@@ -9,7 +9,7 @@ use tls::{OrPlain, Version};
 use units::Nanos;
 
 use super::SUITE;
-use super::scene::{CBC, GCM, SPREAD, Scene};
+use super::scene::{CBC, EIGHT, GCM, Scene};
 use crate::findings::Headline;
 
 const ACCELERATOR: &str = "target.accelerator";
@@ -50,7 +50,7 @@ pub(super) fn ways(metric: Metric, case: &str, compare: &str, baseline: &str) ->
     };
     scene.study.cells = CELLS.iter().enumerate().map(cell).collect();
     for (cell, (.., rate)) in CELLS.iter().enumerate() {
-        scene.measure(cell, *rate, &SPREAD);
+        scene.measure(cell, *rate, &EIGHT);
     }
     scene
 }
@@ -134,7 +134,7 @@ fn cells_that_differ_in_more_than_the_accelerator_are_not_beside_software() {
 
 #[test]
 fn what_is_not_shown_is_not_stated() {
-    const WIDE: [f64; 7] = [0.5, 1.0, 2.0, 1.0, 0.7, 1.3, 1.0];
+    const WIDE: [f64; 8] = [0.5, 1.0, 2.0, 1.0, 0.7, 1.3, 1.0, 1.0];
     let mut scene = gains();
     scene.keep(|cell, _| cell != 4 && cell != 3);
     scene.measure(3, 3_900.0, &WIDE);
@@ -171,12 +171,12 @@ fn the_cost_of_offload_is_asynchronous_minus_inline() {
 fn what_offload_saves_is_not_called_a_cost() {
     let mut gains = gains();
     gains.keep(|cell, _| cell != 3);
-    gains.measure(3, 4_400.0, &SPREAD);
+    gains.measure(3, 4_400.0, &EIGHT);
     let said = headline(&gains).sentence;
     assert!(said.contains("; offload saves 7% of a handshake."), "{said}");
     let mut costs = ways(Metric::ServerCpuPerOperation, "ways", OFFLOAD, "inline");
     costs.keep(|cell, _| cell != 3);
-    costs.measure(3, 4_400.0, &SPREAD);
+    costs.measure(3, 4_400.0, &EIGHT);
     let found = headline(&costs);
     assert_eq!(found.value, "16.6 µs less");
     assert!(found.sentence.contains("saves 16.6 µs of the server's CPU"), "{}", found.sentence);
@@ -206,7 +206,7 @@ fn the_cost_of_the_key_is_software_minus_inline() {
 fn a_cost_that_is_not_shown_has_no_figure_at_a_glance() {
     let mut scene = ways(Metric::ServerCpuPerOperation, "ways", OFFLOAD, "inline");
     scene.keep(|cell, _| cell != 3);
-    scene.measure(3, 4_100.0, &SPREAD);
+    scene.measure(3, 4_100.0, &EIGHT);
     let found = headline(&scene);
     assert_eq!((&*found.value, &*found.unit), ("≈", "no significant difference"));
     let said = "Offload to a model with a latency of 100us costs no significant part of the server's CPU \
@@ -231,8 +231,8 @@ fn lone_and_busy(metric: Metric) -> Scene {
     }
     scene.study.cells.splice(0..0, lone);
     for (cell, rate) in [(0, 4_100.0), (1, 3_000.0), (2, 900.0)] {
-        scene.measure(cell, rate, &SPREAD);
-        for round in 0..7 {
+        scene.measure(cell, rate, &EIGHT);
+        for round in 0..8 {
             scene.trial(cell, round).verdict.evidence.server_busy = Some(0.5);
             let later = if cell == 0 { 0 } else { 150_000 };
             scene.trial(cell, round).latency_ns.p50 = Some(400_000 + later);
@@ -271,7 +271,7 @@ fn where_a_server_waited_its_wake_ups_are_not_the_cost_at_a_glance() {
 fn what_was_used_of_the_models_rate_is_beside_it() {
     let mut scene = ways(Metric::Rate, "ways", OFFLOAD, "inline");
     assert!(!scene.first().sentence.contains("Of the model's set rate"));
-    for round in 0..7 {
+    for round in 0..8 {
         scene.trial(3, round).verdict.evidence.accelerator_busy = Some(0.095);
     }
     let used = "Of the model's set rate the server used 9.5% [9.5, 9.5] of 40,000 RSA-2048 operations/s with \
@@ -287,8 +287,8 @@ fn a_devices_throughput_is_so_many_cores() {
         SUITE,
         CBC,
     );
-    scene.measure(0, 4e9, &SPREAD);
-    scene.measure(1, 10e9, &[1.0; 7]);
+    scene.measure(0, 4e9, &EIGHT);
+    scene.measure(1, 10e9, &[1.0; 8]);
     scene.study.answers[0].published = vec![published("nominal-aes-128")];
     let said = scene.first().sentence;
     let cores = "That is what 12.5 [12.1, 12.9] such cores send with AES-128-CBC-SHA and 5.00 [5.00, 5.00] \

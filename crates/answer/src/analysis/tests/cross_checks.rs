@@ -2,6 +2,7 @@
 
 use load::Client;
 
+use super::scene::SPREAD;
 use super::*;
 use crate::analysis::{Agreement, CrossCheck};
 use trial::{Neighbours, Warning};

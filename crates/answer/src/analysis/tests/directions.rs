@@ -2,6 +2,7 @@
 //! the words and the names around them, and looked up among those of the table.
 
 use proptest::prelude::*;
+use stats::{Decision, Direction};
 use study::Metric;
 use study::testing::server;
 use units::Quantity;
@@ -87,8 +88,9 @@ fn quotient(one: &Bar, other: &Bar) -> Figure {
     Figure::of(pairs.map(|(one, other)| one / other).collect()).unwrap()
 }
 
+/// Where nothing else is compared.
 fn is_shown(ratio: &Figure) -> bool {
-    ratio.is_above(1.0) || ratio.is_below(1.0)
+    Decision::of_interval(&ratio.estimate, 1.0).is_sure()
 }
 
 /// What the sentence says in brackets of the other server.
@@ -108,7 +110,7 @@ proptest! {
         let (headline, answers) = found(&scene);
         let table: Vec<&Figure> =
             answers.iter().map(|answer| answer.bars[0].figure.as_ref().unwrap()).collect();
-        let is_shown = |of: &&Figure| of.is_above(0.0) || of.is_below(0.0);
+        let is_shown = |of: &&Figure| Decision::of_interval(&of.estimate, 0.0).is_sure();
         let expected: Vec<f64> = table.iter().copied().filter(is_shown).map(rounded).collect();
         prop_assert_eq!(shares(&headline.sentence), expected, "{}", headline.sentence);
         // What it costs stands first, and is that of the same cell.
@@ -196,7 +198,7 @@ proptest! {
         let table: Vec<f64> = points
             .iter()
             .flat_map(|point| point.bars.iter().filter_map(|bar| bar.ratio.as_ref()))
-            .map(Figure::median)
+            .map(|ratio| ratio.median())
             .collect();
         if is_crossover {
             let from = points.iter().position(|point| point.label == headline.value);
@@ -226,6 +228,6 @@ proptest! {
         let cost = ratio.map(|ratio| ratio - 1.0).unwrap();
         let expected = if is_shown(ratio) { vec![rounded(&cost)] } else { Vec::new() };
         prop_assert_eq!(shares(&headline.sentence), expected, "{}", headline.sentence);
-        prop_assert_eq!(headline.value.ends_with(" less"), ratio.is_below(1.0), "{:?}", headline);
+        prop_assert_eq!(headline.value.ends_with(" less"), ratio.decision == Decision::Sure(Direction::Below), "{:?}", headline);
     }
 }

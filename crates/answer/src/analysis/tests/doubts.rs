@@ -59,10 +59,10 @@ fn what_limited_many_cells_is_reported_once() {
     limit(&mut scene, 0, 0, Limit::Noise);
     limit(&mut scene, 1, 0, Limit::Noise);
     let two = scene.clone().first().caveats;
-    assert!(two[0].starts_with("In 1 of 7 trials over plain HTTP and in 1 of 7 trials with "));
+    assert!(two[0].starts_with("In 1 of 8 trials over plain HTTP and in 1 of 8 trials with "));
     limit(&mut scene, 3, 5, Limit::Noise);
     let three = scene.first().caveats;
-    assert!(three[0].starts_with("In 3 of 28 trials other work on the CPUs was the limit: "));
+    assert!(three[0].starts_with("In 3 of 32 trials other work on the CPUs was the limit: "));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_was_not_received_alike_is_not_compared() {
         for TrialLine { line, .. } in &mut scene.lines {
             line.receipt.asked.receive = Some(Receive::Walk);
         }
-        for round in 0..7 {
+        for round in 0..8 {
             of(&mut scene.trial(3, round).receipt);
         }
         scene.first()
@@ -104,7 +104,7 @@ fn servers_under_different_congestion_controls_are_not_compared() {
         for TrialLine { line, .. } in &mut scene.lines {
             line.receipt.obtained.server_congestion = [(names[0].to_owned(), 64)].into();
         }
-        for round in 0..7 {
+        for round in 0..8 {
             let obtained = &mut scene.trial(3, round).receipt.obtained;
             obtained.server_congestion = [(names[1].to_owned(), 64)].into();
         }
@@ -330,7 +330,8 @@ fn a_single_trial_has_no_interval_and_proves_no_difference() {
     assert_eq!(
         answer.sentence,
         "One core of this machine makes 1,640 full TLS 1.3 handshakes per second with RSA-2048 and \
-         4,200 with ECDSA P-256 (nginx)."
+         4,200 with ECDSA P-256 (nginx): too few trials to show a difference from RSA-2048 with ECDSA P-256 \
+         (0.4x the CPU)."
     );
     let caveat = "One valid trial gives no interval and proves no difference: measure at least 6.";
     assert_eq!((answer.caveats.as_slice(), answer.remedy), (&[caveat.to_owned()][..], None));
@@ -346,7 +347,8 @@ fn an_interrupted_run_answers_with_what_it_has() {
     assert_eq!(analysis.trials, TrialCounts { planned: 14, done: 6, valid: 6 });
     assert_eq!(analysis.cells[0].mark, Some(Mark::Incomplete));
     let answer = &analysis.answers[0];
-    let expected = "an ECDSA P-256 certificate saves 61.0% [60.6, 61.4] of the handshake's CPU.";
+    let expected = ": too few trials to show a difference from RSA-2048 with ECDSA P-256 (0.39x [0.39, 0.39] \
+                    the CPU).";
     assert!(answer.sentence.ends_with(expected), "{}", answer.sentence);
     assert_eq!(
         answer.caveats,

@@ -48,7 +48,7 @@ fn what_has_no_ratio_meets_no_gate() {
     assert_eq!(judged(&scene).0, Met);
     scene.keep(|_, round| round < 5);
     let (result, sentence) = judged(&scene);
-    assert!(result == NotMet && sentence.contains(", 5 of at least 6 trials"), "{sentence}");
+    assert!(result == NotMet && sentence.contains(", 5 trials are too few"), "{sentence}");
     scene.lines.clear();
     assert_eq!(
         judged(&scene),

@@ -41,6 +41,18 @@ fn an_answer_over_hit_rates_says_what_ten_points_save() {
     );
     let told = resumption(200.0, -5.0).first().sentence;
     assert!(told.contains(" hit rate cost 5.00 [4.95, 5.05] µs of"), "{told}");
+    // Where rounds lie on both sides of 0, nothing is saved.
+    let mut mixed = resumption(600.0, 1.0);
+    for round in 0..3 {
+        let line = mixed.trial(2, round);
+        line.cpu_ns.server = line.cpu_ns.server.map(|ns| ns * 2);
+    }
+    let told = mixed.first().sentence;
+    assert!(told.contains(" of hit rate make no significant difference ("), "{told}");
+    let mut few = resumption(600.0, 40.0);
+    few.keep(|_, round| round < 2);
+    let told = few.first().sentence;
+    assert!(told.contains(" of hit rate are of too few rounds to compare ("), "{told}");
     // Of the share that came about, not of the one that was asked for.
     let mut scene = resumption(600.0, 40.0);
     for round in 0..7 {

@@ -2,6 +2,7 @@
 
 use profile::Class;
 
+use super::scene::SPREAD;
 use super::*;
 use crate::findings::{Answer, Bars, Chart, Headline, Series, Table};
 

@@ -3,7 +3,7 @@
 use cpus::CpuList;
 use study::testing::server;
 
-use super::scene::{CBC, GCM, SPREAD, Scene};
+use super::scene::{CBC, EIGHT, GCM, Scene};
 use crate::analysis::Analysis;
 use crate::findings::Chart;
 use study::reference::Reference;
@@ -35,7 +35,7 @@ fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene
     }
     for index in 0..scene.study.cells.len() {
         let params = scene.study.cells[index].params.clone();
-        scene.measure(index, sends(&params[key], &params[SUITE]), &SPREAD);
+        scene.measure(index, sends(&params[key], &params[SUITE]), &EIGHT);
     }
     scene
 }
@@ -141,7 +141,7 @@ fn what_to_change_is_said_once_with_the_least_that_it_gains() {
     );
     // Where it is not shown to help with all sizes, it is said with which.
     let mut scene = sizes();
-    for round in 0..7 {
+    for round in 0..8 {
         scene.fail(0, round);
     }
     let told = remedy(&scene);
@@ -153,7 +153,7 @@ fn what_to_change_is_said_once_with_the_least_that_it_gains() {
 fn without_a_baseline_the_others_have_their_figures() {
     let mut scene = sizes();
     for (cell, round) in
-        [0, 2, 4].into_iter().flat_map(|cell| (0..7).map(move |round| (cell, round)))
+        [0, 2, 4].into_iter().flat_map(|cell| (0..8).map(move |round| (cell, round)))
     {
         scene.fail(cell, round);
     }
@@ -193,12 +193,12 @@ fn a_published_figure_ends_an_answer_without_a_curve_too() {
 }
 
 /// The analysis of a scene of cores, projected to 32.
-fn projected(scene: &mut Scene) -> Analysis {
+pub(super) fn projected(scene: &mut Scene) -> Analysis {
     scene.study.answers[0].project = vec![32];
     scene.analysis()
 }
 
-fn of_cores(cores: &[&str], one: impl Fn(f64) -> f64) -> Scene {
+pub(super) fn of_cores(cores: &[&str], one: impl Fn(f64) -> f64) -> Scene {
     scene(CORES, cores, |cores, suite| {
         let factor = if suite == CBC { 3e9 } else { 9e9 };
         factor * one(cores.parse().unwrap())
@@ -226,7 +226,7 @@ fn from_one_core_only_a_straight_line_follows() {
 #[test]
 fn noise_is_no_cap_and_makes_a_core_look_worse_than_it_is() {
     let mut scene = of_cores(&["1", "2"], |cores| cores);
-    for (cell, round) in (0..4).flat_map(|cell| (0..7).map(move |round| (cell, round))) {
+    for (cell, round) in (0..4).flat_map(|cell| (0..8).map(move |round| (cell, round))) {
         scene.trial(cell, round).verdict.limit = Limit::Noise;
     }
     let words = projected(&mut scene).projections[1].sentences.join(" ");
@@ -243,7 +243,7 @@ fn from_four_numbers_of_cores_on_a_law_is_fitted_with_its_interval() {
     let law = gcm.cores.last().unwrap().law.as_ref().unwrap();
     let expected = 9e9 * 32.0 / (1.0 + 0.05 * 31.0);
     assert!((law.median() / expected - 1.0).abs() < 0.01, "{law:?}");
-    assert_eq!(law.estimate.n, 7);
+    assert_eq!(law.estimate.n, 8);
     assert!(law.estimate.interval.low < expected && expected < law.estimate.interval.high);
     let words = gcm.sentences.join(" ");
     assert!(
@@ -257,7 +257,7 @@ fn from_four_numbers_of_cores_on_a_law_is_fitted_with_its_interval() {
 fn a_roof_fits_no_law_and_ends_the_straight_line() {
     let mut scene = of_cores(&["1", "2", "4", "8"], |n| n.min(2.0));
     for index in 4..scene.study.cells.len() {
-        for round in 0..7 {
+        for round in 0..8 {
             scene.trial(index, round).verdict.limit = Limit::Unknown;
         }
     }

@@ -85,7 +85,7 @@ proptest! {
 
     #[test]
     fn the_order_of_the_journal_does_not_matter(
-        shuffled in Just((0..28).collect::<Vec<usize>>()).prop_shuffle()
+        shuffled in Just((0..32).collect::<Vec<usize>>()).prop_shuffle()
     ) {
         let scene = bulk(Metric::GoodputPerServerCpu, GCM).answer(Metric::TlsTax, SUITE, NONE);
         let lines = shuffled.iter().map(|index| scene.lines[*index].clone()).collect();

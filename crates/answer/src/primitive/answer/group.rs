@@ -5,7 +5,7 @@ use study::primitive::{Dimension, Rule, Table};
 use units::Bytes;
 
 use super::super::row::{Cost, Row};
-use crate::figure::{Figure, paired};
+use crate::figure::{Decided, Figure, paired};
 use crate::wording::grouped;
 
 /// The rows that differ in what is compared and in their sizes only.
@@ -14,6 +14,9 @@ pub(super) struct Group<'a> {
     pub(super) table: &'a Table,
     /// By the value that is compared, the baseline first.
     pub(super) values: Vec<Vec<&'a Row>>,
+    /// The other values at the sizes that sentences are about, and how many times as fast as the baseline
+    /// they are.
+    pub(super) ratios: Vec<(&'a Row, Decided)>,
 }
 
 pub(super) fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
@@ -27,9 +30,17 @@ pub(super) fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> V
         let values = grouped(rows.into_iter().map(|row| (rule.compare.of(&row.key), row)));
         let mut values: Vec<Vec<&Row>> = values.into_iter().map(|(_, rows)| rows).collect();
         values.sort_by_key(|rows| !rows.first().is_some_and(|row| rule.is_baseline(&row.key)));
-        Group { rule, table, values }
+        Group { rule, table, values, ratios: Vec::new() }
     };
-    groups.map(group).collect()
+    let mut groups: Vec<Group<'_>> = groups.map(group).collect();
+    let ratios = groups.iter().enumerate().flat_map(|(place, group)| {
+        let figures = group.sizes().into_iter().flat_map(|size| group.figures_at(size));
+        figures.map(move |(row, figure)| ((place, row), figure)).collect::<Vec<_>>()
+    });
+    for ((place, row), ratio) in Decided::decide(ratios.collect(), 1.0) {
+        groups[place].ratios.push((row, ratio));
+    }
+    groups
 }
 
 impl<'a> Group<'a> {
@@ -56,11 +67,6 @@ impl<'a> Group<'a> {
         }
     }
 
-    pub(super) fn all_sizes(&self) -> Vec<Option<Bytes>> {
-        let rows = self.values.first().map_or(&[][..], Vec::as_slice);
-        rows.iter().map(|row| row.key.size_bytes.map(Bytes)).collect()
-    }
-
     /// Names of values of other lists than the compared one, where the table has several of them.
     pub(super) fn qualifiers(&self) -> Vec<&'static str> {
         let Some(key) = self.first() else { return Vec::new() };
@@ -78,20 +84,29 @@ impl<'a> Group<'a> {
         dimension != self.rule.compare && dimension.values(self.table).len() > 1
     }
 
-    /// At a size: the baseline, and the other values with how many times as fast they are; `None` where
-    /// the baseline has no figure.
+    /// At a size that sentences are about: the baseline, and the other values with how many times as fast
+    /// they are; `None` where the baseline has no figure.
     pub(super) fn ratios_at(
         &self,
         size: Option<Bytes>,
-    ) -> Option<(&'a Row, Vec<(&'a Row, Figure)>)> {
-        let rows = self.at(size);
-        let is_baseline = |row: &Row| self.rule.is_baseline(&row.key);
-        let (baseline, its_cost) = *rows.iter().find(|(row, _)| is_baseline(row))?;
-        let others = rows.into_iter().filter(|(row, _)| !is_baseline(row));
+    ) -> Option<(&'a Row, Vec<(&'a Row, &Decided)>)> {
+        let (baseline, _) = self.baseline_at(size)?;
+        let is_of_size = |row: &Row| row.key.size_bytes == size.map(|size| size.0);
+        let ratios = self.ratios.iter().filter(|(row, _)| is_of_size(row));
+        Some((baseline, ratios.map(|(row, ratio)| (*row, ratio)).collect()))
+    }
+
+    fn baseline_at(&self, size: Option<Bytes>) -> Option<(&'a Row, &'a Cost)> {
+        self.at(size).into_iter().find(|(row, _)| self.rule.is_baseline(&row.key))
+    }
+
+    fn figures_at(&self, size: Option<Bytes>) -> Vec<(&'a Row, Figure)> {
+        let Some((_, its_cost)) = self.baseline_at(size) else { return Vec::new() };
+        let others = self.at(size).into_iter().filter(|(row, _)| !self.rule.is_baseline(&row.key));
         let ratio = |(row, cost): (&'a Row, &Cost)| {
             Some((row, paired(its_cost.samples(), cost.samples())?))
         };
-        Some((baseline, others.filter_map(ratio).collect()))
+        others.filter_map(ratio).collect()
     }
 }
 

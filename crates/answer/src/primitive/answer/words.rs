@@ -5,10 +5,11 @@ use units::{Bytes, Hertz};
 
 use super::super::row::{Beside, Cost, Row};
 use super::group::{Group, of_cache, of_hardware};
-use crate::figure::Figure;
+use crate::figure::Decided;
 use crate::wording::{
     all_of, capitalized, grouped, list, listed, size as size_in_words, times, unique,
 };
+use stats::Decision;
 use study::primitive::{Dimension, Rule, Table};
 
 /// A compared value as the subject or the object of a comparison.
@@ -44,25 +45,34 @@ fn is(row: &Row, dimension: Dimension) -> &'static str {
 
 /// How a value compares with the baseline.
 struct Speed {
-    /// `is`, `are`, `takes` or `take`.
+    /// `is`, `are`, `takes`, `take` or `has`.
     verb: &'static str,
-    /// `2.9x [2.8, 3.0]`
+    /// `2.9x [2.8, 3.0]`, or that there is no difference.
     times: String,
-    /// `as fast` or `as long`.
+    /// `as fast` or `as long`; empty where no difference is shown.
     how: &'static str,
 }
 
 impl Speed {
     /// A much slower value is described by how much longer it takes, which is easier to read than a
     /// small fraction.
-    fn of(ratio: &Figure, row: &Row, dimension: Dimension) -> Self {
+    fn of(ratio: &Decided, row: &Row, dimension: Dimension) -> Self {
         const SLOW: f64 = 0.5;
-        let verb = is(row, dimension);
-        let longer = || ratio.map(|ratio| 1.0 / ratio);
-        match Some(ratio).filter(|ratio| ratio.median() < SLOW).and_then(|_| longer()) {
-            None => Self { verb, times: times(ratio), how: "as fast" },
+        let is_many = is(row, dimension) == "are";
+        let undecided = |what: &str| Self {
+            verb: if is_many { "have" } else { "has" },
+            times: format!("{what} ({})", times(ratio)),
+            how: "",
+        };
+        match ratio.decision {
+            Decision::NoDifference => return undecided("no significant difference"),
+            Decision::TooFew => return undecided("too few rounds to compare"),
+            Decision::Sure(_) => {}
+        }
+        match Some(ratio).filter(|ratio| ratio.median() < SLOW).and_then(|of| of.inverse()) {
+            None => Self { verb: is(row, dimension), times: times(ratio), how: "as fast" },
             Some(longer) => {
-                let verb = if verb == "are" { "take" } else { "takes" };
+                let verb = if is_many { "take" } else { "takes" };
                 Self { verb, times: times(&longer), how: "as long" }
             }
         }
@@ -70,14 +80,17 @@ impl Speed {
 
     /// `is 2.9x [2.8, 3.0] as fast as OpenSSL 3.0.22`
     fn whole(&self, baseline: &str) -> String {
-        format!("{} {} {} as {baseline}", self.verb, self.times, self.how)
+        match self.how {
+            "" => format!("{} {} against {baseline}", self.verb, self.times),
+            how => format!("{} {} {how} as {baseline}", self.verb, self.times),
+        }
     }
 
     /// The same after a whole one, with the same baseline.
     fn short(&self) -> String {
         match self.how {
-            "as fast" => self.times.clone(),
-            how => format!("{} {} {how}", self.verb, self.times),
+            "as fast" => format!("{} as fast", self.times),
+            how => format!("{} {} {how}", self.verb, self.times).trim_end().to_owned(),
         }
     }
 }
@@ -160,7 +173,10 @@ impl Group<'_> {
             others.pop();
             for size in others.into_iter().flatten() {
                 let ratios = self.ratios_at(Some(size)).map_or(Vec::new(), |(_, ratios)| ratios);
-                if let Some(ratios) = listed(ratios.iter().map(|(_, ratio)| times(ratio))) {
+                let short = |(row, ratio): &(&Row, &Decided)| {
+                    Speed::of(ratio, row, self.rule.compare).short()
+                };
+                if let Some(ratios) = listed(ratios.iter().map(short)) {
                     text = format!("{text}; at {} {ratios}", size_in_words(size));
                 }
             }
@@ -171,13 +187,13 @@ impl Group<'_> {
     fn compared(&self, size: Option<Bytes>) -> Option<String> {
         let (baseline, ratios) = self.ratios_at(size)?;
         let baseline = value(self.rule.compare, baseline);
-        let clause = |(place, (row, ratio)): (usize, &(&Row, Figure))| {
+        let clause = |(place, (row, ratio)): (usize, &(&Row, &Decided))| {
             let dimension = self.rule.compare;
             let speed = Speed::of(ratio, row, dimension);
             let name = value(dimension, row);
             match place {
                 0 => format!("{name} {}", speed.whole(&baseline)),
-                _ => format!("{name} {} {} {}", speed.verb, speed.times, speed.how),
+                _ => format!("{name} {}", speed.short()),
             }
         };
         listed(ratios.iter().enumerate().map(clause))
@@ -202,7 +218,7 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
         for (row, ratio) in ratios {
             let name = value(rule.compare, row);
             let of = format!("for {}", short(group));
-            let speed = Speed::of(&ratio, row, rule.compare);
+            let speed = Speed::of(ratio, row, rule.compare);
             let known = clauses.iter_mut().find(|(known, _)| *known == name);
             match known {
                 Some((_, items)) => items.push(format!("{} {of}", speed.short())),

@@ -4,7 +4,7 @@ use super::flight::kind;
 use super::secrets::{Master, Side};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Established, Negotiated};
+use crate::handshake::{Established, Negotiated, Remarks};
 use crate::record::{Opener, Sealer};
 
 /// The keys, not confirmed until the server's Finished.
@@ -13,8 +13,7 @@ pub(super) struct FinishedSent {
     pub(super) sealer: Sealer,
     pub(super) master: Master,
     pub(super) negotiated: Negotiated,
-    /// Whether the server asked for a certificate.
-    pub(super) asks_certificate: bool,
+    pub(super) remarks: Remarks,
     /// Whether the server's records are protected from now on.
     pub(super) has_changed: bool,
 }
@@ -43,9 +42,7 @@ impl FinishedSent {
             opener: self.opener,
             sealer: self.sealer,
             negotiated: self.negotiated,
-            // The server signs nothing. Its Finished proves that it has the private key.
-            is_signature_verified: false,
-            asks_certificate: self.asks_certificate,
+            remarks: self.remarks,
             post_handshake: None,
         }
     }

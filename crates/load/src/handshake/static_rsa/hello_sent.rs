@@ -10,10 +10,10 @@ use super::flight::{self, ServerHello, kind};
 use super::secrets::{Master, Randoms, Side};
 use super::server::Accepted;
 use super::{Offer, Stage};
-use crate::handshake::Negotiated;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::{put_message, put_records};
+use crate::handshake::{Negotiated, Remarks};
 use crate::record::{Opener, Sealer, content_type};
 
 /// An empty list of certificates (RFC 5246, section 7.4.6).
@@ -156,14 +156,8 @@ impl Chosen {
             encrypt_then_mac,
             resumed: false,
         };
-        let asks_certificate = wants_certificate;
-        Ok(FinishedSent {
-            opener,
-            sealer,
-            master,
-            negotiated,
-            asks_certificate,
-            has_changed: false,
-        })
+        // The server signs nothing. Its Finished proves that it has the private key.
+        let remarks = Remarks { asks_certificate: wants_certificate, ..Remarks::default() };
+        Ok(FinishedSent { opener, sealer, master, negotiated, remarks, has_changed: false })
     }
 }

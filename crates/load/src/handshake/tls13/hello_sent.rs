@@ -64,6 +64,7 @@ impl HelloSent {
             })?;
         let shared = shared(*group, hello.share)
             .ok_or_else(|| Refusal::illegal("a key share that is not valid in its group"))?;
+        let is_retried = self.retried.is_some();
         let mut transcript = match self.retried {
             Some((_, transcript)) => transcript,
             None => Transcript::new(suite.prf),
@@ -71,7 +72,8 @@ impl HelloSent {
         transcript.add(&self.message);
         transcript.add(message);
         let keys = beginning.handshake(&shared, &transcript.hash());
-        let protected = Protected::new(suite, *group, transcript, keys).ok_or_else(no_keys)?;
+        let protected = Protected::new(suite, *group, transcript, keys, is_retried);
+        let protected = protected.ok_or_else(no_keys)?;
         Ok(Stage::Protected(Box::new(protected)))
     }
 

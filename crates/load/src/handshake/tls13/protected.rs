@@ -14,7 +14,7 @@ use crate::Receive;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::{put_message, put_records};
-use crate::handshake::{Established, Negotiated};
+use crate::handshake::{Established, Negotiated, Remarks};
 use crate::record::{Opener, Sealer, content_type};
 
 /// What the server has chosen and proven so far.
@@ -26,6 +26,8 @@ pub(super) struct Protected {
     pub(super) opener: Opener,
     pub(super) sealer: Sealer,
     awaits: Awaits,
+    /// Whether a HelloRetryRequest came before.
+    is_retried: bool,
     /// The context of a CertificateRequest.
     certificate_request: Option<Vec<u8>>,
 }
@@ -52,6 +54,7 @@ impl Protected {
         group: Group,
         transcript: Transcript,
         keys: Handshake,
+        is_retried: bool,
     ) -> Option<Self> {
         Some(Self {
             suite,
@@ -61,6 +64,7 @@ impl Protected {
             sealer: Sealer::new(keys.client.protection()?, 0),
             secrets: keys.secrets,
             awaits: Awaits::EncryptedExtensions,
+            is_retried,
             certificate_request: None,
         })
     }
@@ -163,8 +167,12 @@ impl Protected {
                 encrypt_then_mac: false,
                 resumed: false,
             },
-            is_signature_verified: server.is_verified,
-            asks_certificate: self.certificate_request.is_some(),
+            remarks: Remarks {
+                is_signature_verified: server.is_verified,
+                asks_certificate: self.certificate_request.is_some(),
+                is_retried: self.is_retried,
+                ..Remarks::default()
+            },
             post_handshake: updates,
         })
     }

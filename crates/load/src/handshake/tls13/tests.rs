@@ -101,7 +101,7 @@ fn openssl_agrees_with_every_suite_group_and_kind_of_key() {
             established.negotiated;
         assert_eq!((suite, group, certificate_key), expected);
         assert_eq!((version, resumed), (Version::Tls13, false));
-        assert!(established.is_signature_verified);
+        assert!(established.remarks.is_signature_verified);
         assert_keys_agree(established, &mut server);
     }
 }
@@ -200,7 +200,7 @@ fn signatures_are_verified_in_one_handshake_in_k() {
         .map(|_| {
             let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
             let mut handshake = client.start().unwrap();
-            with_openssl(&mut *handshake, &mut server, 1000).unwrap().is_signature_verified
+            with_openssl(&mut *handshake, &mut server, 1000).unwrap().remarks.is_signature_verified
         })
         .collect();
     assert!(verified[0]);

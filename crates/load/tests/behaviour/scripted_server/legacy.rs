@@ -19,6 +19,8 @@ pub enum Gives {
     Nothing,
     Tickets,
     SessionIds,
+    /// Session identifiers of sessions that it does not keep, as nginx does by default.
+    ForgottenSessionIds,
 }
 
 /// A server of one suite of TLS 1.2 that resumes nothing.
@@ -47,6 +49,9 @@ fn acceptor(identity: &Identity, suite: &Suite, gives: Gives) -> SslContextBuild
     }
     builder.set_session_cache_mode(match gives {
         Gives::SessionIds => SslSessionCacheMode::SERVER,
+        Gives::ForgottenSessionIds => {
+            SslSessionCacheMode::SERVER | SslSessionCacheMode::NO_INTERNAL
+        }
         Gives::Nothing | Gives::Tickets => SslSessionCacheMode::OFF,
     });
     builder.set_session_id_context(b"toll").unwrap();

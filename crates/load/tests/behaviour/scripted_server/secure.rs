@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, OnceLock};
 
 use rustls::crypto::ring::{default_provider, sign::any_supported_type};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -55,9 +56,23 @@ pub fn long_chain(version: &'static SupportedProtocolVersion, length: usize) -> 
     Arc::new(with_key(&[version], key))
 }
 
+/// TLS 1.3 with an ECDSA key and this group only.
+pub fn config_of_group(group: &'static dyn SupportedKxGroup) -> ServerConfig {
+    let provider = CryptoProvider { kx_groups: vec![group], ..default_provider() };
+    with_provider(provider, &[&rustls::version::TLS13], certified(ecdsa(), |key| key))
+}
+
 fn with_key(versions: &[&'static SupportedProtocolVersion], key: CertifiedKey) -> ServerConfig {
     let mut provider = default_provider();
     provider.kx_groups.push(rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768);
+    with_provider(provider, versions, key)
+}
+
+fn with_provider(
+    provider: CryptoProvider,
+    versions: &[&'static SupportedProtocolVersion],
+    key: CertifiedKey,
+) -> ServerConfig {
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(versions)
         .unwrap()

@@ -1,0 +1,141 @@
+//! What is decided once is said alike everywhere, and nothing is said of too few trials.
+
+use stats::{Decision, Direction};
+use study::Metric;
+
+use super::projections::{of_cores, projected, ratios};
+use super::scene::{CBC, ECDSA, GCM, RSA, SPREAD, Scene};
+use super::{NONE, SUITE, bulk};
+use crate::analysis::compared::Compared;
+use crate::analysis::{Agreement, trials};
+
+/// What a page says at a glance and in its sentence.
+fn told(scene: &Scene) -> (String, String) {
+    let answer = scene.first();
+    let headline = answer.headline.unwrap();
+    assert!(headline.advice.is_none() && answer.remedy.is_none(), "{headline:?}");
+    assert_eq!(headline.value == "?", headline.unit.ends_with("too few trials"), "{headline:?}");
+    (headline.value, answer.sentence)
+}
+
+#[test]
+fn headline_and_sentence_state_no_difference_of_one_to_five_trials() {
+    for rounds in 1..6 {
+        let mut scenes =
+            [Scene::handshakes(), bulk(Metric::GoodputPerServerCpu, GCM), ratios([2.0; 4])];
+        scenes[2].study.answers[0].crossover = false;
+        for scene in &mut scenes {
+            scene.keep(|_, round| round < rounds);
+            let (value, sentence) = told(scene);
+            assert_eq!(value, "?");
+            assert!(sentence.contains("too few trials to show a difference"), "{sentence}");
+            for word in ["saves", "costs", " as much", " as many"] {
+                assert!(!sentence.contains(word), "{sentence}");
+            }
+            let bars = scene.first().bars;
+            let decisions = bars.iter().filter_map(|bar| Some(bar.ratio.as_ref()?.decision));
+            assert!(decisions.clone().count() > 0);
+            assert!(decisions.into_iter().all(|of| of == Decision::TooFew));
+        }
+    }
+}
+
+#[test]
+fn a_crossover_takes_as_many_trials_as_its_comparisons() {
+    for (rounds, is_decided) in [(1, false), (2, false), (7, false), (8, true)] {
+        let mut scene = ratios([0.8, 0.9, 1.2, 1.3]);
+        scene.keep(|_, round| round < rounds);
+        let answer = scene.first();
+        let [crossover] = &answer.curve.unwrap().crossovers[..] else { panic!() };
+        assert_eq!(crossover.from.is_some(), is_decided, "{rounds}");
+        let headline = answer.headline.unwrap();
+        assert_eq!(headline.value == "?", !is_decided, "{headline:?}");
+        assert_eq!(crossover.sentence.contains("too few trials"), !is_decided);
+    }
+}
+
+#[test]
+fn a_tax_of_one_trial_takes_nothing() {
+    let mut scene = bulk(Metric::TlsTax, NONE);
+    scene.keep(|_, round| round < 1);
+    let answer = scene.first();
+    assert!(answer.sentence.starts_with("Too few trials to compare"), "{}", answer.sentence);
+    let headline = answer.headline.unwrap().sentence;
+    assert!(headline.contains("; too few trials to compare that with"), "{headline}");
+    assert!(!headline.contains('%') && !answer.sentence.contains("takes"), "{headline}");
+}
+
+#[test]
+fn a_cross_check_of_two_pairs_agrees_with_nothing() {
+    let check = |rounds| {
+        let mut scene = Scene::clients(&["toll", "wrk"]);
+        scene.measure(0, 8e9, &SPREAD[..rounds]);
+        scene.measure(1, 8e9, &SPREAD[..rounds]);
+        scene.analysis().cross_checks.remove(0).agreement
+    };
+    let undecided = Agreement::Undecided;
+    assert_eq!([1, 2, 5].map(check), [undecided; 3]);
+    assert_eq!(check(6), Agreement::Agrees);
+}
+
+#[test]
+fn a_projection_ends_where_trials_show_that_more_cores_do_not_help() {
+    let stops = |rounds| {
+        let mut scene = of_cores(&["1", "2", "4"], |cores| cores.min(2.0));
+        scene.keep(|_, round| round < rounds);
+        projected(&mut scene).projections[1].stops_helping
+    };
+    assert_eq!([1, 2, 6].map(stops), [None; 3]);
+    // Two comparisons: from one core to two, and from two to four.
+    assert_eq!(stops(7), Some(2));
+}
+
+#[test]
+fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
+    let scenes = [
+        (Scene::handshakes(), 1),
+        (bulk(Metric::GoodputPerServerCpu, GCM), 6),
+        (bulk(Metric::TlsTax, NONE), 6),
+        (ratios([1.0; 4]), 4),
+    ];
+    for (scene, family) in scenes {
+        let rule = &scene.study.answers[0];
+        assert_eq!(rule.comparisons(&scene.study.cells), [family]);
+        let cells = trials::by_cell(&scene.study, &scene.lines, &scene.targets);
+        assert!(Compared::all(rule, &cells).iter().all(|of| of.family == family));
+    }
+}
+
+#[test]
+fn what_is_ahead_by_itself_may_be_chance_among_others() {
+    // Seven of seven rounds: shown where it is the only comparison, and not among six.
+    let mut scene = Scene::suites(&[study::testing::server("nginx")], &[GCM, CBC]);
+    scene = scene.answer(Metric::GoodputPerServerCpu, SUITE, GCM);
+    scene.measure(0, 8e9, &SPREAD);
+    scene.measure(1, 4e9, &SPREAD);
+    let ratio = |scene: &Scene| {
+        let bars = scene.first().bars;
+        bars.iter().find(|bar| bar.label.contains("CBC")).unwrap().ratio.clone().unwrap()
+    };
+    assert_eq!(ratio(&scene).decision, Decision::Sure(Direction::Below));
+    let mut among = bulk(Metric::GoodputPerServerCpu, GCM);
+    among.keep(|_, round| round < 7);
+    assert_eq!(ratio(&among).decision, Decision::TooFew);
+    let (value, sentence) = told(&among);
+    assert_eq!(value, "?");
+    let few = among.first().caveats.join(" ");
+    assert!(few.contains("cannot decide 6 comparisons together: measure at least 8."), "{few}");
+    assert!(!among.analysis().quality.unwrap().is_good, "{sentence}");
+}
+
+#[test]
+fn the_baseline_may_be_either() {
+    for (baseline, decision) in [(RSA, Direction::Above), (ECDSA, Direction::Below)] {
+        let mut scene = Scene::handshakes();
+        scene.study.answers[0].baseline = baseline.to_owned();
+        let bars = scene.first().bars;
+        let decisions: Vec<_> = bars.iter().filter_map(|bar| bar.ratio.as_ref()).collect();
+        let [only] = &decisions[..] else { panic!("{decisions:?}") };
+        assert_eq!(only.decision, Decision::Sure(decision));
+    }
+}

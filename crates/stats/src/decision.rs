@@ -1,0 +1,174 @@
+//! Whether a difference is shown: the one rule for all that is compared.
+//!
+//! Comparisons that are read together, such as those of one answer, are decided together: each by a
+//! [sign test](sign_test) over its pairs, the p-values adjusted by [Holm's procedure](holm), so that the
+//! probability of any false statement among them is at most 5%, whichever of them is told afterwards.
+//! The fewest pairs that can decide so many comparisons follow from that: [`rounds_to_decide`].
+
+use serde::{Serialize, Serializer};
+
+use crate::{Estimate, LEVEL, holm, sign_test};
+
+/// What a comparison shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// There is a difference.
+    Sure(Direction),
+    /// None is shown, with samples that could have shown one.
+    NoDifference,
+    /// There are too few samples to show one, even if all of them agreed.
+    TooFew,
+}
+
+/// Where it lies of the value that it is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Above,
+    Below,
+}
+
+impl Decision {
+    /// Decides comparisons that are read together, each of the samples of pairs with the value that they
+    /// have where nothing differs.
+    #[must_use]
+    pub fn of_pairs(family: &[(&[f64], f64)]) -> Vec<Self> {
+        let counts = family.iter().map(|(samples, value)| {
+            let above = samples.iter().filter(|sample| *sample > value).count();
+            let below = samples.iter().filter(|sample| *sample < value).count();
+            let direction = if above >= below { Direction::Above } else { Direction::Below };
+            (direction, sign_test(above.max(below), samples.len()))
+        });
+        let (directions, p_values): (Vec<Direction>, Vec<f64>) = counts.unzip();
+        let adjusted = holm(&p_values);
+        let is_sure = |p: f64| p <= 1.0 - LEVEL + ROUNDING;
+        let mut sure: Vec<f64> =
+            p_values.iter().zip(&adjusted).filter(|(_, p)| is_sure(**p)).map(|(p, _)| *p).collect();
+        sure.sort_by(f64::total_cmp);
+        let decide = |place: usize| {
+            if is_sure(adjusted[place]) {
+                return Self::Sure(directions[place]);
+            }
+            // Where all of its pairs agreed, it would come after those that are surer still.
+            let n = family[place].0.len();
+            let least = sign_test(n, n);
+            let before = sure.partition_point(|p| *p <= least);
+            match is_sure(least * (family.len() - before) as f64) {
+                true => Self::NoDifference,
+                false => Self::TooFew,
+            }
+        };
+        (0..family.len()).map(decide).collect()
+    }
+
+    /// By the interval of an estimate alone, as if nothing else was compared: for gates, and for what was
+    /// not measured in pairs.
+    #[must_use]
+    pub fn of_interval(estimate: &Estimate, value: f64) -> Self {
+        match estimate.interval {
+            interval if interval.coverage < LEVEL => Self::TooFew,
+            interval if interval.low > value => Self::Sure(Direction::Above),
+            interval if interval.high < value => Self::Sure(Direction::Below),
+            _ => Self::NoDifference,
+        }
+    }
+
+    #[must_use]
+    pub fn is_sure(self) -> bool {
+        matches!(self, Self::Sure(_))
+    }
+
+    /// The same of the inverse, or of the opposite.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Sure(Direction::Above) => Self::Sure(Direction::Below),
+            Self::Sure(Direction::Below) => Self::Sure(Direction::Above),
+            undecided => undecided,
+        }
+    }
+}
+
+/// p-values are sums of powers of 2 times a count, LEVEL is not one.
+const ROUNDING: f64 = 1e-12;
+
+impl Serialize for Decision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Sure(Direction::Above) => "above",
+            Self::Sure(Direction::Below) => "below",
+            Self::NoDifference => "not-told-apart",
+            Self::TooFew => "too-few",
+        })
+    }
+}
+
+/// The fewest rounds that can decide so many comparisons that are read together: 6 decide one, 7 three, 8
+/// six, 9 twelve, 10 twenty-five.
+#[must_use]
+pub fn rounds_to_decide(comparisons: usize) -> u32 {
+    let decides = |rounds: &u32| {
+        let p = sign_test(*rounds as usize, *rounds as usize);
+        p * comparisons.max(1) as f64 <= 1.0 - LEVEL + ROUNDING
+    };
+    (1..u32::MAX).find(decides).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Decision::{NoDifference, Sure, TooFew};
+    use super::Direction::{Above, Below};
+    use super::*;
+
+    fn decided(family: &[&[f64]]) -> Vec<Decision> {
+        let family: Vec<(&[f64], f64)> = family.iter().map(|samples| (*samples, 1.0)).collect();
+        Decision::of_pairs(&family)
+    }
+
+    #[test]
+    fn rounds_decide_so_many_comparisons_and_one_more_not() {
+        for (rounds, most) in [(6, 1), (7, 3), (8, 6), (9, 12), (10, 25)] {
+            let samples = vec![2.0; rounds as usize];
+            let of = |comparisons| decided(&vec![&samples[..]; comparisons]);
+            assert_eq!(of(most), vec![Sure(Above); most], "{rounds}");
+            assert_eq!(of(most + 1), vec![TooFew; most + 1], "{rounds}");
+            assert_eq!((rounds_to_decide(most), rounds_to_decide(most + 1)), (rounds, rounds + 1));
+        }
+        assert_eq!(rounds_to_decide(0), 6);
+    }
+
+    #[test]
+    fn a_comparison_alone_is_decided_by_its_interval() {
+        for n in 1..30 {
+            for above in 0..=n {
+                let samples: Vec<f64> = (0..n).map(|i| if i < above { 2.0 } else { 0.5 }).collect();
+                let alone = Decision::of_interval(&Estimate::of(&samples).unwrap(), 1.0);
+                assert_eq!(decided(&[&samples]), [alone], "{above} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_equal_does_not_differ_and_sides_are_those_of_the_samples() {
+        let mixed = [0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 0.5];
+        assert_eq!(
+            decided(&[&[1.0; 7], &mixed, &[0.5; 7]]),
+            [NoDifference, NoDifference, Sure(Below)]
+        );
+        assert_eq!(decided(&[&[], &[2.0]]), [TooFew, TooFew]);
+        assert_eq!(Sure(Below).opposite(), Sure(Above));
+        assert_eq!(TooFew.opposite(), TooFew);
+    }
+
+    #[test]
+    fn too_few_are_those_that_could_not_be_decided_after_the_others() {
+        let (ten, six) = ([2.0; 10], [2.0; 6]);
+        // Two are sure, so that the third is the last one left.
+        assert_eq!(decided(&[&ten, &ten, &six]), [Sure(Above); 3]);
+        let mut across = six;
+        across[0] = 0.5;
+        assert_eq!(decided(&[&ten, &ten, &across]), [Sure(Above), Sure(Above), NoDifference]);
+        // One that is not sure leaves two.
+        let unsure = [0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 0.5, 2.0];
+        assert_eq!(decided(&[&ten, &unsure, &six]), [Sure(Above), NoDifference, TooFew]);
+    }
+}

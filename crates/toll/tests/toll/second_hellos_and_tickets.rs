@@ -1,0 +1,114 @@
+//! Receipts count what nginx needs of a handshake beside its keys: a second ClientHello, and tickets.
+
+use std::sync::Arc;
+
+use cpus::CpuList;
+use support::{text, toll};
+use targets::{Objects, Running, Settings, Target};
+use tempfile::TempDir;
+use tls::{CertificateKey, Group};
+use trial::{Line, Obtained, WarningKind};
+use units::Bytes;
+
+/// nginx with these groups, its own where none is given.
+fn start(groups: &[Group], tickets: bool, session_cache: bool, folder: &TempDir) -> Running {
+    let defaults = Settings::new(CpuList::allowed().unwrap());
+    let certificate_key = CertificateKey::EcdsaP256;
+    let target = Target { certificate_key, tickets, session_cache, ..defaults.target };
+    let settings = Settings { groups: groups.to_vec(), target, ..defaults };
+    let objects = Arc::new(Objects::make(&[Bytes(1)], folder.path()).unwrap());
+    targets::start(targets::by_name("nginx").unwrap(), &settings, &objects, folder.path()).unwrap()
+}
+
+/// The line of a load of so many operations.
+fn load(server: &Running, options: &[&str]) -> Line {
+    let url = format!("https://{}/bytes/1B", server.facts().https);
+    let output = toll()
+        .args(["load", &url, "--json", "--insecure", "-c", "4", "-n", "40"])
+        .args(options)
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))
+}
+
+const HANDSHAKES: [&str; 4] = ["--operation", "handshakes", "--tls", "1.3"];
+/// toll's own handshake, and rustls's.
+const DRIVERS: [&str; 2] = ["fixed", "fresh"];
+
+#[test]
+fn every_handshake_with_a_server_of_another_group_needs_a_second_client_hello() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&[Group::Secp384r1], true, true, &folder);
+    for driver in DRIVERS {
+        for (group, retried) in [(None, 40), (Some("secp384r1"), 0)] {
+            let mut options = [&HANDSHAKES[..], &["--key-exchange", driver]].concat();
+            options.extend(group.iter().flat_map(|group| ["--group", group]));
+            let line = load(&server, &options);
+            let Obtained { hello_retry_requests, full, group, .. } = line.receipt.obtained;
+            assert_eq!((hello_retry_requests, full), (Some(retried), Some(40)), "{driver}");
+            assert_eq!(group.into_keys().collect::<Vec<_>>(), ["secp384r1"]);
+            let is_warned =
+                |warning: &trial::Warning| warning.kind == WarningKind::HelloRetryRequests;
+            assert_eq!(line.warnings.iter().any(is_warned), retried > 0, "{driver}");
+        }
+    }
+    // A user who asks for the whole receipt reads it there.
+    let url = format!("https://{}/bytes/1B", server.facts().https);
+    let shown = toll()
+        .args(["load", &url, "-v", "--insecure", "-c", "1", "-n", "3", "--tls", "1.3"])
+        .output()
+        .unwrap();
+    let shown = text(&shown.stdout);
+    assert!(shown.contains("handshakes with a HelloRetryRequest 1,"), "{shown}");
+}
+
+#[test]
+fn the_tickets_of_a_server_are_counted_on_every_connection_that_it_gives_them() {
+    let folder = tempfile::tempdir().unwrap();
+    // OpenSSL's server gives two for each full handshake of TLS 1.3, and one for each resumed one.
+    for (tickets, each) in [(true, 2), (false, 0)] {
+        let server = start(&[], tickets, false, &folder);
+        for driver in DRIVERS {
+            let line = load(&server, &[&HANDSHAKES[..], &["--key-exchange", driver]].concat());
+            let Obtained { tickets, sessions_offered, full, .. } = line.receipt.obtained;
+            assert_eq!((tickets, full), (Some(40 * each), Some(40)), "{driver}");
+            assert_eq!(sessions_offered, None);
+        }
+        let line = load(&server, &["--operation", "requests", "--tls", "1.3"]);
+        assert_eq!(line.receipt.obtained.tickets, Some(4 * each));
+        let line = load(&server, &[&HANDSHAKES[..], &["--resumption", "100%"]].concat());
+        let Obtained { collected_tickets, sessions_offered, resumed, tickets, .. } =
+            line.receipt.obtained;
+        assert_eq!(collected_tickets, Some(4 * each));
+        let resuming = if each > 0 { Some(40) } else { Some(0) };
+        assert_eq!((sessions_offered, resumed, tickets), (resuming, resuming, resuming));
+        assert_eq!(line.valid, each > 0, "{:?}", line.receipt.mismatch);
+    }
+}
+
+#[test]
+fn sessions_of_tls12_are_tickets_or_identifiers_and_neither_where_the_server_gives_none() {
+    let folder = tempfile::tempdir().unwrap();
+    for (tickets, cache) in [(true, false), (false, true), (false, false)] {
+        let server = start(&[], tickets, cache, &folder);
+        // rustls's client, and OpenSSL's.
+        for suite in ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA"] {
+            let options = ["--operation", "handshakes", "--suite", suite, "--resumption", "100%"];
+            let line = load(&server, &options);
+            let obtained = &line.receipt.obtained;
+            let case = format!("{suite}, tickets {tickets}, cache {cache}: {obtained:?}");
+            let given = |is_given| Some(if is_given { 4 } else { 0 });
+            assert_eq!(obtained.collected_tickets, given(tickets), "{case}");
+            assert_eq!(obtained.collected_session_ids, given(cache), "{case}");
+            let resuming = if tickets || cache { Some(40) } else { Some(0) };
+            assert_eq!(
+                (obtained.sessions_offered, obtained.resumed),
+                (resuming, resuming),
+                "{case}"
+            );
+            assert_eq!(line.valid, resuming == Some(40), "{case}");
+            assert_eq!(obtained.hello_retry_requests, None);
+        }
+    }
+}
