@@ -253,8 +253,7 @@ mod tests {
                 cpu_ns: Some(200_000_000),
                 busy: Some(0.4),
                 waiting: Some(0.0),
-                steal: None,
-                network: None,
+                ..ClientFigures::default()
             },
         }
     }
@@ -379,6 +378,26 @@ mod tests {
         assert_eq!(verdict.limit, Limit::Network);
         let reason = verdict.reason(Nouns::USUAL);
         assert!(reason.contains("rank 2") && reason.contains("eth1"), "{reason}");
+    }
+
+    #[test]
+    fn ranks_under_different_congestion_controls_are_a_mismatch() {
+        let with = |controls: [&[(&str, u64)]; 2]| {
+            report(|ranks| {
+                for (rank, controls) in ranks.iter_mut().zip(controls) {
+                    let of_rank = controls.iter().map(|(name, count)| ((*name).to_owned(), *count));
+                    rank.client.congestion = of_rank.collect();
+                }
+            })
+        };
+        let same = with([&[("cubic", 32)], &[("cubic", 31)]]);
+        assert_eq!(same.congestion(), [("cubic".to_owned(), 63)].into());
+        assert_eq!(same.congestion_mismatch(), None);
+        // Connections that were not seen prove nothing.
+        assert_eq!(with([&[("cubic", 32)], &[]]).congestion_mismatch(), None);
+        let mismatch = with([&[("cubic", 32)], &[("bbr", 2), ("cubic", 30)]]).congestion_mismatch();
+        let obtained = mismatch.unwrap().obtained;
+        assert_eq!(obtained, "cubic on rank 1 on lg1, bbr and cubic on rank 2 on lg2");
     }
 
     #[test]
