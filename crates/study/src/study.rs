@@ -8,13 +8,14 @@ use load::{Files, Mix, Operation, Percent, Plan, Rank};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
-use targets::{Host, Restart, Server, Shell, Target};
+use targets::{Host, Restart, Server, Shell, Silence, Target};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
+use crate::headline::Written;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
@@ -76,6 +77,8 @@ pub struct Hosts {
     pub control: Option<String>,
     /// What runs commands there.
     pub shell: Shell,
+    /// How long toll's programs there hear nothing of toll until they end.
+    pub silence: Silence,
 }
 
 /// How samples of CPU time are sorted.
@@ -147,6 +150,9 @@ pub struct AnswerRule {
     /// themselves.
     #[serde(default)]
     pub nominal: Option<String>,
+    /// What its author writes of it; absent, toll words it.
+    #[serde(default)]
+    pub written: Option<Written>,
 }
 
 impl Study {

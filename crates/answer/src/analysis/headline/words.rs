@@ -7,7 +7,7 @@ use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::sentence::{operations, verb};
 use crate::figure::{Decided, Figure};
 use crate::mark::Mark;
-use crate::wording::{brief, factor};
+use crate::wording::{brief_beside, factor};
 use stats::Decision;
 
 pub(super) const NO_DIFFERENCE: &str = "no significant difference";
@@ -15,7 +15,7 @@ pub(super) const NO_DIFFERENCE: &str = "no significant difference";
 pub(super) const TOO_FEW: &str = "too few trials";
 
 /// Value and unit of a headline that shows no difference, for which a number would look like one.
-pub(super) fn undecided(has_too_few: bool) -> (String, String) {
+pub(in crate::analysis) fn undecided(has_too_few: bool) -> (String, String) {
     let (value, unit) = if has_too_few { ("?", TOO_FEW) } else { ("≈", NO_DIFFERENCE) };
     (value.to_owned(), unit.to_owned())
 }
@@ -38,9 +38,9 @@ pub(super) fn median(entry: &Entry<'_>) -> f64 {
     entry.figure.as_ref().map_or(0.0, Figure::median)
 }
 
-/// `11.0 Gb/s`, `2,490/s`.
-pub(super) fn said(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
-    brief(compared.rule.metric.row().quantity, median(entry))
+/// `11.0 Gb/s`, `2,490/s`, in the unit of the first cell of the sentence.
+pub(super) fn said(compared: &Compared<'_>, entry: &Entry<'_>, first: &Entry<'_>) -> String {
+    brief_beside(compared.rule.metric.row().quantity, median(entry), median(first))
 }
 
 /// Whether two figures, divided, give about the ratio that is stated. A ratio is the median of those
@@ -105,7 +105,9 @@ pub(super) fn joined_unit(compared: &Compared<'_>) -> String {
 }
 
 /// That a rate is not the server's maximum, where it is not, in a sentence after a space.
-pub(super) fn limited<'b, 'a: 'b>(all: impl IntoIterator<Item = &'b Compared<'a>>) -> &'static str {
+pub(in crate::analysis) fn limited<'b, 'a: 'b>(
+    all: impl IntoIterator<Item = &'b Compared<'a>>,
+) -> &'static str {
     let is_limited = |compared: &Compared<'_>| {
         let marks = compared.entries.iter().filter_map(|entry| entry.trials.mark());
         compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)

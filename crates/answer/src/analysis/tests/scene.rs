@@ -111,6 +111,7 @@ impl Scene {
 
     pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
         self.study.answers.push(AnswerRule {
+            written: None,
             case: self.study.cells[0].case.clone(),
             metric,
             compare: compare.to_owned(),
@@ -219,6 +220,7 @@ impl Scene {
             settings: "rsa:2048 certificate".to_owned(),
             version: None,
             skipped: Some(format!("{server} is not installed")),
+            not_sampled: None,
             cells: cells.map(|cell| cell.name.clone()).collect(),
         });
     }
