@@ -40,6 +40,7 @@ mod summary;
 mod trials;
 pub(crate) mod warnings;
 mod width;
+mod written;
 
 #[cfg(test)]
 pub(crate) mod tests;

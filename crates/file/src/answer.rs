@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::case::{Case, Sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields};
+use super::headline;
 use super::primitives::named;
 use ::keys::did_you_mean;
 use load::Operation;
@@ -15,7 +16,7 @@ use study::primitive::Table;
 use study::reference::{Published, PublishedUnit, Reference};
 use study::{AnswerRule, Cell, Metric, RatioGate};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 15] = [
     "case",
     "metric",
     "compare",
@@ -26,6 +27,11 @@ const KEYS: [&str; 10] = [
     "published",
     "project",
     "gate",
+    headline::KEYS[0],
+    headline::KEYS[1],
+    headline::KEYS[2],
+    headline::KEYS[3],
+    headline::KEYS[4],
 ];
 
 /// More cores than any machine has.
@@ -87,6 +93,7 @@ pub(super) fn read(
             .get("nominal")
             .map(|field| nominal(field, metric, cells, tables))
             .transpose()?,
+        written: headline::read(fields, cases, &case.name)?,
     };
     if let (Some(field), Some(_)) = (fields.get("nominal"), &rule.along) {
         return Err(
@@ -120,7 +127,7 @@ pub(super) fn read(
     Ok(rule)
 }
 
-fn case<'a, 'c>(
+pub(super) fn case<'a, 'c>(
     field: Field<'_>,
     cases: &'c Cases<'a>,
 ) -> Result<(&'a Case<'a>, &'c [Cell]), Flaw> {
@@ -274,7 +281,8 @@ pub(super) fn project_counts(field: Field<'_>) -> Result<Vec<u32>, Flaw> {
     field.values()?.into_iter().map(count).collect()
 }
 
-fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
+/// A value of a sweep as it is kept.
+pub(super) fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
     let text = sweep.key.canonical(field.called(sweep.key.table.prefix(), sweep.key.name))?;
     if sweep.values.iter().chain(&sweep.written).any(|value| value.text == text) {
         return Ok(text);

@@ -17,6 +17,7 @@ mod draft;
 mod error;
 mod fields;
 mod find;
+mod headline;
 mod keys;
 mod merged;
 mod only;

@@ -9,6 +9,7 @@ mod cpu_order;
 pub mod find;
 mod forecast;
 pub mod gate;
+pub mod headline;
 pub mod metric;
 mod nominal;
 pub mod primitive;

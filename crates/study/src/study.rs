@@ -15,6 +15,7 @@ use units::Nanos;
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
+use crate::headline::Written;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
@@ -149,6 +150,9 @@ pub struct AnswerRule {
     /// themselves.
     #[serde(default)]
     pub nominal: Option<String>,
+    /// What its author writes of it; absent, toll words it.
+    #[serde(default)]
+    pub written: Option<Written>,
 }
 
 impl Study {

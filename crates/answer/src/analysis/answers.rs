@@ -16,6 +16,7 @@ use super::headline::{self, headline};
 use super::library::advice;
 use super::remedy::{remedies, remedy};
 use super::trials::CellTrials;
+use super::written;
 
 /// The answers of all rules. What to change is said once: where one answer has said it, the next
 /// does not.
@@ -28,7 +29,13 @@ pub(super) fn answers(
 ) -> Vec<Answer> {
     let mut answers: Vec<Answer> = Vec::new();
     let (mut told, mut advised) = (Vec::new(), Vec::new());
-    for rule in rules {
+    let written: Vec<Option<Headline>> = rules
+        .iter()
+        .map(|rule| written::headline(rule, &Compared::all(rule, trials), trials))
+        .collect();
+    // Where the study's author answers it, nothing else is said at a glance.
+    let is_written = written.iter().any(Option::is_some);
+    for (rule, written) in rules.iter().zip(written) {
         let first_of_rule = answers.len();
         let compared = Compared::all(rule, trials);
         let mut at_a_glance = None;
@@ -65,7 +72,10 @@ pub(super) fn answers(
             }
         }
         if let Some(first) = answers.get_mut(first_of_rule) {
-            let at_a_glance = at_a_glance.or_else(|| Some(not_measured(first)));
+            let at_a_glance = match is_written {
+                true => written,
+                false => at_a_glance.or_else(|| Some(not_measured(first))),
+            };
             first.headline = at_a_glance.map(|headline: Headline| Headline {
                 advice: not_yet_given(
                     headline.advice.into_iter().filter(|_| !is_tax_of_another(rule, rules)),

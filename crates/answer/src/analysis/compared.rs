@@ -134,6 +134,11 @@ impl<'a> Compared<'a> {
         rivals.iter().filter(is_best).copied().collect()
     }
 
+    /// All that was decided.
+    pub(super) fn ratios(&self) -> impl Iterator<Item = &Decided> {
+        self.pairs.values()
+    }
+
     /// Whether what is compared with the baseline, or to be chosen, has too few trials.
     pub(super) fn has_too_few(&self) -> bool {
         self.pairs.values().any(|pair| pair.decision == Decision::TooFew)

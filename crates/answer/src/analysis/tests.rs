@@ -21,6 +21,7 @@ pub(crate) mod scene;
 mod selection;
 mod sentences;
 mod users;
+mod written;
 
 use study::Metric;
 use study::testing::server;

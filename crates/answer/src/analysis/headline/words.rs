@@ -15,7 +15,7 @@ pub(super) const NO_DIFFERENCE: &str = "no significant difference";
 pub(super) const TOO_FEW: &str = "too few trials";
 
 /// Value and unit of a headline that shows no difference, for which a number would look like one.
-pub(super) fn undecided(has_too_few: bool) -> (String, String) {
+pub(in crate::analysis) fn undecided(has_too_few: bool) -> (String, String) {
     let (value, unit) = if has_too_few { ("?", TOO_FEW) } else { ("≈", NO_DIFFERENCE) };
     (value.to_owned(), unit.to_owned())
 }
@@ -105,7 +105,9 @@ pub(super) fn joined_unit(compared: &Compared<'_>) -> String {
 }
 
 /// That a rate is not the server's maximum, where it is not, in a sentence after a space.
-pub(super) fn limited<'b, 'a: 'b>(all: impl IntoIterator<Item = &'b Compared<'a>>) -> &'static str {
+pub(in crate::analysis) fn limited<'b, 'a: 'b>(
+    all: impl IntoIterator<Item = &'b Compared<'a>>,
+) -> &'static str {
     let is_limited = |compared: &Compared<'_>| {
         let marks = compared.entries.iter().filter_map(|entry| entry.trials.mark());
         compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)

@@ -111,6 +111,7 @@ impl Scene {
 
     pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
         self.study.answers.push(AnswerRule {
+            written: None,
             case: self.study.cells[0].case.clone(),
             metric,
             compare: compare.to_owned(),

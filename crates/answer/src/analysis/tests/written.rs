@@ -1,0 +1,108 @@
+//! Headlines in their author's words: with the figures, and only where they hold.
+
+use std::collections::BTreeMap;
+
+use study::Metric;
+use study::headline::{RowOf, Template, Written};
+use study::testing::server;
+
+use super::SUITE;
+use super::scene::{CHACHA, ECDSA, EIGHT, GCM, RSA, SPREAD, Scene};
+use crate::findings::Headline;
+
+const KEY: &str = "target.certificate-key";
+
+fn row(case: &str, key: &str, value: &str) -> RowOf {
+    let params = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+    RowOf { case: case.to_owned(), params }
+}
+
+fn template(text: &str) -> Template {
+    Template::new(text, &["one", "other"]).unwrap()
+}
+
+fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str) {
+    let case = scene.study.cells[0].case.clone();
+    let rows = [("one", one), ("other", other)];
+    let rows = rows.map(|(name, value)| (name.to_owned(), row(&case, key, value)));
+    scene.study.answers[0].written = Some(Written {
+        rows: rows.into(),
+        decides: Some(["one", "other"].map(str::to_owned)),
+        headline: template(headline),
+        same: Some(template("Both make {{ other.rate_per_server_cpu }}.")),
+        advice: Some(template("Use the one.")),
+    });
+}
+
+fn headline(scene: &Scene) -> Headline {
+    scene.analysis().answers[0].headline.clone().unwrap()
+}
+
+#[test]
+fn an_authors_sentence_has_the_figures() {
+    let mut scene = Scene::handshakes();
+    let text = "{{ one.rate_per_server_cpu | times(other.rate_per_server_cpu) }} of \
+                {{ other.rate_per_server_cpu }}, \
+                {{ one.server_cpu_per_operation | more_than(other.server_cpu_per_operation) }} and \
+                {{ one.server_cpu_per_operation | percent_more_than(other.server_cpu_per_operation) }} of CPU.";
+    written(&mut scene, KEY, [ECDSA, RSA], text);
+    let said = headline(&scene);
+    // 4,200 and 1,640 handshakes take 238 and 610 us each; less keeps its sign.
+    assert_eq!(said.sentence, "2.6x of 1,640/s, −372 µs and −61% of CPU.");
+    assert_eq!((said.value.as_str(), said.advice.as_deref()), ("2.6x", Some("Use the one.")));
+}
+
+#[test]
+fn without_a_difference_the_other_sentence_is_said_and_nothing_advised() {
+    let mut scene = Scene::handshakes();
+    written(&mut scene, KEY, [ECDSA, RSA], "{{ one.rate }} wins.");
+    scene.lines.clear();
+    scene.measure(0, 1_640.0, &EIGHT);
+    scene.measure(1, 1_640.0, &[0.98, 1.02, 0.99, 1.01, 0.97, 1.03, 1.0, 1.01]);
+    let said = headline(&scene);
+    assert_eq!(said.sentence, "Both make 1,640/s.");
+    assert_eq!((said.value.as_str(), said.advice), ("≈", None));
+}
+
+#[test]
+fn what_too_few_trials_show_is_not_said_in_the_authors_words() {
+    let mut scene = Scene::handshakes();
+    written(&mut scene, KEY, [ECDSA, RSA], "{{ one.rate }} wins.");
+    scene.keep(|_, round| round < 4);
+    assert!(!headline(&scene).sentence.contains("wins"));
+}
+
+#[test]
+fn a_row_without_a_figure_leaves_the_words_to_toll() {
+    let mut scene = Scene::handshakes();
+    written(&mut scene, KEY, [ECDSA, RSA], "{{ one.rate }} wins.");
+    for round in 0..7 {
+        scene.fail(1, round);
+    }
+    assert!(!headline(&scene).sentence.contains("wins"));
+}
+
+#[test]
+fn what_the_rows_leave_open_is_the_same_for_all_and_named() {
+    let servers = [server("nginx"), server("embedded")];
+    let mut scene = Scene::suites(&servers, &[GCM, CHACHA]);
+    scene.study.cells.iter_mut().for_each(|cell| {
+        cell.params.insert("target.server".to_owned(), cell.target.server.name().to_owned());
+    });
+    let mut scene = scene.answer(Metric::GoodputPerServerCpu, SUITE, GCM);
+    let text = "{{ one.goodput_per_server_cpu }} and {{ other.goodput_per_server_cpu }}.";
+    written(&mut scene, SUITE, [GCM, CHACHA], text);
+    // nginx was measured with one of the suites alone.
+    scene.measure(0, 30e9, &SPREAD);
+    scene.measure(2, 20e9, &SPREAD);
+    scene.measure(3, 10e9, &SPREAD);
+    assert_eq!(headline(&scene).sentence, "20.0 Gb/s and 10.0 Gb/s (toll's own server).");
+}
+
+#[test]
+fn where_one_answer_is_written_no_other_has_a_headline_of_tolls() {
+    let mut scene = Scene::handshakes().answer(Metric::Rate, KEY, RSA);
+    assert!(scene.analysis().answers[1].headline.is_some());
+    written(&mut scene, KEY, [ECDSA, RSA], "{{ one.rate }}.");
+    assert_eq!(scene.analysis().answers[1].headline, None);
+}

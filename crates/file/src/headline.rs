@@ -1,0 +1,94 @@
+//! What the author of a study writes of an answer: `headline`, `same`, `advice`, and the rows that they
+//! speak of.
+
+use std::collections::BTreeMap;
+
+use study::headline::{RowOf, Template, Written};
+
+use super::answer::{Cases, baseline, case};
+use super::error::Flaw;
+use super::fields::{Field, Fields};
+use ::keys::did_you_mean;
+
+/// Those keys of an answer.
+pub(super) const KEYS: [&str; 5] = ["rows", "decides", "headline", "same", "advice"];
+
+/// What is written of an answer about a case; `None` where nothing is.
+pub(super) fn read(
+    fields: &Fields<'_>,
+    cases: &Cases<'_>,
+    case: &str,
+) -> Result<Option<Written>, Flaw> {
+    let Some(headline) = fields.get("headline") else {
+        let stray = KEYS.iter().find_map(|key| fields.get(key));
+        return match stray {
+            Some(field) => Err(field.flaw("needs a headline; write headline = \"...\" too")),
+            None => Ok(None),
+        };
+    };
+    let rows = match fields.get("rows") {
+        Some(field) => rows(field, cases, case)?,
+        None => return Err(headline.flaw("needs rows to speak of; write rows.NAME = { ... }")),
+    };
+    let names: Vec<&str> = rows.keys().map(String::as_str).collect();
+    let template =
+        |field: Field<'_>| Template::new(field.sentence()?, &names).map_err(|why| field.flaw(&why));
+    let decides = fields.get("decides").map(|field| decides(field, &names)).transpose()?;
+    let optional = |key| match (fields.get(key), &decides) {
+        (Some(field), None) => {
+            Err(field.flaw("needs two rows to decide it; write decides = [\"one\", \"other\"] too"))
+        }
+        (field, _) => field.map(template).transpose(),
+    };
+    Ok(Some(Written {
+        headline: template(headline)?,
+        same: optional("same")?,
+        advice: optional("advice")?,
+        decides,
+        rows,
+    }))
+}
+
+fn rows(field: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<BTreeMap<String, RowOf>, Flaw> {
+    let row = |field: Field<'_>| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !field.key.chars().all(is_name) || field.key.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(field.flaw("is not a valid name for a row; use letters, digits and _"));
+        }
+        Ok((field.key.to_owned(), row(&field.fields("rows.")?, cases, usual)?))
+    };
+    field.fields("rows.")?.iter().map(row).collect()
+}
+
+fn row(fields: &Fields<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+    let name =
+        fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
+    let name = name.unwrap_or(usual);
+    let (case, _) = &cases[name];
+    let others = fields.iter().filter(|field| field.key != "case");
+    let params = others.map(|field| {
+        let sweep = case.sweep(field.key).ok_or_else(|| {
+            let swept: Vec<String> =
+                case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect();
+            let hint = did_you_mean(field.key, "it sweeps", swept.iter().map(String::as_str));
+            field.flaw(&format!("is not swept by case {name}{hint}"))
+        })?;
+        Ok((sweep.key.to_string(), baseline(field, sweep)?))
+    });
+    Ok(RowOf { case: name.to_owned(), params: params.collect::<Result<_, Flaw>>()? })
+}
+
+fn decides(field: Field<'_>, rows: &[&str]) -> Result<[String; 2], Flaw> {
+    let name = |field: Field<'_>| {
+        let name = field.text()?;
+        match rows.contains(&name) {
+            true => Ok(name.to_owned()),
+            false => {
+                let hint = did_you_mean(name, "its rows are", rows.iter().copied());
+                Err(field.wrong(&format!("is none of its rows{hint}")))
+            }
+        }
+    };
+    let names: Vec<String> = field.values()?.into_iter().map(name).collect::<Result<_, Flaw>>()?;
+    names.try_into().map_err(|_| field.flaw("is a list of two rows; write [\"one\", \"other\"]"))
+}

@@ -1,0 +1,277 @@
+//! What an answer says first, in the words of the study's author: sentences with figures in them.
+//!
+//! A sentence is a minijinja template in which `{{ rsa2048.rate }}` is a metric of a row that the author
+//! named, and `{{ get.server_cpu_per_operation | more_than(rsa2048.server_cpu_per_operation) }}` how two of
+//! them compare. What a figure is, and whether a difference is sure, is known when there are trials; here is
+//! what a sentence asks for, and where an author asks for what does not exist.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, mpsc};
+
+use keys::did_you_mean;
+use minijinja::value::Object;
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use serde::{Deserialize, Serialize};
+use strum::VariantArray;
+
+use crate::{Cell, Metric};
+
+/// What the author of a study writes of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// What the sentences speak of, by the names that they have there.
+    pub rows: BTreeMap<String, RowOf>,
+    /// The two rows whose difference, in the answer's metric, decides whether `headline` holds.
+    pub decides: Option<[String; 2]>,
+    /// Where that difference is sure, or nothing is to be decided.
+    pub headline: Template,
+    /// Where there is no significant difference.
+    pub same: Option<Template>,
+    /// What to do where the difference is sure.
+    pub advice: Option<Template>,
+}
+
+/// Which cell a row is: its case, and the values of those swept keys that tell it from others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowOf {
+    pub case: String,
+    /// As they are written in a study file.
+    pub params: BTreeMap<String, String>,
+}
+
+impl RowOf {
+    /// Whether it is this cell. Of several, which differ in other swept keys, the first is meant.
+    #[must_use]
+    pub fn is(&self, cell: &Cell) -> bool {
+        let has = |(key, value): (&String, &String)| cell.params.get(key) == Some(value);
+        self.case == cell.case && self.params.iter().all(has)
+    }
+}
+
+/// A sentence with figures in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Template(String);
+
+/// How one figure compares with another.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::VariantArray,
+    strum::IntoStaticStr
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Comparing {
+    /// How many times the other it is: `2.5x`.
+    Times,
+    /// What it has more, in the metric's unit; with a minus where it is less.
+    MoreThan,
+    /// The same as a share of the other, in percent.
+    PercentMoreThan,
+}
+
+/// What a sentence says at one place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Said {
+    /// A metric of a row.
+    Figure(Metric, String),
+    /// That of the first beside that of the second.
+    Compared(Comparing, Metric, [String; 2]),
+}
+
+impl Template {
+    /// A sentence about rows of these names.
+    ///
+    /// # Errors
+    /// It is no template, names what is none of `rows` or no metric, or compares what does not compare.
+    pub fn new(text: &str, rows: &[&str]) -> Result<Self, String> {
+        let template = Self(text.to_owned());
+        template.check_names(rows)?;
+        template.asks().map(|_| template)
+    }
+
+    /// What it needs, in the order in which it says it.
+    ///
+    /// # Errors
+    /// It is no template.
+    pub fn asks(&self) -> Result<Vec<Said>, String> {
+        let (asked, places) = mpsc::channel();
+        self.fill(move |said: &Said| {
+            // The other end is there until this is dropped.
+            let _ = asked.send(said.clone());
+            "1".to_owned()
+        })?;
+        Ok(places.into_iter().collect())
+    }
+
+    /// The sentence with what `say` gives for each place.
+    ///
+    /// # Errors
+    /// It is no template.
+    pub fn fill(
+        &self,
+        say: impl Fn(&Said) -> String + Send + Sync + 'static,
+    ) -> Result<String, String> {
+        let say: Say = Arc::new(say);
+        let mut environment = environment();
+        for how in Comparing::VARIANTS {
+            let say = Arc::clone(&say);
+            environment.add_filter(<&str>::from(*how), move |one: Value, other: Value| {
+                compared(*how, &one, &other, &say)
+            });
+        }
+        let template = environment.template_from_str(&self.0).map_err(in_words)?;
+        let rows = template.undeclared_variables(false).into_iter();
+        let rows: BTreeMap<String, Value> = rows
+            .map(|row| (row.clone(), Value::from_object(Row { name: row, say: Arc::clone(&say) })))
+            .collect();
+        template.render(rows).map_err(in_words)
+    }
+
+    fn check_names(&self, rows: &[&str]) -> Result<(), String> {
+        let environment = environment();
+        let template = environment.template_from_str(&self.0).map_err(in_words)?;
+        for name in template.undeclared_variables(true) {
+            let (row, metric) = name.split_once('.').unwrap_or((&name, ""));
+            if !rows.contains(&row) {
+                let hint = did_you_mean(row, "rows has", rows.iter().copied());
+                return Err(format!("names `{row}`, which is none of its rows{hint}"));
+            }
+            if metric_of(metric).is_none() {
+                let known: Vec<String> = Metric::of_cells().map(attribute).collect();
+                let hint = did_you_mean(metric, "metrics are", known.iter().map(String::as_str));
+                return Err(format!("names `{name}`, and `{metric}` is no metric{hint}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn environment<'a>() -> Environment<'a> {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment
+}
+
+/// What minijinja complains of, in one line.
+#[allow(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
+fn in_words(error: Error) -> String {
+    let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    format!("is no template that can be filled: {what}")
+}
+
+/// `server_cpu_per_operation`: in templates a hyphen is a minus.
+fn attribute(metric: Metric) -> String {
+    metric.name().replace('-', "_")
+}
+
+fn metric_of(attribute: &str) -> Option<Metric> {
+    Metric::of_cells().find(|metric| self::attribute(*metric) == attribute)
+}
+
+type Say = Arc<dyn Fn(&Said) -> String + Send + Sync>;
+
+/// A row, whose attributes are its metrics.
+struct Row {
+    name: String,
+    say: Say,
+}
+
+/// A place of the sentence.
+struct Place {
+    said: Said,
+    say: Say,
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Object for Row {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let metric = metric_of(key.as_str()?)?;
+        let said = Said::Figure(metric, self.name.clone());
+        Some(Value::from_object(Place { said, say: Arc::clone(&self.say) }))
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.said.fmt(f)
+    }
+}
+
+impl Object for Place {
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&(self.say)(&self.said))
+    }
+}
+
+fn compared(how: Comparing, one: &Value, other: &Value, say: &Say) -> Result<Value, Error> {
+    let figure = |value: &Value| match value.downcast_object_ref::<Place>().map(|place| &place.said)
+    {
+        Some(Said::Figure(metric, row)) => Ok((*metric, row.clone())),
+        _ => Err(refused(how, "compares two figures, such as a.rate and b.rate")),
+    };
+    let ((metric, one), (of_other, other)) = (figure(one)?, figure(other)?);
+    if metric != of_other {
+        return Err(refused(how, "compares figures of one metric"));
+    }
+    let said = Said::Compared(how, metric, [one, other]);
+    Ok(Value::from_object(Place { said, say: Arc::clone(say) }))
+}
+
+fn refused(how: Comparing, why: &str) -> Error {
+    Error::new(ErrorKind::InvalidOperation, format!("{} {why}", <&str>::from(how)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: [&str; 2] = ["rsa", "ecdsa"];
+
+    #[test]
+    fn a_sentence_asks_for_what_it_says_in_its_order() {
+        let text = "{{ rsa.rate }}; {{ ecdsa.rate | times(rsa.rate) }} with P-256.";
+        let template = Template::new(text, &ROWS).unwrap();
+        let rsa = Said::Figure(Metric::Rate, "rsa".to_owned());
+        let times =
+            Said::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
+        assert_eq!(template.asks().unwrap(), [rsa, times.clone()]);
+        let said = template.fill(move |said| if *said == times { "2x" } else { "7/s" }.to_owned());
+        assert_eq!(said.unwrap(), "7/s; 2x with P-256.");
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused_with_what_does() {
+        for (text, word) in [
+            ("{{ rsa2048.rate }}", "rsa2048"),
+            ("{{ rsa.rat }}", "rate"),
+            ("{{ rsa }}", "metric"),
+            ("{{ rsa.rate | time(ecdsa.rate) }}", "time"),
+            ("{{ rsa.rate | times }}", "argument"),
+            ("{{ rsa.rate | times(ecdsa.p99) }}", "one metric"),
+            ("{{ rsa.rate | times(2) }}", "two figures"),
+            ("{{ rsa.rate ", "template"),
+            ("{% include 'other' %}", "template"),
+        ] {
+            let refused = Template::new(text, &ROWS).unwrap_err();
+            assert!(refused.contains(word) && refused.lines().count() == 1, "{text}: {refused}");
+        }
+    }
+}
