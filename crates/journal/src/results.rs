@@ -49,6 +49,9 @@ pub struct TargetRecord {
     pub version: Option<String>,
     /// Why it was left out, where it was.
     pub skipped: Option<String>,
+    /// Why its CPU time was not sampled, where that was asked for and could not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_sampled: Option<String>,
     pub cells: Vec<String>,
 }
 
@@ -384,6 +387,7 @@ mod tests {
             settings: "rsa:2048 certificate".into(),
             version: None,
             skipped: Some("not installed".into()),
+            not_sampled: Some("no perf".into()),
             cells: vec!["bulk-0001".into()],
         }];
         results.write_targets(&targets).unwrap();

@@ -16,17 +16,32 @@ pub struct NamedThread {
 }
 
 impl ProcessTree {
-    /// The threads that live now, but for those of masters: processes with a child of their own
-    /// name, which does the work.
-    pub fn threads_but_masters(&self) -> Vec<NamedThread> {
+    /// The threads of processes that may serve, as they are now. A master does not: it has a child of its
+    /// own name, which does the work. Nor does a process without a socket, where others have one: hitch has
+    /// one that only renews answers about its certificates.
+    pub fn serving_threads(&self) -> Vec<NamedThread> {
         let named = |pid: u32| Some((pid, stat_of(pid).ok()??.parent, thread_name(pid, pid)?));
         let all: Vec<(u32, u32, String)> = self.pids().filter_map(named).collect();
         let is_master = |pid: u32, name: &str| {
             all.iter().any(|(_, parent, child)| *parent == pid && child == name)
         };
         let working = all.iter().filter(|(pid, _, name)| !is_master(*pid, name));
-        working.flat_map(|(pid, ..)| threads_of(*pid)).collect()
+        let working: Vec<u32> = working.map(|(pid, ..)| *pid).collect();
+        let serving: Vec<u32> = working.iter().copied().filter(|pid| has_socket(*pid)).collect();
+        let serving = if serving.is_empty() { working } else { serving };
+        serving.into_iter().flat_map(threads_of).collect()
     }
+}
+
+/// Whether a process has a socket beside its standard streams, which may lead to a log; also where that is not
+/// to be seen.
+fn has_socket(pid: u32) -> bool {
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return true };
+    descriptors.flatten().any(|descriptor| {
+        let number = descriptor.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        let target = std::fs::read_link(descriptor.path()).unwrap_or_default();
+        number > Some(2) && target.as_os_str().as_encoded_bytes().starts_with(b"socket:")
+    })
 }
 
 /// Those that end meanwhile are left out.
@@ -46,7 +61,8 @@ fn thread_name(pid: u32, id: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -58,7 +74,7 @@ mod tests {
         let tree = ProcessTree::find(std::process::id()).unwrap();
         // A thread gives itself its name when it has begun.
         let named = loop {
-            let threads = tree.threads_but_masters();
+            let threads = tree.serving_threads();
             if let Some(named) = threads.iter().find(|thread| thread.name == "serves-") {
                 break named.clone();
             }
@@ -76,7 +92,7 @@ mod tests {
             let pid = parent.id();
             let names = loop {
                 let tree = ProcessTree::find(pid).unwrap();
-                let threads = tree.threads_but_masters();
+                let threads = tree.serving_threads();
                 // Until the innermost has become another program.
                 if threads.iter().any(|thread| thread.name == "sleep") {
                     let is_parent = |thread: &NamedThread| thread.id == pid && thread.is_main;
@@ -89,5 +105,32 @@ mod tests {
         };
         assert!(names("sleep 1; :"), "the parent of a program of another name");
         assert!(!names("(sleep 1; :); :"), "a master of a child of its own name");
+    }
+
+    /// A master, a child that listens and one that does not, each of which ends with its input.
+    const SERVER: &str = r#"
+import os, socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+for serves in (True, False):
+    if os.fork() == 0:
+        serves or listener.close()
+        os.write(1, f"{serves} {os.getpid()}\n".encode())
+        break
+sys.stdin.read()
+"#;
+
+    #[test]
+    fn a_process_without_a_socket_is_left_out_where_another_has_one() {
+        let mut command = Command::new("python3");
+        let command = command.args(["-c", SERVER]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut master = command.spawn().unwrap();
+        let lines = BufReader::new(master.stdout.take().unwrap()).lines().take(2);
+        let lines: Vec<String> = lines.map(Result::unwrap).collect();
+        let serving = lines.iter().find_map(|line| line.strip_prefix("True ")?.parse::<u32>().ok());
+        let threads = ProcessTree::find(master.id()).unwrap().serving_threads();
+        let threads: Vec<u32> = threads.iter().map(|thread| thread.id).collect();
+        assert_eq!(threads, [serving.unwrap()], "{lines:?}");
+        drop(master.stdin.take());
+        master.wait().unwrap();
     }
 }

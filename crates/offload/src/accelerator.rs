@@ -59,7 +59,7 @@ impl Accelerator {
     /// Forgets an operation whose connection was given up.
     pub(crate) fn abandon(&self, ticket: Ticket) {
         if self.queue().abandon(ticket) {
-            counts::change(|counts| counts.abandoned += 1);
+            counts::add(|counts| counts.abandoned += 1);
         }
     }
 
@@ -90,7 +90,7 @@ impl Accelerator {
         wait: impl Fn(Ticket, Duration),
     ) -> Option<Premaster> {
         if self.way == Way::Inline {
-            counts::change(|counts| {
+            counts::add(|counts| {
                 counts.submitted += 1;
                 counts.completed += 1;
             });
@@ -102,12 +102,12 @@ impl Accelerator {
             (queue.submit(owner, key_bits, premaster, now), queue.in_flight() as u64)
         };
         let Some(ticket) = ticket else {
-            counts::change(|counts| counts.refused += 1);
+            counts::add(|counts| counts.refused += 1);
             return None;
         };
-        counts::change(|counts| {
+        counts::add(|counts| {
             counts.submitted += 1;
-            counts.in_flight_max = counts.in_flight_max.max(in_flight);
+            counts.in_flight_max = in_flight;
         });
         loop {
             let now = self.now();
@@ -118,11 +118,11 @@ impl Accelerator {
                     wait(ticket, Nanos(due.0.saturating_sub(now.0)).into())
                 }
                 Progress::Answered(premaster) => {
-                    counts::change(|counts| counts.completed += 1);
+                    counts::add(|counts| counts.completed += 1);
                     return Some(premaster);
                 }
                 Progress::Silent => {
-                    counts::change(|counts| counts.timed_out += 1);
+                    counts::add(|counts| counts.timed_out += 1);
                     return None;
                 }
             }

@@ -13,7 +13,6 @@
 
 mod accelerator;
 mod counts;
-mod counts_file;
 mod description;
 mod device;
 mod model;
@@ -25,8 +24,7 @@ mod rates;
 pub mod testing;
 
 pub use accelerator::Accelerator;
-pub use counts::{Counts, counts, forget_most};
-pub use counts_file::CountsFile;
+pub use counts::count_in;
 pub use description::{CompletedBy, Description, Kind, Way};
 pub use provider::{NAME, install, load, paused, provide, tls_server};
 pub use provider_path::ProviderPath;

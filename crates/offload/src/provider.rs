@@ -94,8 +94,8 @@ pub unsafe fn provide(
         // SAFETY: OpenSSL gives its functions, with an end, and a handle for them.
         let settings = unsafe { settings::read(handle, core.cast()) };
         let settings = settings.map_err(|why| eprintln!("toll's OpenSSL provider: {why}")).ok()?;
-        if let Some(file) = settings.counters {
-            counts::count_in(file);
+        if let Some(row) = settings.counters {
+            counts::count_in(row);
         }
         Accelerator::make(&settings.description);
         Some(())

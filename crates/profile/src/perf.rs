@@ -9,9 +9,13 @@ pub use maps::Maps;
 pub use recording::Recording;
 pub use samples::{Samples, read};
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use cpus::CpuList;
 use observe::PARANOID_ALLOWS_CPUS;
+use targets::Captured;
 
 /// What is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display)]
@@ -48,4 +52,16 @@ pub enum PerfError {
     Late { what: &'static str, seconds: u64 },
     #[error("{}: {why}", path.display())]
     File { path: PathBuf, why: String },
+}
+
+/// Starts `perf`: it ends with toll, and a terminal's Ctrl-C reaches toll only.
+fn start(what: &'static str, arguments: Vec<OsString>) -> Result<Captured, PerfError> {
+    let failed = |why: io::Error| PerfError::Failed { what, why: why.to_string() };
+    let cpus = CpuList::allowed().map_err(failed)?;
+    Captured::start(Path::new("perf"), arguments, &[], &cpus).map_err(|(program, why)| {
+        match why.kind() {
+            io::ErrorKind::NotFound if program == Path::new("perf") => PerfError::Missing,
+            _ => failed(why),
+        }
+    })
 }

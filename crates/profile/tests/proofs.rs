@@ -76,7 +76,7 @@ fn program() {
 
 /// Records one run of the program; `None`, with a line, where that is not possible here.
 fn recorded() -> Option<(Samples, u32, BTreeMap<String, u64>)> {
-    let cpu: CpuList = "0".parse().unwrap();
+    let cpu = CpuList::allowed().unwrap().first(1);
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("perf.data");
     let recording = match Recording::start(Event::CpuClock, &cpu, &data) {
@@ -88,7 +88,7 @@ fn recorded() -> Option<(Samples, u32, BTreeMap<String, u64>)> {
         Err(why) => panic!("{why}"),
     };
     let mut program = Command::new("taskset")
-        .args(["-c", "0"])
+        .args(["-c", &cpu.to_string()])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "program", "--ignored", "--nocapture"])
         .env(PROGRAM, "yes")

@@ -1,4 +1,4 @@
-//! Servers and clients that were not measured.
+//! Servers and clients that were not measured, and servers whose CPU time was not sampled.
 
 use answer::wording::unique;
 use journal::TargetRecord;
@@ -6,11 +6,15 @@ use journal::TargetRecord;
 /// Why each was left out, in one line: `nginx: not installed; apt-get install nginx`. What several
 /// have in common is said once.
 pub(crate) fn left_out(targets: &[TargetRecord]) -> Vec<String> {
-    unique(targets.iter().filter_map(|target| {
+    let mut absent = unique(targets.iter().filter_map(|target| {
         let why = target.skipped.as_ref()?;
         let why = why.strip_prefix(&format!("{} is ", target.server)).unwrap_or(why);
         Some(format!("{}: {why}", target.server))
-    }))
+    }));
+    let of_target =
+        |target: &TargetRecord| Some(format!("No profile: {}", target.not_sampled.as_ref()?));
+    absent.extend(unique(targets.iter().filter_map(of_target)));
+    absent
 }
 
 #[cfg(test)]
@@ -24,8 +28,19 @@ mod tests {
             settings: String::new(),
             version: None,
             skipped: skipped.map(str::to_owned),
+            not_sampled: None,
             cells: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_prevented_a_profile_of_several_is_said_once() {
+        let lacking = |server| {
+            let record = record(server, None);
+            TargetRecord { not_sampled: Some("perf is not installed".to_owned()), ..record }
+        };
+        let targets = [lacking("embedded"), lacking("nginx"), record("haproxy", None)];
+        assert_eq!(left_out(&targets), ["No profile: perf is not installed"]);
     }
 
     #[test]

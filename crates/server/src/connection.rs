@@ -1,13 +1,12 @@
 //! The life of a connection: handshake, requests and responses in turn, an orderly end.
 
 use std::io::{self, Read};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use counters::Row;
 use tls::SendMode;
 
 use crate::content::Contents;
-use crate::counters::Counters;
 use crate::input::Input;
 use crate::library::{Handshake, Library, Pause, Session};
 use crate::request::{self, Parsed, Request};
@@ -24,7 +23,8 @@ const LINGER: Duration = Duration::from_secs(2);
 pub(crate) struct Shared<'a, L> {
     pub(crate) library: &'a L,
     pub(crate) contents: &'a Contents,
-    pub(crate) counters: Rc<Counters>,
+    /// Where its thread counts, if anywhere.
+    pub(crate) row: Option<Row>,
     pub(crate) writing: Writing,
     /// The time of this round.
     pub(crate) now: Instant,
@@ -245,8 +245,10 @@ impl<L: Library> Connection<L> {
         let Channel::Tls(session) = &mut self.channel else { return Ok(None) };
         let outcome = session.shake_hands();
         let mode = session.send_mode();
-        if matches!(outcome, Ok(Handshake::Complete)) || outcome.is_err() && mode.is_kernels() {
-            shared.counters.count_connection(mode);
+        if let Some(row) = shared.row
+            && (matches!(outcome, Ok(Handshake::Complete)) || outcome.is_err() && mode.is_kernels())
+        {
+            row.count_connection(mode);
         }
         match outcome {
             Ok(Handshake::Complete) => {

@@ -47,6 +47,8 @@ pub enum ServerError {
     Provider(String),
     #[error("the kernel's TLS does not have {0}; remove it from --suites, or write --send user")]
     SuiteKernel(&'static Suite),
+    #[error("cannot serve as nobody: {0}; --as-nobody needs root")]
+    Nobody(io::Error),
     #[error("cannot keep counters in {path}: {source}; --counters needs a file that can be made")]
     Counters { path: PathBuf, source: io::Error },
     #[error(

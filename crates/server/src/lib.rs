@@ -10,7 +10,6 @@
 
 mod connection;
 mod content;
-mod counters;
 mod epoll;
 mod error;
 #[cfg(any(test, fuzzing))]
@@ -18,6 +17,7 @@ pub mod fuzzing;
 mod input;
 mod library;
 mod listener;
+mod nobody;
 mod request;
 mod response;
 mod settings;
@@ -31,11 +31,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use congestion::CongestionControl;
+use counters::Row;
 use cpus::CpuList;
 use offload::Accelerator;
 use tls::{Mac, Stack, Suite};
 
 pub use error::ServerError;
+pub use nobody::become_nobody;
 pub use settings::{AcceleratorSource, CertificateSource, Settings};
 
 use content::Contents;
@@ -57,8 +59,8 @@ struct Service {
     contents: Contents,
     tls: Vec<Listeners>,
     plain: Vec<Listeners>,
-    /// A line of the file of counters for each thread; none where there is no such file.
-    lines: Vec<counters::Line>,
+    /// A row of the file of counters for each thread; none where there is no such file.
+    rows: Vec<Row>,
 }
 
 impl Server {
@@ -109,17 +111,18 @@ impl Server {
                 ServerError::WriteCertificate { path: path.clone(), source }
             })?;
         }
-        let lines = settings.counters.as_ref().map(|path| {
-            counters::file(path, threads)
+        let rows = settings.counters.as_ref().map(|path| {
+            counters::create(path, threads)
+                .and_then(|()| Row::open(path))
                 .map_err(|source| ServerError::Counters { path: path.clone(), source })
         });
-        let lines = lines.transpose()?.unwrap_or_default();
+        let rows = rows.transpose()?.unwrap_or_default();
+        if let Some(row) = rows.first().filter(|_| accelerator.is_some()) {
+            offload::count_in(*row);
+        }
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self {
-            library,
-            service: Service { settings, accelerator, contents, tls, plain, lines },
-        })
+        Ok(Self { library, service: Service { settings, accelerator, contents, tls, plain, rows } })
     }
 
     /// The addresses of HTTPS; a port is the one that the system chose where 0 was asked for.
@@ -159,10 +162,10 @@ impl Server {
 
 impl Service {
     fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
-        let Self { settings, accelerator, contents, tls, plain, lines } = self;
+        let Self { settings, accelerator, contents, tls, plain, rows } = self;
         let each = |of: Vec<Listeners>| of.into_iter().map(Listeners::into_iter).collect();
         let (mut tls, mut plain): (Vec<_>, Vec<_>) = (each(tls), each(plain));
-        let mut lines = lines.into_iter();
+        let mut rows = rows.into_iter();
         let failed = AtomicBool::new(false);
         let (settings, contents, failed) = (&settings, &contents, &failed);
         let mut workers = Vec::new();
@@ -171,12 +174,12 @@ impl Service {
                 of.iter_mut().filter_map(Iterator::next).collect()
             };
             let (tls, plain) = (own(&mut tls), own(&mut plain));
-            let line = lines.next();
+            let row = rows.next();
             workers.push(move || {
                 let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
                     let worker =
-                        Worker::new(settings, library, accelerator, contents, tls, plain, line)?;
+                        Worker::new(settings, library, accelerator, contents, tls, plain, row)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
                 };
                 let outcome = serve();

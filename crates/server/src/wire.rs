@@ -10,10 +10,9 @@ use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
+use counters::{Call, Row};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
-
-use crate::counters::{Calls, Counters};
 
 /// What one thread's connections write before it is sent; empty between their turns.
 pub(crate) type Gather = Rc<RefCell<Vec<u8>>>;
@@ -24,7 +23,7 @@ pub(crate) type Gather = Rc<RefCell<Vec<u8>>>;
 pub(crate) struct Wire {
     socket: Rc<OwnedFd>,
     gather: Gather,
-    counters: Rc<Counters>,
+    row: Option<Row>,
     tail: Tail,
     readable: bool,
     writable: bool,
@@ -33,11 +32,11 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(socket: OwnedFd, gather: Gather, counters: Rc<Counters>) -> Self {
+    pub(crate) fn new(socket: OwnedFd, gather: Gather, row: Option<Row>) -> Self {
         Self {
             socket: Rc::new(socket),
             gather,
-            counters,
+            row,
             tail: Tail::default(),
             readable: false,
             writable: true,
@@ -117,7 +116,7 @@ impl Wire {
             return Ok(None);
         }
         let outcome = rustix::fs::sendfile(&self.socket, file, Some(&mut offset), count);
-        self.taken(outcome, &Rc::clone(&self.counters).sendfile)
+        self.taken(outcome, Call::Sendfile)
     }
 
     /// Ends this direction of the connection; what was sent is still delivered.
@@ -134,7 +133,7 @@ impl Wire {
             }
             let outcome =
                 rustix::net::send(&self.socket, self.tail.rest(), flags | SendFlags::NOSIGNAL);
-            let count = self.taken(outcome, &Rc::clone(&self.counters).write)?.unwrap_or(0);
+            let count = self.taken(outcome, Call::Write)?.unwrap_or(0);
             self.tail.advance(count);
             if !self.tail.is_empty() {
                 self.writable = false;
@@ -157,7 +156,7 @@ impl Wire {
                 let mut control = SendAncillaryBuffer::default();
                 rustix::net::sendmsg(&self.socket, &parts, &mut control, flags)
             };
-            count = self.taken(outcome, &Rc::clone(&self.counters).write)?.unwrap_or(0);
+            count = self.taken(outcome, Call::Write)?.unwrap_or(0);
             // Less than all is what a full socket takes; epoll reports when there is room again.
             self.writable = count == whole;
         }
@@ -170,11 +169,13 @@ impl Wire {
     }
 
     /// The count of a send; `None` where the socket is full.
-    fn taken(&mut self, outcome: Result<usize, Errno>, calls: &Calls) -> io::Result<Option<usize>> {
+    fn taken(&mut self, outcome: Result<usize, Errno>, call: Call) -> io::Result<Option<usize>> {
         match outcome {
             Ok(count) => {
                 self.sent += count as u64;
-                calls.add(count as u64);
+                if let Some(row) = self.row {
+                    row.count_call(call, count as u64);
+                }
                 Ok(Some(count))
             }
             Err(Errno::AGAIN) => {

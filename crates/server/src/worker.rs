@@ -3,15 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use counters::Row;
 use offload::{Accelerator, Ticket};
 use slab::Slab;
 
 use crate::connection::{Connection, Next, Shared};
 use crate::content::Contents;
-use crate::counters::{self, Counters};
 use crate::epoll::Epoll;
 use crate::library::{Library, Pause};
 use crate::listener::{self, Accepted};
@@ -49,8 +48,6 @@ pub(crate) struct Worker<'a, L: Library> {
     /// Connections whose paused job can continue by an event.
     woken: Vec<usize>,
     gather: Gather,
-    /// Where its counts are shown, if anywhere.
-    line: Option<counters::Line>,
     shared: Shared<'a, L>,
 }
 
@@ -79,7 +76,7 @@ impl<'a, L: Library> Worker<'a, L> {
         contents: &'a Contents,
         tls: Vec<OwnedFd>,
         plain: Vec<OwnedFd>,
-        line: Option<counters::Line>,
+        row: Option<Row>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         let listener = |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe };
@@ -97,11 +94,10 @@ impl<'a, L: Library> Worker<'a, L> {
             parked: HashMap::new(),
             woken: Vec::new(),
             gather: Gather::default(),
-            line,
             shared: Shared {
                 library,
                 contents,
-                counters: Rc::new(Counters::new(accelerator.is_some())),
+                row,
                 writing: Writing::new(settings.record_size, settings.records_per_write),
                 now: Instant::now(),
                 timeout: settings.timeout,
@@ -140,9 +136,6 @@ impl<'a, L: Library> Worker<'a, L> {
             let is_paused =
                 || self.connections.iter().any(|(_, connection)| connection.is_paused());
             if drained_by.is_some_and(is_drained) && !is_paused() {
-                if let Some(line) = &mut self.line {
-                    line.write(&self.shared.counters, self.connections.len());
-                }
                 return Ok(());
             }
         }
@@ -161,11 +154,7 @@ impl<'a, L: Library> Worker<'a, L> {
         let is_parking = !self.parked.is_empty();
         let answer = self.accelerator.filter(|_| is_parking).and_then(Accelerator::next);
         let timeout = answer.map_or(timeout, |answer| timeout.min(answer.max(POLL)));
-        let is_due = !busy && !is_parking && self.line.as_ref().is_some_and(counters::Line::is_due);
-        let timeout = if is_due { timeout.min(counters::MOMENT) } else { timeout };
-        let mut is_quiet = true;
         for event in self.epoll.wait(timeout)? {
-            is_quiet = false;
             let key = (event.token & !(JOB | LISTENER)) as usize;
             if event.token & LISTENER != 0 {
                 if let Some(listener) = self.listeners.get_mut(key) {
@@ -182,13 +171,6 @@ impl<'a, L: Library> Worker<'a, L> {
                 if !std::mem::replace(&mut connection.queued, true) {
                     self.queue.push_back(key);
                 }
-            }
-        }
-        if let Some(line) = &mut self.line {
-            if !is_quiet {
-                line.outdate();
-            } else if is_due {
-                line.write(&self.shared.counters, self.connections.len());
             }
         }
         self.shared.now = Instant::now();
@@ -217,10 +199,14 @@ impl<'a, L: Library> Worker<'a, L> {
     }
 
     fn add(&mut self, socket: OwnedFd, tls: bool) -> io::Result<()> {
+        let is_only_one = self.connections.is_empty();
         let entry = self.connections.vacant_entry();
         self.epoll.add_connection(&socket, entry.key() as u64)?;
-        let wire = Wire::new(socket, Gather::clone(&self.gather), Rc::clone(&self.shared.counters));
+        let wire = Wire::new(socket, Gather::clone(&self.gather), self.shared.row);
         let deadline = self.shared.now + self.shared.timeout;
+        if let Some(row) = self.shared.row.filter(|_| is_only_one) {
+            row.begin();
+        }
         entry.insert(if tls {
             Connection::tls(wire, deadline)
         } else {
@@ -280,6 +266,9 @@ impl<'a, L: Library> Worker<'a, L> {
             }
             Next::Drop => {
                 self.connections.try_remove(key);
+                if let Some(row) = self.shared.row.filter(|_| self.connections.is_empty()) {
+                    row.settle();
+                }
                 self.unstick();
             }
         }

@@ -1,5 +1,5 @@
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use congestion::CongestionControl;
@@ -86,13 +86,15 @@ pub enum TargetError {
         /// Its last words, and the file that has more.
         log: String,
     },
-    #[error("{name} does not serve within {limit_s} s of its start: {why}; {log}")]
+    #[error("{name} does not serve within {limit_s} s of its start: {why};{} {log}", listening(listens.as_deref()))]
     NotReady {
         name: String,
         /// The time that it had, in seconds.
         limit_s: u64,
         /// What its ports said last.
         why: String,
+        /// Where its processes listen, as far as that is to be seen.
+        listens: Option<Vec<SocketAddr>>,
         /// Its last words, and the file that has more.
         log: String,
     },
@@ -102,6 +104,18 @@ pub enum TargetError {
 /// cannot load is a certificate of toll's own.
 const FORBIDDEN: [&str; 3] =
     ["key too small", "key size too small", "unable to load SSL certificate into SSL Context"];
+
+/// Where a server listens, as a clause with its end.
+fn listening(at: Option<&[SocketAddr]>) -> String {
+    match at {
+        None => String::new(),
+        Some([]) => " it listens nowhere;".to_owned(),
+        Some(at) => {
+            let at: Vec<String> = at.iter().map(ToString::to_string).collect();
+            format!(" it listens at {};", at.join(" and "))
+        }
+    }
+}
 
 impl TargetError {
     /// Whether a caller may leave the target out and measure the others.
@@ -141,6 +155,13 @@ mod tests {
         let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
         let why = || "why".to_owned();
         let log = || "error.log ends with: line 7".to_owned();
+        let not_ready = |listens| TargetError::NotReady {
+            name: name(),
+            limit_s: 30,
+            why: why(),
+            listens,
+            log: log(),
+        };
         let errors = [
             TargetError::Missing { program: "nginx", package: "nginx-core" },
             TargetError::NotBuilt { what: "it", looked: "/a".into(), command: "make it" },
@@ -154,7 +175,9 @@ mod tests {
             TargetError::Configuration { name: name(), configuration: path(), message: why() },
             TargetError::Silent { name: name(), question: "/".into(), why: why() },
             TargetError::Died { name: name(), how: "signal: 9".into(), log: log() },
-            TargetError::NotReady { name: name(), limit_s: 30, why: why(), log: log() },
+            not_ready(None),
+            not_ready(Some(Vec::new())),
+            not_ready(Some(["127.0.0.1:80", "[::1]:80"].map(|at| at.parse().unwrap()).into())),
         ];
         support::assert_golden!(errors.map(|error| {
             let text = format!("{error:?}");

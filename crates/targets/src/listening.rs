@@ -1,4 +1,4 @@
-//! The congestion control of the sockets on which a server listens.
+//! The sockets on which a server listens: their addresses, and their congestion control.
 //!
 //! Connections have that of the socket that accepts them, and few servers have a setting for it. So toll
 //! takes a duplicate of each such socket from the processes of a server that it started (pidfd_getfd(2),
@@ -35,6 +35,20 @@ pub(crate) fn set_congestion(
         }
     }
     children(pid).into_iter().try_for_each(|child| set_congestion(child, asked, addresses))
+}
+
+/// Where a process and its descendants listen for TCP, in order.
+///
+/// # Errors
+/// The kernel does not give their sockets out.
+pub(crate) fn addresses(pid: u32) -> io::Result<Vec<SocketAddr>> {
+    let mut addresses: Vec<SocketAddr> = sockets(pid)?.iter().filter_map(listens_at).collect();
+    for child in children(pid) {
+        addresses.extend(self::addresses(child)?);
+    }
+    addresses.sort_unstable();
+    addresses.dedup();
+    Ok(addresses)
 }
 
 fn listens_at(socket: &OwnedFd) -> Option<SocketAddr> {

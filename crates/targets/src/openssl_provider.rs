@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use offload::{Counts, CountsFile, Kind};
+use counters::{AcceleratorCounts, SendCounters};
+use offload::Kind;
 
 use crate::program::Binary;
-use crate::send_counters::settled;
 use crate::site::Site;
 use crate::{Running, Settings, TargetError};
 
@@ -83,20 +83,21 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<(), TargetError> {
         return Ok(());
     }
     let path = site.logs.join(COUNTS);
-    CountsFile::create(&path).map_err(TargetError::file(&path))
+    counters::create(&path, 1).map_err(TargetError::file(&path))
 }
 
-/// What toll's provider counted in a server, when no operation is under way any more or a second has
-/// passed; the largest number of operations at once is then counted from 0 again.
-pub(crate) fn counts(server: &Running) -> Result<Option<Counts>, TargetError> {
+/// What toll's provider counted in a server; `None` where it has no such provider.
+pub(crate) fn accelerated(server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
     let path = server.logs().join(COUNTS);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let counts =
-        settled(|| CountsFile::read(&path).map(|counts| (counts.in_flight() == 0, counts)));
-    let counts = counts.and_then(|counts| CountsFile::forget_most(&path).map(|()| counts));
-    counts.map(Some).map_err(TargetError::file(&path))
+    path.exists().then(|| counts(&path)).transpose()
+}
+
+/// The operations that a server counts in this file, when none is under way any more or a second has passed;
+/// the largest number of operations at once is then counted from 0 again.
+pub(crate) fn counts(path: &Path) -> Result<AcceleratorCounts, TargetError> {
+    let counters = SendCounters::settled(path);
+    let counters = counters.and_then(|it| SendCounters::reset_in_flight_max(path).map(|()| it));
+    counters.map(|it| it.accelerator.unwrap_or_default()).map_err(TargetError::file(path))
 }
 
 fn own_settings(site: &Site<'_>) -> Result<String, TargetError> {

@@ -4,8 +4,8 @@
 //! of the group. The kernel sends the server its death signal when toll is gone. And a guard, a
 //! shell that leads the group and waits for toll's end of a pipe to close, which the kernel does
 //! even after `kill -9`, ends the rest of the group: processes that a server started by itself, as
-//! nginx does its workers, have no death signal, and a server may be too young to handle its own. The
-//! guard removes the private keys too.
+//! nginx does its workers, have no death signal, nor has a process that has become nobody, and a server may
+//! be too young to handle its own. The guard removes the private keys too.
 //! While the guard is there, the group's number cannot pass to strangers.
 //!
 //! The group also keeps a terminal's Ctrl-C from the server: toll takes its last figures first.

@@ -142,6 +142,7 @@ impl Starting {
             name: self.place.name.clone(),
             limit_s: self.limit.as_secs(),
             why,
+            listens: listening::addresses(self.process.pid()).ok(),
             log: last_words(&self.log_files),
         }
     }

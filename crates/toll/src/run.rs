@@ -240,6 +240,8 @@ impl Arguments {
             let mut progress = RunProgress::new(!self.is_silent());
             let mut tell = |event: Event<'_>| match event {
                 Event::Says(text) => progress.beside(|| self.say(&text)),
+                Event::Lacks(text) if self.is_silent() => eprintln!("toll: {text}"),
+                Event::Lacks(text) => progress.beside(|| self.say(&text)),
                 Event::Progress { left, words } => progress.show(left, words),
                 Event::Finished { entries, wrong } => {
                     *ran += 1;

@@ -75,10 +75,17 @@ pub(crate) struct Arguments {
 
     /// Count what is sent, in this file
     ///
-    /// It has a line of JSON per thread: connections by mode, calls and bytes of write and sendfile. A
-    /// thread writes its line when it has been idle for 5 ms.
+    /// It has 128 bytes per thread, 16 numbers of 64 bits: a version, which is even while no connection is
+    /// open; connections by mode; calls and bytes of write and sendfile; 1 where there is an accelerator, and
+    /// seven counts of it. `od -A n -v -w128 -t u8 FILE` prints them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     counters: Option<PathBuf>,
+
+    /// Serve as the user nobody (65534)
+    ///
+    /// From when ports, key and files are open, which needs root. Files of --root must be open to all.
+    #[arg(long, help_heading = LOAD, hide_short_help = true)]
+    as_nobody: bool,
 
     /// How long a connection may be without progress
     ///
@@ -120,7 +127,7 @@ Examples:
       rustls instead of OpenSSL, with a post-quantum key exchange
   toll serve --root /srv/www --listen 127.0.0.1:8443 --listen-plain 127.0.0.1:8080
       files of your own, over TLS and without
-  toll serve --send ktls-sendfile --root /srv/www --counters counters.jsonl
+  toll serve --send ktls-sendfile --root /srv/www --counters counters
       files that the kernel encrypts, and how many connections sent so
   toll serve --suites AES128-SHA --accelerator model --offload asynchronous
       handshakes whose private key is on a modelled accelerator
@@ -128,9 +135,12 @@ Examples:
       AES-CBC as published measurements have it";
 
 pub(crate) fn main(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let json = arguments.json;
+    let (json, as_nobody) = (arguments.json, arguments.as_nobody);
     let stop = interrupt::flag()?;
     let server = Server::bind(arguments.settings()?).map_err(Failure::request)?;
+    if as_nobody {
+        server::become_nobody().map_err(Failure::request)?;
+    }
     announce(&server, json);
     server.run(&stop).map_err(Failure::measurement)?;
     Ok(ExitCode::SUCCESS)

@@ -177,7 +177,7 @@ impl Machine for ThisMachine {
     }
 
     fn server_threads(&self) -> Vec<NamedThread> {
-        self.server.as_ref().map_or_else(Vec::new, |server| server.tree.threads_but_masters())
+        self.server.as_ref().map_or_else(Vec::new, |server| server.tree.serving_threads())
     }
 
     fn read(&self, threads: &[i32]) -> Reading {

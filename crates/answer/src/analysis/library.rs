@@ -78,6 +78,7 @@ mod tests {
             settings: String::new(),
             version: Some(version.to_owned()),
             skipped: None,
+            not_sampled: None,
             cells,
         }];
         let mut machine = Machine::read(&CpuList::from(CpuList::allowed().unwrap().as_slice()[0]));

@@ -332,9 +332,14 @@ impl Run<'_, '_> {
             }
             (_, _, Role::Profile) => {
                 if !self.not_sampled.contains(&why) {
-                    (self.report)(Event::Says(format!("No profile: {why}.")));
-                    self.not_sampled.push(why);
+                    (self.report)(Event::Lacks(format!("No profile: {why}.")));
+                    self.not_sampled.push(why.clone());
                 }
+                let mut targets = self.results.targets()?;
+                if let Some(of) = targets.iter_mut().find(|of| of.cells.contains(&cell.name)) {
+                    of.not_sampled = Some(why);
+                }
+                self.results.write_targets(&targets)?;
                 Ok(Became::NotSampled)
             }
             _ => Err(RunError::Part { part: cell.name.clone(), why }),

@@ -99,7 +99,7 @@ impl Operation {
         }
         let premaster = Premaster::try_from(room.get(..length)?).ok()?;
         if remembered.is_none() {
-            counts::change(|counts| counts.computed += 1);
+            counts::add(|counts| counts.computed += 1);
             key.remember(question, premaster);
         }
         Some(premaster)

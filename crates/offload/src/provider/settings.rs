@@ -6,15 +6,16 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
+use counters::Row;
 use openssl_sys as ffi;
 
 use super::sys::{self, CoreGetParams, Dispatch};
-use crate::{CompletedBy, CountsFile, Description};
+use crate::{CompletedBy, Description};
 
 pub(super) struct Settings {
     pub(super) description: Description,
     /// Where to count.
-    pub(super) counters: Option<CountsFile>,
+    pub(super) counters: Option<Row>,
 }
 
 /// Settings that are not there have their defaults.
@@ -43,9 +44,11 @@ pub(super) unsafe fn read(
     lines.read(c"accelerator-queue", &mut description.queue)?;
     lines.read(c"accelerator-count", &mut description.engines)?;
     let counters = lines.text(c"counters").map(|path| {
-        CountsFile::open(Path::new(path)).map_err(|error| format!("counters = {path}: {error}"))
+        Row::open(Path::new(path)).map_err(|error| format!("counters = {path}: {error}"))
     });
-    Ok(Settings { description, counters: counters.transpose()? })
+    // One row for all processes of the server.
+    let counters = counters.transpose()?.and_then(|rows| rows.into_iter().next());
+    Ok(Settings { description, counters })
 }
 
 /// The section of this provider.

@@ -1,12 +1,17 @@
+use std::fs::File;
 use std::num::NonZeroUsize;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use counters::{AcceleratorCounts, Row, SendCounters};
 use foreign_types::ForeignType;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
 use units::Nanos;
 
 use super::*;
-use crate::{Counts, Way};
+use crate::Way;
 
 #[test]
 fn a_panic_ends_where_openssl_called() {
@@ -17,7 +22,22 @@ fn a_panic_ends_where_openssl_called() {
 
 const TLS12: u32 = 0x0303;
 
-fn install() {
+/// Where this process counts: a file that is gone with it.
+static COUNTERS: LazyLock<(File, PathBuf)> = LazyLock::new(|| {
+    let file = tempfile::tempfile().unwrap();
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    counts::count_in(Row::open(&path).unwrap()[0]);
+    (file, path)
+});
+
+fn counts() -> AcceleratorCounts {
+    SendCounters::settled(&COUNTERS.1).unwrap().accelerator.unwrap()
+}
+
+/// Held by a test whose process may run others, which would be counted too.
+fn install() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     super::install(&Description {
         way: Way::Synchronous,
         rates: "rsa:2048 100000/s".parse().unwrap(),
@@ -26,6 +46,7 @@ fn install() {
         ..Description::default()
     })
     .unwrap();
+    turn
 }
 
 fn key() -> PKey<Private> {
@@ -73,7 +94,7 @@ fn premaster() -> [u8; 48] {
 
 #[test]
 fn what_was_decrypted_once_is_asked_of_the_device() {
-    install();
+    let _turn = install();
     let (first, second) = (key(), key());
     // The ciphertext is below the modulus of its key; the other one's must not be smaller.
     let is_smaller = first.rsa().unwrap().n() < second.rsa().unwrap().n();
@@ -81,14 +102,18 @@ fn what_was_decrypted_once_is_asked_of_the_device() {
     let ciphertext = encrypted(&key, &premaster());
     let before = counts();
     assert_eq!(decrypted(&key, sys::TLS_PADDING, &ciphertext), premaster());
-    let computed = Counts { computed: before.computed + 1, ..before };
+    let computed = AcceleratorCounts { computed: before.computed + 1, ..before };
     assert_eq!(counts(), computed);
     for _ in 0..3 {
         assert_eq!(decrypted(&key, sys::TLS_PADDING, &ciphertext), premaster());
     }
-    let Counts { submitted, completed, .. } = computed;
-    let answered =
-        Counts { submitted: submitted + 3, completed: completed + 3, in_flight_max: 1, ..computed };
+    let AcceleratorCounts { submitted, completed, .. } = computed;
+    let answered = AcceleratorCounts {
+        submitted: submitted + 3,
+        completed: completed + 3,
+        in_flight_max: 1,
+        ..computed
+    };
     assert_eq!(counts(), answered);
     // Another key has not seen it, and cannot read it.
     assert_ne!(decrypted(&other, sys::TLS_PADDING, &ciphertext), premaster());
@@ -97,7 +122,7 @@ fn what_was_decrypted_once_is_asked_of_the_device() {
 
 #[test]
 fn what_is_wrong_decrypts_to_random_bytes() {
-    install();
+    let _turn = install();
     let key = key();
     let old = encrypted(&key, &[1; 48]);
     let short = encrypted(&key, &[3, 3, 3]);
@@ -112,7 +137,7 @@ fn what_is_wrong_decrypts_to_random_bytes() {
 
 #[test]
 fn other_paddings_are_openssls_own() {
-    install();
+    let _turn = install();
     let key = key();
     let before = counts();
     let pkcs1 = Padding::PKCS1.as_raw();

@@ -1,9 +1,9 @@
 //! A recording that is under way.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use cpus::CpuList;
@@ -12,16 +12,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
+use targets::Captured;
 
-use super::{Event, FREQUENCY, PerfError};
+use super::{Event, FREQUENCY, PerfError, start};
 
 /// How long `perf` may take to begin, and to write what it has.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How much of its complaint is read, from its end.
+const MOST_COMPLAINT: u64 = 64 << 10;
 
 /// `perf record` on some CPUs; it ends with this value.
 #[derive(Debug)]
 pub struct Recording {
-    perf: Child,
+    perf: Captured,
     data: PathBuf,
 }
 
@@ -50,21 +53,13 @@ impl Recording {
             OpenOptions::new().read(true).write(true).open(path).map_err(|why| file(path, why))
         };
         let (mut to, mut from) = (open(&control)?, open(&answers)?);
-        let perf = Command::new("perf")
-            .args(["record", "--quiet", "--call-graph", "fp", "--clockid", "monotonic"])
-            .args(["--event", &event.to_string(), "--freq", &FREQUENCY.to_string()])
-            .args(["--cpu", &cpus.to_string(), "--delay", "-1"])
-            .arg(format!("--control=fifo:{},{}", control.display(), answers.display()))
-            .arg("--output")
-            .arg(data)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|why| match why.kind() {
-                std::io::ErrorKind::NotFound => PerfError::Missing,
-                _ => PerfError::Failed { what: "record", why: why.to_string() },
-            })?;
+        let (event, frequency, cpus) = (event.to_string(), FREQUENCY.to_string(), cpus.to_string());
+        let how = ["record", "--quiet", "--call-graph", "fp", "--clockid", "monotonic"];
+        let what = ["--event", &event, "--freq", &frequency, "--cpu", &cpus, "--delay", "-1"];
+        let fifos = format!("--control=fifo:{},{}", control.display(), answers.display());
+        let mut arguments: Vec<OsString> = how.into_iter().chain(what).map(Into::into).collect();
+        arguments.extend([fifos.into(), "--output".into(), data.into()]);
+        let perf = start("record", arguments)?;
         let mut recording = Self { perf, data: data.to_owned() };
         let began = to
             .write_all(b"enable\n")
@@ -84,7 +79,7 @@ impl Recording {
         self.interrupt();
         let until = std::time::Instant::now() + PATIENCE;
         let status = loop {
-            match self.perf.try_wait().map_err(|why| failed(why.to_string()))? {
+            match self.perf.process.exited() {
                 Some(status) => break status,
                 None if std::time::Instant::now() > until => {
                     return Err(PerfError::Late { what: "end", seconds: PATIENCE.as_secs() });
@@ -111,7 +106,7 @@ impl Recording {
                 let mut answer = [0; 4];
                 return from.read(&mut answer).map(|_| ()).map_err(|why| failed(why.to_string()));
             }
-            if self.perf.try_wait().map_err(|why| failed(why.to_string()))?.is_some() {
+            if self.perf.process.exited().is_some() {
                 return Err(failed(self.complaint()));
             }
         }
@@ -119,29 +114,18 @@ impl Recording {
     }
 
     fn interrupt(&self) {
-        if let Some(pid) = Pid::from_raw(self.perf.id().cast_signed()) {
+        if let Some(pid) = Pid::from_raw(self.perf.process.pid().cast_signed()) {
             // It may have ended by itself.
             let _ = kill_process(pid, Signal::INT);
         }
     }
 
-    /// The first line that it has written to its standard error.
-    fn complaint(&mut self) -> String {
-        let mut text = String::new();
-        if let Some(mut stderr) = self.perf.stderr.take() {
-            // Where that cannot be read either, the exit status has to do.
-            let _ = stderr.read_to_string(&mut text);
-        }
+    /// The first line that it has written to its standard error, once it has ended.
+    fn complaint(&self) -> String {
+        // Where that cannot be read either, the exit status has to do.
+        let text = targets::end_of(&self.perf.stderr, MOST_COMPLAINT).unwrap_or_default();
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         first.unwrap_or("it gives no reason").to_owned()
-    }
-}
-
-impl Drop for Recording {
-    fn drop(&mut self) {
-        // Waited for already where it was stopped.
-        let _ = self.perf.kill();
-        let _ = self.perf.wait();
     }
 }
 

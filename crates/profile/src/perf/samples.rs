@@ -1,14 +1,21 @@
 //! The samples of a recording.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Maps, PerfError};
+use super::{Maps, PerfError, start};
 use crate::stack::{Frame, Stack};
+
+/// Between two looks whether `perf` has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How much of what it prints is read, from its end.
+const MOST_OUTPUT: u64 = 64 << 10;
 
 /// What `perf` recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,17 +52,17 @@ struct Caller {
 /// `perf` cannot read it.
 pub fn read(data: &Path, maps: &Maps) -> Result<Samples, PerfError> {
     let json = data.with_extension("json");
-    let (what, arguments) = ("data convert", ["data", "convert", "--force", "--to-json"]);
-    perf(what, Command::new("perf").args(arguments).arg(&json).arg("-i").arg(data))?;
+    let (json_path, data) = (json.as_os_str(), data.as_os_str());
+    let convert = ["data", "convert", "--force", "--to-json"].map(OsStr::new);
+    perf("data convert", &[&convert[..], &[json_path, "-i".as_ref(), data]].concat())?;
     let fail = |why: String| PerfError::File { path: json.clone(), why };
     let file = File::open(&json).map_err(|why| fail(why.to_string()))?;
     let converted: Converted =
         serde_json::from_reader(BufReader::new(file)).map_err(|why| fail(why.to_string()))?;
     // It is ten times as large as the recording, which has all of it.
     std::fs::remove_file(&json).map_err(|why| fail(why.to_string()))?;
-    let what = "report --stats";
-    let stats =
-        perf(what, Command::new("perf").args(["report", "--stats", "--force", "-i"]).arg(data))?;
+    let report = ["report", "--stats", "--force", "-i"].map(OsStr::new);
+    let stats = perf("report --stats", &[&report[..], &[data]].concat())?;
     let stacks = converted.samples.into_iter().map(|sample| (sample.timestamp, sample.stack(maps)));
     Ok(Samples { stacks: stacks.collect(), lost: lost(&stats) })
 }
@@ -88,16 +95,23 @@ fn lost(stats: &str) -> u64 {
         .sum()
 }
 
-fn perf(what: &'static str, command: &mut Command) -> Result<String, PerfError> {
-    let output = command.output().map_err(|why| match why.kind() {
-        std::io::ErrorKind::NotFound => PerfError::Missing,
-        _ => PerfError::Failed { what, why: why.to_string() },
-    })?;
-    if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(PerfError::Failed { what, why });
+/// What it prints.
+fn perf(what: &'static str, arguments: &[&OsStr]) -> Result<String, PerfError> {
+    let mut perf = start(what, arguments.iter().map(OsString::from).collect())?;
+    let status = loop {
+        match perf.process.exited() {
+            Some(status) => break status,
+            None => thread::sleep(POLL_INTERVAL),
+        }
+    };
+    let printed = |file| {
+        let text = targets::end_of(file, MOST_OUTPUT);
+        text.map_err(|why| PerfError::Failed { what, why: why.to_string() })
+    };
+    if !status.success() {
+        return Err(PerfError::Failed { what, why: printed(&perf.stderr)?.trim().to_owned() });
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    printed(&perf.stdout)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use cpus::CpuList;
 use rustix::process::Resource;
 use tls::Version;
 
+use crate::nobody::NOBODY;
 use crate::program::{self, Binary};
 use crate::ready::{self, Unready};
 use crate::running::Started;
@@ -146,9 +147,10 @@ fn render(site: &Site<'_>, online: usize) -> Result<String, TargetError> {
     // A socket for each worker where the numbers divide, else one for all. That there are buckets at
     // all makes Apache set SO_REUSEPORT.
     let ratio = if online.is_multiple_of(workers) { online / workers } else { online };
+    // It refuses to serve as root.
     let user = match rustix::process::geteuid().is_root() {
-        true => "User #65534\nGroup #65534\n",
-        false => "",
+        true => format!("User #{NOBODY}\nGroup #{NOBODY}\n"),
+        false => String::new(),
     };
     let cache = match site.settings.target.session_cache {
         true => "shmcb:sessions(67108864)",

@@ -10,6 +10,8 @@ use rustix::process::Resource;
 use serde::Deserialize;
 use tls::{SendMode, Stack};
 
+use crate::nobody;
+use crate::openssl_provider;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
@@ -21,7 +23,7 @@ use crate::{AcceleratorCounts, Running, SendCounters, Settings, TargetError};
 const SPARE: u64 = 64;
 
 /// The file of what it has sent, in the folder of its logs.
-const COUNTERS: &str = "counters.jsonl";
+const COUNTERS: &str = "counters";
 
 pub(crate) struct Embedded;
 
@@ -110,16 +112,12 @@ impl Program for Embedded {
     }
 
     fn sent(&self, server: &Running) -> Result<Option<SendCounters>, TargetError> {
-        let silent = |why| TargetError::Silent {
-            name: server.facts().name.clone(),
-            question: "what it has sent".to_owned(),
-            why,
-        };
-        SendCounters::settled(&server.logs().join(COUNTERS)).map(Some).map_err(silent)
+        let path = server.logs().join(COUNTERS);
+        SendCounters::settled(&path).map(Some).map_err(TargetError::file(&path))
     }
 
     fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
-        Ok(self.sent(server)?.and_then(|sent| sent.accelerator))
+        openssl_provider::counts(&server.logs().join(COUNTERS)).map(Some)
     }
 }
 
@@ -172,6 +170,9 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     add("--record-size", settings.target.record_size.to_string().into());
     add("--records-per-write", settings.target.records_per_write.to_string().into());
     add("--counters", site.logs.join(COUNTERS).into());
+    if nobody::is_wanted(site) {
+        arguments.push("--as-nobody".into());
+    }
     arguments
 }
 
@@ -227,7 +228,7 @@ mod tests {
                  --suites TLS_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA \
                  --groups x25519,secp256r1 --certificate /f/server.crt --key /f/server.key --tickets off \
                  --session-cache on --encrypt-then-mac off --send user --record-size 16KiB \
-                 --records-per-write 16 --counters /l/counters.jsonl"
+                 --records-per-write 16 --counters /l/counters"
         );
     }
 

@@ -106,7 +106,7 @@ impl Program for Haproxy {
     }
 
     fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
-        openssl_provider::counts(server)
+        openssl_provider::accelerated(server)
     }
 }
 

@@ -10,6 +10,7 @@ use rustix::process::Resource;
 use tls::SendMode;
 
 use self::configuration::Configuration;
+use crate::nobody;
 use crate::openssl_provider::{self, Lines, OPENSSL_CONF};
 use crate::program::{self, Binary};
 use crate::server::{Invocation, Program, Server};
@@ -82,7 +83,7 @@ impl Program for Nginx {
     fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
         let configuration = Configuration {
             site,
-            user: rustix::process::geteuid().is_root().then_some("root"),
+            user: user(site),
             most_descriptors: rustix::process::getrlimit(Resource::Nofile).maximum,
         };
         let mut files = vec![(CONFIGURATION, configuration.render()?)];
@@ -111,7 +112,7 @@ impl Program for Nginx {
     }
 
     fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
-        openssl_provider::counts(server)
+        openssl_provider::accelerated(server)
     }
 
     /// nginx 1.21.4 was the first to call `SSL_sendfile`, which OpenSSL has from 3.0 on.
@@ -128,6 +129,15 @@ impl Program for Nginx {
     fn incidents(&self) -> Option<fn(&str) -> bool> {
         Some(is_lost_worker)
     }
+}
+
+/// The user and the group of its workers, which nginx looks up by their names. A master that is root needs one.
+fn user(site: &Site<'_>) -> Option<String> {
+    let nobody = || nobody::is_wanted(site).then(nobody::names).flatten();
+    let is_root = rustix::process::geteuid().is_root();
+    let names =
+        || nobody().map_or_else(|| "root".to_owned(), |(user, group)| format!("{user} {group}"));
+    is_root.then(names)
 }
 
 /// -e, because until it has read its configuration nginx logs to a system folder.

@@ -1,10 +1,12 @@
-//! The embedded server's start where its program is not what it should be.
+//! The start of a server whose program is not what it should be.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cpus::CpuList;
-use targets::{Objects, Settings, TargetError};
+use targets::{Objects, Settings, Target, TargetError};
 use tls::CertificateKey;
 use units::Bytes;
 
@@ -54,4 +56,36 @@ fn a_program_that_cannot_be_run_is_named() {
         matches!(&error, TargetError::Spawn { program, .. } if program.ends_with("nowhere/toll")),
         "{error}"
     );
+}
+
+#[test]
+fn a_command_that_listens_elsewhere_is_told_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let own_port = folder.path().join("port");
+    let script = format!(
+        r#"import socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+open("{}", "w").write(str(listener.getsockname()[1]))
+time.sleep(60)"#,
+        own_port.display()
+    );
+    let program = folder.path().join("program.py");
+    std::fs::write(&program, script).unwrap();
+    // The shell stays, so that the server is its child.
+    let command = format!("python3 {} {{port}}; exit 1", program.display());
+    let settings = Settings::new(CpuList::allowed().unwrap());
+    let target = Target {
+        command: Some(command.parse().unwrap()),
+        certificate_key: CertificateKey::EcdsaP256,
+        ..settings.target
+    };
+    let settings = Settings { target, start_limit: Some(Duration::from_secs(3)), ..settings };
+    let objects = Arc::new(Objects::make(&[Bytes(10)], folder.path()).unwrap());
+    let kind = targets::by_name("command").unwrap();
+    let error = targets::start(kind, &settings, &objects, folder.path()).unwrap_err();
+    let port: u16 = std::fs::read_to_string(own_port).unwrap().parse().unwrap();
+    let at = SocketAddr::from(([127, 0, 0, 1], port));
+    assert!(error.to_string().contains(&at.to_string()), "{error}");
+    let TargetError::NotReady { listens, .. } = error else { panic!("{error}") };
+    assert_eq!(listens, Some(vec![at]));
 }

@@ -3,7 +3,7 @@
 
 use primitives::published::{self, Published};
 use primitives::row::Measured;
-use primitives::sampler::Quality;
+use primitives::sampler::{Quality, too_few_quiet};
 use primitives::{Cache, Hardware, Library, Row};
 use units::{decimal, places};
 
@@ -17,6 +17,15 @@ pub(crate) struct Context<'a> {
     pub(crate) samples: u64,
     /// Or only OpenSSL and the fastest library of each algorithm.
     pub(crate) shows_all: bool,
+}
+
+impl Context<'_> {
+    /// Whether enough of a figure's samples were quiet for it to be compared with others.
+    pub(crate) fn is_comparable(&self, measured: &Measured) -> bool {
+        let enough = self.samples * self.threads as u64;
+        measured.quality != Quality::Disturbed
+            && !too_few_quiet(measured.quiet(), measured.taken(), enough)
+    }
 }
 
 /// Marks a figure that is too high.

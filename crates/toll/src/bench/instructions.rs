@@ -115,7 +115,7 @@ fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
         cycles("throughput", |timing| &timing.throughput),
     ];
     text += &table(columns, width, style);
-    text += &bounds::table(bounds, &[]);
+    text += &bounds::table(bounds, None);
     let _ = writeln!(text, "Core cycles are {}.", source.in_words());
     for cost in costs {
         if let Err(why) = &cost.measured {

@@ -38,13 +38,13 @@ pub(crate) fn in_words(
     context: &Context<'_>,
 ) -> String {
     let mut text = screen::wrapped(&words::sentences(measurement, context));
-    let main = (!context.shows_all).then(|| main_rows(measurement));
+    let main = (!context.shows_all).then(|| main_rows(measurement, context));
     let shown = main.as_ref().unwrap_or(measurement);
     for kind in [Kind::Primitive, Kind::Record] {
         text += &bytes_table(shown, kind);
     }
     text += &operations_table(shown);
-    text += &bounds::table(bounds, &measurement.rows);
+    text += &bounds::table(bounds, Some((&measurement.rows, context)));
     text += &screen::wrapped(&words::notes(shown, context));
     text
 }
@@ -261,6 +261,38 @@ mod tests {
         assert!(text(30).contains("as fast"), "{}", text(30));
         let few = text(7);
         assert!(!few.contains("as fast") && few.contains("37 of 150"), "{few}");
+    }
+
+    /// Marks a row as one that other work disturbed.
+    fn disturbed(mut row: Row) -> Row {
+        let Outcome::Measured(measured) = &mut row.outcome else { unreachable!() };
+        (measured.quality, measured.dropped_shared) = (Quality::Disturbed, 2);
+        row
+    }
+
+    #[test]
+    fn nothing_is_compared_with_a_disturbed_row_or_called_the_fastest_beside_it() {
+        let gcm = |library, cycles| row("AES-128-GCM", library, cycles);
+        let all = || vec![gcm("openssl", 0.811), gcm("ring", 0.6), gcm("aws-lc", 0.393)];
+        let quiet = printed(all(), false);
+        assert!(quiet.contains("as fast") && quiet.contains("not a bound"), "{quiet}");
+        assert!(!quiet.contains("ring"), "{quiet}");
+        for place in 0..3 {
+            let mut rows = all();
+            rows[place] = disturbed(rows[place].clone());
+            let text = printed(rows, false);
+            for claim in ["as fast", "costs the same", "the next", " with ring", " with aws-lc"] {
+                assert!(!text.contains(claim), "{place}, {claim}: {text}");
+            }
+            // A quiet library below the bound still refutes it; a disturbed one does not.
+            assert_eq!(text.contains("not a bound"), place != 2, "{text}");
+            // As none is known to be the fastest, each is in the table.
+            let rows = text.lines().filter(|line| !line.ends_with('.') && !line.ends_with(','));
+            let rows: Vec<&str> = rows.collect();
+            for library in ["openssl", "ring", "aws-lc"] {
+                assert!(rows.iter().any(|row| row.contains(library)), "{place}: {text}");
+            }
+        }
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use primitives::bench::Measurement;
 use primitives::published;
 use primitives::row::{Measured, NoFigure, Reason};
-use primitives::sampler::{Quality, too_few_quiet};
+use primitives::sampler::Quality;
 use primitives::{Algorithm, Hardware, Row, Unit};
 use units::{Bytes, PerSecond};
 
 use super::figures::{Context, MARK, gigabytes, reference, significant};
-use super::shown::{Figures, at_one_size, cost};
+use super::shown::{at_one_size, cost, fastest};
 
 /// More sentences than these are a table.
 const MOST: usize = 6;
@@ -58,10 +58,7 @@ fn sentence(
 ) -> Option<String> {
     let rows = at_one_size(measurement, algorithm);
     let size = rows.first().and_then(|(row, _)| row.key.size_bytes);
-    let all = rows.clone();
-    let mut rows = rows.into_iter();
-    let first = rows.next()?;
-    let best = rows.min_by(|a, b| cost(a.1).total_cmp(&cost(b.1)));
+    let (first, others) = rows.split_first()?;
     let at = size.map_or(String::new(), |size| format!(" at {}", Bytes(size)));
     let threads = match context.threads {
         1 => String::new(),
@@ -73,17 +70,15 @@ fn sentence(
         first.0.library_title,
         rate(algorithm, first.1),
     );
-    let enough = context.samples * context.threads as u64;
-    let has_too_few = |(_, of): &Figures<'_>| too_few_quiet(of.quiet(), of.taken(), enough);
-    if all.len() > 1 && all.iter().any(has_too_few) {
-        let sum = |of: fn(&Measured) -> u64| all.iter().map(|(_, one)| of(one)).sum::<u64>();
+    if !others.is_empty() && fastest(&rows, context).is_none() {
+        let sum = |of: fn(&Measured) -> u64| rows.iter().map(|(_, one)| of(one)).sum::<u64>();
         let (quiet, taken) = (sum(Measured::quiet), sum(Measured::taken));
         text += &format!(
             ". Only {quiet} of {taken} samples of the {} libraries were quiet, too few to compare \
              them: run it again when nothing else uses the core",
-            all.len()
+            rows.len()
         );
-    } else if let Some(best) = best {
+    } else if let Some(best) = fastest(others, context) {
         let ratio = cost(first.1) / cost(best.1);
         let at_once = match best.1.messages_per_op {
             1 => String::new(),
@@ -98,9 +93,6 @@ fn sentence(
             ratio if ratio > 0.995 => format!("; {other} costs the same"),
             ratio => format!("; the next, {other}, takes {takes}{at_once}: {:.2}x", 1.0 / ratio),
         };
-        if best.1.quality == Quality::Disturbed || first.1.quality == Quality::Disturbed {
-            text += ". Other work used the core meanwhile: rely on ratios, not on figures";
-        }
     }
     text.push('.');
     Some(text)
@@ -173,16 +165,17 @@ pub(crate) fn notes(measurement: &Measurement, context: &Context<'_>) -> String 
                  measure them.\n";
     }
     if context.shows_all {
-        text += &beside_isa_l(measurement);
+        text += &beside_isa_l(measurement, context);
     } else {
-        text += "Shown are OpenSSL and the fastest library of each algorithm; the others: --all.\n";
+        text += "Shown are OpenSSL and the fastest library of each algorithm; the others: --all. Where \
+                 figures are disturbed, no library is known to be the fastest, and all are shown.\n";
     }
     text += &without_figures(measurement, context);
     text
 }
 
 /// toll's kernels beside readings of ISA-L crypto, which is another machine's figure.
-fn beside_isa_l(measurement: &Measurement) -> String {
+fn beside_isa_l(measurement: &Measurement, context: &Context<'_>) -> String {
     let mut text = String::new();
     for row in &measurement.rows {
         let (Algorithm::Hash(hash), Some(size), Some(measured)) =
@@ -190,6 +183,9 @@ fn beside_isa_l(measurement: &Measurement) -> String {
         else {
             continue;
         };
+        if !context.is_comparable(measured) {
+            continue;
+        }
         if let Some(reading) = published::isa_l_reading(hash, measured.messages_per_op, size) {
             let _ = writeln!(
                 text,

@@ -111,6 +111,51 @@ fn each_sends_the_same_objects_and_stops() {
     }
 }
 
+/// The processes and threads below `pid`, with it, that do not run as this user in every respect.
+fn not_of_user(pid: u32, user: &str) -> Vec<String> {
+    let not_of_user = |pid: &u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let is_other = |line: &&str| {
+            (line.starts_with("Uid:") || line.starts_with("Gid:"))
+                && line.split_whitespace().skip(1).any(|id| id != user)
+        };
+        status.lines().find(is_other).map(|line| format!("{pid} {line}"))
+    };
+    let tasks = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let threads = tree(pid).into_iter().flat_map(tasks);
+    let threads: Vec<u32> =
+        threads.map(|task| task.file_name().to_str().unwrap().parse().unwrap()).collect();
+    threads.iter().filter_map(not_of_user).collect()
+}
+
+/// Only a master that serves nothing stays root; without root all is the user's that runs toll.
+#[test]
+fn workers_of_each_run_as_nobody_where_toll_is_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    let user =
+        if is_root { "65534".to_owned() } else { rustix::process::getuid().as_raw().to_string() };
+    for kind in kinds() {
+        let server = start(kind, &settings(), &folder);
+        let masters = match kind.name() {
+            "nginx" | "apache" if is_root => 1,
+            _ => 0,
+        };
+        let other = not_of_user(server.pid(), &user);
+        assert_eq!(other.len(), masters, "{kind}: {other:?}");
+        assert!(tree(server.pid()).len() > masters, "{kind}");
+        assert!(other.iter().all(|of| of.starts_with(&format!("{} ", server.pid()))), "{other:?}");
+        if let Some(backend) = server.backend() {
+            assert_eq!(not_of_user(backend.pid(), &user), Vec::<String>::new(), "{kind}");
+        }
+        // The objects are readable, over both ports.
+        for size in [1 << 20, 1000] {
+            let (_, body) = curl(&server, &Bytes(size).to_string(), &[]);
+            assert_eq!(body.len() as u64, size, "{kind}");
+        }
+    }
+}
+
 #[test]
 fn each_negotiates_what_it_was_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,10 @@
 //! Studies of HAProxy and Apache.
 
 use std::fs;
+use std::process::Command;
 
 use cpus::CpuList;
-use support::{Desk, text};
+use support::{Desk, Serve, first_cpu, text};
 use trial::{Line, WarningKind};
 
 /// Runs a study with these lines under `[target]` and in its only case; its valid trials.
@@ -42,6 +43,35 @@ fn haproxy_is_measured_without_its_backend() {
     }
     let logs = results.join("logs");
     assert!(logs.join("haproxy/output.log").is_file() && logs.join("backend").is_dir());
+}
+
+/// hitch has two workers and a third process of the same name, which has nothing to do.
+#[test]
+fn a_process_that_does_not_serve_is_no_uneven_worker() {
+    let cpus = CpuList::allowed().unwrap();
+    if Command::new("hitch").arg("--version").output().is_err() || cpus.len() < 2 {
+        eprintln!("skipped: hitch is not installed, or there is one CPU only");
+        return;
+    }
+    let backend = Serve::start(&["--cpus", &first_cpu().to_string()]);
+    let folder = tempfile::tempdir().unwrap();
+    let pem = folder.path().join("server.pem");
+    let command = format!(
+        "cat {{key}} {{cert}} >{pem}; exec hitch {user}--workers=2 --backend={backend} \
+         --frontend=[127.0.0.1]:{{port}} {pem}",
+        // It does not serve as root.
+        user = if rustix::process::geteuid().is_root() { "--user=nobody " } else { "" },
+        pem = pem.display(),
+        backend = backend.plain.to_string().replace("127.0.0.1", "[127.0.0.1]"),
+    );
+    let (_desk, lines) = valid(
+        &format!("server = \"command\"\ncommand = '{command}'\ncpus = \"{}\"", cpus.first(2)),
+        "load.operation = \"handshakes\"",
+    );
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert!(line.cpu_ns.server.unwrap() > 0);
+    let uneven = line.warnings.iter().find(|it| it.kind == WarningKind::UnevenWorkers);
+    assert!(uneven.is_none(), "{uneven:?}");
 }
 
 #[test]

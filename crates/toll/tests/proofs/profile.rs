@@ -6,7 +6,10 @@ use std::process::Command;
 
 use journal::{Role, TrialLine};
 use profile::{Class, Recording};
-use support::{Desk, text, toll, toll_path, write_program};
+use rustix::process::{Pid, getpgid};
+use support::{
+    Desk, Killed, is_running, processes_with, text, toll, toll_path, until, write_program,
+};
 
 const STUDY: &str = r#"
 schema = 1
@@ -105,6 +108,30 @@ fn a_perf_that_fails_is_named_and_all_else_is_measured() {
     let why = "perf record failed: Error: no such event";
     let is_refusal = !can_sample();
     assert!(is_refusal || said.matches(&format!("{why}.")).count() == 1, "{said}");
+}
+
+/// As after `kill -9` and a crash, and as a terminal's Ctrl-C, which goes to toll's whole group.
+#[test]
+fn perf_ends_with_toll_and_is_not_in_its_group() {
+    if !can_sample() {
+        return;
+    }
+    let desk = Desk::new(&STUDY.replace("trials = 1", "trials = 2"));
+    let only = ["--profile", "--only", "server=embedded", "--only", "suite=none"];
+    let mut run = Killed::piped(&mut desk.run(&only));
+    let folder = desk.path().to_str().unwrap().to_owned();
+    let perf = || {
+        let of_run = processes_with(&folder).into_iter();
+        of_run.filter(|(_, line)| line.starts_with("perf record ")).map(|(pid, _)| pid).next()
+    };
+    until("perf samples", || perf().is_some());
+    let perf = perf().unwrap();
+    let group = |pid| getpgid(Pid::from_raw(i32::try_from(pid).unwrap())).unwrap();
+    assert_ne!(group(perf), group(run.pid()));
+    run.send("-KILL");
+    assert_eq!(run.exit_code(), None);
+    until("no perf", || !is_running(perf));
+    until("no process", || processes_with(&folder).is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use support::{Desk, text, toll_path};
+use support::{Desk, text, toll, toll_path};
 
 const STUDY: &str = r#"
 schema = 1
@@ -30,6 +30,26 @@ fn without_perf_all_else_is_measured() {
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
     assert!(said.contains("No profile: ") && said.contains("linux-perf"), "{said}");
     assert!(!said.contains("Where does the servers' CPU time go?"), "{said}");
+}
+
+#[test]
+fn a_quiet_run_says_in_one_line_why_there_is_no_profile() {
+    let programs = tempfile::tempdir().unwrap();
+    symlink(toll_path(), programs.path().join("toll")).unwrap();
+    for silent in ["--quiet", "--json"] {
+        let desk = Desk::new(STUDY);
+        let mut run = desk.run(&["--profile", silent]);
+        let output = run.env("PATH", programs.path()).output().unwrap();
+        let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{said}{complaint}");
+        let lines: Vec<&str> = complaint.lines().filter(|line| line.contains("profile")).collect();
+        assert!(lines.len() == 1 && lines[0].contains("linux-perf"), "{complaint}");
+        // It is part of the results: whoever reads them later sees it too.
+        let report = toll().arg("report").arg(desk.results()).output().unwrap();
+        for report in [text(&report.stdout), desk.file("report.html")] {
+            assert!(report.contains("linux-perf"), "{silent}: {report}");
+        }
+    }
 }
 
 #[test]

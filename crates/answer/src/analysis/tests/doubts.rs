@@ -156,6 +156,7 @@ fn a_server_that_was_there_once_was_not_left_out() {
         settings: String::new(),
         version: None,
         skipped: skipped.map(str::to_owned),
+        not_sampled: None,
         cells: vec!["keys-0002".to_owned()],
     };
     scene.targets = vec![record(None), record(Some("nginx is not installed"))];

@@ -220,6 +220,7 @@ impl Scene {
             settings: "rsa:2048 certificate".to_owned(),
             version: None,
             skipped: Some(format!("{server} is not installed")),
+            not_sampled: None,
             cells: cells.map(|cell| cell.name.clone()).collect(),
         });
     }

@@ -46,6 +46,7 @@ impl<T> Servers<T> {
         // Those of an earlier session are named by the trials that are in the journal.
         let mut records = results.targets()?;
         records.retain(|record| record.skipped.is_none());
+        records.iter_mut().for_each(|record| record.not_sampled = None);
         let is_new = records.is_empty();
         let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
         for ((target, only), cells) in study.servers() {
@@ -63,6 +64,7 @@ impl<T> Servers<T> {
                 settings: settings_in_words(&target, only),
                 version: None,
                 skipped: None,
+                not_sampled: None,
                 cells: names,
             };
             let may_skip = target.if_missing == IfMissing::Skip;
@@ -195,6 +197,7 @@ fn leave_out(
         settings: String::new(),
         version: None,
         skipped: Some(why),
+        not_sampled: None,
         cells: vec![cell.name.clone()],
     });
 }

@@ -380,6 +380,7 @@ fn targets() -> Vec<TargetRecord> {
         settings: settings.to_owned(),
         version: Some(version.to_owned()),
         skipped: None,
+        not_sampled: None,
         cells: SPECS.iter().filter(|spec| spec.server == server).map(Spec::name).collect(),
     };
     vec![

@@ -17,6 +17,7 @@ use std::path::Path;
 use tls::Version;
 
 use super::PEM;
+use crate::nobody::{self, NOBODY};
 use crate::openssl_provider::Lines;
 use crate::site::Site;
 use crate::{Settings, TargetError, openssl};
@@ -29,6 +30,10 @@ const SESSIONS: u32 = 20_000;
 pub(super) fn render(site: &Site<'_>) -> Result<String, TargetError> {
     let cpus = site.settings.target.cpus.as_slice();
     let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    let user = match nobody::is_wanted(site) {
+        true => format!("    uid {NOBODY}\n    gid {NOBODY}\n"),
+        false => String::new(),
+    };
     Ok(format!(
         "\
 global
@@ -37,7 +42,7 @@ global
     tune.ssl.cachesize {sessions}
     tune.ssl.lifetime 3600
     log stderr format raw daemon notice
-{pauses}
+{user}{pauses}
 defaults
     mode http
     timeout connect 10s
@@ -57,6 +62,7 @@ backend objects
 ",
         threads = cpus.len(),
         cpus = list.join(" "),
+        user = user,
         pauses = if site.settings.target.pauses_handshakes() { "    ssl-mode-async\n" } else { "" },
         sessions = if site.settings.target.session_cache { SESSIONS } else { 0 },
         http = addresses(&site.http),

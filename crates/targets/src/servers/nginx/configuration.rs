@@ -30,8 +30,8 @@ const DEFAULT_CIPHERS: &str = "HIGH:!aNULL:!MD5";
 /// All that the configuration depends on.
 pub(super) struct Configuration<'a> {
     pub(super) site: &'a Site<'a>,
-    /// The workers' user, where the master is root; else they run as nginx itself does.
-    pub(super) user: Option<&'a str>,
+    /// The workers' user and group, where the master is root; else they run as nginx itself does.
+    pub(super) user: Option<String>,
     /// The system's limit of descriptors, if there is one.
     pub(super) most_descriptors: Option<u64>,
 }
@@ -121,7 +121,7 @@ http {{
         let cpus = self.site.settings.target.cpus.as_slice();
         let masks: Vec<String> =
             (0..workers_on_a_core).flat_map(|_| cpus).map(|&cpu| mask(cpu)).collect();
-        let user = self.user.map_or_else(String::new, |user| format!("user {user};\n"));
+        let user = self.user.as_ref().map_or_else(String::new, |user| format!("user {user};\n"));
         Ok(format!(
             "\
 {user}daemon off;

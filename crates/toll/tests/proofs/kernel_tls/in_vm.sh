@@ -2,8 +2,15 @@
 # that begin with a line `== NAME`.
 toll=$1
 part() { echo "== $1"; }
-# The counters of a server whose connections are all closed.
-counters() { until grep -q '"settled":1' counters; do sleep 0.1; done; cat counters; }
+# The counters of a server whose connections are all closed, as numbers; the first is even then.
+counters() {
+    numbers=1
+    until [ $((${numbers%% *} % 2)) = 0 ]; do
+        sleep 0.1
+        numbers=$(echo $(od -A n -v -w128 -t u8 counters))
+    done
+    echo "counters $numbers"
+}
 serve() {
     rm -f cert.pem
     "$toll" serve --listen 127.0.0.1:8443 --certificate-key ecdsa:p256 --write-certificate cert.pem \

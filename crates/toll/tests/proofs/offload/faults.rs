@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use offload::{Counts, CountsFile, Kind};
+use offload::Kind;
 use support::{
     Killed, Serve, children, first_cpu, is_running, last_cpu, processes_with, toll, toll_path,
     until,
 };
-use targets::{Objects, Running, SendCounters, Settings, Stopped, Target};
+use targets::{AcceleratorCounts, Objects, Running, SendCounters, Settings, Stopped, Target};
 use tls::{Suite, Version};
 use units::{Bytes, Nanos};
 
@@ -79,8 +79,12 @@ fn load(address: SocketAddr, connections: usize) -> Killed {
     Killed::piped(&mut load)
 }
 
-fn counts(folder: &Path) -> Counts {
-    CountsFile::read(&folder.join("logs/haproxy/accelerator.counts")).unwrap()
+fn counts(folder: &Path) -> AcceleratorCounts {
+    SendCounters::read(&folder.join("logs/haproxy/accelerator.counts"))
+        .unwrap()
+        .1
+        .accelerator
+        .unwrap_or_default()
 }
 
 #[test]
@@ -173,7 +177,7 @@ fn ctrl_c_of_a_run_ends_haproxy_with_500_paused_handshakes() {
     let mut run = Killed::piped(&mut desk.run(&[]));
     let in_flight = || {
         let file = desk.results_if_any()?.join("logs/haproxy/accelerator.counts");
-        Some(CountsFile::read(&file).ok()?.in_flight())
+        Some(SendCounters::read(&file).ok()?.1.accelerator?.in_flight())
     };
     until("500 are paused", || in_flight() >= Some(450));
     run.send("-INT");

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::peer;
+use support::{first_cpu, peer};
 
 use super::server::{LIMIT, Serve, object};
 
@@ -141,7 +141,7 @@ fn is_held_by_the_server(client: u16) -> bool {
 
 #[test]
 fn one_large_download_does_not_starve_others() {
-    let server = Serve::start(&["--cpus", "0"]);
+    let server = Serve::start(&["--cpus", &first_cpu().to_string()]);
     let mut greedy: Vec<_> = (0..4)
         .map(|_| {
             peer("curl")
@@ -194,7 +194,7 @@ fn connection_that_resets(server: &Serve) -> TcpStream {
 fn without_descriptors_connections_wait_and_are_served_later() {
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 24; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_toll")]);
-    let server = Serve::start_as(limited, &["--cpus", "0"]);
+    let server = Serve::start_as(limited, &["--cpus", &first_cpu().to_string()]);
     let hoard: Vec<_> = (0..40).map(|_| server.connect()).collect();
     let mut waiting = server.connect();
     waiting.write_all(GET_1KIB.as_bytes()).unwrap();

@@ -1,0 +1,341 @@
+//! What the rows of a file come to.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tls::SendMode;
+
+use crate::block::{Block, Cells, NUMBERS};
+use crate::row::{ACCELERATOR, CALLS, HAS_ACCELERATOR};
+
+/// How long connections and operations may take to end after a load.
+const SETTLED_WITHIN: Duration = Duration::from_secs(1);
+/// Between two looks.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// What a server has sent since it started, by its own count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendCounters {
+    /// Connections whose handshake is over, by how they send.
+    pub connections: BTreeMap<SendMode, u64>,
+    /// Calls that took bytes of memory; over TLS in user space, encrypted ones.
+    pub write: Calls,
+    /// Calls that took bytes of a file.
+    pub sendfile: Calls,
+    /// Where the server has an accelerator of private keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<AcceleratorCounts>,
+}
+
+/// System calls, and the bytes that they took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+/// What private-key operations came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceleratorCounts {
+    /// Operations that the accelerator took.
+    pub submitted: u64,
+    /// Those that it answered.
+    pub completed: u64,
+    /// Operations that the CPU did because the ciphertext came for the first time.
+    pub computed: u64,
+    /// Operations that the CPU did because the accelerator had no room, or no rate for the key.
+    pub refused: u64,
+    /// Operations that the CPU did because the accelerator's answer was a second late.
+    pub timed_out: u64,
+    /// Operations whose connection was given up before the answer was there.
+    #[serde(default)]
+    pub abandoned: u64,
+    /// The most operations that were under way at once since that was last reset.
+    pub in_flight_max: u64,
+}
+
+impl AcceleratorCounts {
+    /// Operations that are neither answered nor given up.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.submitted.saturating_sub(self.completed + self.timed_out + self.abandoned)
+    }
+
+    /// These and those of another thread or process.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let in_flight_max = self.in_flight_max.max(other.in_flight_max);
+        Self { in_flight_max, ..self.each(other, |own, other| own + other) }
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self { in_flight_max: self.in_flight_max, ..self.each(earlier, u64::saturating_sub) }
+    }
+
+    fn each(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        let (own, other) = (self.numbers(), other.numbers());
+        Self::of_numbers(std::array::from_fn(|place| of(own[place], other[place])))
+    }
+
+    /// As they are in a row.
+    pub(crate) fn numbers(&self) -> [u64; 7] {
+        let Self { submitted, completed, computed, refused, timed_out, abandoned, in_flight_max } =
+            *self;
+        [submitted, completed, computed, refused, timed_out, abandoned, in_flight_max]
+    }
+
+    fn of_numbers(numbers: [u64; 7]) -> Self {
+        let [submitted, completed, computed, refused, timed_out, abandoned, in_flight_max] =
+            numbers;
+        Self { submitted, completed, computed, refused, timed_out, abandoned, in_flight_max }
+    }
+}
+
+impl SendCounters {
+    /// Those in a file, when no connection is open and no operation is under way, or a second has passed.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds something else.
+    pub fn settled(file: &Path) -> io::Result<Self> {
+        let deadline = Instant::now() + SETTLED_WITHIN;
+        loop {
+            let (is_settled, counters) = Self::read(file)?;
+            if is_settled || Instant::now() >= deadline {
+                return Ok(counters);
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// With whether they are complete: nothing was under way when they were read.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds something else.
+    pub fn read(file: &Path) -> io::Result<(bool, Self)> {
+        let block = Block::to_read(file)?;
+        let mut is_settled = true;
+        let mut sum = Self::default();
+        for (is_row_settled, row) in block.rows().iter().map(Self::of_row) {
+            is_settled &= is_row_settled;
+            sum.add(&row);
+        }
+        let in_flight = sum.accelerator.as_ref().map_or(0, AcceleratorCounts::in_flight);
+        Ok((is_settled && in_flight == 0, sum))
+    }
+
+    /// Begins `in_flight_max` of a file anew.
+    ///
+    /// # Errors
+    /// As those of [`read`](Self::read).
+    pub fn reset_in_flight_max(file: &Path) -> io::Result<()> {
+        for Cells { numbers, .. } in Block::to_read(file)?.rows() {
+            numbers[NUMBERS - 1].store(0, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn of_row(cells: &Cells) -> (bool, Self) {
+        let version = cells.version.load(Acquire);
+        let mut numbers = [0; NUMBERS];
+        // The ends of operations before their begins: as many of both means that none was under way.
+        for (number, cell) in numbers.iter_mut().zip(&cells.numbers).rev() {
+            *number = cell.load(Acquire);
+        }
+        let is_settled = version.is_multiple_of(2) && cells.version.load(Relaxed) == version;
+        let calls = |place| Calls { calls: numbers[place], bytes: numbers[place + 1] };
+        let accelerator = std::array::from_fn(|place| numbers[ACCELERATOR + place]);
+        let counters = Self {
+            connections: SendMode::ALL.iter().copied().zip(numbers).collect(),
+            write: calls(CALLS),
+            sendfile: calls(CALLS + 2),
+            accelerator: (numbers[HAS_ACCELERATOR] == 1)
+                .then(|| AcceleratorCounts::of_numbers(accelerator)),
+        };
+        (is_settled, counters)
+    }
+
+    /// Connections that the kernel encrypts.
+    #[must_use]
+    pub fn kernels(&self) -> u64 {
+        self.connections.iter().filter(|(mode, _)| mode.is_kernels()).map(|(_, count)| count).sum()
+    }
+
+    fn add(&mut self, other: &Self) {
+        if let Some(theirs) = &other.accelerator {
+            self.accelerator = Some(self.accelerator.unwrap_or_default().with(theirs));
+        }
+        for (mode, count) in &other.connections {
+            *self.connections.entry(*mode).or_default() += count;
+        }
+        for (ours, theirs) in [(&mut self.write, other.write), (&mut self.sendfile, other.sendfile)]
+        {
+            ours.calls += theirs.calls;
+            ours.bytes += theirs.bytes;
+        }
+    }
+
+    /// What was added since `earlier`; modes without a connection are left out.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let less = |now: Calls, before: Calls| Calls {
+            calls: now.calls.saturating_sub(before.calls),
+            bytes: now.bytes.saturating_sub(before.bytes),
+        };
+        let before = |mode| earlier.connections.get(mode).copied().unwrap_or(0);
+        let connections = self.connections.iter().filter_map(|(mode, count)| {
+            let new = count.saturating_sub(before(mode));
+            (new > 0).then_some((*mode, new))
+        });
+        Self {
+            connections: connections.collect(),
+            write: less(self.write, earlier.write),
+            sendfile: less(self.sendfile, earlier.sendfile),
+            accelerator: self.accelerator.map(|now| match &earlier.accelerator {
+                Some(earlier) => now.since(earlier),
+                None => now,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Row, create};
+
+    fn file(rows: usize) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        create(file.path(), rows).unwrap();
+        file
+    }
+
+    const ACCELERATED: AcceleratorCounts = AcceleratorCounts {
+        submitted: 900,
+        completed: 200,
+        computed: 3,
+        refused: 4,
+        timed_out: 50,
+        abandoned: 6,
+        in_flight_max: 70,
+    };
+
+    #[test]
+    fn the_counts_of_all_threads_are_added() {
+        let file = file(2);
+        let settled = || SendCounters::settled(file.path()).unwrap();
+        let count = |row: Row, bytes| {
+            row.count_connection(SendMode::User);
+            row.count_connection(SendMode::KtlsWrite);
+            row.count_connection(SendMode::KtlsWrite);
+            row.count_call(Call::Write, bytes);
+            row.count_call(Call::Sendfile, 2 * bytes);
+            row.count_call(Call::Sendfile, 2 * bytes);
+        };
+        let rows = Row::open(file.path()).unwrap();
+        assert_eq!(rows.len(), 2);
+        count(rows[0], 5);
+        let one = settled();
+        assert_eq!(one.write, Calls { calls: 1, bytes: 5 });
+        assert_eq!(one.sendfile, Calls { calls: 2, bytes: 20 });
+        count(rows[1], u64::MAX >> 3);
+        let both = settled();
+        assert_eq!((both.connections[&SendMode::KtlsWrite], both.kernels()), (4, 4));
+        assert_eq!((both.write.bytes, both.accelerator), (5 + (u64::MAX >> 3), None));
+        assert_eq!(one.since(&both), SendCounters::default());
+        assert_eq!(
+            both.since(&one).connections,
+            [(SendMode::User, 1), (SendMode::KtlsWrite, 2)].into()
+        );
+        create(file.path(), 2).unwrap();
+        assert_eq!(settled().kernels(), 0);
+    }
+
+    #[test]
+    fn accelerated_operations_of_all_processes_add_up_and_their_most_is_the_largest() {
+        let file = file(1);
+        // Each maps the file as a process of its own does.
+        for _ in 0..2 {
+            let row = Row::open(file.path()).unwrap()[0];
+            row.has_accelerator();
+            row.count_accelerated(&ACCELERATED);
+        }
+        let (is_settled, before) = SendCounters::read(file.path()).unwrap();
+        let both = before.accelerator.unwrap();
+        assert_eq!(both, ACCELERATED.with(&ACCELERATED));
+        assert_eq!((both.submitted, both.in_flight_max, both.in_flight()), (1800, 70, 1288));
+        assert!(!is_settled);
+        let over = AcceleratorCounts { completed: 1288, ..AcceleratorCounts::default() };
+        Row::open(file.path()).unwrap()[0].count_accelerated(&over);
+        SendCounters::reset_in_flight_max(file.path()).unwrap();
+        let (is_settled, after) = SendCounters::read(file.path()).unwrap();
+        assert!(is_settled);
+        assert_eq!(after.since(&before).accelerator, Some(over));
+    }
+
+    /// The numbers of a round follow one another, and differ from round to round: were a round called settled
+    /// before its last number, or read across two rounds, they would not agree.
+    #[test]
+    fn settled_counts_are_never_old_or_of_two_loads() {
+        const ROUNDS: u64 = 200_000;
+        let file = file(1);
+        let row = Row::open(file.path()).unwrap()[0];
+        thread::scope(|scope| {
+            let writer = scope.spawn(move || {
+                for round in 1..=ROUNDS {
+                    row.begin();
+                    row.count_connection(SendMode::User);
+                    row.count_call(Call::Write, round);
+                    row.count_call(Call::Sendfile, 1);
+                    row.settle();
+                }
+            });
+            let cells = &Block::to_read(file.path()).unwrap();
+            let (mut last, mut seen) = (0, 0);
+            loop {
+                let is_over = writer.is_finished();
+                let (is_settled, counters) = SendCounters::of_row(&cells.rows()[0]);
+                if is_settled {
+                    let rounds = counters.sendfile.calls;
+                    assert!(rounds >= last, "{rounds} after {last}");
+                    assert_eq!(counters.connections[&SendMode::User], rounds);
+                    let bytes = rounds * (rounds + 1) / 2;
+                    assert_eq!(counters.write, Calls { calls: rounds, bytes });
+                    (last, seen) = (rounds, seen + 1);
+                }
+                if is_over {
+                    assert!(is_settled && seen > 0);
+                    assert_eq!(last, ROUNDS);
+                    return;
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_load_that_is_under_way_is_not_settled() {
+        let file = file(2);
+        let rows = Row::open(file.path()).unwrap();
+        let is_settled = || SendCounters::read(file.path()).unwrap().0;
+        assert!(is_settled());
+        rows[1].begin();
+        assert!(!is_settled());
+        rows[1].settle();
+        assert!(is_settled());
+    }
+
+    #[test]
+    fn a_file_of_something_else_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "short").unwrap();
+        assert!(SendCounters::settled(file.path()).is_err());
+        assert!(create(Path::new("/nowhere/counters"), 1).is_err());
+        assert!(Row::open(Path::new("/")).is_err());
+    }
+}

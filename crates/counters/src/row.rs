@@ -1,0 +1,88 @@
+//! Adding to a row.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicU64, fence};
+
+use tls::SendMode;
+
+use crate::AcceleratorCounts;
+use crate::block::{Block, Cells};
+
+/// The places of the numbers in a row; those of connections come first.
+pub(crate) const CALLS: usize = SendMode::ALL.len();
+pub(crate) const HAS_ACCELERATOR: usize = CALLS + 4;
+pub(crate) const ACCELERATOR: usize = HAS_ACCELERATOR + 1;
+
+/// A system call that sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    Write,
+    Sendfile,
+}
+
+/// A row of a file of counters. Only [`count_accelerated`](Self::count_accelerated) may be called by several
+/// threads at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Row(&'static Cells);
+
+impl Row {
+    /// All rows of a file, at least one; a new file where there is none. They stay mapped as long as the process
+    /// lives.
+    ///
+    /// # Errors
+    /// It cannot be written or mapped.
+    pub fn open(path: &Path) -> io::Result<Vec<Self>> {
+        Ok(Block::to_add(path)?.iter().map(Self).collect())
+    }
+
+    /// From now on, what is counted is not complete.
+    pub fn begin(self) {
+        let version = self.0.version.load(Relaxed);
+        self.0.version.store(version | 1, Relaxed);
+        // Who sees a count that follows sees that too.
+        fence(Release);
+    }
+
+    /// All that was done is counted, and nothing is under way.
+    pub fn settle(self) {
+        let version = self.0.version.load(Relaxed);
+        // Who sees this sees all counts before it.
+        self.0.version.store((version | 1) + 1, Release);
+    }
+
+    /// A connection whose handshake is over.
+    pub fn count_connection(self, mode: SendMode) {
+        self.add(mode as usize, 1);
+    }
+
+    /// A call that took so many bytes.
+    pub fn count_call(self, call: Call, bytes: u64) {
+        let place = CALLS + 2 * call as usize;
+        self.add(place, 1);
+        self.add(place + 1, bytes);
+    }
+
+    /// There is an accelerator, also if it is never asked.
+    pub fn has_accelerator(self) {
+        self.0.numbers[HAS_ACCELERATOR].store(1, Relaxed);
+    }
+
+    /// What is new, and the number of operations that are under way.
+    pub fn count_accelerated(self, new: &AcceleratorCounts) {
+        let [added @ .., in_flight_max] = new.numbers();
+        let cells = &self.0.numbers[ACCELERATOR..];
+        for (cell, new) in cells.iter().zip(added).filter(|(_, new)| *new > 0) {
+            // Who sees an operation's end has its begin before it.
+            cell.fetch_add(new, Release);
+        }
+        cells[added.len()].fetch_max(in_flight_max, Relaxed);
+    }
+
+    fn add(self, place: usize, count: u64) {
+        let cell: &AtomicU64 = &self.0.numbers[place];
+        // One thread writes, so this needs no locked instruction.
+        cell.store(cell.load(Relaxed) + count, Relaxed);
+    }
+}

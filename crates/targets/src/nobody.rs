@@ -1,0 +1,59 @@
+//! The user of a server's workers where toll is root: `nobody` for every server, as in the field. A server opens
+//! its ports, key and logs as root before.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use objects::Storage;
+
+use crate::site::Site;
+
+/// The number of the user and of its group, whatever their names are.
+pub(crate) const NOBODY: u32 = 65_534;
+
+/// Whether a server's workers are to run as nobody. They stay root where nobody may not read the objects, such as
+/// files on a disk in a folder of root's, and with a provider of the user's own, whose device may be root's.
+pub(crate) fn is_wanted(site: &Site<'_>) -> bool {
+    let on_disk = site.root.join(Storage::Disk.to_string());
+    rustix::process::geteuid().is_root()
+        && site.settings.target.provider.is_none()
+        && is_open_to_all(site.root)
+        && (!on_disk.exists() || is_open_to_all(&on_disk))
+}
+
+/// The names of nobody and of its group, for servers that take no numbers.
+pub(crate) fn names() -> Option<(String, String)> {
+    let name = |file| {
+        let text = fs::read_to_string(file).ok()?;
+        let mut lines = text.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let number = NOBODY.to_string();
+        lines.find(|fields| fields.get(2) == Some(&number.as_str())).map(|of| of[0].to_owned())
+    };
+    Some((name("/etc/passwd")?, name("/etc/group")?))
+}
+
+/// Whether everybody may enter a folder and all above it.
+fn is_open_to_all(folder: &Path) -> bool {
+    let is_open = |folder: &Path| {
+        fs::metadata(folder).is_ok_and(|folder| folder.permissions().mode() & 0o001 != 0)
+    };
+    fs::canonicalize(folder).is_ok_and(|folder| folder.ancestors().all(is_open))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_in_one_that_is_closed_is_not_open() {
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        for (mode, is_open) in [(0o700, false), (0o755, true)] {
+            fs::set_permissions(outer.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_open_to_all(&inner), is_open, "{mode:o}");
+        }
+        assert!(!is_open_to_all(&inner.join("nothing")));
+    }
+}
