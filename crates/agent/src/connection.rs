@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use targets::{Host, Shell, Unspoken, one_line, wait_for};
+use targets::{Host, Shell, Silence, Unspoken, one_line, wait_for};
 
 use crate::Refusal;
 use crate::pipe::{Lines, shortened};
@@ -17,9 +17,6 @@ use crate::request::{Answer, Greeting, Request};
 
 /// How long the shell has until the agent greets: a host that drops packets never answers.
 const GREETING: Duration = Duration::from_secs(30);
-
-/// How often toll sends a sign of life.
-pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
 /// How long the shell has to end once its input has.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -60,12 +57,16 @@ impl Connection {
     ///
     /// # Errors
     /// Why it does not greet, in one line that says what to do.
-    pub(crate) fn open(shell: &Shell, host: &Host) -> Result<(Self, Greeting), String> {
-        let mut command = shell.command(host);
+    pub(crate) fn open(
+        shell: &Shell,
+        silence: Silence,
+        host: &Host,
+    ) -> Result<(Self, Greeting), String> {
+        let mut command = shell.command(host, silence);
         // In a group of its own: Ctrl-C is toll's to hear.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let words = shell.words(host);
+        let words = shell.words(host, silence);
         let mut child =
             command.spawn().map_err(|error| format!("cannot run {}: {error}", words[0]))?;
         let (Some(input), Some(output), Some(errors)) =
@@ -73,7 +74,7 @@ impl Connection {
         else {
             return Err(format!("{} has no pipes", words[0]));
         };
-        let mut this = Self::over(host, output, input, SIGN_OF_LIFE);
+        let mut this = Self::over(host, output, input, silence.sign_of_life());
         this.shell = Some(Process { child, complaints: complaints(errors) });
         let greeting = this.greeting(&words.join(" "));
         // What has not greeted is no agent, whose end would be worth waiting for.
@@ -339,7 +340,7 @@ mod tests {
             }
             output.shutdown(std::net::Shutdown::Both).unwrap();
         });
-        over(here, SIGN_OF_LIFE)
+        over(here, Silence::default().sign_of_life())
     }
 
     fn over(here: UnixStream, interval: Duration) -> Connection {
@@ -431,7 +432,7 @@ mod tests {
     #[test]
     fn silence_has_a_limit() {
         let (here, _there) = UnixStream::pair().unwrap();
-        let mut connection = over(here, SIGN_OF_LIFE);
+        let mut connection = over(here, Silence::default().sign_of_life());
         let limit = Duration::from_millis(1);
         let why = connection.exchange(&Request::Noise, limit).unwrap_err();
         assert_eq!(why, "does not answer within 0 s");

@@ -9,33 +9,31 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
+use targets::Silence;
 
 use crate::pipe::Lines;
-
-/// How long toll may send nothing before it counts as gone; it sends a sign of life every two seconds.
-/// A connection does not end when the network is cut.
-const SILENCE: Duration = Duration::from_secs(10);
 
 /// After that, how long the current request and the end of the servers (up to 7 s) may take until the
 /// process is ended.
 const GRACE: Duration = Duration::from_secs(8);
 
-/// Lines of an input until it ends, nothing comes for 10 s, or a signal asks the process to end.
+/// Lines of an input until it ends, nothing comes for too long, or a signal asks the process to end.
 pub struct Input(Receiver<String>);
 
 impl Input {
-    /// Of the process that is the agent, which ends 8 s after this input at the latest.
+    /// Of the process that is the agent, which ends 8 s after this input at the latest. toll counts as
+    /// gone after this silence.
     ///
     /// # Errors
     /// The system has no pipe, or lets no signals be caught.
-    pub fn of_process() -> io::Result<Self> {
+    pub fn of_process(silence: Silence) -> io::Result<Self> {
         let (asked, asks) = UnixStream::pair()?;
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             pipe::register(signal, asks.try_clone()?)?;
         }
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
-            read(io::stdin(), &asked, &sender, SILENCE);
+            read(io::stdin(), &asked, &sender, silence.limit());
             drop(sender);
             std::thread::sleep(GRACE);
             std::process::exit(1);
@@ -109,7 +107,7 @@ mod tests {
         assert_eq!(input.next(), None);
 
         let (toll, agent) = pair();
-        let mut input = Input::of(agent, asked, SILENCE);
+        let mut input = Input::of(agent, asked, Silence::default().limit());
         drop(toll);
         assert_eq!(input.next(), None);
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use cpus::CpuList;
 use load::Source;
 use objects::Files;
-use targets::{Facts, Host, Shell};
+use targets::{Facts, Host, Shell, Silence};
 use units::Bytes;
 
 use crate::connection::Connection;
@@ -52,12 +52,13 @@ impl RemoteHost {
     /// In one line, with what to do.
     pub fn open(
         shell: &Shell,
+        silence: Silence,
         host: &Host,
         (sizes, files): (Vec<Bytes>, Vec<Files>),
         folder: &Path,
     ) -> Result<Self, Refusal> {
         let (connection, Greeting { address, logs, .. }) =
-            Connection::open(shell, host).map_err(Refusal::of)?;
+            Connection::open(shell, silence, host).map_err(Refusal::of)?;
         let connection = Rc::new(RefCell::new(connection));
         let (host_name, folder) = (host.clone(), folder.to_owned());
         let logs = Rc::new(Logs::new(Rc::clone(&connection), logs, &folder, host));
@@ -227,8 +228,6 @@ mod tests {
     use targets::{Ports, Target};
     use tempfile::TempDir;
 
-    use crate::connection::SIGN_OF_LIFE;
-
     /// A host whose agent calls its server by this name and has logs of these; `ALL`
     /// stands for the folder that is returned, in which `run` is the result folder.
     fn host(server: &'static str, logs: &[&str]) -> (RemoteHost, TempDir) {
@@ -261,7 +260,12 @@ mod tests {
             }
         });
         let host: Host = "server".parse().unwrap();
-        let connection = Connection::over(&host, here.try_clone().unwrap(), here, SIGN_OF_LIFE);
+        let connection = Connection::over(
+            &host,
+            here.try_clone().unwrap(),
+            here,
+            Silence::default().sign_of_life(),
+        );
         let connection = Rc::new(RefCell::new(connection));
         let folder = all.path().join("run");
         let logs = Rc::new(Logs::new(Rc::clone(&connection), "/there".into(), &folder, &host));

@@ -49,12 +49,21 @@ pub(crate) fn factor(ratio: f64) -> String {
 
 /// A figure without its interval, with three digits that count: `28.1 Gb/s`, `2,490/s`, `61.0%`.
 pub(crate) fn brief(quantity: Quantity, value: f64) -> String {
+    brief_beside(quantity, value, value)
+}
+
+/// The same in the unit of the first figure of its sentence, so that a reader can compare them.
+pub(crate) fn brief_beside(quantity: Quantity, value: f64, first: f64) -> String {
     if quantity == Quantity::Share {
         return format!("{}%", decimal(value * 100.0, 0));
     }
-    let rounding = 10f64.powi(places(value, 3));
-    let rounded = (value * rounding).round() / rounding;
-    quantity.unit_for([rounded]).text(rounded)
+    let rounded = |value: f64| {
+        let rounding = 10f64.powi(places(value, 3));
+        (value * rounding).round() / rounding
+    };
+    let unit = quantity.unit_for([rounded(first)]);
+    let scaled = unit.scaled(rounded(value));
+    unit.with_unit(decimal(scaled, places(scaled, 3).clamp(0, 9)))
 }
 
 /// A sentence without the intervals in brackets: `2.9x [2.8, 3.0] as fast` as `2.9x as fast`.

@@ -2,7 +2,7 @@
 //! they work; on loopback there is nothing to wait for, and the timers can cost a sender several times
 //! what the sending does.
 
-use congestion::CongestionControl;
+use congestion::{CongestionControl, UNPACED};
 
 use crate::{Fix, Found, Measured, Root, ok, warning};
 
@@ -15,14 +15,20 @@ pub(crate) fn item(root: &Root, measured: &Measured) -> Found {
     let seen = format!("{control}{queued}");
     if control.parse().is_ok_and(|control: CongestionControl| control.paces()) {
         let available = root.line("/proc/sys/net/ipv4/tcp_available_congestion_control");
-        let has_cubic =
-            available.known().is_some_and(|all| all.split(' ').any(|one| one == "cubic"));
-        let to = if has_cubic { "cubic" } else { "reno" };
+        let is_available = |one: &&&str| {
+            available.known().is_some_and(|all| all.split(' ').any(|known| known == **one))
+        };
+        let fix = match UNPACED.iter().find(is_available) {
+            Some(control) => Fix::sysctl(&[(SETTING, control)]),
+            None => {
+                Fix::advice("modprobe tcp_cubic, so that there is one; then toll check --apply")
+            }
+        };
         return warning(
             seen,
             "it sends by timers, which on loopback cost up to eight times what the sending does; toll's \
              own sockets and those of servers that it starts get another there, others do not",
-            Fix::sysctl(&[(SETTING, to)]),
+            fix,
         );
     }
     match queue.as_deref() {

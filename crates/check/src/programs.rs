@@ -1,7 +1,8 @@
 //! The programs that studies start or compare with, and their versions: each server and each client that
-//! `targets` and `peers` know.
+//! `targets` and `peers` know, and the Open MPI that starts ranks.
 
 use clap::ValueEnum;
+use cluster::OpenMpi;
 use cpus::CpuList;
 use observe::Fact;
 use peers::{Peer, PeerError};
@@ -17,10 +18,13 @@ pub struct Program {
     pub version: Fact<String>,
 }
 
-/// The servers that have to be installed, then the clients.
+/// The servers that have to be installed, then the clients, then what starts ranks.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    servers().map(|server| server.name()).chain(Peer::value_variants().iter().map(Into::into))
+    let clients = Peer::value_variants().iter().map(Into::into);
+    servers().map(|server| server.name()).chain(clients).chain([OPEN_MPI])
 }
+
+const OPEN_MPI: &str = "open-mpi";
 
 fn servers() -> impl Iterator<Item = &'static dyn Server> {
     SERVERS.iter().copied().filter(|server| server.is_installed())
@@ -36,7 +40,9 @@ pub(crate) fn find(cpus: &CpuList) -> Vec<Program> {
     let clients = Peer::value_variants()
         .iter()
         .map(|peer| Program { item: peer.into(), version: version(*peer, cpus).into() });
-    servers.chain(clients).collect()
+    let open_mpi = OpenMpi::find().map(|open_mpi| open_mpi.to_string());
+    let open_mpi = Program { item: OPEN_MPI, version: open_mpi.into() };
+    servers.chain(clients).chain([open_mpi]).collect()
 }
 
 fn version(peer: Peer, cpus: &CpuList) -> Result<String, PeerError> {

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use load::{Job, Load, Outcome, Progress, Rank};
 use peers::Offer;
 use rustix::process::geteuid;
+use targets::Silence;
 use trial::{Operations, RankFigures, RankReport, rank_name};
 use units::Nanos;
 
-use crate::SILENCE;
 use crate::mpirun::{Hosts, arguments};
+use crate::open_mpi::OpenMpi;
 use crate::session::{Ended, INTERRUPTED, Session};
 use crate::share::Share;
 use crate::watch::{Seen, State, Watch};
@@ -25,6 +26,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The ranks of a study.
 pub struct Cluster<'a> {
     hosts: Hosts,
+    open_mpi: OpenMpi,
     ranks: Vec<Rank>,
     shared: Rc<RefCell<Shared<'a>>>,
     /// Ends waiting early.
@@ -38,6 +40,7 @@ struct Shared<'a> {
     /// Of the last load.
     figures: Vec<RankFigures>,
     lost: Vec<(usize, String)>,
+    mpi: Option<String>,
     /// When all ranks of a session that lost one have ended: those that are cut off keep loading until they
     /// find out.
     all_ended: Option<Instant>,
@@ -47,15 +50,17 @@ struct Shared<'a> {
 
 impl<'a> Cluster<'a> {
     /// The command that starts the ranks, for a person to read.
-    #[must_use]
-    pub fn command(hosts: &Hosts, ranks: &[Rank]) -> String {
-        let words = arguments(hosts, ranks, geteuid().is_root());
+    ///
+    /// # Errors
+    /// What is missing, and what to do.
+    pub fn command(hosts: &Hosts, ranks: &[Rank]) -> Result<String, String> {
+        let words = arguments(&OpenMpi::find()?, hosts, ranks, geteuid().is_root());
         let quoted = |word: &String| match word.contains(' ') {
             true => format!("\"{word}\""),
             false => word.clone(),
         };
         let words: Vec<String> = words.iter().map(quoted).collect();
-        format!("mpirun {}", words.join(" "))
+        Ok(format!("mpirun {}", words.join(" ")))
     }
 
     /// Starts the ranks; returns when each can load from its place.
@@ -67,9 +72,10 @@ impl<'a> Cluster<'a> {
         ranks: Vec<Rank>,
         interrupt: &'a AtomicBool,
     ) -> Result<Self, String> {
-        let session = Some(Session::start(&hosts, &ranks, interrupt)?);
+        let open_mpi = hosts.check()?;
+        let session = Some(Session::start(&open_mpi, &hosts, &ranks, interrupt)?);
         let shared = Rc::new(RefCell::new(Shared { session, ..Shared::default() }));
-        Ok(Self { hosts, ranks, shared, interrupt })
+        Ok(Self { hosts, open_mpi, ranks, shared, interrupt })
     }
 
     /// Which of a server's addresses, of which there is at least one, each of the first ranks loads.
@@ -128,7 +134,7 @@ impl<'a> Cluster<'a> {
             }
             std::thread::sleep(LOOK);
         }
-        Session::start(&self.hosts, &self.ranks, self.interrupt)
+        Session::start(&self.open_mpi, &self.hosts, &self.ranks, self.interrupt)
     }
 
     /// Begins a load, which the plan's first ranks share; returns when all have begun, or one was lost.
@@ -153,6 +159,7 @@ impl<'a> Cluster<'a> {
             is_interrupted: Cell::new(false),
             shares,
             shared: self.shared.clone(),
+            silence: self.hosts.silence,
             interrupt: self.interrupt,
         };
         load.begin(job, self.ranks.len())?;
@@ -173,6 +180,7 @@ impl<'a> Cluster<'a> {
         RankReport {
             figures: std::mem::take(&mut shared.figures),
             lost: std::mem::take(&mut shared.lost),
+            mpi: shared.mpi.take(),
         }
     }
 }
@@ -185,6 +193,7 @@ pub struct ClusterLoad<'a> {
     is_interrupted: Cell<bool>,
     shares: Vec<Share>,
     shared: Rc<RefCell<Shared<'a>>>,
+    silence: Silence,
     interrupt: &'a AtomicBool,
 }
 
@@ -292,15 +301,16 @@ impl Load for ClusterLoad<'_> {
 
     fn join(self) -> Outcome {
         self.hear_until(Watch::are_all_done);
-        let Self { watch, session, shares, shared, is_interrupted, .. } = self;
+        let Self { watch, session, shares, shared, silence, is_interrupted, .. } = self;
         let watch = watch.into_inner();
         let mut shared = shared.borrow_mut();
         shared.lost = watch.lost();
+        shared.mpi = session.mpi();
         match shared.lost.is_empty() {
             true => shared.session = Some(session),
             false => {
                 session.kill();
-                shared.all_ended = Some(Instant::now() + SILENCE);
+                shared.all_ended = Some(Instant::now() + silence.limit());
             }
         }
         let mut parts = Vec::new();
@@ -365,13 +375,23 @@ mod tests {
 
     use super::*;
 
+    fn nowhere() -> Hosts {
+        Hosts {
+            program: "/nowhere".into(),
+            control: None,
+            shell: Default::default(),
+            silence: Silence::default(),
+        }
+    }
+
     /// Ranks of which nothing is heard, where toll was interrupted.
     fn silent(interrupt: &AtomicBool, shared: impl FnOnce(&mut Shared<'_>)) -> Cluster<'_> {
-        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: Default::default() };
+        let hosts = nowhere();
         let ranks = vec![Rank { host: "lg1".into(), cpus: 0.into(), source: None, to: None }];
         let mut of_all = Shared::default();
         shared(&mut of_all);
-        Cluster { hosts, ranks, shared: Rc::new(RefCell::new(of_all)), interrupt }
+        let open_mpi = OpenMpi::stand_in("4.1.4");
+        Cluster { hosts, open_mpi, ranks, shared: Rc::new(RefCell::new(of_all)), interrupt }
     }
 
     #[test]
@@ -386,7 +406,8 @@ mod tests {
         assert_eq!((why(&cluster).as_str(), cluster.is_lost()), (INTERRUPTED, true));
         // A rank does not say that it is ready.
         let words = ["-c", "cat > /dev/null"].map(str::to_owned).into();
-        let session = Session::spawn("/bin/sh".into(), words, interrupt).unwrap();
+        let session =
+            Session::spawn("/bin/sh".into(), words, Silence::default(), interrupt).unwrap();
         let cluster = silent(interrupt, |_| {});
         cluster.shared.borrow_mut().session = Some(session);
         assert_eq!((why(&cluster).as_str(), cluster.is_lost()), (INTERRUPTED, false));
@@ -418,10 +439,11 @@ mod tests {
             source: None,
             to: to.parse().ok(),
         };
-        let hosts = Hosts { program: "/nowhere".into(), control: None, shell: Default::default() };
+        let hosts = nowhere();
         let ranks = vec![rank("lg1", ""), rank("lg2", "10.1.1.9")];
         let interrupt = &AtomicBool::new(false);
-        let cluster = Cluster { hosts, ranks, shared: Rc::default(), interrupt };
+        let open_mpi = OpenMpi::stand_in("4.1.4");
+        let cluster = Cluster { hosts, open_mpi, ranks, shared: Rc::default(), interrupt };
         let addresses = ["10.1.1.1:443", "10.1.1.1:80"].map(|address| address.parse().unwrap());
         assert!(cluster.prove(2, &addresses, "1").unwrap_err().starts_with("rank 2 on lg2: "));
         // One that does not load it may load another server.

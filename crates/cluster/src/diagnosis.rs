@@ -71,10 +71,8 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
     if is_here(host) {
         return Ok(());
     }
-    let program = hosts.program.display().to_string();
-    let control = hosts.control.iter().flat_map(|control| ["--control", control]);
-    let greet = [&*program, "--of", build_identity::own(), GREET].into_iter().chain(control);
-    let words = hosts.shell.words_for(host, greet);
+    let greet = hosts.rank_command();
+    let words = hosts.shell.words_for(host, greet.iter().map(String::as_str).chain([GREET]));
     let command = words.join(" ");
     let mut shell = Command::new(&words[0]);
     shell.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -158,6 +156,8 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
+    use targets::Silence;
+
     use super::*;
 
     /// What is found where `lg1` answers well and `lg2` by this script.
@@ -169,7 +169,8 @@ mod tests {
         std::fs::write(&shell, text).unwrap();
         std::fs::set_permissions(&shell, Permissions::from_mode(0o755)).unwrap();
         let shell = shell.display().to_string().parse().unwrap();
-        let hosts = Hosts { program: "/opt/toll-rank".into(), control: None, shell };
+        let silence = Silence::default();
+        let hosts = Hosts { program: "/opt/toll-rank".into(), control: None, shell, silence };
         let rank = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
         let ranks = ["lg1", "lg1", "lg2"].map(rank);
         of_hosts(&hosts, &ranks, &AtomicBool::new(false))

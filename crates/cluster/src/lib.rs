@@ -17,6 +17,7 @@ mod machine;
 mod member;
 mod messages;
 mod mpirun;
+mod open_mpi;
 mod program;
 mod relay;
 mod session;
@@ -29,9 +30,5 @@ mod words;
 pub use cluster::{Cluster, ClusterLoad};
 pub use messages::Messages;
 pub use mpirun::Hosts;
+pub use open_mpi::OpenMpi;
 pub use program::{Process, main};
-
-use std::time::Duration;
-
-/// A rank that receives nothing for this long stops loading and ends.
-const SILENCE: Duration = Duration::from_secs(10);

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use load::{Progress, Rank, Source};
 
-use crate::SILENCE;
 use crate::messages::Messages;
 use crate::share::Share;
 use crate::words::{Done, Order, Report};
@@ -65,7 +64,7 @@ pub(crate) enum Step {
     Sleep(Duration),
     /// It was told to end.
     End,
-    /// It has received nothing for [`SILENCE`].
+    /// It has received nothing for too long.
     Alone,
 }
 
@@ -74,6 +73,8 @@ pub(crate) struct Member<L> {
     loader: L,
     state: State,
     heard: Instant,
+    /// It ends where it receives nothing for this long.
+    silence: Duration,
     beat: Instant,
 }
 
@@ -90,8 +91,8 @@ enum State {
 }
 
 impl<L: Loader> Member<L> {
-    pub(crate) fn new(loader: L, now: Instant) -> Self {
-        Self { loader, state: State::Idle, heard: now, beat: now }
+    pub(crate) fn new(loader: L, silence: Duration, now: Instant) -> Self {
+        Self { loader, state: State::Idle, heard: now, silence, beat: now }
     }
 
     #[cfg(test)]
@@ -111,7 +112,7 @@ impl<L: Loader> Member<L> {
             }
             self.follow(order, messages);
         }
-        if now.saturating_duration_since(self.heard) >= SILENCE {
+        if now.saturating_duration_since(self.heard) >= self.silence {
             self.loader.stop();
             return Step::Alone;
         }

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use targets::Silence;
 
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
 use crate::messages::Messages;
-use crate::relay::Relay;
+use crate::relay::{self, Relay};
 use crate::{control, diagnosis, machine};
 
 /// How long MPI may take to end: another rank may be gone without it.
@@ -20,6 +21,8 @@ const END_LIMIT: u32 = 2;
 pub trait Process: Messages {
     /// The number of this process.
     fn rank(&self) -> usize;
+    /// Its implementation of MPI, with the version.
+    fn version(&self) -> String;
     /// Whether a message has not left yet.
     fn is_sending(&self) -> bool;
     /// Ends MPI in this process, together with the other ranks.
@@ -41,18 +44,21 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
         eprintln!("toll-rank {own} was started by toll {of}; install the same build on each host");
         return ExitCode::from(2);
     }
+    let control = after("--control");
+    // toll of the same build has written it.
+    let silence: Silence =
+        after("--silence").and_then(|text| text.parse().ok()).unwrap_or_default();
     if std::env::args().any(|word| word == diagnosis::GREET) {
-        match machine::check(after("--control").as_deref()) {
+        match machine::check(control.as_deref()) {
             Ok(()) => println!("{}", diagnosis::greeting()),
             Err(why) => println!("{}{why}", diagnosis::refusal()),
         }
         return ExitCode::SUCCESS;
     }
-    // Set by mpirun: what toll has told it, and the number of this process.
-    let [control, rank] =
-        ["OMPI_MCA_btl_tcp_if_include", "OMPI_COMM_WORLD_RANK"].map(std::env::var);
-    if let Err(why) = control::check(control.ok().as_deref()) {
-        eprintln!("toll-rank: on the machine of rank {}, {why}", rank.unwrap_or_default());
+    if let Err(why) = control::check(control.as_deref()) {
+        // Set by mpirun.
+        let rank = std::env::var("OMPI_COMM_WORLD_RANK").unwrap_or_default();
+        eprintln!("toll-rank: on the machine of rank {rank}, {why}");
         return ExitCode::from(2);
     }
     let mut mpi = match init() {
@@ -62,7 +68,10 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let step = if mpi.rank() == 0 { relay(&mut mpi) } else { member(&mut mpi) };
+    let step = match mpi.rank() {
+        0 => relay(&mut mpi, silence.limit()),
+        _ => member(&mut mpi, silence.limit()),
+    };
     match step {
         Step::End => {
             // SAFETY: it sets a timer, whose signal ends the process.
@@ -77,8 +86,8 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
 }
 
 /// Until it is told to end, or hears nothing any more.
-fn member(mpi: &mut impl Process) -> Step {
-    let mut member = Member::new(TrialLoader::default(), Instant::now());
+fn member(mpi: &mut impl Process, silence: Duration) -> Step {
+    let mut member = Member::new(TrialLoader::default(), silence, Instant::now());
     loop {
         match member.step(Instant::now(), mpi) {
             Step::Sleep(time) => std::thread::sleep(time),
@@ -88,10 +97,13 @@ fn member(mpi: &mut impl Process) -> Step {
 }
 
 /// Until toll closes its end, which it does after it has told the others to end.
-fn relay(mpi: &mut impl Process) -> Step {
-    let mut relay = Relay::new(Instant::now());
+fn relay(mpi: &mut impl Process, silence: Duration) -> Step {
+    let mut relay = Relay::new(silence, Instant::now());
     let mut input = Input::default();
     let mut output = BufWriter::new(io::stdout().lock());
+    if relay::report_version(mpi.version(), &mut output).is_err() {
+        return Step::Alone;
+    }
     loop {
         let time = match relay.step(Instant::now(), mpi, &mut output) {
             Ok(Step::Sleep(time)) => time,

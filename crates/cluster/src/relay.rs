@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::SILENCE;
 use crate::member::Step;
 use crate::messages::Messages;
-use crate::words::{Line, Order};
+use crate::words::{Line, Order, Report};
 
 /// How long it sleeps between polls: while a trial is about to begin, and otherwise.
 const SOON: Duration = Duration::from_micros(200);
@@ -14,10 +13,21 @@ const IDLE: Duration = Duration::from_millis(30);
 /// How long after the barrier it passes on at once the reports of the others that they have begun.
 const BEGINNING: Duration = Duration::from_millis(100);
 
+/// Writes to `toll` which MPI this rank runs on.
+///
+/// # Errors
+/// toll does not read any more.
+pub(crate) fn report_version(version: String, toll: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *toll, &(0, Report::Mpi(version)))?;
+    toll.write_all(b"\n")
+}
+
 /// Rank 0.
 pub(crate) struct Relay {
     /// When the last message from toll came.
     heard: Instant,
+    /// It ends where none comes for this long.
+    silence: Duration,
     state: State,
     /// Whether toll has told the ranks to end.
     is_over: bool,
@@ -35,8 +45,8 @@ enum State {
 }
 
 impl Relay {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { heard: now, state: State::Idle, is_over: false }
+    pub(crate) fn new(silence: Duration, now: Instant) -> Self {
+        Self { heard: now, silence, state: State::Idle, is_over: false }
     }
 
     /// Passes a line of toll's on.
@@ -93,7 +103,7 @@ impl Relay {
             toll.write_all(b"]\n")?;
         }
         toll.flush()?;
-        if now.saturating_duration_since(self.heard) >= SILENCE {
+        if now.saturating_duration_since(self.heard) >= self.silence {
             return Ok(Step::Alone);
         }
         self.state = match self.state {

@@ -1,7 +1,6 @@
 //! A running `mpirun`, with which toll exchanges JSON lines: through its input to rank 0, and back.
 
-use std::cell::Cell;
-use std::env;
+use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::net::IpAddr;
@@ -15,17 +14,16 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use load::Rank;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
-use targets::{Launch, Process};
+use targets::{Launch, Process, Silence};
 use trial::rank_name;
 
 use crate::diagnosis;
-use crate::mpirun::{Hosts, arguments, find_mpirun};
+use crate::mpirun::{Hosts, arguments};
+use crate::open_mpi::OpenMpi;
 use crate::words::{Line, Order, Report};
 
 /// How long the ranks may take until all are there.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// How often toll sends a sign of life.
-const BEAT: Duration = Duration::from_secs(2);
 /// How often interrupts are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the ranks may take to end by themselves.
@@ -46,6 +44,8 @@ pub(crate) struct Session<'a> {
     interrupt: &'a AtomicBool,
     /// Whether a question was not answered by all: a late answer must not count for the next one.
     has_open_question: Cell<bool>,
+    /// The MPI that rank 0 runs on, once it has said so.
+    mpi: RefCell<Option<String>>,
     /// How long it may take to print who has died once it has ended.
     words_limit: Duration,
 }
@@ -83,12 +83,13 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Why a rank is missing or cannot load; or it was interrupted.
     pub(crate) fn start(
+        open_mpi: &OpenMpi,
         hosts: &Hosts,
         ranks: &[Rank],
         interrupt: &'a AtomicBool,
     ) -> Result<Self, String> {
-        let arguments = arguments(hosts, ranks, geteuid().is_root());
-        let session = Self::spawn(find_mpirun()?, arguments, interrupt)
+        let arguments = arguments(open_mpi, hosts, ranks, geteuid().is_root());
+        let session = Self::spawn(open_mpi.mpirun.clone(), arguments, hosts.silence, interrupt)
             .map_err(|error| format!("mpirun: {error}"))?;
         let asked = session.ask(ranks, |place| Order::Place(place.clone()), "did not start");
         match asked {
@@ -144,6 +145,9 @@ impl<'a> Session<'a> {
                     let why = format!("{}: {why}", rank_name(rank, host));
                     return Err(Unanswered { why, is_a_ranks: true });
                 }
+                Ok(Some((_, _, Report::Mpi(version)))) => {
+                    self.mpi.replace(Some(version));
+                }
                 Ok(Some(_)) => {}
                 Ok(None) if !left.is_zero() => {}
                 Ok(None) => {
@@ -165,6 +169,7 @@ impl<'a> Session<'a> {
     pub(crate) fn spawn(
         program: PathBuf,
         arguments: Vec<String>,
+        silence: Silence,
         interrupt: &'a AtomicBool,
     ) -> io::Result<Self> {
         let (its_stdin, stdin) = io::pipe()?;
@@ -182,12 +187,14 @@ impl<'a> Session<'a> {
             // The guard's SIGTERM is enough: at one after another it would leave its files behind.
             death_signal: Signal::CONT,
             secrets: Vec::new(),
+            // Where it keeps its files depends on its version.
+            temporary: Some(tempfile::tempdir()?),
         })
         .map_err(|(_, error)| error)?;
         let (lines, to_write) = mpsc::channel();
         let (to_reports, reports) = mpsc::channel();
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        thread("to-ranks").spawn(move || write(stdin, &to_write))?;
+        thread("to-ranks").spawn(move || write(stdin, &to_write, silence.sign_of_life()))?;
         thread("from-ranks").spawn(move || read(stdout, &to_reports))?;
         Ok(Self {
             process,
@@ -196,8 +203,14 @@ impl<'a> Session<'a> {
             stderr,
             interrupt,
             has_open_question: Cell::new(false),
+            mpi: RefCell::default(),
             words_limit: WORDS_LIMIT,
         })
+    }
+
+    /// The MPI that rank 0 runs on, such as `Open MPI v4.1.4`.
+    pub(crate) fn mpi(&self) -> Option<String> {
+        self.mpi.borrow().clone()
     }
 
     /// Whether it can go on: nothing says that it has ended, and all questions were answered.
@@ -282,7 +295,6 @@ impl Drop for Session<'_> {
             // Most have gone with it.
             let _ = pidfd_send_signal(shell, Signal::KILL);
         }
-        remove_files_of(self.process.pid());
     }
 }
 
@@ -296,24 +308,10 @@ fn children_of(mpirun: u32) -> Vec<OwnedFd> {
     pids.filter_map(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()).collect()
 }
 
-/// Removes what a killed `mpirun` has left: its folder in `ompi.HOST.USER`, and that one where
-/// no other has a folder there.
-fn remove_files_of(mpirun: u32) {
-    let of_user = format!(".{}", geteuid().as_raw());
-    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("ompi.") && name.ends_with(&of_user) {
-            // Most have gone with the process.
-            let _ = fs::remove_dir_all(entry.path().join(format!("pid.{mpirun}")));
-            let _ = fs::remove_dir(entry.path());
-        }
-    }
-}
-
 /// Writes lines until there are no more, and a sign of life now and then.
-fn write(mut stdin: PipeWriter, lines: &Receiver<Line>) {
+fn write(mut stdin: PipeWriter, lines: &Receiver<Line>, beat: Duration) {
     loop {
-        let line = match lines.recv_timeout(BEAT) {
+        let line = match lines.recv_timeout(beat) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => Line::All(Order::Alive),
             Err(RecvTimeoutError::Disconnected) => return,
@@ -383,7 +381,8 @@ mod tests {
         let place = |host: &str| Rank { host: host.into(), cpus: 0.into(), source: None, to: None };
         let script = format!("printf '{says}'; cat > /dev/null");
         let words = vec!["-c".to_owned(), script];
-        let mut session = Session::spawn("/bin/sh".into(), words, interrupt).unwrap();
+        let mut session =
+            Session::spawn("/bin/sh".into(), words, Silence::default(), interrupt).unwrap();
         session.words_limit = SHORT;
         let ranks = ["lg1", "lg2"].map(place);
         let asked = session.ask(&ranks, |place| Order::Place(place.clone()), "did not start");
@@ -415,7 +414,7 @@ mod tests {
             format!("setsid sleep 600 & echo $! > {}; cat > /dev/null; wait", written.display());
         let calm = AtomicBool::new(false);
         let words = vec!["-c".to_owned(), script];
-        let session = Session::spawn("/bin/sh".into(), words, &calm).unwrap();
+        let session = Session::spawn("/bin/sh".into(), words, Silence::default(), &calm).unwrap();
         let pid = loop {
             let text = fs::read_to_string(&written).unwrap_or_default();
             if let Some(pid) = text.trim().parse().ok().filter(|_| text.ends_with('\n')) {
@@ -435,7 +434,8 @@ mod tests {
     fn an_mpirun_ends_before_its_words_are_waited_for() {
         let calm = AtomicBool::new(false);
         let words = ["-c", "exit 1"].map(str::to_owned).into();
-        let mut session = Session::spawn("/bin/sh".into(), words, &calm).unwrap();
+        let mut session =
+            Session::spawn("/bin/sh".into(), words, Silence::default(), &calm).unwrap();
         session.words_limit = SHORT;
         let ended = loop {
             if let Err(ended) = session.receive(LOOK) {

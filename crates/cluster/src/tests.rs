@@ -24,6 +24,7 @@ const MS: Duration = Duration::from_millis(1);
 /// How long a load is ready after it was asked for, and how long it takes.
 const PREPARED: Duration = Duration::from_millis(20);
 const LENGTH: Duration = Duration::from_secs(2);
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// Messages that take their time, and barriers.
 struct Net {
@@ -207,12 +208,12 @@ impl World {
                 is_ready: false,
             };
             change(&mut fake);
-            (Member::new(fake, start), end(rank))
+            (Member::new(fake, SILENCE, start), end(rank))
         };
         let members = vec![member(1), member(2)];
         let mut world = Self {
             zero: end(0),
-            relay: Relay::new(start),
+            relay: Relay::new(SILENCE, start),
             members,
             is_stopped: [false; 2],
             steps: [Step::End; 2],

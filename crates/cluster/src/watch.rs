@@ -106,7 +106,7 @@ impl Watch {
                 }
                 seen.state = State::Lost(why);
             }
-            Report::Here(_) => {}
+            Report::Here(_) | Report::Mpi(_) => {}
         }
     }
 

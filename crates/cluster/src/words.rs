@@ -44,6 +44,8 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Report {
+    /// Of rank 0, before all others: the MPI that it runs on.
+    Mpi(String),
     /// It can load from its place; the addresses have proved to be the server's, and it looked
     /// from this address.
     Here(Option<IpAddr>),

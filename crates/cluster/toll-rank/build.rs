@@ -17,6 +17,9 @@ fn main() {
             println!("cargo::rustc-link-search=native={folder}");
         } else if let Some(library) = word.strip_prefix("-l") {
             println!("cargo::rustc-link-lib={library}");
+        } else if word.starts_with("-Wl,") {
+            // Where libmpi is outside the system's folders.
+            println!("cargo::rustc-link-arg={word}");
         }
     }
 }

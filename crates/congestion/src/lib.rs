@@ -23,8 +23,8 @@ pub struct CongestionControl(String);
 /// `TCP_CA_NAME_MAX` of the kernel, without the zero.
 const LONGEST_NAME: usize = 15;
 
-/// Those that send as soon as the window allows it, the usual one first. Every kernel has reno.
-const UNPACED: [&str; 2] = ["cubic", "reno"];
+/// Those that send as soon as the window allows it, the usual one first.
+pub const UNPACED: [&str; 2] = ["cubic", "reno"];
 
 impl CongestionControl {
     /// What a socket at this address must be given, before it listens or connects; `None` where it has

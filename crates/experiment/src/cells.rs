@@ -75,7 +75,7 @@ impl Experiment for Cells<'_> {
     fn check(&self) -> Result<(), RunError> {
         match self.0.ranks.is_empty() {
             true => Ok(()),
-            false => hosts(self.0).check().map_err(RunError::Start),
+            false => hosts(self.0).check().map(drop).map_err(RunError::Start),
         }
     }
 
@@ -147,7 +147,8 @@ impl Cells<'_> {
     /// The commands that would be started, with the places that they would have in the result folder.
     fn commands(&self, folder: &Path) -> Vec<String> {
         let Study { ranks, .. } = self.0;
-        let ranks = (!ranks.is_empty()).then(|| Cluster::command(&hosts(self.0), ranks));
+        let ranks = (!ranks.is_empty())
+            .then(|| Cluster::command(&hosts(self.0), ranks).unwrap_or_else(|missing| missing));
         let servers = commands(self.0, "OBJECTS", &folder.display().to_string());
         ranks.into_iter().chain(servers).collect()
     }
@@ -155,8 +156,8 @@ impl Cells<'_> {
 
 /// How the study's ranks are reached.
 fn hosts(study: &Study) -> Hosts {
-    let study::Hosts { control, shell } = study.hosts.clone();
-    Hosts { program: Hosts::program(), control, shell }
+    let study::Hosts { control, shell, silence } = study.hosts.clone();
+    Hosts { program: Hosts::program(), control, shell, silence }
 }
 
 /// The study with the copies of its session files in the result folder, so that a continued run measures

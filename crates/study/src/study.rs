@@ -8,7 +8,7 @@ use load::{Files, Mix, Operation, Percent, Plan, Rank};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
-use targets::{Host, Restart, Server, Shell, Target};
+use targets::{Host, Restart, Server, Shell, Silence, Target};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
@@ -77,6 +77,8 @@ pub struct Hosts {
     pub control: Option<String>,
     /// What runs commands there.
     pub shell: Shell,
+    /// How long toll's programs there hear nothing of toll until they end.
+    pub silence: Silence,
 }
 
 /// How samples of CPU time are sorted.

@@ -60,6 +60,7 @@ impl Captured {
             stderr: its_stderr,
             death_signal: Signal::KILL,
             secrets: Vec::new(),
+            temporary: None,
         })?;
         Ok(Self { process, stdout, stderr })
     }

@@ -14,12 +14,13 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use rustix::process::{self, Pid, Signal};
+use tempfile::TempDir;
 
 use crate::secret::Secret;
 use crate::spawner;
@@ -32,10 +33,10 @@ const REAPING: Duration = Duration::from_secs(2);
 /// Between two looks at a process.
 const GLANCE: Duration = Duration::from_millis(2);
 
-/// Removes the files that it is given after a number of seconds, and ends its process group when its
-/// standard input ends: asks first, kills these seconds later.
-const GUARD: &str = "trap '' TERM INT HUP; read -r _; grace=$1; shift; rm -f -- \"$@\"; kill -TERM 0; \
-                     sleep \"$grace\"; kill -KILL 0";
+/// Removes the files and folders that it is given after a number of seconds, and ends its process group
+/// when its standard input ends: asks first, kills these seconds later.
+const GUARD: &str = "trap '' TERM INT HUP; read -r _; grace=$1; shift; rm -rf -- \"$@\"; \
+                     kill -TERM 0; sleep \"$grace\"; kill -KILL 0";
 
 /// The time between SIGTERM and SIGKILL.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +83,8 @@ pub struct Launch<'a> {
     pub death_signal: Signal,
     /// Files that are removed when it has ended.
     pub secrets: Vec<Secret>,
+    /// Where it keeps its temporary files, removed when it has ended.
+    pub temporary: Option<TempDir>,
 }
 
 /// A running server; dropping it stops it.
@@ -92,6 +95,7 @@ pub struct Process {
     stopped: Option<Stopped>,
     patience: Duration,
     _secrets: Vec<Secret>,
+    _temporary: Option<TempDir>,
 }
 
 impl Process {
@@ -108,12 +112,24 @@ impl Process {
         patience: Patience,
     ) -> Result<Self, (PathBuf, io::Error)> {
         let secrets = std::mem::take(&mut launch.secrets);
+        let temporary = launch.temporary.take();
+        if let Some(folder) = &temporary {
+            launch.environment.push(("TMPDIR".into(), folder.path().into()));
+        }
+        let removed = secrets.iter().map(Secret::path).chain(temporary.as_ref().map(TempDir::path));
         let mut guard =
-            start_guard(&secrets, patience.of_guard).map_err(|e| (PathBuf::from("/bin/sh"), e))?;
+            start_guard(removed, patience.of_guard).map_err(|e| (PathBuf::from("/bin/sh"), e))?;
         let program = launch.program.clone();
         let patience = patience.of_toll;
         match start_server(launch, Pid::from_child(&guard)) {
-            Ok(server) => Ok(Self { server, guard, stopped: None, patience, _secrets: secrets }),
+            Ok(server) => Ok(Self {
+                server,
+                guard,
+                stopped: None,
+                patience,
+                _secrets: secrets,
+                _temporary: temporary,
+            }),
             Err(error) => {
                 kill_group(&guard);
                 wait_for(&mut guard, REAPING);
@@ -161,10 +177,13 @@ impl Drop for Process {
     }
 }
 
-fn start_guard(secrets: &[Secret], patience: Duration) -> io::Result<Child> {
+fn start_guard<'a>(
+    removed: impl Iterator<Item = &'a Path>,
+    patience: Duration,
+) -> io::Result<Child> {
     Command::new("/bin/sh")
         .args(["-c", GUARD, "sh", &patience.as_secs_f64().to_string()])
-        .args(secrets.iter().map(Secret::path))
+        .args(removed)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -228,17 +247,18 @@ mod tests {
         Patience { of_toll: Duration::from_millis(800), of_guard: Duration::from_millis(500) };
 
     fn shell(script: &str) -> Process {
-        shell_with(script, Vec::new())
+        shell_with(script, Vec::new(), None)
     }
 
-    fn shell_with(script: &str, secrets: Vec<Secret>) -> Process {
-        start("/bin/sh", vec!["-c".into(), script.into()], secrets).unwrap()
+    fn shell_with(script: &str, secrets: Vec<Secret>, temporary: Option<TempDir>) -> Process {
+        start("/bin/sh", vec!["-c".into(), script.into()], secrets, temporary).unwrap()
     }
 
     fn start(
         program: &str,
         arguments: Vec<OsString>,
         secrets: Vec<Secret>,
+        temporary: Option<TempDir>,
     ) -> Result<Process, (PathBuf, io::Error)> {
         let null = || File::options().write(true).open("/dev/null").unwrap();
         let launch = Launch {
@@ -252,6 +272,7 @@ mod tests {
             stderr: null(),
             death_signal: Signal::KILL,
             secrets,
+            temporary,
         };
         Process::start_with(launch, SHORT)
     }
@@ -324,22 +345,31 @@ mod tests {
     }
 
     #[test]
-    fn secrets_go_with_the_server_and_when_toll_is_killed() {
+    fn files_go_with_the_server_and_when_toll_is_killed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a key");
         let start = || {
             let secret = Secret::write(path.clone(), b"secret").unwrap();
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-            shell_with("sleep 1000", vec![secret])
+            let temporary = tempfile::tempdir().unwrap();
+            let written = temporary.path().join("written");
+            let script = "touch \"$TMPDIR/written\"; sleep 1000";
+            let process = shell_with(script, vec![secret], Some(temporary));
+            let deadline = Instant::now() + Duration::from_secs(5);
+            while !written.exists() {
+                assert!(Instant::now() < deadline, "nothing is written");
+            }
+            (process, written)
         };
-        let process = start();
+        let (process, written) = start();
         assert!(path.exists());
         drop(process);
-        assert!(!path.exists());
+        assert!(!path.exists() && !written.parent().unwrap().exists());
 
-        let mut process = start();
+        let (mut process, written) = start();
         drop(process.guard.stdin.take());
-        assert!(becomes_empty(process.guard.id()) && !path.exists());
+        assert!(becomes_empty(process.guard.id()));
+        assert!(!path.exists() && !written.parent().unwrap().exists());
     }
 
     #[test]
@@ -358,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_leaves_no_guard() {
-        let (program, error) = start("/nowhere/server", Vec::new(), Vec::new()).unwrap_err();
+        let (program, error) = start("/nowhere/server", Vec::new(), Vec::new(), None).unwrap_err();
         assert_eq!(program, PathBuf::from("/nowhere/server"));
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
-use crate::Host;
+use crate::{Host, Silence};
 
 /// What runs commands on hosts, in words: `ssh`, or a program of the user's own with its arguments. It
 /// is called with the host and the command, as Open MPI calls it too.
@@ -29,10 +29,11 @@ impl Shell {
         self.0.iter().cloned().chain(batch).collect()
     }
 
-    /// The words of the command that starts the agent there.
+    /// The words of the command that starts the agent there, which ends after this silence.
     #[must_use]
-    pub fn words(&self, host: &Host) -> Vec<String> {
-        self.words_for(host.as_str(), AGENT)
+    pub fn words(&self, host: &Host, silence: Silence) -> Vec<String> {
+        let silence = silence.to_string();
+        self.words_for(host.as_str(), AGENT.into_iter().chain(["--silence", &silence]))
     }
 
     /// The words that run a command there.
@@ -48,8 +49,8 @@ impl Shell {
 
     /// The command that starts the agent there.
     #[must_use]
-    pub fn command(&self, host: &Host) -> Command {
-        let words = self.words(host);
+    pub fn command(&self, host: &Host, silence: Silence) -> Command {
+        let words = self.words(host, silence);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command
@@ -143,12 +144,12 @@ mod tests {
     fn ssh_is_told_to_ask_for_no_password() {
         let words = |shell: &str| {
             let shell: Shell = shell.parse().unwrap();
-            shell.words(&"me@server".parse().unwrap()).join(" ")
+            shell.words(&"me@server".parse().unwrap(), Silence::default()).join(" ")
         };
-        assert_eq!(words("ssh"), "ssh -o BatchMode=yes me@server toll agent");
-        let own = "/usr/bin/ssh -F config -o BatchMode=yes me@server toll agent";
+        assert_eq!(words("ssh"), "ssh -o BatchMode=yes me@server toll agent --silence 10s");
+        let own = "/usr/bin/ssh -F config -o BatchMode=yes me@server toll agent --silence 10s";
         assert_eq!(words(" /usr/bin/ssh  -F config "), own);
-        assert_eq!(words("./enter"), "./enter me@server toll agent");
+        assert_eq!(words("./enter"), "./enter me@server toll agent --silence 10s");
         assert!(" ".parse::<Shell>().is_err());
     }
 

@@ -176,6 +176,7 @@ fn start_at(
         stderr: output,
         death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },
         secrets: std::mem::take(&mut site.secrets),
+        temporary: None,
     };
     let process = Process::start(launch)
         .map_err(|(program, source)| TargetError::Spawn { program, source })?;

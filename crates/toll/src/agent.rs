@@ -1,19 +1,24 @@
 use std::process::ExitCode;
 
 use ::agent::Input;
+use targets::Silence;
 
 use crate::Failure;
 
 /// Start servers here for a toll on another machine (toll run starts it over ssh).
 ///
 /// It starts the study's servers on this machine and reads the machine. Requests are lines of JSON on
-/// stdin, answers are lines on stdout. It ends when its input ends or is silent for 10 s, or on
+/// stdin, answers are lines on stdout. It ends when its input ends or is silent, or on
 /// SIGTERM, SIGHUP and SIGINT; its servers and its folder go with it.
 #[derive(clap::Args)]
-pub(crate) struct Arguments;
+pub(crate) struct Arguments {
+    /// How long it hears nothing of toll until it ends
+    #[arg(long, value_name = "TIME", default_value_t)]
+    silence: Silence,
+}
 
-pub(crate) fn main() -> Result<ExitCode, Failure> {
-    let input = Input::of_process().map_err(Failure::measurement)?;
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let input = Input::of_process(arguments.silence).map_err(Failure::measurement)?;
     ::agent::serve(input, std::io::stdout()).map_err(Failure::measurement)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -88,7 +88,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(*arguments),
         Command::Bench(arguments) => bench::main(&arguments),
-        Command::Agent(agent::Arguments) => agent::main(),
+        Command::Agent(arguments) => agent::main(&arguments),
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),
         Command::Man(arguments) => shell::man(&arguments),
     };

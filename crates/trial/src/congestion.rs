@@ -88,8 +88,8 @@ impl Warning {
                          net.ipv4.tcp_allowed_congestion_control have one of them"
                     }
                     false => {
-                        "sysctl -w net.ipv4.tcp_congestion_control=cubic (toll check --apply); new \
-                         connections have it at once"
+                        "give its network namespace another net.ipv4.tcp_congestion_control, which \
+                         toll check names; new connections have it at once"
                     }
                 },
             ),

@@ -148,8 +148,15 @@ impl Trial {
         if let Some(server) = &self.runs_on {
             receipt.add_server(server);
         }
-        receipt.add_connections(&observed.connections, self.is_over_loopback());
         let ranks = observed.reports.ranks.as_ref();
+        let mut connections = observed.connections.clone();
+        if let Some(ranks) = ranks {
+            connections.client.congestion = ranks.congestion();
+            let is_open = receipt.asked.client_congestion.is_none();
+            receipt.mismatch.extend(ranks.congestion_mismatch().filter(|_| is_open));
+        }
+        receipt.add_connections(&connections, self.is_over_loopback());
+        receipt.obtained.mpi = ranks.and_then(|ranks| ranks.mpi.clone());
         if let Some(ranks) = ranks.filter(|_| !interrupted) {
             let is_toll = outcome.peer.is_none();
             receipt.mismatch.extend(ranks.mismatches(self.job.plan.duration, is_toll));

@@ -20,6 +20,8 @@ pub struct Obtained {
     /// The program that made the load, such as `wrk 4.1.0`; absent for toll's own engine. What it
     /// did is its own word: names are those that it printed of one connection.
     pub client: Option<String>,
+    /// The MPI that ranks ran on, in its own words; absent without ranks.
+    pub mpi: Option<String>,
     /// `1.2`, `1.3`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tls: BTreeMap<String, u64>,

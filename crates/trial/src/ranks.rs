@@ -38,6 +38,8 @@ pub struct RankReport {
     pub figures: Vec<RankFigures>,
     /// Those that gave none, by their numbers, each with why.
     pub lost: Vec<(usize, String)>,
+    /// The MPI that they ran on, with its version.
+    pub mpi: Option<String>,
 }
 
 /// What one rank did in a trial.
@@ -85,6 +87,9 @@ pub struct ClientFigures {
     /// What the hypervisor took of its CPU from which it took most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal: Option<f64>,
+    /// The client's ends of connections, looked at once within the window, by their congestion control.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub congestion: BTreeMap<String, u64>,
     /// Its interface; absent where the server was on the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkEvidence>,
@@ -100,6 +105,7 @@ impl ClientFigures {
             busy: evidence.client_busy,
             waiting: evidence.client_waiting,
             steal: evidence.steal,
+            congestion: line.receipt.obtained.client_congestion.clone(),
             network: evidence.network.clone(),
         }
     }
@@ -171,6 +177,31 @@ impl RankReport {
         whole.flat_map(|rank| rank.mismatches(asked, is_toll)).collect()
     }
 
+    /// The connections of all of them by their congestion control.
+    pub(crate) fn congestion(&self) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for (name, count) in self.figures.iter().flat_map(|rank| &rank.client.congestion) {
+            *all.entry(name.clone()).or_default() += count;
+        }
+        all
+    }
+
+    /// Where ranks whose connections were seen had other congestion controls than others.
+    pub(crate) fn congestion_mismatch(&self) -> Option<Mismatch> {
+        let seen = self.figures.iter().filter(|rank| !rank.client.congestion.is_empty());
+        let of_rank = |rank: &RankFigures| {
+            let controls: Vec<&str> = rank.client.congestion.keys().map(String::as_str).collect();
+            (controls.join(" and "), rank.name())
+        };
+        let seen: Vec<(String, String)> = seen.map(of_rank).collect();
+        let is_same = seen.windows(2).all(|two| two[0].0 == two[1].0);
+        let words = seen.iter().map(|(controls, name)| format!("{controls} on {name}"));
+        (!is_same).then(|| {
+            let obtained = words.collect::<Vec<_>>().join(", ");
+            Mismatch::new("client_congestion", "the same on all ranks", obtained)
+        })
+    }
+
     /// The evidence of a trial whose client they are: the busiest of them is the client that is judged,
     /// and of all interfaces the fullest is the network.
     pub(crate) fn evidence(&self, of_server: Evidence) -> Evidence {
@@ -222,8 +253,7 @@ mod tests {
                 cpu_ns: Some(200_000_000),
                 busy: Some(0.4),
                 waiting: Some(0.0),
-                steal: None,
-                network: None,
+                ..ClientFigures::default()
             },
         }
     }
@@ -232,7 +262,7 @@ mod tests {
     fn report(change: impl FnOnce(&mut [RankFigures])) -> RankReport {
         let mut figures = vec![rank(1), rank(2)];
         change(&mut figures);
-        RankReport { figures, lost: Vec::new() }
+        RankReport { figures, lost: Vec::new(), mpi: None }
     }
 
     /// How they differ from what was asked of toll's own client.
@@ -351,10 +381,31 @@ mod tests {
     }
 
     #[test]
+    fn ranks_under_different_congestion_controls_are_a_mismatch() {
+        let with = |controls: [&[(&str, u64)]; 2]| {
+            report(|ranks| {
+                for (rank, controls) in ranks.iter_mut().zip(controls) {
+                    let of_rank = controls.iter().map(|(name, count)| ((*name).to_owned(), *count));
+                    rank.client.congestion = of_rank.collect();
+                }
+            })
+        };
+        let same = with([&[("cubic", 32)], &[("cubic", 31)]]);
+        assert_eq!(same.congestion(), [("cubic".to_owned(), 63)].into());
+        assert_eq!(same.congestion_mismatch(), None);
+        // Connections that were not seen prove nothing.
+        assert_eq!(with([&[("cubic", 32)], &[]]).congestion_mismatch(), None);
+        let mismatch = with([&[("cubic", 32)], &[("bbr", 2), ("cubic", 30)]]).congestion_mismatch();
+        let obtained = mismatch.unwrap().obtained;
+        assert_eq!(obtained, "cubic on rank 1 on lg1, bbr and cubic on rank 2 on lg2");
+    }
+
+    #[test]
     fn of_a_load_that_lost_a_rank_the_reason_is_told_once() {
         let lost = |figures, lost: &[(usize, &str)]| RankReport {
             figures,
             lost: lost.iter().map(|(rank, why)| (*rank, (*why).to_owned())).collect(),
+            mpi: None,
         };
         let late = RankFigures { begun_within_ns: 9_000_000, ..rank(1) };
         let one = lost(vec![late], &[(2, "rank 2 on lg2: no result")]);

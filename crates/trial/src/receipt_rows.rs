@@ -52,6 +52,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("connections_at_begin", "connections up when the window began", Plain),
     ("connections_at_end", "connections up when it ended", Plain),
     ("ranks", "ranks", Plain),
+    ("mpi", "MPI", Plain),
     ("client_cpus", "client CPUs", Plain),
     ("sources", "sources", Plain),
     ("host", "server's host", Plain),

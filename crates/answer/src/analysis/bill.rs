@@ -13,7 +13,7 @@ use profile::Class;
 use serde::Serialize;
 use stats::{Decision, Direction, Estimate, difference_of_medians, ratio_of_medians};
 use study::{AnswerRule, Metric};
-use units::Quantity;
+use units::{Quantity, Unit};
 
 use super::cipher::{self, CipherCost};
 use super::compared::{Compared, Entry};
@@ -22,7 +22,7 @@ use super::trials::CellTrials;
 use crate::figure::Figure;
 use crate::label::{label, with};
 use crate::primitive::{Cost, Row};
-use crate::wording::{all_of, brief, listed, percent, quantity};
+use crate::wording::{all_of, brief_beside, listed, percent, quantity};
 
 /// The bills of the cells of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -240,11 +240,17 @@ fn nominal(compared: &Compared<'_>, cells: &[CellBill]) -> Option<String> {
     Some(format!("The private-key operation alone ({library}) runs {items}{context}."))
 }
 
+/// The unit of all bills, so that they can be compared.
+fn unit(cells: &[CellBill]) -> Unit {
+    let first = cells.iter().find_map(|cell| cell.parts.as_ref());
+    Quantity::Nanos.unit_for(first.map(|parts| parts.whole_ns.median()))
+}
+
 /// What the parts cost, of those that are within the whole.
 fn parts(cells: &[CellBill]) -> Option<String> {
+    let unit = unit(cells);
     let item = |cell: &CellBill| {
         let Parts { whole_ns, private_key_ns, tls_ns, rest_ns } = cell.parts.as_ref()?;
-        let unit = Quantity::Nanos.unit_for([whole_ns.median()]);
         let in_unit = |part: Estimate| quantity(part, unit.factor);
         Some(format!(
             "{} {} {}, of which the private key takes {}, the rest of TLS {} and the kernel, sockets \
@@ -263,7 +269,8 @@ fn parts(cells: &[CellBill]) -> Option<String> {
 
 /// What the samples say of the same, beside the parts.
 fn sampled(cells: &[CellBill]) -> Option<String> {
-    let ns = |ns| brief(Quantity::Nanos, ns);
+    let first = cells.iter().find_map(|cell| cell.sampled.as_ref())?.tls_ns;
+    let ns = |ns| brief_beside(Quantity::Nanos, ns, first);
     let item = |cell: &CellBill| {
         let Sampled { tls_ns, rest_ns } = cell.sampled.as_ref()?;
         let beside = cell.parts.as_ref().map(|parts| {
@@ -279,9 +286,9 @@ fn sampled(cells: &[CellBill]) -> Option<String> {
 
 /// Those whose parts exceed the whole.
 fn exceeding(cells: &[CellBill]) -> Option<String> {
+    let unit = unit(cells);
     let item = |cell: &CellBill| match &cell.parts {
         Some(Parts { whole_ns, private_key_ns, tls_ns, rest_ns }) => {
-            let unit = Quantity::Nanos.unit_for([whole_ns.median()]);
             let in_unit = |part: Estimate| quantity(part, unit.factor);
             format!(
                 "{} the private key takes {} {}, the rest of TLS {} and the whole {}, which leaves {} for \

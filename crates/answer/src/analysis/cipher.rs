@@ -13,7 +13,7 @@ use units::{Hertz, Quantity};
 use super::compared::{Compared, Entry};
 use crate::figure::Figure;
 use crate::primitive::{Cost, Row};
-use crate::wording::{all_of, brief, list, percent, quantity};
+use crate::wording::{all_of, brief_beside, list, percent, quantity};
 
 /// What the cipher of one cell costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -91,13 +91,14 @@ fn timed<'a>(
 /// `The cipher alone (OpenSSL 3.0.22) takes of the server's CPU 43% [42, 44] with AES-128-GCM (0.577 cycles/byte,
 /// 193 ms per GB at 3.00 GHz).`
 pub(super) fn sentences(costs: &[CipherCost], context: &str) -> Vec<String> {
+    let ns = |cost: &CipherCost| cost.s_per_gb.median() * 1e9;
     let item = |cost: &CipherCost| {
         format!(
             "{} {} ({} cycles/byte, {} per GB at {})",
             percent(cost.share),
             cost.with,
             quantity(&cost.cycles_per_byte, 1.0),
-            brief(Quantity::Nanos, cost.s_per_gb.median() * 1e9),
+            brief_beside(Quantity::Nanos, ns(cost), ns(&costs[0])),
             Hertz(cost.core_hz)
         )
     };

@@ -38,8 +38,8 @@ struct Glance<'a> {
 
 /// What a glance is of, so that other answers can say the same.
 enum Of<'a> {
-    /// The tax of a value.
-    Tax(&'a str),
+    /// The tax of a value, and what the first cell costs, in ns per GB.
+    Tax(&'a str, f64),
     /// How many times as much one value gives as another.
     Ratio(&'a str, &'a str),
     /// Which cell gives most, or least.
@@ -92,7 +92,7 @@ fn rivals<'b, 'a>(compared: &'b Compared<'a>) -> Vec<&'b Entry<'a>> {
 
 /// `A core sends 11.0 Gb/s with AES-128-GCM`.
 fn alone<'a>(compared: &Compared<'_>, entry: &Entry<'a>) -> Glance<'a> {
-    let (value, with) = (said(compared, entry), compared.with(entry));
+    let (value, with) = (said(compared, entry, entry), compared.with(entry));
     Glance {
         sentence: format!("{} {} {value} {with}", who(compared), verb(compared)),
         unit: format!("{}{with}", joined_unit(compared)),
@@ -135,8 +135,8 @@ impl Of<'_> {
     /// The same of another answer, in a few words.
     fn said_of(&self, compared: &Compared<'_>, costs: &[Row]) -> String {
         match self {
-            Self::Tax(value) => {
-                let tax = compared.entry(value).and_then(shares::in_short);
+            Self::Tax(value, first) => {
+                let tax = compared.entry(value).and_then(|of| shares::in_short(of, *first));
                 tax.unwrap_or_else(|| "not measured".to_owned())
             }
             Self::Ratio(more, less) => {

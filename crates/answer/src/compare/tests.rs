@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analysis::tests::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
+use proptest::prelude::*;
 use stats::{Decision, Direction};
 use study::testing::server;
 use trial::Limit;
@@ -188,4 +189,41 @@ fn marks_of_both_runs_are_kept() {
     b.trial(0, 3).verdict.limit = Limit::ClientCpu;
     let pair = &compared(&a, &b).metrics[0].cells[0];
     assert_eq!((pair.mark_a, pair.mark_b), (None, Some(crate::Mark::ClientBound)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The figures of a sentence are read as a person reads them, by the words before them.
+    #[test]
+    fn what_is_above_is_above_in_the_table(
+        a in prop::array::uniform3(1e9f64..4e9), b in prop::array::uniform3(1e9f64..4e9)
+    ) {
+        let comparison = compared(&bulk(&a), &bulk(&b));
+        let metric = &comparison.metrics[0];
+        for (place, pair) in metric.cells.iter().enumerate() {
+            let ratio = pair.ratio.unwrap().median;
+            prop_assert!((ratio / (b[place] / a[place]) - 1.0).abs() < 1e-3);
+            let expected = match ratio > 1.0 {
+                true => Decision::Sure(Direction::Above),
+                false => Decision::Sure(Direction::Below),
+            };
+            prop_assert!([Some(expected), Some(Decision::NoDifference)].contains(&pair.verdict));
+        }
+        let sentence = &metric.sentence;
+        let range = |words: &str| {
+            let (_, rest) = sentence.split_once(words)?;
+            let (_, range) = rest.split_once('(')?;
+            let range = range.split_once(')')?.0;
+            let ratios = range.split(" to ").map(|ratio| ratio.trim_end_matches('x').parse::<f64>());
+            Some(ratios.collect::<Result<Vec<_>, _>>().unwrap())
+        };
+        prop_assert!(range("B above A in ").into_iter().flatten().all(|x| x > 1.0), "{}", sentence);
+        prop_assert!(range("B below A in ").into_iter().flatten().all(|x| x < 1.0), "{}", sentence);
+        let count = |decision| metric.cells.iter().filter(|pair| pair.verdict == Some(decision)).count();
+        let above = count(Decision::Sure(Direction::Above));
+        prop_assert_eq!(sentence.contains(&format!("B above A in {above} (")), above > 0);
+        let below = count(Decision::Sure(Direction::Below));
+        prop_assert_eq!(sentence.contains(&format!("B below A in {below} (")), below > 0);
+    }
 }

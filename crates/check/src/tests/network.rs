@@ -40,6 +40,11 @@ fn timers_on_loopback_are_named() {
         assert!(matches!(bbr.judgement, Judgement::Warning(_)), "{bbr:?}");
         assert_eq!(settings(&bbr), [format!("{FILE}={to}")]);
     }
+    for available in ["bbr", "bbr bbr2", ""] {
+        let bbr = with("bbr", available, None);
+        assert!(matches!(&bbr.trouble().unwrap().fix, Fix::Advice(_)), "{bbr:?}");
+        assert!(to_do(&bbr.trouble().unwrap().fix).contains("tcp_cubic"), "{bbr:?}");
+    }
     let fq = with("cubic", "reno cubic", Some("fq"));
     assert!(matches!(&fq.trouble().unwrap().fix, Fix::Command(_)) && fq.seen == "cubic, fq on lo");
     assert_eq!(with("cubic", "reno cubic", Some("pfifo_fast")).judgement, Judgement::Ok);

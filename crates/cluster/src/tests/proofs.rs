@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use load::{Job, Load, Operation, Plan, Rank};
 use peers::Offer;
 use rustix::time::{ClockId, clock_gettime};
+use targets::Silence;
 use units::Nanos;
 
 use crate::words::{Line, Order, Report};
@@ -24,7 +25,8 @@ static CALM: AtomicBool = AtomicBool::new(false);
 fn cluster() -> Option<Cluster<'static>> {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("toll-rank");
-    let hosts = Hosts { program, control: None, shell: "false".parse().unwrap() };
+    let (shell, silence) = ("false".parse().unwrap(), Silence::default());
+    let hosts = Hosts { program, control: None, shell, silence };
     if let Err(why) = hosts.check() {
         eprintln!("skipped: {why}");
         return None;

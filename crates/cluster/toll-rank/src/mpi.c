@@ -2,6 +2,7 @@
  * toll_mpi_init and toll_mpi_finalize. All return 0 where they succeed. */
 
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int toll_mpi_init(int *rank, int *size) {
@@ -11,6 +12,14 @@ int toll_mpi_init(int *rank, int *size) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     return MPI_Comm_rank(MPI_COMM_WORLD, rank) != MPI_SUCCESS ||
            MPI_Comm_size(MPI_COMM_WORLD, size) != MPI_SUCCESS;
+}
+
+/* What the library says of its version, cut to the room that is there. */
+void toll_mpi_version(char *text, int room) {
+    char whole[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    MPI_Get_library_version(whole, &length);
+    snprintf(text, room, "%s", whole);
 }
 
 int toll_mpi_finalize(void) { return MPI_Finalize() != MPI_SUCCESS; }

@@ -1,12 +1,13 @@
 //! Messages through MPI, by its calls that return at once.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
 use cluster::{Messages, Process};
 
 unsafe extern "C" {
     fn toll_mpi_init(rank: *mut c_int, size: *mut c_int) -> c_int;
+    fn toll_mpi_version(text: *mut c_char, room: c_int);
     fn toll_mpi_finalize() -> c_int;
     fn toll_mpi_abort(code: c_int);
     fn toll_mpi_isend(bytes: *const u8, length: c_int, to: c_int) -> *mut c_void;
@@ -73,6 +74,16 @@ impl Mpi {
 impl Process for Mpi {
     fn rank(&self) -> usize {
         self.rank
+    }
+
+    fn version(&self) -> String {
+        let mut text = [0; 256];
+        // SAFETY: it writes at most this many bytes, the last of them a zero.
+        unsafe { toll_mpi_version(text.as_mut_ptr(), text.len() as c_int) };
+        // SAFETY: it has written a zero.
+        let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
+        // Who built it, and where, follows.
+        text.split(',').next().unwrap_or_default().to_owned()
     }
 
     fn is_sending(&self) -> bool {

@@ -13,8 +13,8 @@ use load::{Engine, Files, Job, Operation, Plan, Progress, Source, Trust, Url};
 use peers::{Client, Peer, PeerError};
 use profile::Rules;
 use targets::{
-    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, Running, SendCounters, Settings, Shell,
-    Target, TargetError,
+    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, Running, SendCounters, Settings, Target,
+    TargetError,
 };
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
@@ -41,7 +41,7 @@ pub struct ThisBench<'a> {
     /// `None` where no server of this machine needs any.
     objects: Option<Arc<Objects>>,
     /// How other machines are reached.
-    shell: Shell,
+    reached_by: study::Hosts,
     /// Those that were reached.
     hosts: Vec<RemoteHost>,
     /// Where the server runs that a proxy passes requests to.
@@ -108,7 +108,7 @@ impl<'a> ThisBench<'a> {
             cells,
             folder,
             objects,
-            shell: study.hosts.shell.clone(),
+            reached_by: study.hosts.clone(),
             hosts: Vec::new(),
             backend_cpus,
             rules,
@@ -129,7 +129,8 @@ impl<'a> ThisBench<'a> {
             Some(place) => place,
             None => {
                 let content = content(&self.cells, Some(host));
-                self.hosts.push(RemoteHost::open(&self.shell, host, content, &self.folder)?);
+                let study::Hosts { shell, silence, .. } = &self.reached_by;
+                self.hosts.push(RemoteHost::open(shell, *silence, host, content, &self.folder)?);
                 self.hosts.len() - 1
             }
         };
@@ -627,8 +628,8 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
             })
             .unwrap_or_else(|| format!("{server}: not installed"))
     };
-    let agents =
-        study.remote_cpus().into_keys().map(|host| study.hosts.shell.words(&host).join(" "));
+    let study::Hosts { shell, silence, .. } = &study.hosts;
+    let agents = study.remote_cpus().into_keys().map(|host| shell.words(&host, *silence).join(" "));
     agents.chain(study.servers().into_iter().map(|(setup, _)| command(setup))).collect()
 }
 

@@ -15,9 +15,10 @@ fn study(target: &[&str], hosts: &str) -> String {
 fn a_server_may_run_on_another_machine_with_cpus_that_this_one_lacks() {
     let host = "host = \"me@server\"";
     let listen = "listen = [\"10.1.1.1\", \"10.1.2.1\"]";
-    let read =
-        parse(&study(&[host, listen, "cpus = \"0-63\""], "[hosts]\nshell = \"ssh -p 2222\""));
+    let hosts = "[hosts]\nshell = \"ssh -p 2222\"\nsilence = \"3s\"";
+    let read = parse(&study(&[host, listen, "cpus = \"0-63\""], hosts));
     assert_eq!(read.hosts.shell.to_string(), "ssh -p 2222");
+    assert_eq!(read.hosts.silence.to_string(), "3s");
     let cell = &read.cells[0];
     assert_eq!(cell.target.host.as_ref().unwrap().as_str(), "me@server");
     assert_eq!(cell.target.listen.len(), 2);
@@ -53,6 +54,7 @@ fn what_no_host_is_names_its_line() {
         ("host = 'server'\ncores = 2", ""),
         ("host = 'server'", "[hosts]\nshel = 'ssh'"),
         ("host = 'server'", "[hosts]\nshell = ''"),
+        ("host = 'server'", "[hosts]\nsilence = '500ms'"),
     ];
     assert_golden!(refused.map(|(target, hosts)| {
         (format!("[target]\n{target}\n{hosts}"), refusal(&study(&[target], hosts)))

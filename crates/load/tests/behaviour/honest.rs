@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use cpus::CpuList;
 use load::{Job, KeyExchangeMode, Operation, Plan, Trust, probe};
 use rustls::HandshakeKind;
-use rustls::crypto::ring::kx_group::SECP384R1;
+use rustls::crypto::ring::kx_group::{SECP384R1, X25519};
 use rustls::version::{TLS12, TLS13};
 use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 
@@ -264,4 +264,25 @@ fn a_handshake_in_which_the_server_asked_for_a_second_client_hello_is_counted() 
     }
     // Of these, the connection that collects the tickets is retried; then the client knows the group.
     assert_eq!(retried_of(None, KeyExchangeMode::Fixed, "100%"), (0, 1));
+}
+
+#[test]
+fn a_handshake_that_is_retried_and_resumes_counts_as_both() {
+    let (first, mut others) = (config_of_group(X25519), config_of_group(SECP384R1));
+    others.session_storage = first.session_storage.clone();
+    let (first, others) = (Arc::new(first), Arc::new(others));
+    let connections = AtomicU64::new(0);
+    let server = Server::start(move |stream| {
+        let is_first = connections.fetch_add(1, SeqCst) == 0;
+        Secure::accept(stream, if is_first { &first } else { &others })?.finish()
+    });
+    let mut job = https(server.address(), "/");
+    job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
+    (job.plan.operation, job.plan.resumption) = (Operation::Handshakes, "100%".parse().unwrap());
+    (job.operations, job.plan.count) = (None, NonZeroU32::new(10));
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (10, vec![]));
+    // The first connection gave the tickets. After the second the client knows the group.
+    assert_eq!((outcome.hello_retry_requests, outcome.sessions_offered), (1, 10));
+    assert!(outcome.negotiated.iter().all(|(negotiated, _)| negotiated.resumed));
 }

@@ -425,7 +425,8 @@ fn two_ranks() -> Reports {
         client: ClientFigures { cpu_ns: Some(1_000), steal, ..ClientFigures::default() },
     };
     let figures = vec![rank(1, None), rank(2, Some(0.2))];
-    Reports { ranks: Some(RankReport { figures, lost: Vec::new() }), ..nothing() }
+    let mpi = Some("Open MPI v5.0.11".to_owned());
+    Reports { ranks: Some(RankReport { figures, lost: Vec::new(), mpi }), ..nothing() }
 }
 
 #[test]
@@ -435,6 +436,7 @@ fn what_a_rank_saw_is_in_verdict_and_warnings() {
     assert_eq!((line.cpu_ns.client, line.ranks.len()), (Some(2_000), 2));
     let warned = |kind| line.warnings.iter().any(|warning| warning.kind == kind);
     assert!(warned(WarningKind::Steal), "{:?}", line.warnings);
+    assert_eq!(line.receipt.obtained.mpi.as_deref(), Some("Open MPI v5.0.11"));
 }
 
 #[test]
@@ -444,6 +446,7 @@ fn a_lost_rank_makes_the_trial_invalid() {
         let ranks = ranks.map(|of_two| RankReport {
             figures: of_two.figures[..1].to_vec(),
             lost: vec![(2, "rank 2 on lg2: no result".to_owned())],
+            mpi: of_two.mpi,
         });
         Reports { ranks, server }
     };

@@ -6,7 +6,7 @@ use study::Metric;
 use units::{Quantity, Unit};
 
 use crate::analysis::{CellSummary, Figure, SearchEnd};
-use crate::wording::brief;
+use crate::wording::{brief, brief_beside};
 
 /// What one operation of these cells is; requests where they differ.
 pub(super) fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Operation {
@@ -31,7 +31,8 @@ pub(super) fn windows<'a>(lines: impl IntoIterator<Item = &'a TrialLine>) -> Str
     let mut windows: Vec<f64> = valid.map(|trial| trial.line.window_ns as f64).collect();
     windows.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (windows.first(), windows.last()) else { return String::new() };
-    let (least, most) = (brief(Quantity::Nanos, *least), brief(Quantity::Nanos, *most));
+    let (least, most) =
+        (brief(Quantity::Nanos, *least), brief_beside(Quantity::Nanos, *most, *least));
     match least == most {
         true => format!("in windows of {least}"),
         false => format!("in windows of {least} to {most}"),

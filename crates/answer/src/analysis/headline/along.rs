@@ -124,7 +124,7 @@ fn alone(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
     let (_, first) = points.first()?;
     let (label, compared, entry) =
         if is_cost(first) { all.min_by(by_figure) } else { all.max_by(by_figure) }?;
-    let (value, with) = (said(compared, entry), compared.with(entry));
+    let (value, with) = (said(compared, entry, entry), compared.with(entry));
     let bound = if is_cost(compared) { "at least" } else { "up to" };
     Some(Headline {
         sentence: format!("{} {} {bound} {value} {with} ({label}).", who(compared), verb(compared)),

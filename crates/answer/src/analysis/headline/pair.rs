@@ -26,7 +26,7 @@ pub(super) fn pair<'a>(
     let of = Of::Ratio(more.value, less.value);
     let times = factor(ratio.median());
     let figures = |and: &str| {
-        let (more, less) = (said(compared, more), said(compared, less));
+        let (more, less) = (said(compared, more, more), said(compared, less, more));
         format!("{more} {and} {less}{}", per_core(compared))
     };
     if !ratio.decision.is_sure() {

@@ -38,7 +38,7 @@ pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option
         _ if compared.has_too_few() => format!(", with {TOO_FEW} to compare them"),
         _ => format!(", with {NO_DIFFERENCE} between them"),
     };
-    let value = said(compared, first);
+    let value = said(compared, first, first);
     let sentence = match is_higher_better {
         true => {
             let gain = compared.gain(first, last);
@@ -52,7 +52,7 @@ pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option
         false => format!(
             "The {} is lowest {names}{and_alike}: {value} against {} {}",
             compared.metric(),
-            said(compared, last),
+            said(compared, last, first),
             compared.with(last)
         ),
     };
@@ -78,7 +78,7 @@ pub(super) fn furthest<'a>(
         }
         None => {
             let names = list(rivals.iter().map(|entry| compared.name(entry)));
-            let figures = list(rivals.iter().map(|entry| said(compared, entry)));
+            let figures = list(rivals.iter().map(|entry| said(compared, entry, rivals[0])));
             let has_too_few = compared.has_too_few();
             let between = undecided_between(has_too_few);
             let sentence = format!("{between} {names}: {figures}{}", per_core(compared));

@@ -9,7 +9,7 @@ use crate::analysis::cipher::CipherCost;
 use crate::analysis::compared::{Compared, Entry};
 use crate::figure::{Figure, Signed};
 use crate::primitive::Row;
-use crate::wording::{brief, capitalized};
+use crate::wording::{brief, brief_beside, capitalized};
 
 /// `With AES-128-GCM a core sends 18.0 Gb/s, at 445 ms of CPU per GB, of which the cipher alone takes 193 ms;
 /// TLS costs 78% of the 83.2 Gb/s of plain HTTP`: of the suite that costs least, or the study's first of
@@ -24,11 +24,12 @@ pub(super) fn tax<'a>(compared: &Compared<'a>, costs: &[Row]) -> Option<Glance<'
         Some(figure.median())
     };
     let (plain, encrypted) = (sent(compared.baseline()?)?, sent(entry)?);
-    let rate = |median| brief(Quantity::BitsPerSecond, median);
-    let cost = cost(entry)?;
+    let rate = |median| brief_beside(Quantity::BitsPerSecond, median, encrypted);
+    let ns = cost_ns(entry)?;
+    let cost = brief(Quantity::Nanos, ns);
     let cipher = CipherCost::of(compared, entry, costs).filter(|cipher| !cipher.exceeds());
     let cipher = cipher.map_or_else(String::new, |cipher| {
-        let alone = brief(Quantity::Nanos, cipher.s_per_gb.median() * 1e9);
+        let alone = brief_beside(Quantity::Nanos, cipher.s_per_gb.median() * 1e9, ns);
         format!(", of which the cipher alone takes {alone}")
     });
     let with = compared.with(entry);
@@ -47,25 +48,26 @@ pub(super) fn tax<'a>(compared: &Compared<'a>, costs: &[Row]) -> Option<Glance<'
         sentence: format!("{sends}, at {cost} of CPU per GB{cipher}; {share}"),
         value: cost,
         unit: format!("of CPU per GB {with}"),
-        of: Of::Tax(entry.value),
+        of: Of::Tax(entry.value, ns),
     })
 }
 
-/// `645 ms of CPU per GB, costs 85%`, `sends 13% more than plain HTTP`, or that there is no difference.
-pub(super) fn in_short(entry: &Entry<'_>) -> Option<String> {
+/// `645 ms of CPU per GB, costs 85%`, `sends 13% more than plain HTTP`, or that there is no difference; in the
+/// unit of `first`.
+pub(super) fn in_short(entry: &Entry<'_>, first: f64) -> Option<String> {
     let share = match entry.ratio.as_ref()?.taken()?.signed() {
         Signed::Above(taken) => format!("costs {}", percent(&taken)),
         Signed::Below(given) => format!("sends {} more than plain HTTP", percent(&given)),
         Signed::NoDifference => NO_DIFFERENCE.to_owned(),
         Signed::TooFew => TOO_FEW.to_owned(),
     };
-    Some(format!("{} of CPU per GB, {share}", cost(entry)?))
+    let cost = brief_beside(Quantity::Nanos, cost_ns(entry)?, first);
+    Some(format!("{cost} of CPU per GB, {share}"))
 }
 
-/// `445 ms`
-fn cost(entry: &Entry<'_>) -> Option<String> {
-    let cost = entry.trials.figure(Metric::ServerCpuPerGigabyte)?;
-    Some(brief(Quantity::Nanos, cost.median() * 1e9))
+/// Per GB.
+fn cost_ns(entry: &Entry<'_>) -> Option<f64> {
+    Some(entry.trials.figure(Metric::ServerCpuPerGigabyte)?.median() * 1e9)
 }
 
 fn percent(share: &Figure) -> String {

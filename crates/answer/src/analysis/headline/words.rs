@@ -7,7 +7,7 @@ use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::sentence::{operations, verb};
 use crate::figure::{Decided, Figure};
 use crate::mark::Mark;
-use crate::wording::{brief, factor};
+use crate::wording::{brief_beside, factor};
 use stats::Decision;
 
 pub(super) const NO_DIFFERENCE: &str = "no significant difference";
@@ -38,9 +38,9 @@ pub(super) fn median(entry: &Entry<'_>) -> f64 {
     entry.figure.as_ref().map_or(0.0, Figure::median)
 }
 
-/// `11.0 Gb/s`, `2,490/s`.
-pub(super) fn said(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
-    brief(compared.rule.metric.row().quantity, median(entry))
+/// `11.0 Gb/s`, `2,490/s`, in the unit of the first cell of the sentence.
+pub(super) fn said(compared: &Compared<'_>, entry: &Entry<'_>, first: &Entry<'_>) -> String {
+    brief_beside(compared.rule.metric.row().quantity, median(entry), median(first))
 }
 
 /// Whether two figures, divided, give about the ratio that is stated. A ratio is the median of those

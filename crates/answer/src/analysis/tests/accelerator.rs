@@ -12,7 +12,7 @@ use super::SUITE;
 use super::scene::{CBC, EIGHT, GCM, Scene};
 use crate::findings::Headline;
 
-const ACCELERATOR: &str = "target.accelerator";
+pub(super) const ACCELERATOR: &str = "target.accelerator";
 pub(super) const OFFLOAD: &str = "target.offload";
 
 /// The cells of [`ways`], with their handshakes per second of a server whose CPU is full.
@@ -59,7 +59,7 @@ fn gains() -> Scene {
     ways(Metric::Rate, "software", ACCELERATOR, "none")
 }
 
-fn published(name: &str) -> Published {
+pub(super) fn published(name: &str) -> Published {
     Reference::find("quickassist-8955").unwrap().figure(name).unwrap()
 }
 
@@ -218,7 +218,7 @@ fn a_cost_that_is_not_shown_has_no_figure_at_a_glance() {
 }
 
 /// The ways of waiting with one connection, which pays for waking up, and with 64.
-fn lone_and_busy(metric: Metric) -> Scene {
+pub(super) fn lone_and_busy(metric: Metric) -> Scene {
     let mut scene = ways(metric, "ways", OFFLOAD, "inline");
     let mut lone = scene.study.cells[2..5].to_vec();
     for cell in &mut lone {

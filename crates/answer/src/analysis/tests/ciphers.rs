@@ -72,7 +72,7 @@ fn the_cipher_alone_is_at_the_frequency_of_the_trials() {
     assert_eq!(costs, [(0.3, 0.3)]);
     let sentence = answer.headline.unwrap().sentence;
     assert!(
-        sentence.contains(", at 1.00 s of CPU per GB, of which the cipher alone takes 300 ms; ")
+        sentence.contains(", at 1.00 s of CPU per GB, of which the cipher alone takes 0.300 s; ")
     );
     assert!(answer.bill.unwrap().sentences[0].contains("0.600 [0.600, 0.600] cycles/byte"));
     // At half the frequency the same cycles take twice as long.

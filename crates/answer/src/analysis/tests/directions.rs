@@ -7,7 +7,7 @@ use study::Metric;
 use study::testing::server;
 use units::Quantity;
 
-use super::accelerator::{OFFLOAD, ways};
+use super::accelerator::{ACCELERATOR, OFFLOAD, lone_and_busy, published, ways};
 use super::projections::ratios;
 use super::scene::{CBC, CHACHA, ECDSA, GCM, RSA, Scene};
 use super::{NONE, SUITE};
@@ -93,6 +93,40 @@ fn is_shown(ratio: &Figure) -> bool {
     Decision::of_interval(&ratio.estimate, 1.0).is_sure()
 }
 
+/// Those of these units that numbers of a text have.
+fn units<'u>(text: &str, units: &[&'u str]) -> Vec<&'u str> {
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/');
+    let has = |unit: &&&str| {
+        let mut parts = text.match_indices(**unit);
+        parts.any(|(at, _)| {
+            text[..at].ends_with(|c: char| c.is_ascii_digit()) && is_end(&text[at + unit.len()..])
+        })
+    };
+    units.iter().filter(has).copied().collect()
+}
+
+/// How many times as much one cell of a scene does as another, round by round.
+fn times(scene: &Scene, one: usize, other: usize) -> Figure {
+    let rates = |cell: usize| {
+        let name = &scene.study.cells[cell].name;
+        let lines = scene.lines.iter().filter(move |trial| trial.place.cell == *name);
+        lines.map(|trial| trial.line.rate_per_s)
+    };
+    Figure::of(rates(one).zip(rates(other)).map(|(one, other)| one / other).collect()).unwrap()
+}
+
+/// Whether a text says what a ratio of the table is, or that there is no difference, which among several comparisons
+/// may be so where an interval lies beyond 1.
+fn tells(text: &str, ratio: &Figure) -> bool {
+    text == factor(ratio.median()) || text == "no significant difference"
+}
+
+/// What stands between two pieces of a text.
+fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before}: {text}"));
+    rest.split_once(after).unwrap_or_else(|| panic!("no {after}: {text}")).0
+}
+
 /// What the sentence says in brackets of the other server.
 fn of_nginx(sentence: &str) -> &str {
     let (_, rest) = sentence.split_once("nginx: ").unwrap();
@@ -106,7 +140,7 @@ proptest! {
     #[test]
     fn a_tax(cells in measured(4)) {
         let mut scene = both_servers(SUITE, &[NONE, GCM]).answer(Metric::TlsTax, SUITE, NONE);
-        measure(&mut scene, 1e7, &cells);
+        measure(&mut scene, 5e6, &cells);
         let (headline, answers) = found(&scene);
         let table: Vec<&Figure> =
             answers.iter().map(|answer| answer.bars[0].figure.as_ref().unwrap()).collect();
@@ -118,6 +152,8 @@ proptest! {
         let cell = cells.iter().find(|cell| cell.cell == answers[0].bars[0].cell).unwrap();
         let median = |metric| cell.figures.get(metric).unwrap().median();
         let cost = brief(Quantity::Nanos, median(Metric::ServerCpuPerGigabyte) * 1e9);
+        prop_assert_eq!(units(&headline.sentence, &[" s", " ms", " µs"]).len(), 1, "{}", headline.sentence);
+        prop_assert_eq!(units(&headline.sentence, &[" Gb/s", " Mb/s"]).len(), 1, "{}", headline.sentence);
         let sent = brief(Quantity::BitsPerSecond, median(Metric::GoodputPerServerCpu));
         let start = format!("With AES-128-GCM a core sends {sent}, at {cost} of CPU per GB");
         prop_assert!(headline.sentence.starts_with(&start), "{}", headline.sentence);
@@ -140,6 +176,8 @@ proptest! {
         }
         measure(&mut scene, 1.0, &cells);
         let (headline, answers) = found(&scene);
+        let times = units(&headline.sentence, &[" s", " ms", " µs", " ns"]);
+        prop_assert!(times.len() <= 1, "{}", headline.sentence);
         let names = named(&headline.sentence, &answers[0].bars);
         let [first, second] = names[..] else { panic!("{headline:?}") };
         let ratio = quotient(first, second);
@@ -229,5 +267,87 @@ proptest! {
         let expected = if is_shown(ratio) { vec![rounded(&cost)] } else { Vec::new() };
         prop_assert_eq!(shares(&headline.sentence), expected, "{}", headline.sentence);
         prop_assert_eq!(headline.value.ends_with(" less"), ratio.decision == Decision::Sure(Direction::Below), "{:?}", headline);
+    }
+
+    #[test]
+    fn gains_of_an_accelerator(
+        rates in prop::array::uniform6(500f64..4e3),
+        rounds in prop::collection::vec(0.9f64..1.1, 8)
+    ) {
+        let mut scene = ways(Metric::Rate, "software", ACCELERATOR, "none");
+        scene.lines.clear();
+        for (cell, rate) in rates.into_iter().enumerate() {
+            let mut rounds = rounds.clone();
+            rounds.rotate_left(cell);
+            scene.measure(cell, rate, &rounds);
+        }
+        let (Headline { sentence, value, .. }, _) = found(&scene);
+        if !sentence.starts_with("With a model") {
+            return Ok(());
+        }
+        // Software, inline, its like in the other case, asynchronous and synchronous, and synchronous at 1 ms.
+        prop_assert_eq!(&value, &factor(times(&scene, 3, 0).median()), "{}", sentence);
+        prop_assert_eq!(between(&sentence, " one core makes ", " the handshakes"), &value);
+        let free = between(&sentence, "a free accelerator ", "; offload");
+        prop_assert!(tells(free, &times(&scene, 1, 0)), "{}", sentence);
+        let short = between(&sentence, "synchronous offload ", " at 100us");
+        prop_assert!(tells(short, &times(&scene, 4, 0)), "{}", sentence);
+        let long = between(&sentence, " at 100us and ", " at 1ms");
+        prop_assert!(tells(long, &times(&scene, 5, 0)), "{}", sentence);
+        // What a handshake costs is the inverse of how many there are.
+        let cost = rounded(&times(&scene, 1, 3).map(|ratio| ratio - 1.0).unwrap());
+        match shares(&sentence)[..] {
+            [] => prop_assert!(sentence.contains("costs no significant part"), "{}", sentence),
+            [said] => prop_assert_eq!(said, cost, "{}", sentence),
+            _ => panic!("{sentence}"),
+        }
+    }
+
+    #[test]
+    fn ways_of_waiting(
+        rates in prop::array::uniform6(500f64..4e3),
+        rounds in prop::collection::vec(0.9f64..1.1, 8)
+    ) {
+        let mut scene = lone_and_busy(Metric::Rate);
+        scene.study.answers[0].along = Some("load.connections".to_owned());
+        scene.lines.clear();
+        // Inline, asynchronous and synchronous with one connection, two cells of software, and with 64.
+        for (cell, rate) in [0, 1, 2, 5, 6, 7].into_iter().zip(rates) {
+            let mut rounds = rounds.clone();
+            rounds.rotate_left(cell);
+            scene.measure(cell, rate, &rounds);
+        }
+        let (Headline { sentence, value, .. }, _) = found(&scene);
+        let (_, asynchronous) = sentence.split_once(": asynchronous ").unwrap();
+        let (asynchronous, synchronous) = asynchronous.split_once(", synchronous ").unwrap();
+        for (text, [lone, busy]) in [(asynchronous, [1, 6]), (synchronous, [2, 7])] {
+            let (first, rest) = text.split_once(" (1 connection) to ").unwrap();
+            prop_assert!(tells(first, &times(&scene, lone, 0)), "{}", sentence);
+            let (last, _) = rest.split_once(" (64 connections)").unwrap();
+            prop_assert!(tells(last, &times(&scene, busy, 5)), "{}", sentence);
+        }
+        let last = times(&scene, 6, 5).median();
+        prop_assert!(value == "≈" || value == factor(last), "{}: {}", value, sentence);
+    }
+
+    #[test]
+    fn cores_of_a_device(cells in measured(2)) {
+        let mut scene = Scene::suites(&[server("embedded")], &[CBC, GCM]).answer(
+            Metric::GoodputPerServerCpu,
+            SUITE,
+            CBC,
+        );
+        measure(&mut scene, 1e7, &cells);
+        scene.study.answers[0].published = vec![published("nominal-aes-128")];
+        let (Headline { sentence, value, .. }, answers) = found(&scene);
+        let (first, second) = sentence.split_once(" (nominal); ").unwrap();
+        let number = |text: &str| text.split(' ').next().unwrap().parse::<f64>().unwrap();
+        let counts = [number(first), number(second)];
+        prop_assert_eq!(number(&value), counts[0]);
+        for (count, bar) in counts.into_iter().zip(&answers[0].bars) {
+            // The fewer, the more a core sends: together they send what the device does.
+            let sent = count * bar.figure.as_ref().unwrap().median();
+            prop_assert!((sent / 50e9 - 1.0).abs() < 0.11, "{}: {:?}", sentence, bar.figure);
+        }
     }
 }

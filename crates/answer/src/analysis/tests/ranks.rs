@@ -23,9 +23,7 @@ fn rank(number: usize, completed: u64, begun_within_ns: u64) -> RankFigures {
         client: ClientFigures {
             cpu_ns: Some(500_000_000),
             busy: Some(0.25 * number as f64),
-            waiting: None,
-            steal: None,
-            network: None,
+            ..ClientFigures::default()
         },
     }
 }

@@ -20,7 +20,8 @@ fn agent(scene: &Scene) -> u32 {
 
 /// Starts a run with trials that are long enough to break, and waits until one is under way.
 fn start(scene: &Scene) -> Killed {
-    scene.write(&scene.study().replace("duration = \"1s\"", "duration = \"2s\""));
+    let study = scene.study().replace("duration = \"1s\"", "duration = \"2s\"");
+    scene.write(&study.replace("[hosts]\n", "[hosts]\nsilence = \"1s\"\n"));
     let mut child = Killed::piped(&mut scene.run(&[]));
     until("the servers run", || {
         assert!(child.0.try_wait().unwrap().is_none());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use support::{
     Desk, first_cpu, last_cpu, processes_with, run, text, toll, toll_path, until, write_program,
 };
-use targets::Target;
+use targets::{Silence, Target};
 use tls::Version;
 use trial::{Limit, Reading};
 use units::Bytes;
@@ -99,9 +99,12 @@ fn a_dry_run_shows_the_command_and_starts_nothing() {
     let with_script = scene.study();
     let without = with_script.replace("[hosts]", "").replace("shell =", "# shell =");
     let said = shown(&without);
-    assert!(said.contains("\n  ssh -o BatchMode=yes me@server toll agent\n"), "{said}");
+    assert!(
+        said.contains("\n  ssh -o BatchMode=yes me@server toll agent --silence 10s\n"),
+        "{said}"
+    );
     assert!(said.contains("  on me@server: nginx -p "), "{said}");
-    assert!(shown(&with_script).contains("/enter me@server toll agent\n"));
+    assert!(shown(&with_script).contains("/enter me@server toll agent --silence 10s\n"));
     assert_eq!(scene.processes(), [] as [u32; 0]);
 }
 
@@ -127,8 +130,14 @@ fn the_agents_cpu_time_of_the_server_is_the_kernels() {
     write_program(&enter, &format!("shift; PATH={folder}:$PATH exec \"$@\""));
     let shell = enter.display().to_string().parse().unwrap();
     let host = "here".parse().unwrap();
-    let host =
-        RemoteHost::open(&shell, &host, (vec![Bytes(65_536)], Vec::new()), desk.path()).unwrap();
+    let host = RemoteHost::open(
+        &shell,
+        Silence::default(),
+        &host,
+        (vec![Bytes(65_536)], Vec::new()),
+        desk.path(),
+    )
+    .unwrap();
     let target = Target {
         server: targets::by_name("embedded").unwrap(),
         cpus: first_cpu(),

@@ -1,10 +1,11 @@
 //! Hosts in network namespaces, joined by a bridge.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
 use journal::{Journal, TrialLine};
-use support::{Desk, Killed, run, toll_path, until, write_program};
+use support::{Desk, Killed, run, text, toll_path, until, write_program};
 
 /// Where toll and the server run, on the bridge.
 pub(crate) const HERE: &str = "10.84.0.1";
@@ -46,8 +47,54 @@ fn link(here: &Host, port: &str, host: &Host, interface: &str) {
     ip(host, &format!("link set {interface} up"));
 }
 
+/// The Open MPI that starts the ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mpi {
+    /// That of the system.
+    Installed,
+    /// Version 5, which `scripts/needs` puts beside what cargo builds.
+    Five,
+}
+
+impl Mpi {
+    /// Its folder of programs, where it is not in `PATH`.
+    fn folder(self) -> Option<PathBuf> {
+        let target = toll_path().ancestors().find(|folder| folder.ends_with("target"))?.to_owned();
+        (self == Self::Five).then(|| target.join("openmpi/bin"))
+    }
+
+    /// A `PATH` in which it goes first.
+    pub(crate) fn path(self) -> OsString {
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let others = std::env::split_paths(&others).collect::<Vec<_>>();
+        std::env::join_paths(self.folder().into_iter().chain(others)).unwrap()
+    }
+
+    /// What its `mpirun` has become.
+    pub(crate) fn process(self) -> &'static str {
+        match self.version() {
+            Some(version) if version.starts_with("4.") => "mpirun",
+            _ => "prterun",
+        }
+    }
+
+    /// Such as `4.1.4`; `None`, and a line on stderr, where it is not there.
+    pub(crate) fn version(self) -> Option<String> {
+        let is_there = self.folder().is_none_or(|folder| folder.join("mpirun").is_file());
+        let asked = Command::new("mpirun").env("PATH", self.path()).arg("--version").output();
+        let Some(output) = asked.ok().filter(|_| is_there) else {
+            eprintln!("skipped: no Open MPI ({self:?}; scripts/needs proofs)");
+            return None;
+        };
+        let text = text(&output.stdout);
+        let (_, version) = text.split_once("(Open MPI) ")?;
+        version.lines().next().map(str::to_owned)
+    }
+}
+
 /// toll's host and some that load, `lg1` to `lg9`, with the addresses 10.84.0.11 to 10.84.0.19.
 pub(crate) struct Bridge {
+    mpi: Mpi,
     here: Host,
     hosts: Vec<Host>,
     pub(crate) folder: tempfile::TempDir,
@@ -56,13 +103,19 @@ pub(crate) struct Bridge {
 impl Bridge {
     /// `None`, and the reason on stderr, where that cannot be had.
     pub(crate) fn new(count: usize) -> Option<Self> {
+        Self::of(Mpi::Installed, count)
+    }
+
+    /// Ranks are started by this Open MPI.
+    pub(crate) fn of(mpi: Mpi, count: usize) -> Option<Self> {
         let may = Command::new("unshare").args(["--net", "true"]).output().unwrap();
         if !may.status.success() {
             eprintln!("skipped: no network namespace may be made here");
             return None;
         }
-        if Command::new("mpirun").arg("--version").output().is_err() || !rank_program().is_file() {
-            eprintln!("skipped: mpirun or toll-rank is not there (make hosts)");
+        mpi.version()?;
+        if !rank_program().is_file() {
+            eprintln!("skipped: toll-rank is not there (make hosts)");
             return None;
         }
         let here = Host::new();
@@ -89,7 +142,7 @@ TMPDIR=$PWD/temporary/$host exec nsenter --target \"$(cat $PWD/$host)\" --net sh
             folder.path().display()
         );
         write_program(&folder.path().join("shell"), &enter);
-        Some(Self { here, hosts, folder })
+        Some(Self { mpi, here, hosts, folder })
     }
 
     /// One more link of a host to the bridge, counted from 1.
@@ -115,7 +168,7 @@ TMPDIR=$PWD/temporary/$host exec nsenter --target \"$(cat $PWD/$host)\" --net sh
     /// toll on its host.
     pub(crate) fn toll(&self) -> Command {
         let mut toll = self.command(toll_path().to_str().unwrap());
-        toll.env("TMPDIR", self.folder.path().join("temporary/here"));
+        toll.env("TMPDIR", self.folder.path().join("temporary/here")).env("PATH", self.mpi.path());
         toll
     }
 
@@ -177,7 +230,7 @@ TMPDIR=$PWD/temporary/$host exec nsenter --target \"$(cat $PWD/$host)\" --net sh
             std::fs::read_link(format!("/proc/{pid}/ns/net"))
                 .is_ok_and(|space| spaces.contains(&space))
         };
-        let names = ["toll-rank", "orted", "mpirun"];
+        let names = ["toll-rank", "orted", "prted", "mpirun", "prterun"];
         let all = names.iter().flat_map(|name| support::processes_with(name));
         all.filter(|(pid, _)| is_here(*pid) && support::is_running(*pid)).collect()
     }

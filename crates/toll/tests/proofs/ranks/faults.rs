@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use support::{Desk, Killed, run, text, until};
 use trial::{Limit, Line};
 
-use super::bridge::{Bridge, Loaded, journal_length, trials};
+use super::bridge::{Bridge, Loaded, Mpi, journal_length, trials};
 
 /// Each trial takes this long, and may take as much more where a rank is lost.
 const LATE: Duration = Duration::from_secs(10);
@@ -23,8 +23,10 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn start(bridge: &'a Bridge, server: &'a Loaded, trials: u32) -> Self {
         let load = "connections = 4\nduration = \"3s\"";
-        let study =
-            server.study(bridge, 2, load).replace("trials = 1", &format!("trials = {trials}"));
+        let study = server
+            .study(bridge, 2, load)
+            .replace("trials = 1", &format!("trials = {trials}"))
+            .replace("[hosts]\n", "[hosts]\nsilence = \"1s\"\n");
         let desk = Desk::new(&study);
         let toll = Killed::piped(&mut bridge.run(&desk, &["--json"]));
         Self { bridge, server, desk, toll }
@@ -66,8 +68,8 @@ fn signal(signal: &str, pid: u32) {
 }
 
 /// The first trial lost rank 2 by this, and the next is a good one.
-fn loses_rank_2(lose: impl FnOnce(&Bridge), restore: impl FnOnce(&Bridge)) {
-    let Some(bridge) = Bridge::new(2) else { return };
+fn loses_rank_2(mpi: Mpi, lose: impl FnOnce(&Bridge), restore: impl FnOnce(&Bridge)) {
+    let Some(bridge) = Bridge::of(mpi, 2) else { return };
     let server = Loaded::start(&bridge);
     let run = Run::start(&bridge, &server, 2);
     run.until_loading(0);
@@ -84,12 +86,17 @@ fn loses_rank_2(lose: impl FnOnce(&Bridge), restore: impl FnOnce(&Bridge)) {
 
 #[test]
 fn a_rank_that_is_killed_is_named_and_the_next_trial_is_valid() {
-    loses_rank_2(|bridge| signal("-KILL", bridge.rank(2)), |_| {});
+    loses_rank_2(Mpi::Installed, |bridge| signal("-KILL", bridge.rank(2)), |_| {});
+}
+
+#[test]
+fn a_rank_of_open_mpi_5_that_is_killed_is_named() {
+    loses_rank_2(Mpi::Five, |bridge| signal("-KILL", bridge.rank(2)), |_| {});
 }
 
 #[test]
 fn a_rank_that_is_stopped_is_named_and_the_next_trial_is_valid() {
-    loses_rank_2(|bridge| signal("-STOP", bridge.rank(2)), |_| {});
+    loses_rank_2(Mpi::Installed, |bridge| signal("-STOP", bridge.rank(2)), |_| {});
 }
 
 #[test]
@@ -111,10 +118,19 @@ fn a_rank_that_stands_still_for_a_part_of_the_window_is_named() {
 
 #[test]
 fn a_host_that_is_cut_off_is_named_and_the_next_trial_is_valid() {
+    cuts_off_rank_2(Mpi::Installed);
+}
+
+#[test]
+fn a_host_of_open_mpi_5_that_is_cut_off_is_named() {
+    cuts_off_rank_2(Mpi::Five);
+}
+
+fn cuts_off_rank_2(mpi: Mpi) {
     let link = |bridge: &Bridge, state: &str| {
         run(bridge.command("ip").args(["link", "set", "lg2", state]));
     };
-    loses_rank_2(|bridge| link(bridge, "down"), |bridge| link(bridge, "up"));
+    loses_rank_2(mpi, |bridge| link(bridge, "down"), |bridge| link(bridge, "up"));
 }
 
 #[test]
@@ -137,8 +153,30 @@ fn a_cell_that_loses_a_rank_twice_running_ends_the_run() {
 }
 
 #[test]
+fn nothing_is_left_of_ranks_after_an_interrupt() {
+    for mpi in [Mpi::Installed, Mpi::Five] {
+        let Some(bridge) = Bridge::of(mpi, 2) else { continue };
+        let server = Loaded::start(&bridge);
+        let run = Run::start(&bridge, &server, 2);
+        run.until_loading(0);
+        signal("-INT", run.toll.pid());
+        let (code, lines) = run.end();
+        assert_eq!((code, lines.len()), (Some(130), 0), "{mpi:?}");
+    }
+}
+
+#[test]
 fn nothing_is_left_of_a_toll_that_is_killed_and_its_run_can_be_continued() {
-    let Some(bridge) = Bridge::new(2) else { return };
+    outlives_toll(Mpi::Installed);
+}
+
+#[test]
+fn nothing_is_left_of_open_mpi_5_after_toll_is_killed() {
+    outlives_toll(Mpi::Five);
+}
+
+fn outlives_toll(mpi: Mpi) {
+    let Some(bridge) = Bridge::of(mpi, 2) else { return };
     let server = Loaded::start(&bridge);
     let mut run = Run::start(&bridge, &server, 1);
     run.until_loading(0);
@@ -153,11 +191,20 @@ fn nothing_is_left_of_a_toll_that_is_killed_and_its_run_can_be_continued() {
 
 #[test]
 fn a_trial_whose_mpirun_is_killed_says_so_and_the_next_is_valid() {
-    let Some(bridge) = Bridge::new(2) else { return };
+    loses_mpirun(Mpi::Installed);
+}
+
+#[test]
+fn a_trial_whose_mpirun_5_is_killed_says_so() {
+    loses_mpirun(Mpi::Five);
+}
+
+fn loses_mpirun(mpi: Mpi) {
+    let Some(bridge) = Bridge::of(mpi, 2) else { return };
     let server = Loaded::start(&bridge);
     let run = Run::start(&bridge, &server, 2);
     run.until_loading(0);
-    signal("-KILL", bridge.process("mpirun"));
+    signal("-KILL", bridge.process(mpi.process()));
     run.until_over(1);
     let (_, lines) = run.end();
     assert_eq!(lines[0].why_invalid().as_deref(), Some("mpirun ended"));

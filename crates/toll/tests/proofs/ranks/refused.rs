@@ -4,7 +4,7 @@ use std::process::Command;
 
 use support::{Desk, run, text};
 
-use super::bridge::{Bridge, Loaded};
+use super::bridge::{Bridge, Loaded, Mpi};
 
 /// A run of the study with this changed says this, and leaves nothing.
 #[track_caller]
@@ -105,7 +105,16 @@ fn a_machine_whose_addresses_mpi_mixes_up_is_named() {
 /// Open MPI's own words name no host, or take many lines.
 #[test]
 fn a_host_that_cannot_start_its_rank_is_named() {
-    let Some(bridge) = Bridge::new(2) else { return };
+    names_a_host(Mpi::Installed);
+}
+
+#[test]
+fn a_host_that_cannot_start_its_rank_of_open_mpi_5_is_named() {
+    names_a_host(Mpi::Five);
+}
+
+fn names_a_host(mpi: Mpi) {
+    let Some(bridge) = Bridge::of(mpi, 2) else { return };
     let server = Loaded::start(&bridge);
     let enters = std::fs::read_to_string(bridge.shell()).unwrap();
     // In the place of the second host's command.
@@ -141,7 +150,7 @@ fn a_machine_without_mpirun_or_toll_rank_says_what_to_do() {
         &bridge,
         &desk,
         without_path,
-        "needs mpirun, which is not installed; apt-get install openmpi-bin",
+        "needs Open MPI: mpirun is not installed; apt-get install openmpi-bin",
     );
     // Another toll, without its companion.
     let alone = bridge.folder.path().join("alone");
@@ -153,7 +162,12 @@ fn a_machine_without_mpirun_or_toll_rank_says_what_to_do() {
 
 #[test]
 fn a_dry_run_prints_how_ranks_are_started_and_starts_nothing() {
-    let Some(bridge) = Bridge::new(2) else { return };
+    prints_how_ranks_are_started(Mpi::Installed);
+    prints_how_ranks_are_started(Mpi::Five);
+}
+
+fn prints_how_ranks_are_started(mpi: Mpi) {
+    let Some(bridge) = Bridge::of(mpi, 2) else { return };
     let server = Loaded::start(&bridge);
     let desk = Desk::new(&server.study(&bridge, 2, "connections = 4\nduration = \"1s\""));
     let output = bridge.run(&desk, &["--dry-run"]).output().unwrap();
@@ -161,7 +175,11 @@ fn a_dry_run_prints_how_ranks_are_started_and_starts_nothing() {
     assert!(output.status.success(), "{said}");
     assert!(said.contains("requests from 2 ranks"), "{said}");
     let line = said.lines().find(|line| line.trim().starts_with("mpirun ")).expect(&said);
-    for part in ["--host lg1:1 ", "--host lg2:1 ", "--mca btl_tcp_if_include 10.84.0.0/24 "] {
+    let network = match mpi.process() {
+        "mpirun" => "--mca oob_tcp_if_include 10.84.0.0/24 ",
+        _ => "--prtemca prte_if_include 10.84.0.0/24 ",
+    };
+    for part in ["--host lg1:1 ", "--host lg2:1 ", network] {
         assert!(line.contains(part), "{line}");
     }
     assert_eq!((desk.results_if_any(), bridge.left()), (None, vec![]));

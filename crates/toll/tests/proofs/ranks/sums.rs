@@ -3,12 +3,22 @@
 //! A hundredth of the windows is more than ab takes to start on a busy machine.
 
 use support::{Desk, run, text, until};
+use trial::Line;
 
-use super::bridge::{Bridge, HERE, Loaded, trials};
+use super::bridge::{Bridge, HERE, Loaded, Mpi, trials};
 
 #[test]
 fn three_ranks_complete_what_the_server_answered() {
-    let Some(bridge) = Bridge::new(3) else { return };
+    three_ranks_complete_as_much(Mpi::Installed);
+}
+
+#[test]
+fn three_ranks_of_open_mpi_5_complete_what_the_server_answered() {
+    three_ranks_complete_as_much(Mpi::Five);
+}
+
+fn three_ranks_complete_as_much(mpi: Mpi) {
+    let Some(bridge) = Bridge::of(mpi, 3) else { return };
     let server = Loaded::start(&bridge);
     let desk = Desk::new(&server.study(&bridge, 3, "connections = 12\nduration = \"4s\""));
     let output = bridge.run(&desk, &["--json"]).output().unwrap();
@@ -17,6 +27,9 @@ fn three_ranks_complete_what_the_server_answered() {
     let line = &trial.line;
     assert!(line.valid, "{:?}", line.why_invalid());
     assert_eq!(line.receipt.asked.ranks.map(|ranks| ranks.get()), Some(3));
+    // One toll-rank runs on both.
+    let version = format!("Open MPI v{}", mpi.version().unwrap());
+    assert_eq!(line.receipt.obtained.mpi, Some(version));
 
     assert_eq!(line.ranks.len(), 3);
     for (number, rank) in (1..).zip(&line.ranks) {
@@ -33,6 +46,53 @@ fn three_ranks_complete_what_the_server_answered() {
     assert_eq!(sum(|rank| rank.body), line.bytes.body);
     assert_eq!(Some(sum(|rank| rank.client.cpu_ns.unwrap())), line.cpu_ns.client);
     until("nothing is left", || bridge.left().is_empty());
+}
+
+/// With each rank's machine under the control of these two.
+fn under(bridge: &Bridge, server: &Loaded, controls: [&str; 2], load: &str) -> Line {
+    for (host, control) in (1..).zip(controls) {
+        let setting = format!("net.ipv4.tcp_congestion_control={control}");
+        run(bridge.on(host, "sysctl").args(["-qw", &setting]));
+    }
+    let load = format!("connections = 4\nduration = \"1s\"\n{load}");
+    let desk = Desk::new(&server.study(bridge, 2, &load));
+    bridge.run(&desk, &["--json"]).output().unwrap();
+    trials(&desk).remove(0).line
+}
+
+#[test]
+fn the_congestion_control_of_each_rank_is_seen_and_one_that_differs_is_named() {
+    let Some(bridge) = Bridge::new(2) else { return };
+    let server = Loaded::start(&bridge);
+    let mismatches = |line: &Line| -> Vec<(String, String)> {
+        let of_control = line.receipt.mismatch.iter().filter(|one| one.what == "client_congestion");
+        of_control.map(|one| (one.asked.clone(), one.obtained.clone())).collect()
+    };
+    let differ = under(&bridge, &server, ["reno", "cubic"], "");
+    let [(_, obtained)] = &mismatches(&differ)[..] else { panic!("{:?}", differ.receipt) };
+    assert_eq!(obtained, "reno on rank 1 on lg1, cubic on rank 2 on lg2");
+    let of_ranks = differ.ranks.iter().map(|rank| rank.client.congestion.clone());
+    let two = |control: &str| [(control.to_owned(), 2)].into();
+    assert_eq!(of_ranks.collect::<Vec<_>>(), [two("reno"), two("cubic")]);
+    assert!(!differ.valid);
+
+    let same = under(&bridge, &server, ["reno", "reno"], "");
+    assert_eq!(mismatches(&same), []);
+    assert_eq!(same.receipt.obtained.client_congestion, [("reno".to_owned(), 4)].into());
+
+    // Sockets are given what is asked for, whatever the machine has.
+    let asked = under(&bridge, &server, ["reno", "cubic"], "congestion = \"cubic\"");
+    assert_eq!(mismatches(&asked), []);
+    assert_eq!(asked.receipt.obtained.client_congestion, [("cubic".to_owned(), 4)].into());
+}
+
+#[test]
+fn a_check_names_the_open_mpi_that_would_start_ranks() {
+    for mpi in [Mpi::Installed, Mpi::Five] {
+        let Some(version) = mpi.version() else { continue };
+        let shown = run(support::toll().arg("check").env("PATH", mpi.path()));
+        assert!(shown.contains(&format!("Open MPI {version}")), "{shown}");
+    }
 }
 
 #[test]
