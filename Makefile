@@ -102,7 +102,7 @@ bench-client: build
 		--gate 'connections-0001:server-busy>=95%' --gate 'connections-0004:server-busy>=95%'
 
 # Counts the instructions of toll's client for a handshake, a GET on a new connection and 64 KiB on a kept one,
-# over TLS 1.3 and over plain HTTP, in a minute or two, and exits with 1 where a handshake takes too many.
+# over TLS 1.3 and over plain HTTP, in a minute or two, and exits with 1 where one takes too many.
 bench-client-instructions: build
 	./scripts/needs counts
 	./scripts/bench-client-instructions

@@ -17,6 +17,18 @@ pub(crate) fn left_out(targets: &[TargetRecord]) -> Vec<String> {
     absent
 }
 
+/// That a study was cut, in one line: what was, or where several things were, how many.
+pub(crate) fn cut(cut: &[String]) -> Option<String> {
+    match cut {
+        [] => None,
+        [only] => Some(format!("Not the whole study: {only}.")),
+        [first, ..] => Some(format!(
+            "Not the whole study: {first}, and {} more, which report.html has under \"Left out\".",
+            cut.len() - 1
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

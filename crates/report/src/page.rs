@@ -16,7 +16,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use observe::Machine;
 
-use crate::left_out::left_out;
+use crate::left_out::{cut, left_out};
 use crate::text::{sentence, visible};
 use crate::{Run, when};
 
@@ -67,6 +67,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         tables => findings::tables(run.findings),
         flames => flames::flames(run),
         cut => run.cut,
+        cut_in_short => cut(run.cut),
         groups => trials::groups(run),
         rejected => listings(run.findings, |found| &found.rejected),
         machine => run.machine.map(machine::facts),

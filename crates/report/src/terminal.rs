@@ -12,7 +12,7 @@ use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 
 use crate::Run;
-use crate::left_out::left_out;
+use crate::left_out::{cut, left_out};
 use crate::page::{incomplete, nothing};
 use crate::text::on_one_line;
 pub use wrap::wrapped;
@@ -110,8 +110,7 @@ impl Page {
 
     fn question(&mut self, run: &Run<'_>) {
         self.paragraph("", run.question, Look::Dim);
-        if !run.cut.is_empty() {
-            let words = format!("Not the whole study: {}.", run.cut.join("; "));
+        if let Some(words) = cut(run.cut) {
             self.paragraph("", &words, Look::Warning);
         }
         let lacking = nothing(run.findings).map(str::to_owned);

@@ -3,7 +3,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
 
 use objects::Storage;
 
@@ -13,13 +16,22 @@ use crate::site::Site;
 pub(crate) const NOBODY: u32 = 65_534;
 
 /// Whether a server's workers are to run as nobody. They stay root where nobody may not read the objects, such as
-/// files on a disk in a folder of root's, and with a provider of the user's own, whose device may be root's.
+/// files on a disk in a folder of root's, with a provider of the user's own, whose device may be root's, and where
+/// root is of a container without other users.
 pub(crate) fn is_wanted(site: &Site<'_>) -> bool {
     let on_disk = site.root.join(Storage::Disk.to_string());
-    rustix::process::geteuid().is_root()
+    can_become()
         && site.settings.target.provider.is_none()
         && is_open_to_all(site.root)
         && (!on_disk.exists() || is_open_to_all(&on_disk))
+}
+
+/// Whether this process may start another as nobody, which is tried once.
+fn can_become() -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    let start = || Command::new("/bin/true").uid(NOBODY).gid(NOBODY).status();
+    rustix::process::geteuid().is_root()
+        && *CAN.get_or_init(|| start().is_ok_and(|status| status.success()))
 }
 
 /// The names of nobody and of its group, for servers that take no numbers.
@@ -55,5 +67,28 @@ mod tests {
             assert_eq!(is_open_to_all(&inner), is_open, "{mode:o}");
         }
         assert!(!is_open_to_all(&inner.join("nothing")));
+    }
+
+    #[test]
+    #[ignore = "it is started by the test below"]
+    fn in_a_namespace() {
+        assert!(rustix::process::geteuid().is_root() && !can_become());
+    }
+
+    #[test]
+    fn a_root_that_has_no_other_user_stays_root() {
+        let unshared = || {
+            let mut command = Command::new("unshare");
+            command.arg("--map-root-user");
+            command
+        };
+        if !unshared().arg("true").status().is_ok_and(|status| status.success()) {
+            eprintln!("skipped: no user namespace may be made here");
+            return;
+        }
+        let mut test = unshared();
+        test.arg(std::env::current_exe().unwrap());
+        test.args(["--exact", "nobody::tests::in_a_namespace", "--ignored"]);
+        assert!(test.status().unwrap().success());
     }
 }

@@ -221,7 +221,7 @@ impl Arguments {
         let experiments = experiment::of(study);
         experiments.iter().try_for_each(|experiment| experiment.check())?;
         write_machine(&experiments, results)?;
-        for note in notes(study, &experiments, unchecked) {
+        for note in notes(&experiments, unchecked) {
             self.say(&format!("Note: {note}."));
         }
         // It takes a second, which nobody is to wait for who does not see what comes of it.
@@ -347,7 +347,9 @@ fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     let summaries: Vec<&str> = plans.iter().map(|plan| plan.summary.as_str()).collect();
     let mut text =
         format!("{}\n\n{}. Nothing was started.\n\n", study.question, summaries.join("; and "));
-    for note in notes(study, &experiments, unchecked) {
+    for note in
+        study.cut.iter().map(|cut| format!("cut: {cut}")).chain(notes(&experiments, unchecked))
+    {
         text += &format!("Note: {note}.\n");
     }
     for part in plans.iter().flat_map(|plan| &plan.parts) {
@@ -360,16 +362,11 @@ fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     text
 }
 
-/// What keeps a study from answering well, however it is measured.
-fn notes(
-    study: &Study,
-    experiments: &[Box<dyn Experiment + '_>],
-    unchecked: &[LeftOut],
-) -> Vec<String> {
-    let cut = study.cut.iter().map(|cut| format!("cut: {cut}"));
+/// What keeps a study from answering well, however it is measured. What was cut from it, its report says.
+fn notes(experiments: &[Box<dyn Experiment + '_>], unchecked: &[LeftOut]) -> Vec<String> {
     let unchecked =
         unchecked.iter().map(|LeftOut { cell, why }| format!("{cell} is not cross-checked: {why}"));
-    cut.chain(experiments.iter().flat_map(|of| of.notes())).chain(unchecked).collect()
+    experiments.iter().flat_map(|of| of.notes()).chain(unchecked).collect()
 }
 
 /// Writes what the machine is; where a run goes on, checks that it still is.

@@ -106,7 +106,7 @@ impl<T> Servers<T> {
                     });
                 }
                 Err(Refusal { is_missing: true, why }) if may_skip => {
-                    report(Event::Says(format!("Skipped: {why}.")));
+                    report_skip(&why, &records, report);
                     record.skipped = Some(why);
                     records.push(record);
                 }
@@ -186,7 +186,7 @@ fn leave_out(
         record.cells.push(cell.name.clone());
         return;
     }
-    report(Event::Says(format!("Skipped: {why}.")));
+    report_skip(&why, records, report);
     let name = match cell.load.client {
         Client::Toll => cell.target.server.to_string(),
         client => client.to_string(),
@@ -200,6 +200,13 @@ fn leave_out(
         not_sampled: None,
         cells: vec![cell.name.clone()],
     });
+}
+
+/// Reports why a server or a client is left out, where no other one is for the same reason.
+fn report_skip(why: &str, records: &[TargetRecord], report: &mut dyn FnMut(Event<'_>)) {
+    if !records.iter().any(|record| record.skipped.as_deref() == Some(why)) {
+        report(Event::Says(format!("Skipped: {why}.")));
+    }
 }
 
 fn settings_in_words(target: &Target, offered: Only) -> String {
