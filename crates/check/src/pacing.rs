@@ -15,10 +15,15 @@ pub(crate) fn item(root: &Root, measured: &Measured) -> Found {
     let seen = format!("{control}{queued}");
     if control.parse().is_ok_and(|control: CongestionControl| control.paces()) {
         let available = root.line("/proc/sys/net/ipv4/tcp_available_congestion_control");
-        let is_available = |one: &&&str| {
-            available.known().is_some_and(|all| all.split(' ').any(|known| known == **one))
+        let allowed = root.line("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+        // Other network namespaces do not have this file, and take only what everybody may choose.
+        let is_first_namespace =
+            root.line("/proc/sys/net/core/netdev_max_backlog").known().is_some();
+        let can_be_set = |one: &&&str| {
+            let list = if is_first_namespace { &available } else { &allowed };
+            list.known().is_some_and(|all| all.split(' ').any(|known| known == **one))
         };
-        let fix = match UNPACED.iter().find(is_available) {
+        let fix = match UNPACED.iter().find(can_be_set) {
             Some(control) => Fix::sysctl(&[(SETTING, control)]),
             None => {
                 Fix::advice("modprobe tcp_cubic, so that there is one; then toll check --apply")

@@ -106,7 +106,7 @@ mod tests {
             program: "/opt/toll-rank".into(),
             control: Some("10.0.0.0/24".to_owned()),
             shell: Shell::default(),
-            silence: Silence::default(),
+            silence: "3s".parse().unwrap(),
         };
         let rank = |host: &str, cpus: &str| Rank {
             host: host.to_owned(),
@@ -123,7 +123,7 @@ mod tests {
             assert!(words.contains("sh_agent ssh -o BatchMode=yes --"), "{words}");
             let of = |host: &str| {
                 let build = build_identity::own();
-                let program = format!("/opt/toll-rank --of {build} --silence 10s");
+                let program = format!("/opt/toll-rank --of {build} --silence 3s");
                 format!("-np 1 --host {host} {program} --control 10.0.0.0/24")
             };
             let all = ["localhost", "lg1:2", "lg2:1", "lg1:2"].map(of).join(" : ");

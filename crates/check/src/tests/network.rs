@@ -26,12 +26,15 @@ fn windows_are_scaled_or_small() {
 fn timers_on_loopback_are_named() {
     const FILE: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
     const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
     let with = |control: &str, available: &str, queue: Option<&str>| {
         let tree = Tree::of(SMALL_VM);
         let queue = Fact::Known(queue.map(str::to_owned));
         let measured = Measured { loopback_queue: queue, ..measured(&tree) };
         tree.set(FILE, control);
         tree.set(AVAILABLE, available);
+        tree.set(ALLOWED, "reno bbr");
+        tree.set("/proc/sys/net/core/netdev_max_backlog", "1000");
         item(&tree, &measured, "pacing")
     };
     assert_eq!(with("cubic", "reno cubic", None).judgement, Judgement::Ok);
@@ -40,6 +43,12 @@ fn timers_on_loopback_are_named() {
         assert!(matches!(bbr.judgement, Judgement::Warning(_)), "{bbr:?}");
         assert_eq!(settings(&bbr), [format!("{FILE}={to}")]);
     }
+    // In a namespace of its own, cubic cannot be the default where not everybody may choose it.
+    let tree = Tree::of(SMALL_VM);
+    tree.set(FILE, "bbr");
+    tree.set(AVAILABLE, "reno bbr cubic");
+    tree.set(ALLOWED, "reno bbr");
+    assert_eq!(settings(&item(&tree, &measured(&tree), "pacing")), [format!("{FILE}=reno")]);
     for available in ["bbr", "bbr bbr2", ""] {
         let bbr = with("bbr", available, None);
         assert!(matches!(&bbr.trouble().unwrap().fix, Fix::Advice(_)), "{bbr:?}");

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use support::{Killed, is_running, processes_with, run, text, until};
 
@@ -20,8 +19,11 @@ fn agent(scene: &Scene) -> u32 {
 
 /// Starts a run with trials that are long enough to break, and waits until one is under way.
 fn start(scene: &Scene) -> Killed {
-    let study = scene.study().replace("duration = \"1s\"", "duration = \"2s\"");
-    scene.write(&study.replace("[hosts]\n", "[hosts]\nsilence = \"1s\"\n"));
+    scene.write(&scene.study().replace("duration = \"1s\"", "duration = \"2s\""));
+    start_as_written(scene)
+}
+
+fn start_as_written(scene: &Scene) -> Killed {
     let mut child = Killed::piped(&mut scene.run(&[]));
     until("the servers run", || {
         assert!(child.0.try_wait().unwrap().is_none());
@@ -124,14 +126,14 @@ fn an_agent_and_its_servers_end_with_toll_or_its_shell() {
 }
 
 #[test]
-fn a_host_that_hears_nothing_is_left_clean_within_20_s() {
+fn a_host_that_hears_nothing_is_left_clean() {
     let Some(scene) = Scene::new(CASE) else { return };
-    let child = start(&scene);
+    let study = scene.study().replace("duration = \"1s\"", "duration = \"4s\"");
+    scene.write(&study.replace("[hosts]\n", "[hosts]\nsilence = \"1s\"\n"));
+    let child = start_as_written(&scene);
     // Its pipe stays open, as where a network is cut.
     run(Command::new("kill").args(["-STOP", &child.pid().to_string()]));
-    let since = Instant::now();
     until("nothing is left on the server's machine", || scene.processes().is_empty());
-    assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
 }
 
 #[test]

@@ -104,7 +104,8 @@ fn a_dry_run_shows_the_command_and_starts_nothing() {
         "{said}"
     );
     assert!(said.contains("  on me@server: nginx -p "), "{said}");
-    assert!(shown(&with_script).contains("/enter me@server toll agent --silence 10s\n"));
+    let with_script = with_script.replace("[hosts]\n", "[hosts]\nsilence = \"3s\"\n");
+    assert!(shown(&with_script).contains("/enter me@server toll agent --silence 3s\n"));
     assert_eq!(scene.processes(), [] as [u32; 0]);
 }
 

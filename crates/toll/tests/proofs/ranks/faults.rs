@@ -22,11 +22,16 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn start(bridge: &'a Bridge, server: &'a Loaded, trials: u32) -> Self {
+        Self::start_with("1s", bridge, server, trials)
+    }
+
+    /// Ranks end after this silence.
+    fn start_with(silence: &str, bridge: &'a Bridge, server: &'a Loaded, trials: u32) -> Self {
         let load = "connections = 4\nduration = \"3s\"";
         let study = server
             .study(bridge, 2, load)
             .replace("trials = 1", &format!("trials = {trials}"))
-            .replace("[hosts]\n", "[hosts]\nsilence = \"1s\"\n");
+            .replace("[hosts]\n", &format!("[hosts]\nsilence = \"{silence}\"\n"));
         let desk = Desk::new(&study);
         let toll = Killed::piped(&mut bridge.run(&desk, &["--json"]));
         Self { bridge, server, desk, toll }
@@ -103,7 +108,7 @@ fn a_rank_that_is_stopped_is_named_and_the_next_trial_is_valid() {
 fn a_rank_that_stands_still_for_a_part_of_the_window_is_named() {
     let Some(bridge) = Bridge::new(2) else { return };
     let server = Loaded::start(&bridge);
-    let run = Run::start(&bridge, &server, 1);
+    let run = Run::start_with("10s", &bridge, &server, 1);
     run.until_loading(0);
     signal("-STOP", bridge.rank(2));
     // Not long enough to be lost.

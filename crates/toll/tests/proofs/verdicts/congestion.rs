@@ -51,6 +51,18 @@ fn sockets_on_loopback_do_not_pace_whatever_the_systems_do() {
     }
 }
 
+/// A control may be there that only the machine's first namespace takes.
+#[test]
+fn a_check_suggests_a_control_that_its_namespace_takes() {
+    let Some(namespace) = namespace("bbr") else { return };
+    let shown = run(namespace.toll().arg("check"));
+    let (_, rest) = shown.split_once("net.ipv4.tcp_congestion_control=\"").expect(&shown);
+    let (suggested, _) = rest.split_once('"').unwrap();
+    assert!(!suggested.starts_with("bbr"), "{suggested}");
+    let set = format!("net.ipv4.tcp_congestion_control={suggested}");
+    run(namespace.command("sysctl").args(["-qw", &set]));
+}
+
 #[test]
 fn a_server_that_paces_is_named_with_its_rate() {
     let Some(namespace) = namespace("reno") else { return };
