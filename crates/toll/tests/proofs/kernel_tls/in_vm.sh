@@ -61,6 +61,8 @@ part suites-journal
 cat suites/*/journal.jsonl
 
 large large
+# More than a reader can have before it is stopped.
+cat files/large files/large files/large >files/huge
 part strace
 serve --send ktls-write
 for send in ktls-write ktls-sendfile; do
@@ -110,7 +112,7 @@ for send in ktls-write ktls-sendfile; do
     serve --send $send --timeout 1s
     until [ $(open) = 0 ]; do sleep 0.1; done
     before=$(taken)
-    "$toll" load https://127.0.0.1:8443/large --insecure -c 1 -n 1 -d 60s --json >load &
+    "$toll" load https://127.0.0.1:8443/huge --insecure -c 1 -n 1 -d 60s --json >load &
     reader=$!
     # The first connection only asks whether there is a server.
     until [ $(taken) -gt $((before + 1)) ] && sending; do sleep 0.1; done
