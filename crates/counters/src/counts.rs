@@ -122,7 +122,9 @@ impl SendCounters {
         let block = Block::to_read(file)?;
         let mut is_settled = true;
         let mut sum = Self::default();
-        for (is_row_settled, row) in block.rows().iter().map(Self::of_row) {
+        // All threads count their operations in the first row, each before it settles its own: read last, it has
+        // those of every row that is settled.
+        for (is_row_settled, row) in block.rows().iter().rev().map(Self::of_row) {
             is_settled &= is_row_settled;
             sum.add(&row);
         }

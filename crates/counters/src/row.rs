@@ -77,7 +77,9 @@ impl Row {
             // Who sees an operation's end has its begin before it.
             cell.fetch_add(new, Release);
         }
-        cells[added.len()].fetch_max(in_flight_max, Relaxed);
+        if in_flight_max > 0 {
+            cells[added.len()].fetch_max(in_flight_max, Relaxed);
+        }
     }
 
     fn add(self, place: usize, count: u64) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use study::headline::{RowOf, Template, Written};
+use study::headline::{Decides, RowOf, Template, Written};
 
 use super::answer::{Cases, baseline, case};
 use super::error::Flaw;
@@ -33,20 +33,27 @@ pub(super) fn read(
     let names: Vec<&str> = rows.keys().map(String::as_str).collect();
     let template =
         |field: Field<'_>| Template::new(field.sentence()?, &names).map_err(|why| field.flaw(&why));
-    let decides = fields.get("decides").map(|field| decides(field, &names)).transpose()?;
-    let optional = |key| match (fields.get(key), &decides) {
-        (Some(field), None) => {
-            Err(field.flaw("needs two rows to decide it; write decides = [\"one\", \"other\"] too"))
-        }
-        (field, _) => field.map(template).transpose(),
+    let decides = match fields.get("decides") {
+        Some(field) => Some(Decides {
+            rows: two_rows(field, &names)?,
+            same: match fields.get("same") {
+                Some(field) => template(field)?,
+                None => {
+                    let why = "needs the sentence for no difference; write same = \"...\" too";
+                    return Err(field.flaw(why));
+                }
+            },
+            advice: fields.get("advice").map(template).transpose()?,
+        }),
+        None => match ["same", "advice"].iter().find_map(|key| fields.get(key)) {
+            Some(field) => {
+                let why = "needs two rows to decide it; write decides = [\"one\", \"other\"] too";
+                return Err(field.flaw(why));
+            }
+            None => None,
+        },
     };
-    Ok(Some(Written {
-        headline: template(headline)?,
-        same: optional("same")?,
-        advice: optional("advice")?,
-        decides,
-        rows,
-    }))
+    Ok(Some(Written { headline: template(headline)?, decides, rows }))
 }
 
 fn rows(field: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<BTreeMap<String, RowOf>, Flaw> {
@@ -78,7 +85,7 @@ fn row(fields: &Fields<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Fla
     Ok(RowOf { case: name.to_owned(), params: params.collect::<Result<_, Flaw>>()? })
 }
 
-fn decides(field: Field<'_>, rows: &[&str]) -> Result<[String; 2], Flaw> {
+fn two_rows(field: Field<'_>, rows: &[&str]) -> Result<[String; 2], Flaw> {
     let name = |field: Field<'_>| {
         let name = field.text()?;
         match rows.contains(&name) {

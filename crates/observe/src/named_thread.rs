@@ -39,8 +39,9 @@ fn has_socket(pid: u32) -> bool {
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return true };
     descriptors.flatten().any(|descriptor| {
         let number = descriptor.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
-        let target = std::fs::read_link(descriptor.path()).unwrap_or_default();
-        number > Some(2) && target.as_os_str().as_encoded_bytes().starts_with(b"socket:")
+        let is_socket = std::fs::read_link(descriptor.path())
+            .map_or(true, |target| target.as_os_str().as_encoded_bytes().starts_with(b"socket:"));
+        number > Some(2) && is_socket
     })
 }
 

@@ -96,7 +96,7 @@ impl Serialize for Decision {
         serializer.serialize_str(match self {
             Self::Sure(Direction::Above) => "above",
             Self::Sure(Direction::Below) => "below",
-            Self::NoDifference => "not-told-apart",
+            Self::NoDifference => "no-significant-difference",
             Self::TooFew => "too-few",
         })
     }

@@ -1,10 +1,11 @@
 //! How many comparisons the answers of a study make. Those of one answer are decided together, so that they
 //! determine how many rounds it takes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::headline::Slot;
 use crate::primitive::{Rule, Table};
-use crate::{AnswerRule, Cell, Study};
+use crate::{AnswerRule, Cell, Metric, Study};
 
 impl AnswerRule {
     /// Those of each of its answers, where all of these cells are measured. Each cell is compared with the
@@ -31,7 +32,30 @@ impl AnswerRule {
             };
             *answers.entry(common).or_default() += comparisons;
         }
-        answers.into_values().collect()
+        answers.into_values().map(|own| own + self.written_comparisons()).collect()
+    }
+
+    /// Those that its author's sentences make beside it: of other metrics, or of cells that differ in another
+    /// key.
+    fn written_comparisons(&self) -> usize {
+        let Some(written) = &self.written else { return 0 };
+        let is_own = |metric: Metric, rows: &[String; 2]| {
+            let params = |row: &String| {
+                let row = written.rows.get(row)?;
+                let others = row.params.iter().filter(|(key, _)| **key != self.compare);
+                (row.case == self.case).then(|| others.collect::<Vec<_>>())
+            };
+            let [one, other] = rows.each_ref().map(params);
+            metric == self.metric && one.is_some() && one == other
+        };
+        let slots = written.templates().filter_map(|template| template.asks().ok()).flatten();
+        let pairs: BTreeSet<(Metric, [String; 2])> = slots
+            .filter_map(|slot| match slot {
+                Slot::Compared(_, metric, rows) => Some((metric, rows)),
+                Slot::Figure(..) => None,
+            })
+            .collect();
+        pairs.iter().filter(|(metric, rows)| !is_own(*metric, rows)).count()
     }
 }
 

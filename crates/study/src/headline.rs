@@ -22,14 +22,32 @@ use crate::{Cell, Metric};
 pub struct Written {
     /// What the sentences speak of, by the names that they have there.
     pub rows: BTreeMap<String, RowOf>,
-    /// The two rows whose difference, in the answer's metric, decides whether `headline` holds.
-    pub decides: Option<[String; 2]>,
-    /// Where that difference is sure, or nothing is to be decided.
+    /// What it says where nothing is to be decided, or the difference that decides is sure.
     pub headline: Template,
+    /// What decides whether that holds; absent, its figures are all that it says.
+    pub decides: Option<Decides>,
+}
+
+/// A comparison that decides which sentence is said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decides {
+    /// Two rows, which are compared in the answer's metric.
+    pub rows: [String; 2],
     /// Where there is no significant difference.
-    pub same: Option<Template>,
-    /// What to do where the difference is sure.
+    pub same: Template,
+    /// What to do where the first is surely the better one.
     pub advice: Option<Template>,
+}
+
+impl Written {
+    /// All of its sentences.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        let others = self
+            .decides
+            .iter()
+            .flat_map(|decides| std::iter::once(&decides.same).chain(&decides.advice));
+        std::iter::once(&self.headline).chain(others)
+    }
 }
 
 /// Which cell a row is: its case, and the values of those swept keys that tell it from others.
@@ -76,9 +94,9 @@ pub enum Comparing {
     PercentMoreThan,
 }
 
-/// What a sentence says at one place.
+/// What is filled in at one place of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Said {
+pub enum Slot {
     /// A metric of a row.
     Figure(Metric, String),
     /// That of the first beside that of the second.
@@ -100,11 +118,11 @@ impl Template {
     ///
     /// # Errors
     /// It is no template.
-    pub fn asks(&self) -> Result<Vec<Said>, String> {
+    pub fn asks(&self) -> Result<Vec<Slot>, String> {
         let (asked, places) = mpsc::channel();
-        self.fill(move |said: &Said| {
+        self.fill(move |slot: &Slot| {
             // The other end is there until this is dropped.
-            let _ = asked.send(said.clone());
+            let _ = asked.send(slot.clone());
             "1".to_owned()
         })?;
         Ok(places.into_iter().collect())
@@ -116,7 +134,7 @@ impl Template {
     /// It is no template.
     pub fn fill(
         &self,
-        say: impl Fn(&Said) -> String + Send + Sync + 'static,
+        say: impl Fn(&Slot) -> String + Send + Sync + 'static,
     ) -> Result<String, String> {
         let say: Say = Arc::new(say);
         let mut environment = environment();
@@ -181,7 +199,7 @@ fn metric_of(attribute: &str) -> Option<Metric> {
     Metric::of_cells().find(|metric| self::attribute(*metric) == attribute)
 }
 
-type Say = Arc<dyn Fn(&Said) -> String + Send + Sync>;
+type Say = Arc<dyn Fn(&Slot) -> String + Send + Sync>;
 
 /// A row, whose attributes are its metrics.
 struct Row {
@@ -190,8 +208,8 @@ struct Row {
 }
 
 /// A place of the sentence.
-struct Place {
-    said: Said,
+struct Filled {
+    slot: Slot,
     say: Say,
 }
 
@@ -204,35 +222,35 @@ impl fmt::Debug for Row {
 impl Object for Row {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let metric = metric_of(key.as_str()?)?;
-        let said = Said::Figure(metric, self.name.clone());
-        Some(Value::from_object(Place { said, say: Arc::clone(&self.say) }))
+        let slot = Slot::Figure(metric, self.name.clone());
+        Some(Value::from_object(Filled { slot, say: Arc::clone(&self.say) }))
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Filled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.said.fmt(f)
+        self.slot.fmt(f)
     }
 }
 
-impl Object for Place {
+impl Object for Filled {
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&(self.say)(&self.said))
+        f.write_str(&(self.say)(&self.slot))
     }
 }
 
 fn compared(how: Comparing, one: &Value, other: &Value, say: &Say) -> Result<Value, Error> {
-    let figure = |value: &Value| match value.downcast_object_ref::<Place>().map(|place| &place.said)
-    {
-        Some(Said::Figure(metric, row)) => Ok((*metric, row.clone())),
-        _ => Err(refused(how, "compares two figures, such as a.rate and b.rate")),
-    };
+    let figure =
+        |value: &Value| match value.downcast_object_ref::<Filled>().map(|filled| &filled.slot) {
+            Some(Slot::Figure(metric, row)) => Ok((*metric, row.clone())),
+            _ => Err(refused(how, "compares two figures, such as a.rate and b.rate")),
+        };
     let ((metric, one), (of_other, other)) = (figure(one)?, figure(other)?);
     if metric != of_other {
         return Err(refused(how, "compares figures of one metric"));
     }
-    let said = Said::Compared(how, metric, [one, other]);
-    Ok(Value::from_object(Place { said, say: Arc::clone(say) }))
+    let slot = Slot::Compared(how, metric, [one, other]);
+    Ok(Value::from_object(Filled { slot, say: Arc::clone(say) }))
 }
 
 fn refused(how: Comparing, why: &str) -> Error {
@@ -249,11 +267,11 @@ mod tests {
     fn a_sentence_asks_for_what_it_says_in_its_order() {
         let text = "{{ rsa.rate }}; {{ ecdsa.rate | times(rsa.rate) }} with P-256.";
         let template = Template::new(text, &ROWS).unwrap();
-        let rsa = Said::Figure(Metric::Rate, "rsa".to_owned());
+        let rsa = Slot::Figure(Metric::Rate, "rsa".to_owned());
         let times =
-            Said::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
+            Slot::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
         assert_eq!(template.asks().unwrap(), [rsa, times.clone()]);
-        let said = template.fill(move |said| if *said == times { "2x" } else { "7/s" }.to_owned());
+        let said = template.fill(move |slot| if *slot == times { "2x" } else { "7/s" }.to_owned());
         assert_eq!(said.unwrap(), "7/s; 2x with P-256.");
     }
 

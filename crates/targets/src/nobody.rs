@@ -2,10 +2,11 @@
 //! its ports, key and logs as root before.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use objects::Storage;
@@ -26,12 +27,23 @@ pub(crate) fn is_wanted(site: &Site<'_>) -> bool {
         && (!on_disk.exists() || is_open_to_all(&on_disk))
 }
 
-/// Whether this process may start another as nobody, which is tried once.
+/// Whether this process may start another as nobody and look into it, which is tried once: root of a container
+/// often may not, and what a server maps and listens at is read from outside.
 fn can_become() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
-    let start = || Command::new("/bin/true").uid(NOBODY).gid(NOBODY).status();
-    rustix::process::geteuid().is_root()
-        && *CAN.get_or_init(|| start().is_ok_and(|status| status.success()))
+    let try_it = || -> io::Result<bool> {
+        let mut other = Command::new("/bin/cat")
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()?;
+        let can_look = fs::read(format!("/proc/{}/maps", other.id())).is_ok();
+        // It ends with its input.
+        drop(other.stdin.take());
+        Ok(other.wait()?.success() && can_look)
+    };
+    rustix::process::geteuid().is_root() && *CAN.get_or_init(|| try_it().unwrap_or(false))
 }
 
 /// The names of nobody and of its group, for servers that take no numbers.

@@ -72,9 +72,10 @@ pub(super) fn answers(
             }
         }
         if let Some(first) = answers.get_mut(first_of_rule) {
-            let at_a_glance = match is_written {
-                true => written,
-                false => at_a_glance.or_else(|| Some(not_measured(first))),
+            let at_a_glance = match (written, is_written && rule.written.is_none()) {
+                (Some(written), _) => Some(written),
+                (None, true) => None,
+                (None, false) => at_a_glance.or_else(|| Some(not_measured(first))),
             };
             first.headline = at_a_glance.map(|headline: Headline| Headline {
                 advice: not_yet_given(

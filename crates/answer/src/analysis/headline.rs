@@ -15,7 +15,7 @@ use study::metric::Kind;
 
 use self::pair::pair;
 use self::several::{best, furthest};
-use self::words::{NO_DIFFERENCE, TOO_FEW, in_short, joined_unit, said, who};
+use self::words::{NO_DIFFERENCE, TOO_FEW, in_short, joined_unit, limited, said, who};
 use super::compared::{Compared, Entry};
 use super::remedy::advice;
 use super::sentence::verb;
@@ -25,7 +25,7 @@ use crate::primitive::Row;
 
 pub(super) use accelerator::{accelerator, waiting};
 pub(super) use along::along;
-pub(super) use words::{limited, undecided};
+pub(super) use words::{LIMITED, undecided};
 
 /// A headline before it is known what else there is.
 struct Glance<'a> {

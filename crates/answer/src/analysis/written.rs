@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::Decision;
-use study::headline::{Comparing, RowOf, Said, Template, Written};
-use study::metric::words_of;
+use stats::{Decision, Direction};
+use study::headline::{Comparing, Decides, RowOf, Slot, Template, Written};
+use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Metric};
+use units::Quantity;
 
 use super::compared::{CLIENT, Compared};
-use super::headline::{limited, undecided};
+use super::headline::{LIMITED, undecided};
 use super::offered::behind;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, difference, paired};
 use crate::findings::Headline;
 use crate::label::label_in;
-use crate::wording::{brief, factor};
+use crate::mark::Mark;
+use crate::wording::{brief, brief_beside, factor};
 
 /// The cells by the names that the author gave them.
 type Rows<'a> = BTreeMap<&'a str, &'a CellTrials<'a>>;
@@ -22,7 +24,7 @@ type Rows<'a> = BTreeMap<&'a str, &'a CellTrials<'a>>;
 /// Two rows, one beside the other.
 type Pair = (Metric, [String; 2]);
 
-/// The author's words, of the first cells with all the figures; `None` where there are none, or too few
+/// The author's words, of the first cells that all have figures; `None` where there are none, or too few
 /// trials of them to decide: then toll words the answer.
 pub(super) fn headline<'a>(
     rule: &'a AnswerRule,
@@ -30,7 +32,10 @@ pub(super) fn headline<'a>(
     trials: &'a [CellTrials<'a>],
 ) -> Option<Headline> {
     let written = rule.written.as_ref()?;
-    choices(written, trials).find_map(|rows| Spoken { rule, written, rows }.said(compared, trials))
+    // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
+    let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
+    let rows = choices(written, trials).find(has_figures)?;
+    Authored { rule, written, rows }.headline(compared, trials)
 }
 
 /// What a row leaves open is the same for all: one choice for each cell that the first row can be.
@@ -45,9 +50,8 @@ fn choices<'a>(
     firsts.filter_map(move |chosen| {
         let row = |row: &RowOf| {
             let agrees = |cell| {
-                open(row, cell)
-                    .iter()
-                    .all(|(key, value)| *chosen.get(key).unwrap_or(value) == *value)
+                let mut open = open(row, cell).into_iter();
+                open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
             trials.iter().find(|of| row.is(of.cell) && agrees(of.cell))
         };
@@ -61,44 +65,44 @@ fn open<'a>(row: &RowOf, cell: &'a Cell) -> BTreeMap<&'a str, &'a str> {
     params.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
-struct Spoken<'a> {
+struct Authored<'a> {
     rule: &'a AnswerRule,
     written: &'a Written,
     rows: Rows<'a>,
 }
 
-impl<'a> Spoken<'a> {
-    fn said(&self, compared: &[Compared<'a>], trials: &[CellTrials<'_>]) -> Option<Headline> {
+impl<'a> Authored<'a> {
+    fn headline(&self, compared: &[Compared<'a>], trials: &[CellTrials<'_>]) -> Option<Headline> {
         let decided = self.decided(compared);
-        let decision = match &self.written.decides {
-            Some(rows) => Some(decided.get(&(self.rule.metric, rows.clone()))?.decision),
-            None => None,
-        };
-        let (template, advice) = match decision {
-            Some(Decision::TooFew) => return None,
-            Some(Decision::NoDifference) => (self.written.same.as_ref()?, None),
-            Some(Decision::Sure(_)) | None => {
-                (&self.written.headline, self.written.advice.as_ref())
+        let (template, advice) = match &self.written.decides {
+            None => (&self.written.headline, None),
+            Some(Decides { rows, same, advice }) => {
+                match decided.get(&(self.rule.metric, rows.clone()))?.decision {
+                    Decision::TooFew => return None,
+                    Decision::NoDifference => (same, None),
+                    Decision::Sure(direction) => {
+                        let is_more = direction == Direction::Above;
+                        let is_better = is_more == self.rule.metric.is_higher_better();
+                        (&self.written.headline, advice.as_ref().filter(|_| is_better))
+                    }
+                }
             }
         };
-        let first = template.asks().ok()?.into_iter().next();
-        let (value, unit) = match (decision, first) {
-            (Some(Decision::NoDifference), _) => undecided(false),
-            (_, Some(said)) => {
-                let (Said::Figure(metric, row) | Said::Compared(_, metric, [row, _])) = &said;
-                let unit =
-                    words_of(self.rows.get(row.as_str())?.cell.load.operation, metric.row().words);
-                (self.text(&said, &decided)?, unit.into_owned())
-            }
-            (_, None) => (String::new(), String::new()),
+        let is_same =
+            self.written.decides.as_ref().is_some_and(|of| std::ptr::eq(&of.same, template));
+        let slots = template.asks().ok()?;
+        let (value, unit) = match slots.first() {
+            _ if is_same => undecided(false),
+            Some(first) => (self.text(first, &slots, &decided)?, self.unit(first)?),
+            None => (String::new(), String::new()),
         };
         let sentence = self.filled(template, &decided)?;
         let context = self.context(trials).map(|of| format!(" ({of})")).unwrap_or_default();
+        let limited = if self.is_limited(&slots) { LIMITED } else { "" };
         Some(Headline {
             sentence: format!(
-                "{}{context}.{}",
-                sentence.strip_suffix('.').unwrap_or(&sentence),
-                limited(compared)
+                "{}{context}.{limited}",
+                sentence.strip_suffix('.').unwrap_or(&sentence)
             ),
             advice: match advice {
                 Some(advice) => Some(self.filled(advice, &decided)?),
@@ -109,21 +113,16 @@ impl<'a> Spoken<'a> {
         })
     }
 
-    fn templates(&self) -> impl Iterator<Item = &'a Template> {
-        let Written { headline, same, advice, .. } = self.written;
-        std::iter::once(headline).chain(same).chain(advice)
-    }
-
     /// How the rows that it speaks of compare. What the answer compares anyway is decided there; the
-    /// others are decided together with it.
+    /// others are decided together with that answer.
     fn decided(&self, compared: &[Compared<'a>]) -> BTreeMap<Pair, Decided> {
-        let asked = self.templates().filter_map(|template| template.asks().ok()).flatten();
-        let asked = asked.filter_map(|said| match said {
-            Said::Compared(_, metric, rows) => Some((metric, rows)),
-            Said::Figure(..) => None,
+        let slots = self.written.templates().filter_map(|template| template.asks().ok()).flatten();
+        let pairs = slots.filter_map(|slot| match slot {
+            Slot::Compared(_, metric, rows) => Some((metric, rows)),
+            Slot::Figure(..) => None,
         });
-        let decides = self.written.decides.iter().map(|rows| (self.rule.metric, rows.clone()));
-        let pairs: BTreeSet<Pair> = asked.chain(decides).collect();
+        let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
+        let pairs: BTreeSet<Pair> = pairs.chain(decides).collect();
         let mut decided = BTreeMap::new();
         let mut family = Vec::new();
         for (metric, rows) in pairs {
@@ -139,12 +138,30 @@ impl<'a> Spoken<'a> {
             }
         }
         if !family.is_empty() {
-            let others = compared.iter().flat_map(Compared::ratios);
+            let others = self.of_one_answer(compared).flat_map(Compared::ratios);
             family.extend(others.map(|ratio| (None, ratio.figure.clone())));
         }
         let of_family = Decided::decide(family, 1.0).into_iter();
         decided.extend(of_family.filter_map(|(pair, ratio)| Some((pair?, ratio))));
         decided
+    }
+
+    /// What belongs to one answer with the rows: along a key all of its values.
+    fn of_one_answer<'b>(
+        &self,
+        compared: &'b [Compared<'a>],
+    ) -> impl Iterator<Item = &'b Compared<'a>> {
+        let common = |of: &Compared<'_>| {
+            let along = |key: &String| self.rule.along.as_ref() == Some(key);
+            let common = of.common.iter().filter(|(key, _)| !along(key));
+            common.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
+        };
+        let has_row = |of: &&Compared<'_>| {
+            let is_row = |name: &str| self.rows.values().any(|row| row.cell.name == name);
+            of.entries.iter().any(|entry| is_row(&entry.trials.cell.name))
+        };
+        let own: Vec<_> = compared.iter().filter(has_row).map(common).collect();
+        compared.iter().filter(move |of| own.contains(&common(of))).collect::<Vec<_>>().into_iter()
     }
 
     fn ratio(
@@ -160,31 +177,46 @@ impl<'a> Spoken<'a> {
     }
 
     fn filled(&self, template: &Template, decided: &BTreeMap<Pair, Decided>) -> Option<String> {
-        let texts = template.asks().ok()?.into_iter().map(|said| {
-            let text = self.text(&said, decided)?;
-            Some((said, text))
-        });
-        let texts: BTreeMap<Said, String> = texts.collect::<Option<_>>()?;
-        template.fill(move |said| texts.get(said).cloned().unwrap_or_default()).ok()
+        let slots = template.asks().ok()?;
+        let texts =
+            slots.iter().map(|slot| Some((slot.clone(), self.text(slot, &slots, decided)?)));
+        let texts: BTreeMap<Slot, String> = texts.collect::<Option<_>>()?;
+        template.fill(move |slot| texts.get(slot).cloned().unwrap_or_default()).ok()
     }
 
-    fn text(&self, said: &Said, decided: &BTreeMap<Pair, Decided>) -> Option<String> {
-        match said {
-            Said::Figure(metric, row) => {
-                let trials = self.rows.get(row.as_str())?;
-                let figure =
-                    trials.figure(*metric).filter(|_| behind(trials, *metric).is_none())?;
-                Some(brief(metric.row().quantity, figure.median()))
+    /// What stands at one of a sentence's places.
+    fn text(
+        &self,
+        slot: &Slot,
+        slots: &[Slot],
+        decided: &BTreeMap<Pair, Decided>,
+    ) -> Option<String> {
+        match slot {
+            Slot::Figure(metric, row) => {
+                // In the unit of the first of its kind in the sentence.
+                let first = slots.iter().find_map(|slot| match slot {
+                    Slot::Figure(of, row) if of == metric => self.median(*of, row),
+                    _ => None,
+                });
+                let median = self.median(*metric, row)?;
+                Some(brief_beside(metric.row().quantity, median, first.unwrap_or(median)))
             }
-            Said::Compared(how, metric, rows) => {
+            Slot::Compared(how, metric, rows) => {
                 let ratio = decided.get(&(*metric, rows.clone()))?;
+                let amount = self.amount(*how, *metric, rows, ratio.median());
                 match ratio.decision {
                     Decision::TooFew => None,
-                    Decision::NoDifference => Some(no_difference(*how).to_owned()),
-                    Decision::Sure(_) => self.amount(*how, *metric, rows, ratio.median()),
+                    Decision::NoDifference => Some(amount? + " (no significant difference)"),
+                    Decision::Sure(_) => amount,
                 }
             }
         }
+    }
+
+    fn median(&self, metric: Metric, row: &str) -> Option<f64> {
+        let trials = self.rows.get(row)?;
+        let figure = trials.figure(metric).filter(|_| behind(trials, metric).is_none())?;
+        Some(figure.median())
     }
 
     fn amount(
@@ -200,7 +232,7 @@ impl<'a> Spoken<'a> {
             Comparing::Times => Some(factor(ratio)),
             Comparing::PercentMoreThan => {
                 let more = ratio - 1.0;
-                Some(signed(more, brief(units::Quantity::Share, more.abs())))
+                Some(signed(more, brief(Quantity::Share, more.abs())))
             }
             Comparing::MoreThan => {
                 let [one, other] = rows.each_ref().map(|row| self.rows.get(row.as_str()));
@@ -208,6 +240,30 @@ impl<'a> Spoken<'a> {
                 Some(signed(more, brief(metric.row().quantity, more.abs())))
             }
         }
+    }
+
+    /// What the first figure counts.
+    fn unit(&self, slot: &Slot) -> Option<String> {
+        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot;
+        let operation = self.rows.get(row.as_str())?.cell.load.operation;
+        Some(words_of(operation, metric.row().words).into_owned())
+    }
+
+    /// Whether a rate in the sentence is not the server's maximum.
+    fn is_limited(&self, slots: &[Slot]) -> bool {
+        let is_no_maximum = |row: &String| {
+            self.rows
+                .get(row.as_str())
+                .and_then(|row| row.mark())
+                .is_some_and(Mark::is_not_a_maximum)
+        };
+        slots.iter().any(|slot| {
+            let (metric, rows) = match slot {
+                Slot::Figure(metric, row) => (metric, std::slice::from_ref(row)),
+                Slot::Compared(_, metric, rows) => (metric, &rows[..]),
+            };
+            metric.row().kind == Kind::Throughput && rows.iter().any(is_no_maximum)
+        })
     }
 
     /// Which of several cells the rows are, where they leave that open: `nginx, 1 core`.
@@ -222,12 +278,5 @@ impl<'a> Spoken<'a> {
         let words: Vec<String> =
             open.map(|(key, value)| label_in(cell.load.operation, key, value)).collect();
         (!words.is_empty()).then(|| words.join(", "))
-    }
-}
-
-fn no_difference(how: Comparing) -> &'static str {
-    match how {
-        Comparing::Times => "about as much",
-        Comparing::MoreThan | Comparing::PercentMoreThan => "nothing significant",
     }
 }

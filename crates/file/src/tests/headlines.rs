@@ -1,6 +1,6 @@
 //! What authors write of their answers.
 
-use study::headline::{RowOf, Said};
+use study::headline::{RowOf, Slot};
 
 use super::*;
 
@@ -28,8 +28,8 @@ fn rows_are_cells_by_their_case_and_what_is_swept() {
     assert_eq!(written.rows["plain"], plain);
     let cells = |row: &RowOf| study.cells.iter().filter(|cell| row.is(cell)).count();
     assert!(written.rows.values().all(|row| cells(row) == 1));
-    let tls = Said::Figure(study::Metric::Rate, "tls".to_owned());
-    assert_eq!(written.same.unwrap().asks().unwrap(), [tls]);
+    let tls = Slot::Figure(study::Metric::Rate, "tls".to_owned());
+    assert_eq!(written.decides.unwrap().same.asks().unwrap(), [tls]);
 }
 
 #[test]
@@ -50,8 +50,9 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
             format!("{ROW}headline = '{{{{ a.rate '"),
             format!("{ROW}headline = '{{{{ a.rate | times(a.p99) }}}}'"),
             format!("{ROW}headline = '{{{{ a.rate | percent }}}}'"),
-            format!("{ROW}headline = 'a'\ndecides = ['a', 'b']"),
-            format!("{ROW}headline = 'a'\ndecides = ['a']"),
+            format!("{ROW}headline = 'a'\ndecides = ['a', 'b']\nsame = 'b'"),
+            format!("{ROW}headline = 'a'\ndecides = ['a']\nsame = 'b'"),
+            format!("{ROW}headline = 'a'\ndecides = ['a', 'a']"),
             format!("{ROW}headline = ''"),
             format!("{ROW}headline = 'a'\nadvice = 'b'"),
             format!("{ROW}headline = 'a'\nsame = 'b'"),

@@ -4,7 +4,7 @@
 use study::metric::Kind;
 
 use super::words::{
-    NO_DIFFERENCE, as_many, counted, limited, median, per_core, said, undecided, who,
+    NO_DIFFERENCE, TOO_FEW, as_many, counted, limited, median, per_core, said, undecided, who,
 };
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::crossover::Crossover;
@@ -49,9 +49,10 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
     let range = ranges.max_by(|a, b| a.distance.total_cmp(&b.distance))?;
     let (with, as_with) = (first.with(range.entry), first.with(baseline));
     let Range { ends: Some((least, most)), .. } = &range else {
-        let (value, unit) = undecided(range.has_too_few);
+        let has_too_few = !range.too_few.is_empty();
+        let (value, unit) = undecided(has_too_few);
         let baseline = first.name(baseline);
-        let sentence = match range.has_too_few {
+        let sentence = match has_too_few {
             false => format!("No significant difference {with} from {baseline}."),
             true => format!("Too few trials {with} to compare it with {baseline}."),
         };
@@ -73,10 +74,10 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
             format!("{who} {verb} {told} {} {with} as {as_with}", as_many(first))
         }
     };
-    let sentence = match &range.undecided[..] {
-        [] => format!("{sentence}."),
-        some => format!("{sentence}; {NO_DIFFERENCE} with {}.", list(some)),
-    };
+    let undecided = [(NO_DIFFERENCE, &range.same), (TOO_FEW, &range.too_few)];
+    let undecided = undecided.into_iter().filter(|(_, labels)| !labels.is_empty());
+    let undecided = undecided.map(|(what, labels)| format!("; {what} with {}", list(labels)));
+    let sentence = format!("{sentence}{}.", undecided.collect::<String>());
     let unit = format!("the {}{}", counted(first), per_core(first));
     Some(Headline { value, unit, sentence, advice: None })
 }
@@ -86,9 +87,10 @@ struct Range<'b, 'a> {
     entry: &'b Entry<'a>,
     /// Of those that are shown the least and the most, each with its place in words.
     ends: Option<((String, f64), (String, f64))>,
-    /// Where no difference is shown.
-    undecided: Vec<String>,
-    has_too_few: bool,
+    /// Where no difference is shown,
+    same: Vec<String>,
+    /// and where too few trials could show one.
+    too_few: Vec<String>,
     /// How far from 1 it comes where it is shown.
     distance: f64,
 }
@@ -99,16 +101,19 @@ impl<'b, 'a> Range<'b, 'a> {
             Some((label.clone(), compared.entry(entry.value)?.ratio.clone()?))
         };
         let ratios: Vec<(String, Decided)> = points.iter().filter_map(ratio).collect();
-        let (sure, others): (Vec<_>, Vec<_>) =
-            ratios.iter().partition(|(_, ratio)| ratio.decision.is_sure());
+        let labels = |decision: Decision| {
+            let such = ratios.iter().filter(|(_, ratio)| ratio.decision == decision);
+            such.map(|(label, _)| label.clone()).collect()
+        };
+        let sure: Vec<_> = ratios.iter().filter(|(_, ratio)| ratio.decision.is_sure()).collect();
         let medians = || sure.iter().map(|(label, of)| (label.clone(), of.median()));
         let by_median = |a: &(String, f64), b: &(String, f64)| a.1.total_cmp(&b.1);
         (!ratios.is_empty()).then(|| Self {
             entry,
             ends: medians().min_by(by_median).zip(medians().max_by(by_median)),
             distance: sure.iter().map(|(_, ratio)| ratio.distance()).fold(0.0, f64::max),
-            has_too_few: others.iter().any(|(_, ratio)| ratio.decision == Decision::TooFew),
-            undecided: others.into_iter().map(|(label, _)| label.clone()).collect(),
+            same: labels(Decision::NoDifference),
+            too_few: labels(Decision::TooFew),
         })
     }
 }

@@ -104,16 +104,15 @@ pub(super) fn joined_unit(compared: &Compared<'_>) -> String {
     }
 }
 
-/// That a rate is not the server's maximum, where it is not, in a sentence after a space.
-pub(in crate::analysis) fn limited<'b, 'a: 'b>(
-    all: impl IntoIterator<Item = &'b Compared<'a>>,
-) -> &'static str {
+/// That a rate is not the server's maximum, in a sentence after a space.
+pub(in crate::analysis) const LIMITED: &str =
+    " Something other than the server was the limit in some trials.";
+
+/// The same, where it is so.
+pub(super) fn limited<'b, 'a: 'b>(all: impl IntoIterator<Item = &'b Compared<'a>>) -> &'static str {
     let is_limited = |compared: &Compared<'_>| {
         let marks = compared.entries.iter().filter_map(|entry| entry.trials.mark());
         compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)
     };
-    match all.into_iter().any(is_limited) {
-        true => " Something other than the server was the limit in some trials.",
-        false => "",
-    }
+    if all.into_iter().any(is_limited) { LIMITED } else { "" }
 }

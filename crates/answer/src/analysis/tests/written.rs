@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use study::Metric;
-use study::headline::{RowOf, Template, Written};
+use study::headline::{Decides, RowOf, Template, Written};
 use study::testing::server;
 
 use super::SUITE;
@@ -27,10 +27,12 @@ fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str
     let rows = rows.map(|(name, value)| (name.to_owned(), row(&case, key, value)));
     scene.study.answers[0].written = Some(Written {
         rows: rows.into(),
-        decides: Some(["one", "other"].map(str::to_owned)),
         headline: template(headline),
-        same: Some(template("Both make {{ other.rate_per_server_cpu }}.")),
-        advice: Some(template("Use the one.")),
+        decides: Some(Decides {
+            rows: ["one", "other"].map(str::to_owned),
+            same: template("Both make {{ other.rate_per_server_cpu }}."),
+            advice: Some(template("Use the one.")),
+        }),
     });
 }
 
@@ -105,4 +107,50 @@ fn where_one_answer_is_written_no_other_has_a_headline_of_tolls() {
     assert!(scene.analysis().answers[1].headline.is_some());
     written(&mut scene, KEY, [ECDSA, RSA], "{{ one.rate }}.");
     assert_eq!(scene.analysis().answers[1].headline, None);
+}
+
+#[test]
+fn what_is_surely_worse_is_said_and_not_advised() {
+    let mut scene = Scene::handshakes();
+    let text = "{{ one.rate_per_server_cpu | times(other.rate_per_server_cpu) }}.";
+    written(&mut scene, KEY, [RSA, ECDSA], text);
+    let said = headline(&scene);
+    assert_eq!((said.sentence.as_str(), said.advice), ("0.39x.", None));
+}
+
+#[test]
+fn figures_of_a_sentence_share_a_unit() {
+    let mut scene = Scene::handshakes();
+    let text = "{{ one.server_cpu_per_operation }}, {{ other.server_cpu_per_operation }}.";
+    written(&mut scene, KEY, [RSA, ECDSA], text);
+    scene.lines.clear();
+    scene.measure(0, 500.0, &SPREAD);
+    scene.measure(1, 4_000.0, &SPREAD);
+    assert_eq!(headline(&scene).sentence, "2.00 ms, 0.250 ms.");
+}
+
+#[test]
+fn a_rate_that_the_client_limited_is_marked() {
+    let mut scene = Scene::handshakes();
+    let text = "{{ one.rate }} and {{ other.rate }}.";
+    written(&mut scene, KEY, [ECDSA, RSA], text);
+    assert!(headline(&scene).sentence.ends_with("/s."));
+    for round in 0..7 {
+        scene.trial(1, round).verdict.limit = trial::Limit::ClientCpu;
+    }
+    assert!(headline(&scene).sentence.contains("was the limit"));
+}
+
+#[test]
+fn an_answer_that_cannot_be_said_is_worded_by_toll_beside_one_that_can() {
+    let mut scene = Scene::handshakes().answer(Metric::P99, KEY, RSA);
+    written(&mut scene, KEY, [ECDSA, RSA], "{{ one.rate }}.");
+    let mut other = scene.study.answers[0].written.clone().unwrap();
+    // What no handshake has.
+    other.headline = template("{{ one.memory_bandwidth }}.");
+    other.decides = None;
+    scene.study.answers[1].written = Some(other);
+    let answers = scene.analysis().answers;
+    let toll = answers[1].headline.as_ref().unwrap();
+    assert!(answers[0].headline.is_some() && toll.sentence.len() > 1, "{toll:?}");
 }
