@@ -22,7 +22,8 @@ impl Clock {
         let reading = || {
             let before = read(ClockId::Monotonic);
             let elapsed = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            (read(ClockId::Monotonic) - before, before.saturating_sub(elapsed))
+            let after = read(ClockId::Monotonic);
+            (after - before, after.saturating_sub(elapsed))
         };
         let mut best = reading();
         for _ in 1..TRIES {
