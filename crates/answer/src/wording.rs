@@ -66,20 +66,6 @@ pub(crate) fn brief_beside(quantity: Quantity, value: f64, first: f64) -> String
     unit.with_unit(decimal(scaled, places(scaled, 3).clamp(0, 9)))
 }
 
-/// A sentence without the intervals in brackets: `2.9x [2.8, 3.0] as fast` as `2.9x as fast`.
-pub(crate) fn without_intervals(sentence: &str) -> String {
-    let mut parts = sentence.split(" [");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |told, part| match part.split_once(']') {
-        Some((interval, rest))
-            if interval.starts_with(|c: char| c.is_ascii_digit() || c == '-') =>
-        {
-            told + rest
-        }
-        _ => told + " [" + part,
-    })
-}
-
 /// A share without an interval: `75%`, `93.8%`.
 pub(crate) fn plain_percent(share: f64) -> String {
     let text = units::percent(share);
@@ -236,10 +222,6 @@ mod tests {
         assert_eq!(times(&figure(3.81, 3.92, 4.01)), "3.9x [3.8, 4.0]");
         assert_eq!(times(&figure(3.91, 3.92, 3.94)), "3.92x [3.91, 3.94]");
         assert_eq!(times(&figure(220.0, 230.0, 1640.0)), "230x [220, 1,640]");
-        assert_eq!(
-            without_intervals("A is 2.9x [2.8, 3.0] as fast [as B], 3.1x [3.0, 3.2]."),
-            "A is 2.9x as fast [as B], 3.1x."
-        );
         assert_eq!(
             [12.3, 2.71, 1.04, 0.8, 0.0064].map(factor),
             ["12x", "2.7x", "1.04x", "0.80x", "0.0064x"]

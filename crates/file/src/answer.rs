@@ -93,7 +93,9 @@ pub(super) fn read(
             .get("nominal")
             .map(|field| nominal(field, metric, cells, tables))
             .transpose()?,
-        written: headline::read(fields, cases, &case.name)?,
+        written: headline::read(fields, &Metric::of_cells().collect::<Vec<_>>(), |row| {
+            headline::cell(row, cases, &case.name)
+        })?,
     };
     if let (Some(field), Some(_)) = (fields.get("nominal"), &rule.along) {
         return Err(

@@ -26,7 +26,6 @@ mod libraries;
 pub mod library;
 mod material;
 mod meeting;
-pub mod published;
 mod routine;
 pub mod row;
 pub mod sampler;

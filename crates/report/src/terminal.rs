@@ -53,14 +53,18 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.overview(table);
     }
     page.marks(&run.findings.iter().flat_map(Findings::marks).collect::<Vec<_>>());
-    for note in run.findings.iter().flat_map(|found| &found.notes) {
-        page.blank();
+    for (place, note) in run.findings.iter().flat_map(|found| &found.notes).enumerate() {
+        if place == 0 {
+            page.blank();
+        }
         page.paragraph("", note, Look::Dim);
     }
-    if run.findings.iter().any(|found| !found.answers.is_empty()) {
+    let has_details = |of: &&Answer| !of.sentences.is_empty() || !of.remarks.is_empty();
+    let answers = || run.findings.iter().flat_map(|found| &found.answers).filter(has_details);
+    if answers().next().is_some() {
         page.heading("In detail");
     }
-    for answer in run.findings.iter().flat_map(|found| &found.answers) {
+    for answer in answers() {
         page.answer(answer);
     }
     for found in run.findings {

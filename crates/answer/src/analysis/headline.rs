@@ -25,7 +25,7 @@ use crate::primitive::Row;
 
 pub(super) use accelerator::{accelerator, waiting};
 pub(super) use along::along;
-pub(super) use words::{LIMITED, undecided};
+pub(super) use words::LIMITED;
 
 /// A headline before it is known what else there is.
 struct Glance<'a> {

@@ -1,7 +1,6 @@
 use super::*;
 use load::{Plan, Receive};
 use stats::{Decision, ratio_of_medians, rounds_to_decide};
-use strum::VariantArray;
 use targets::Target;
 
 use crate::keys::{Key, Table};
@@ -220,7 +219,7 @@ fn the_guide_has_every_key_with_what_holds_without_it() {
             [format!("[{key}]"), format!("[{key}.")].iter().any(|form| GUIDE.contains(form));
         assert!(is_table || row("At the top", key).contains(key), "{key}");
     }
-    for metric in Metric::VARIANTS {
+    for metric in Metric::of_cells() {
         assert!(row("The metrics", metric.name()).len() > metric.name().len() + 10);
     }
 }

@@ -18,7 +18,7 @@ fn row(case: &str, key: &str, value: &str) -> RowOf {
 }
 
 fn template(text: &str) -> Template {
-    Template::new(text, &["one", "other"]).unwrap()
+    Template::new(text, &["one", "other"], &Metric::of_cells().collect::<Vec<_>>()).unwrap()
 }
 
 fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str) {
