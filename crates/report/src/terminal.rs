@@ -46,8 +46,13 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.paragraph("", &quality.sentence, look);
     }
     page.left_out(run);
-    for table in run.findings.iter().flat_map(|found| &found.grids) {
-        page.grid(table);
+    for answer in run.findings.iter().flat_map(|found| &found.answers) {
+        page.answer(answer);
+    }
+    for table in run.findings.iter().filter_map(|found| found.servers.as_ref()) {
+        page.titled(table);
+        page.compact(table);
+        page.paragraph("", &table.about, Look::Dim);
     }
     for table in run.findings.iter().flat_map(|found| &found.overview) {
         page.overview(table);
@@ -56,12 +61,6 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     for note in run.findings.iter().flat_map(|found| &found.notes) {
         page.blank();
         page.paragraph("", note, Look::Dim);
-    }
-    if run.findings.iter().any(|found| !found.answers.is_empty()) {
-        page.heading("In detail");
-    }
-    for answer in run.findings.iter().flat_map(|found| &found.answers) {
-        page.answer(answer);
     }
     for found in run.findings {
         page.listing(&found.conclusions);
@@ -148,16 +147,14 @@ impl Page {
     }
 
     /// A table with its small print beside the figures.
-    fn grid(&mut self, table: &Table) {
-        self.titled(table);
+    fn compact(&mut self, table: &Table) {
         let mut columns = table.columns.clone();
         for cell in columns.iter_mut().flat_map(|column| &mut column.cells) {
             if !cell.more.is_empty() {
                 cell.text = format!("{} ({})", cell.text, cell.more);
             }
         }
-        self.table(columns, |_| false);
-        self.paragraph("", &table.about, Look::Dim);
+        self.table(columns, |row| table.marks.get(row).is_some_and(Option::is_some));
     }
 
     fn titled(&mut self, table: &Table) {
@@ -166,21 +163,23 @@ impl Page {
         self.heading(&words.join(", "));
     }
 
+    /// Its tables, and what to know about them; its headline stands above all.
     fn answer(&mut self, answer: &Answer) {
-        self.blank();
-        if let Some(question) = &answer.question {
-            self.paragraph("", question, Look::Dim);
-        }
-        for (place, sentence) in answer.sentences.iter().enumerate() {
-            match place {
-                0 => self.paragraph("", sentence, Look::Bold),
-                _ => self.paragraph("  - ", sentence, Look::Usual),
+        self.heading(&answer.title);
+        for (place, table) in answer.tables.iter().enumerate() {
+            if place > 0 {
+                self.titled(table);
+            }
+            self.compact(table);
+            for note in &table.notes {
+                self.paragraph("  - ", note, Look::Usual);
             }
         }
-        let indent = if answer.sentences.is_empty() { "" } else { "  " };
-        for remark in &answer.remarks {
-            let look = if remark.is_caveat { Look::Warning } else { Look::Usual };
-            self.paragraph(&format!("{indent}{}: ", remark.label), &remark.text, look);
+        for note in &answer.notes {
+            self.paragraph("  - ", note, Look::Usual);
+        }
+        for doubt in &answer.doubts {
+            self.paragraph("  But: ", doubt, Look::Warning);
         }
     }
 
