@@ -150,8 +150,10 @@ impl Page {
     fn compact(&mut self, table: &Table) {
         let mut columns = table.columns.clone();
         for cell in columns.iter_mut().flat_map(|column| &mut column.cells) {
-            if !cell.more.is_empty() {
-                cell.text = format!("{} ({})", cell.text, cell.more);
+            match cell.more.as_str() {
+                "" => {}
+                interval if interval.starts_with('[') => cell.text += &format!(" {interval}"),
+                more => cell.text += &format!(" ({more})"),
             }
         }
         self.table(columns, |row| table.marks.get(row).is_some_and(Option::is_some));
@@ -166,17 +168,16 @@ impl Page {
     /// Its tables, and what to know about them; its headline stands above all.
     fn answer(&mut self, answer: &Answer) {
         self.heading(&answer.title);
-        for (place, table) in answer.tables.iter().enumerate() {
-            if place > 0 {
-                self.titled(table);
-            }
+        let notes = |page: &mut Self, notes: &[String]| {
+            notes.iter().for_each(|note| page.paragraph("  - ", note, Look::Usual));
+        };
+        let (figures, others) = answer.tables.split_at(answer.tables.len().min(1));
+        figures.iter().for_each(|table| self.compact(table));
+        notes(self, &answer.notes);
+        for table in others {
+            self.titled(table);
             self.compact(table);
-            for note in &table.notes {
-                self.paragraph("  - ", note, Look::Usual);
-            }
-        }
-        for note in &answer.notes {
-            self.paragraph("  - ", note, Look::Usual);
+            notes(self, &table.notes);
         }
         for doubt in &answer.doubts {
             self.paragraph("  But: ", doubt, Look::Warning);

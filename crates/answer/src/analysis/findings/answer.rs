@@ -221,7 +221,7 @@ fn doubts(answers: &[&Answer]) -> Vec<String> {
     });
     let words = |(caveat, of): (String, Vec<String>)| match of.len() == answers.len() {
         true => caveat,
-        false => format!("{}: {caveat}", capitalized(&list(&of))),
+        false => format!("{}: {caveat}", list(&of)),
     };
     grouped(each).into_iter().map(words).collect()
 }
