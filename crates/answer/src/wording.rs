@@ -87,12 +87,6 @@ pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> Option<String> 
     Some(list(items)).filter(|list| !list.is_empty())
 }
 
-/// Clauses with `between` them; `None` where there are none.
-pub(crate) fn all_of(clauses: impl IntoIterator<Item = String>, between: &str) -> Option<String> {
-    let clauses: Vec<String> = clauses.into_iter().collect();
-    (!clauses.is_empty()).then(|| clauses.join(between))
-}
-
 /// Items by their keys, in the order in which the keys come first.
 #[must_use]
 pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
@@ -127,6 +121,12 @@ pub fn interval(figure: &Figure, unit: &Unit) -> String {
         true => format!("[{}, {}]", unit.number(interval.low), unit.number(interval.high)),
         false => String::new(),
     }
+}
+
+/// `[0.96, 1.02]` of a ratio; empty where there is no interval.
+pub(crate) fn ratio_interval(ratio: &Figure) -> String {
+    let text = times(ratio);
+    text.split_once(' ').map(|(_, interval)| interval.to_owned()).unwrap_or_default()
 }
 
 /// Two words with a space between, or the first alone.

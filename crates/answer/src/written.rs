@@ -18,6 +18,9 @@ pub(crate) trait Row {
 
     fn samples(&self, metric: Metric) -> Vec<(u32, f64)>;
 
+    /// What its value of a key is called.
+    fn name(&self, key: &str) -> Option<String>;
+
     /// What the metric counts of it, in a few words.
     fn counts(&self, metric: Metric) -> String;
 }
@@ -30,6 +33,8 @@ pub(crate) struct Authored<'a, R> {
     pub(crate) written: &'a Written,
     /// In which the rows are compared that decide.
     pub(crate) metric: Metric,
+    /// The key whose values are compared.
+    pub(crate) compare: &'a str,
     /// By the names that the author gave them.
     pub(crate) rows: &'a BTreeMap<&'a str, &'a R>,
     /// How the rows compare that the sentences speak of: ratios.
@@ -56,7 +61,7 @@ impl<R: Row> Authored<'_, R> {
             }
         };
         let slots = template.asks().ok()?;
-        let (value, unit) = match slots.first() {
+        let (value, unit) = match slots.iter().find(|slot| !matches!(slot, Slot::Name(_))) {
             _ if is_same => ("≈".to_owned(), "no significant difference".to_owned()),
             Some(first) => (self.text(first, &slots)?, self.unit(first)?),
             None => (String::new(), String::new()),
@@ -78,6 +83,7 @@ impl<R: Row> Authored<'_, R> {
     /// What stands at one of a sentence's places.
     fn text(&self, slot: &Slot, slots: &[Slot]) -> Option<String> {
         match slot {
+            Slot::Name(row) => self.rows.get(row.as_str())?.name(self.compare),
             Slot::Figure(metric, row) => {
                 // In the unit of the first of its kind in the sentence.
                 let first = slots.iter().find_map(|slot| match slot {
@@ -126,9 +132,11 @@ impl<R: Row> Authored<'_, R> {
         }
     }
 
-    /// What the first figure counts.
+    /// What a figure counts.
     fn unit(&self, slot: &Slot) -> Option<String> {
-        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot;
+        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot else {
+            return None;
+        };
         Some(self.rows.get(row.as_str())?.counts(*metric))
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn read(
         primitives: table.name.clone(),
         compare,
         baseline: value(get("baseline")?, table, compare)?,
-        written: headline::read(fields, &METRICS, |fields| row(fields, table, &at))?,
+        written: headline::read(fields, &METRICS, |fields| row(fields, table, compare, &at))?,
         at,
         published: fields
             .get("published")
@@ -85,14 +85,22 @@ fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
 
 /// Which row of the table; of a list that it does not name the first value, and the largest of the answer's
 /// sizes.
-fn row(fields: &Fields<'_>, table: &Table, at: &[Bytes]) -> Result<RowOf, Flaw> {
-    let keys = Dimension::ALL.map(<&str>::from).into_iter().chain([SIZE]);
+fn row(
+    fields: &Fields<'_>,
+    table: &Table,
+    compare: Dimension,
+    at: &[Bytes],
+) -> Result<RowOf, Flaw> {
+    let keys = Dimension::ALL.map(<&str>::from).into_iter().chain([SIZE, "best"]);
     let keys: Vec<&str> = keys.collect();
+    let is_best = fields.get("best").map(|field| field.flag()).transpose()?.unwrap_or_default();
     fields.check_known("a row of primitives", &keys)?;
     let mut params = BTreeMap::new();
     for dimension in Dimension::ALL {
         let own = fields.get(dimension.into()).map(|field| value(field, table, dimension));
-        let value = own.transpose()?.or_else(|| dimension.values(table).into_iter().next());
+        let first = || dimension.values(table).into_iter().next();
+        let is_open = is_best && dimension == compare;
+        let value = own.transpose()?.or_else(|| if is_open { None } else { first() });
         params.extend(value.map(|value| (dimension.to_string(), value)));
     }
     let is_of_bytes = |name: &String| {
@@ -103,7 +111,7 @@ fn row(fields: &Fields<'_>, table: &Table, at: &[Bytes]) -> Result<RowOf, Flaw> 
         let size = own.or_else(|| at.last().copied());
         params.extend(size.map(|size| (SIZE.to_owned(), size.to_string())));
     }
-    Ok(RowOf { case: table.name.clone(), params })
+    Ok(RowOf { case: table.name.clone(), params, is_best })
 }
 
 /// A value of one of the table's lists.

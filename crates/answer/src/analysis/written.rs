@@ -29,11 +29,11 @@ pub(super) fn headline<'a>(
     let written = rule.written.as_ref()?;
     // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
-    let rows = choices(written, trials).find(has_figures)?;
+    let rows = choices(rule, written, trials).find(has_figures)?;
     let named = Named { rule, written, rows };
     let decided = named.decided(compared);
-    let (metric, rows) = (rule.metric, &named.rows);
-    let (headline, slots) = Authored { written, metric, rows, decided }.headline()?;
+    let (metric, compare, rows) = (rule.metric, rule.compare.as_str(), &named.rows);
+    let (headline, slots) = Authored { written, metric, compare, rows, decided }.headline()?;
     let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
     let context = named.context(trials).map(|of| format!(" ({of})")).unwrap_or_default();
     let limited = if named.is_limited(&slots) { LIMITED } else { "" };
@@ -42,28 +42,41 @@ pub(super) fn headline<'a>(
 
 /// What a row leaves open is the same for all: one choice for each cell that the first row can be.
 fn choices<'a>(
+    rule: &'a AnswerRule,
     written: &'a Written,
     trials: &'a [CellTrials<'a>],
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
     let firsts = first.flat_map(move |(_, first)| {
-        trials.iter().filter(|of| first.is(of.cell)).map(move |of| open(first, of.cell))
+        trials.iter().filter(|of| first.is(of.cell)).map(move |of| open(rule, first, of.cell))
     });
     firsts.filter_map(move |chosen| {
         let row = |row: &RowOf| {
             let agrees = |cell| {
-                let mut open = open(row, cell).into_iter();
+                let mut open = open(rule, row, cell).into_iter();
                 open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
-            trials.iter().find(|of| row.is(of.cell) && agrees(of.cell))
+            let mut cells = trials.iter().filter(|of| row.is(of.cell) && agrees(of.cell));
+            if row.is_best { best(rule.metric, cells) } else { cells.next() }
         };
         written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?))).collect()
     })
 }
 
-/// The swept keys of a cell that a row does not name.
-fn open<'a>(row: &RowOf, cell: &'a Cell) -> BTreeMap<&'a str, &'a str> {
-    let params = cell.params.iter().filter(|(key, _)| !row.params.contains_key(*key));
+fn best<'a>(
+    metric: Metric,
+    cells: impl Iterator<Item = &'a CellTrials<'a>>,
+) -> Option<&'a CellTrials<'a>> {
+    let sign = if metric.is_higher_better() { 1.0 } else { -1.0 };
+    let figures = cells.filter_map(|of| Some((of, sign * of.figure(metric)?.median())));
+    figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(of, _)| of)
+}
+
+/// The swept keys of a cell that a row does not name; the best has any value of what is compared.
+fn open<'a>(rule: &AnswerRule, row: &RowOf, cell: &'a Cell) -> BTreeMap<&'a str, &'a str> {
+    let is_open =
+        |key: &String| !(row.params.contains_key(key) || row.is_best && *key == rule.compare);
+    let params = cell.params.iter().filter(|(key, _)| is_open(key));
     params.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
@@ -81,6 +94,10 @@ impl Row for CellTrials<'_> {
 
     fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
         self.samples(metric)
+    }
+
+    fn name(&self, key: &str) -> Option<String> {
+        Some(label_in(self.cell.load.operation, key, self.cell.params.get(key)?))
     }
 
     fn counts(&self, metric: Metric) -> String {
@@ -157,6 +174,7 @@ impl<'a> Named<'a> {
         };
         slots.iter().any(|slot| {
             let (metric, rows) = match slot {
+                Slot::Name(_) => return false,
                 Slot::Figure(metric, row) => (metric, std::slice::from_ref(row)),
                 Slot::Compared(_, metric, rows) => (metric, &rows[..]),
             };
@@ -172,7 +190,7 @@ impl<'a> Named<'a> {
         let is_one_of_several = |(key, value): &(&str, &str)| {
             ran().any(|of| of.cell.params.get(*key).is_some_and(|other| other != value))
         };
-        let open = open(row, cell).into_iter().filter(is_one_of_several);
+        let open = open(self.rule, row, cell).into_iter().filter(is_one_of_several);
         let words: Vec<String> =
             open.map(|(key, value)| label_in(cell.load.operation, key, value)).collect();
         (!words.is_empty()).then(|| words.join(", "))

@@ -141,7 +141,7 @@ impl Group<'_> {
     /// Of two sizes or more.
     fn curve(&self, bounds: &[LowerBound]) -> Option<Curve> {
         let line = |rows: &Vec<&Row>| {
-            let label = group::value(self.rule.compare, rows.iter().find(|r| r.cost.is_some())?);
+            let label = rows.iter().find(|row| row.cost.is_some())?.value(self.rule.compare);
             let dots: Vec<Dot> = rows.iter().filter_map(|row| dot(row, &label)).collect();
             let is_baseline = self.rule.is_baseline(&rows.first()?.key);
             (dots.len() > 1).then_some(Line { label, is_baseline, is_joined: true, dots })

@@ -3,7 +3,7 @@
 mod table;
 
 use super::{Answer, Costs, LowerBound, Row};
-use crate::findings::{self, Cell, Chart, Column, Findings, Item, Listing, Remark, Section, Table};
+use crate::findings::{self, Cell, Chart, Column, Findings, Item, Listing, Section, Table};
 use crate::wording::{grouped, list, unique};
 
 impl Costs {
@@ -11,7 +11,17 @@ impl Costs {
     #[must_use]
     pub fn findings(&self) -> Findings {
         let rows = grouped(self.rows.iter().map(|row| (row.table.as_str(), row))).into_iter();
-        let tables: Vec<Table> = rows.map(|(name, rows)| table::table(name, &rows, self)).collect();
+        let tables: Vec<(&str, Table)> =
+            rows.map(|(name, rows)| (name, table::table(name, &rows, self))).collect();
+        // The first answer about a table has it.
+        let mut free: Vec<(&str, Table)> =
+            tables.iter().map(|(name, table)| (*name, table::brief(table))).collect();
+        let answers = self.answers.iter().map(|of| {
+            let own = free.extract_if(.., |(name, _)| *name == of.primitives).next();
+            answer(of, own.map(|(_, table)| table))
+        });
+        let answers = answers.collect();
+        let tables = tables.into_iter().map(|(_, table)| table);
         let measured = self.rows.iter().filter(|row| row.cost.is_some()).count();
         let method = "A cost is the median over the rounds of each round's median of quiet samples; small \
                       print gives the quartiles. Ratios are computed per round, with their intervals in \
@@ -21,12 +31,12 @@ impl Costs {
         let bounds = (!self.bounds.is_empty()).then(|| self.bounds_table());
         Findings {
             title: "What algorithms cost",
-            answers: self.answers.iter().map(answer).collect(),
-            overview: tables.clone(),
+            answers,
+            overview: free.into_iter().map(|(_, table)| table).collect(),
             tables: vec![Section {
                 title: "Costs",
                 about: "Every algorithm, library and size. Click a header to sort.",
-                tables: tables.into_iter().chain(bounds).collect(),
+                tables: tables.chain(bounds).collect(),
             }],
             method: vec![
                 ("What a cost is", method.to_owned()),
@@ -125,16 +135,17 @@ impl From<&super::Discarded> for Item {
     }
 }
 
-fn answer(answer: &Answer) -> findings::Answer {
+fn answer(answer: &Answer, table: Option<Table>) -> findings::Answer {
     let published = (!answer.published.is_empty())
-        .then(|| Remark::new("Published", format!("{}.", answer.published.join("; "))));
-    let caveats = answer.caveats.iter().map(Remark::caveat);
+        .then(|| format!("Published: {}.", answer.published.join("; ")));
+    let title = answer.question.clone();
     findings::Answer {
-        question: answer.question.clone(),
+        title: title.unwrap_or_else(|| format!("Costs, {}", answer.primitives)),
         headline: answer.headline.clone(),
-        sentences: Vec::new(),
-        remarks: caveats.chain(published).collect(),
+        tables: table.into_iter().collect(),
         charts: answer.curves.iter().cloned().map(Chart::Curve).collect(),
+        notes: published.into_iter().collect(),
+        doubts: answer.caveats.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use primitives::instructions::Bounded;
 use primitives::row::{Measured, NoFigure, Reason};
 use primitives::sampler::Quality;
-use primitives::{Algorithm, Hardware, RowKey};
+use primitives::{Algorithm, Cache, Hardware, RowKey};
 use serde::Serialize;
 
 use crate::figure::Figure;
@@ -148,6 +148,25 @@ impl Row {
         }
     }
 
+    /// What it has of a dimension, in words.
+    pub(super) fn value(&self, dimension: Dimension) -> String {
+        let text = match dimension {
+            Dimension::Algorithm => self.key.algorithm.name(),
+            Dimension::Library => return self.library(),
+            Dimension::Hardware => match self.key.hardware {
+                Hardware::All => "all instructions",
+                Hardware::Avx2 => "AVX2 at most",
+                Hardware::Sse => "SSE 4.2 at most",
+                Hardware::None => "no instructions for cryptography",
+            },
+            Dimension::Cache => match self.key.cache {
+                Cache::Warm => "data in the cache",
+                Cache::Cold => "data in memory",
+            },
+        };
+        text.to_owned()
+    }
+
     /// Whether it is the row that a study's author named.
     pub(super) fn is(&self, of: &RowOf) -> bool {
         let own = |key: &str| match key {
@@ -198,6 +217,10 @@ impl written::Row for Row {
             (Some(cost), Some(_)) => cost.rounds.iter().copied().zip(cost.rates.clone()).collect(),
             _ => Vec::new(),
         }
+    }
+
+    fn name(&self, key: &str) -> Option<String> {
+        Some(self.value(Dimension::ALL.into_iter().find(|of| of.as_ref() == key)?))
     }
 
     fn counts(&self, metric: Metric) -> String {

@@ -1,6 +1,6 @@
 //! Rows that an answer compares.
 
-use primitives::{Cache, Hardware, RowKey};
+use primitives::{Cache, RowKey};
 use study::primitive::{Dimension, Rule, Table};
 use units::Bytes;
 
@@ -88,25 +88,6 @@ impl<'a> Group<'a> {
             Dimension::Cache => self.table.caches != [Cache::Warm],
         };
         let told = Dimension::ALL.into_iter().filter(is_told);
-        told.map(|dimension| value(dimension, row)).collect::<Vec<_>>().join(", ")
+        told.map(|dimension| row.value(dimension)).collect::<Vec<_>>().join(", ")
     }
-}
-
-/// What a row has of it, in words.
-pub(super) fn value(dimension: Dimension, row: &Row) -> String {
-    let text = match dimension {
-        Dimension::Algorithm => row.key.algorithm.name(),
-        Dimension::Library => return row.library(),
-        Dimension::Hardware => match row.key.hardware {
-            Hardware::All => "all instructions",
-            Hardware::Avx2 => "AVX2 at most",
-            Hardware::Sse => "SSE 4.2 at most",
-            Hardware::None => "no instructions for cryptography",
-        },
-        Dimension::Cache => match row.key.cache {
-            Cache::Warm => "data in the cache",
-            Cache::Cold => "data in memory",
-        },
-    };
-    text.to_owned()
 }

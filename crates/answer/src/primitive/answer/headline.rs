@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use stats::Decision;
+use study::headline::RowOf;
 use study::primitive::{Dimension, Rule};
 use units::Bytes;
 
-use super::group::{Group, Ratio, value};
+use super::group::{Group, Ratio};
 use crate::figure::{Decided, paired};
 use crate::findings::Headline;
 use crate::primitive::Row;
@@ -48,7 +49,7 @@ pub(super) fn headline(rule: &Rule, groups: &[Group<'_>], rows: &[Row]) -> Optio
             .iter()
             .find_map(|group| Some((group, group.rows().filter(|row| row.cost.is_some()).last()?)));
         match first {
-            Some((group, row)) => one(&group.common(), &value(rule.compare, row), row),
+            Some((group, row)) => one(&group.common(), &row.value(rule.compare), row),
             None => Some(not_measured(groups)),
         }
     })
@@ -56,7 +57,11 @@ pub(super) fn headline(rule: &Rule, groups: &[Group<'_>], rows: &[Row]) -> Optio
 
 fn written(rule: &Rule, groups: &[Group<'_>], all: &[Row]) -> Option<Headline> {
     let written = rule.written.as_ref()?;
-    let row = |of| all.iter().find(|row| row.is(of));
+    let row = |of: &RowOf| {
+        let mut rows = all.iter().filter(|row| row.is(of));
+        let cost = |row: &&Row| row.cost.as_ref().map_or(f64::INFINITY, |of| of.cycles.median());
+        if of.is_best { rows.min_by(|a, b| cost(a).total_cmp(&cost(b))) } else { rows.next() }
+    };
     let rows = written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?)));
     let rows: BTreeMap<&str, &Row> = rows.collect::<Option<_>>()?;
     let metric = rows.first_key_value()?.1.metric();
@@ -84,7 +89,8 @@ fn written(rule: &Rule, groups: &[Group<'_>], all: &[Row]) -> Option<Headline> {
     }
     let of_family = Decided::decide(family, 1.0).into_iter();
     decided.extend(of_family.filter_map(|(pair, ratio)| Some((pair?, ratio))));
-    Some(Authored { written, metric, rows: &rows, decided }.headline()?.0)
+    let compare = rule.compare.into();
+    Some(Authored { written, metric, compare, rows: &rows, decided }.headline()?.0)
 }
 
 /// A row beside the baseline.
@@ -93,8 +99,8 @@ fn beside(group: &Group<'_>, ratio: &Ratio<'_>) -> Option<Headline> {
     let compare = group.rule.compare;
     let facts = Facts {
         other_cost: baseline.cost_in_words()?,
-        other_name: value(compare, baseline),
-        ..facts(&group.common(), &value(compare, row), row)?
+        other_name: baseline.value(compare),
+        ..facts(&group.common(), &row.value(compare), row)?
     };
     let times = factor(times_as_fast.median());
     let (value, unit, facts) = match times_as_fast.decision {
@@ -124,11 +130,11 @@ fn headline_of(facts: Facts, row: &Row) -> Option<Headline> {
 /// The figure of a row, and that of another for a reader to compare; one round decides nothing.
 #[must_use]
 pub fn of_one_round(row: &Row, other: Option<&Row>) -> Option<Headline> {
-    let facts = facts(row.key.algorithm.name(), &value(Dimension::Library, row), row)?;
+    let facts = facts(row.key.algorithm.name(), &row.value(Dimension::Library), row)?;
     let facts = match other {
         Some(other) => Facts {
             other_cost: other.cost_in_words()?,
-            other_name: value(Dimension::Library, other),
+            other_name: other.value(Dimension::Library),
             ..facts
         },
         None => facts,

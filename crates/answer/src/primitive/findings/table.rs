@@ -30,6 +30,14 @@ pub(super) fn table(name: &str, rows: &[&Row], costs: &Costs) -> Table {
     }
 }
 
+/// Without quartiles beside each figure.
+pub(super) fn brief(table: &Table) -> Table {
+    let mut table = table.clone();
+    let cells = table.columns.iter_mut().flat_map(|column| &mut column.cells);
+    cells.for_each(|cell| cell.more.clear());
+    table
+}
+
 fn columns(rows: &[&Row], costs: &Costs) -> Vec<Column> {
     let key = |row: &Row| {
         let key = &row.key;
