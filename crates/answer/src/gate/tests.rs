@@ -76,7 +76,7 @@ fn too_few_trials_meet_no_gate() {
     scene.keep(|cell, round| cell == 0 || round < 5);
     let outcome = judged(&scene, "goodput>=1Gb/s");
     assert_eq!(outcome.result, NotMet);
-    assert!(outcome.sentence.contains("Gb/s, 5 trials are too few"), "{}", outcome.sentence);
+    assert!(outcome.sentence.contains("], 5 trials are too few"), "{}", outcome.sentence);
 }
 
 #[test]
