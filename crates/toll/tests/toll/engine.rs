@@ -15,11 +15,11 @@ const OPERATIONS: u64 = 40;
 const SUITES: [&str; 4] =
     ["TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA"];
 
-fn kinds() -> [&'static dyn Server; 2] {
+fn kinds() -> [&'static Server; 2] {
     ["embedded", "nginx"].map(|name| targets::by_name(name).unwrap())
 }
 
-fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
+fn start(kind: &Server, key: CertificateKey, folder: &TempDir) -> Running {
     let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
     let settings = Settings {
         suites: SUITES.map(|name| Suite::parse(name).unwrap()).to_vec(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use targets::{IfMissing, Target};
 
-use load::Latencies;
+use load::Outcome;
 
 mod lost;
 mod profiles;
@@ -232,9 +232,9 @@ impl Bench for Stage {
             line.lost_ranks = vec![2];
             line.load_error = Some("rank 2 on lg1: no result".into());
         }
-        let mut latencies = Latencies::default();
-        latencies.whole.record(1 + number as u64).unwrap();
-        Ok(Measured { line, latencies, under_way: Latencies::default() })
+        let mut outcome = Outcome::default();
+        outcome.latencies.whole.record(1 + number as u64).unwrap();
+        Ok(Measured { line, outcome })
     }
 }
 
