@@ -6,8 +6,8 @@
 //!
 //! A server does not outlive toll, however toll ends: see [`Running`].
 //!
-//! A new server is a file in `servers/` that implements [`Server`] and [`Program`], and a line in
-//! [`SERVERS`].
+//! A new server is a file in `servers/` with its [`Server`] and an implementation of [`Program`], and a line
+//! in [`SERVERS`].
 
 mod captured;
 mod crypto;

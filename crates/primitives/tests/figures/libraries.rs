@@ -79,7 +79,7 @@ fn cold_workloads_are_confirmed_too() {
                 workload.run(runs + 1, &mut ThisCore::new().unwrap()).unwrap();
                 workload.confirm_again(library.as_ref(), &checker).unwrap();
             }
-            Err(why) => {
+            Err(NoFigure { why, .. }) => {
                 assert!(
                     library.id() == "multibuffer" || library.id().starts_with("rustls"),
                     "{why}"

@@ -44,8 +44,8 @@ fn study() -> Study {
 /// What goes wrong, and what was done.
 #[derive(Default)]
 struct Stage {
-    missing: Option<&'static dyn targets::Server>,
-    refuses: Option<&'static dyn targets::Server>,
+    missing: Option<&'static targets::Server>,
+    refuses: Option<&'static targets::Server>,
     /// The probe of this cell fails.
     unfit: Option<&'static str>,
     /// The server has died when this trial, counted from 0, ends.
@@ -91,7 +91,7 @@ struct Stage {
 }
 
 /// Counts itself as running until it is dropped.
-struct Running(&'static dyn targets::Server, std::rc::Rc<std::cell::Cell<usize>>);
+struct Running(&'static targets::Server, std::rc::Rc<std::cell::Cell<usize>>);
 
 impl Drop for Running {
     fn drop(&mut self) {
