@@ -639,7 +639,7 @@ mod tests {
     #[test]
     fn only_embedded_and_nginx_send_with_the_kernels_tls() {
         for server in crate::SERVERS {
-            let of = |send| Target { server: *server, send, ..Target::default() }.check();
+            let of = |send| Target { server, send, ..Target::default() }.check();
             let refusal = |send| of(send).err().filter(|wrong| wrong.key == "send");
             assert_eq!(refusal(SendMode::User), None, "{server}");
             let is_refused = !["embedded", "nginx"].contains(&server.name());
