@@ -370,8 +370,9 @@ fn all_go_when_their_starter_is_killed() {
 fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
-    let servers: Vec<_> =
-        kinds().map(|kind| targets::start(kind, &settings(), &objects, &path).unwrap()).collect();
+    let servers: Vec<_> = kinds()
+        .map(|kind| targets::start(kind, &settings(), &objects, &path, None).unwrap())
+        .collect();
     let backends = servers.iter().filter_map(Running::backend);
     let pids: Vec<_> =
         servers.iter().chain(backends).map(|server| server.pid().to_string()).collect();

@@ -33,7 +33,7 @@ fn start(kind: &Server, key: CertificateKey, folder: &TempDir) -> Running {
         },
         ..Settings::new(CpuList::allowed().unwrap())
     };
-    targets::start(kind, &settings, &objects, folder.path()).unwrap()
+    targets::start(kind, &settings, &objects, folder.path(), None).unwrap()
 }
 
 fn job(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Job {
@@ -105,7 +105,7 @@ fn handshakes_are_full_with_every_kind_of_key() {
             },
             ..Settings::new(CpuList::allowed().unwrap())
         };
-        let server = targets::start(embedded, &settings, &objects, folder.path()).unwrap();
+        let server = targets::start(embedded, &settings, &objects, folder.path(), None).unwrap();
         for version in [Version::Tls12, Version::Tls13] {
             let mut job = job(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
             job.trust = Trust::Anyone;
