@@ -279,7 +279,7 @@ impl Cell {
 }
 
 /// What a server leaves to clients of which the study asks for a version, a suite or a group.
-pub fn offer(server: &dyn Server) -> Offer {
+pub fn offer(server: &Server) -> Offer {
     if server.is_configured() { Offer::AsPlanned } else { Offer::Anything }
 }
 
