@@ -8,7 +8,7 @@ use study::{AnswerRule, Cell, Metric};
 
 use super::compared::{CLIENT, Compared};
 use super::headline::LIMITED;
-use super::offered::behind;
+use super::offered::not_kept_up;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, paired};
 use crate::findings::Headline;
@@ -88,7 +88,7 @@ struct Named<'a> {
 
 impl Row for CellTrials<'_> {
     fn median(&self, metric: Metric) -> Option<f64> {
-        let figure = self.figure(metric).filter(|_| behind(self, metric).is_none())?;
+        let figure = self.figure(metric).filter(|_| not_kept_up(self, metric).is_none())?;
         Some(figure.median())
     }
 
