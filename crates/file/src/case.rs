@@ -43,12 +43,9 @@ pub(super) struct Swept<'a> {
     field: Field<'a>,
 }
 
-const OWN_KEYS: [&str; 3] = ["name", "sweep", find::NAME];
-
 impl<'a> Case<'a> {
     /// Reads a case; `shared` is what holds for all cases.
     pub(super) fn read(line: usize, fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
-        check_keys(fields)?;
         let name = match fields.get("name") {
             Some(field) => name(field, "a case")?,
             None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
@@ -65,14 +62,7 @@ impl<'a> Case<'a> {
         shared: &Draft<'a>,
     ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
         let mut draft = shared.clone();
-        for table in Table::ALL {
-            if let Some(field) = fields.get(table.name()) {
-                draft.apply(field, table, Level::Case)?;
-            }
-        }
-        if let Some(field) = fields.get(find::NAME) {
-            draft.apply_find(field, Level::Case)?;
-        }
+        draft.apply(fields, Level::Case)?;
         let sweeps = match fields.get("sweep") {
             Some(field) => sweeps(field, &draft)?,
             None => Vec::new(),
@@ -214,7 +204,7 @@ impl TooFew {
 /// Refuses a case with too many cells before their values are read.
 fn check_size(fields: &Fields<'_>, name: &str, line: usize) -> Result<(), Flaw> {
     let Some(field) = fields.get("sweep") else { return Ok(()) };
-    let sweeps = field.fields("")?;
+    let sweeps = field.fields()?;
     let lengths = sweeps.iter().map(|sweep| sweep.len().unwrap_or(1));
     let size = lengths.fold(1usize, usize::saturating_mul);
     if size > MOST_CELLS { Err(too_many(name, line)) } else { Ok(()) }
@@ -249,19 +239,6 @@ fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// Refuses an unknown key, and suggests `load.duration` for `duration`.
-fn check_keys(fields: &Fields<'_>) -> Result<(), Flaw> {
-    let tables = Table::ALL.map(Table::name);
-    let is_own = |key| OWN_KEYS.contains(&key) || tables.contains(&key);
-    let Some(field) = fields.iter().find(|field| !is_own(field.key)) else { return Ok(()) };
-    if Key::named(field.key).is_some() {
-        return Err(field.flaw("is in quotes, which makes it another key; leave the quotes out"));
-    }
-    let keys: Vec<String> = Key::all().map(|key| key.to_string()).collect();
-    let known: Vec<_> = OWN_KEYS.into_iter().chain(keys.iter().map(String::as_str)).collect();
-    Err(field.unknown("a case", &known))
-}
-
 /// The name of `what`: part of the names of cells and of file names.
 pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     let text = field.text()?;
@@ -286,7 +263,7 @@ fn sweeps<'a>(field: Field<'a>, draft: &Draft<'a>) -> Result<Vec<Sweep<'a>>, Fla
             _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
         }
     };
-    field.fields("")?.iter().map(sweep).collect()
+    field.fields()?.iter().map(sweep).collect()
 }
 
 /// A key of `sweep` with its values.
@@ -300,7 +277,7 @@ pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
     let key = Key::swept(field.key).map_err(|why| field.flaw(&why))?;
     let mut texts = BTreeSet::new();
     let mut values: Vec<Swept<'_>> = Vec::new();
-    for value in field.called(key.table.prefix(), key.name).values()? {
+    for value in field.called(key.table.name(), key.name).values()? {
         let text = key.canonical(value)?;
         if !texts.insert(text.clone()) {
             return Err(value.wrong("is listed in its sweep twice; leave one out"));

@@ -5,11 +5,11 @@
 
 use cpus::{CpuList, Topology};
 use load::Plan;
-use serde::Deserialize;
 use targets::Target;
 
 use super::error::Flaw;
-use super::fields::Field;
+use super::fields::{Field, Fields};
+use super::find;
 use super::keys::{Key, Table};
 use super::merged::{Level, Merged};
 use study::CpuOrder;
@@ -48,28 +48,20 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Puts all keys of a `[target]` or `[load]` table into this.
-    pub(super) fn apply(
-        &mut self,
-        field: Field<'a>,
-        table: Table,
-        level: Level,
-    ) -> Result<(), Flaw> {
-        let keys = (&*format!("a {}", table.name()), table.prefix(), table.names());
-        self.table(table).apply(field, keys, level)
+    /// Puts all keys of the tables `[target]`, `[load]` and `[find]` of a file or a case into this.
+    pub(super) fn apply(&mut self, fields: &Fields<'a>, level: Level) -> Result<(), Flaw> {
+        for table in Table::ALL {
+            if let Some(field) = fields.get(table.name()) {
+                self.table(table).apply(field, level)?;
+            }
+        }
+        fields.get(find::NAME).map_or(Ok(()), |field| self.apply_find(field, level))
     }
 
     /// Puts all keys of a `[find]` table into this.
     pub(super) fn apply_find(&mut self, field: Field<'a>, level: Level) -> Result<(), Flaw> {
-        self.find.apply(field, ("a find", "find.", super::search::names()), level)?;
         self.find_line = Some(field.line());
-        Ok(())
-    }
-
-    /// Refuses values that are none of their keys'.
-    pub(super) fn check(&self) -> Result<(), Flaw> {
-        self.target.read::<Target>()?;
-        self.load.read::<Plan>().map(drop)
+        self.find.apply(field, level)
     }
 
     /// The value of a key as it stands, or the one that holds where it is not said.
@@ -120,7 +112,7 @@ impl<'a> Draft<'a> {
             return Ok(None);
         }
         if let Some(field) = self.target.field("cpus") {
-            return CpuOrder::deserialize(field).map(Some);
+            return field.read().map(Some);
         }
         let allowed = machine.allowed();
         let others = allowed.without(&plan.cpus).unwrap_or_else(|| allowed.clone());

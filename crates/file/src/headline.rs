@@ -62,9 +62,9 @@ fn rows(field: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<BTreeMap<Str
         if !field.key.chars().all(is_name) || field.key.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(field.flaw("is not a valid name for a row; use letters, digits and _"));
         }
-        Ok((field.key.to_owned(), row(&field.fields("rows.")?, cases, usual)?))
+        Ok((field.key.to_owned(), row(&field.fields()?, cases, usual)?))
     };
-    field.fields("rows.")?.iter().map(row).collect()
+    field.fields()?.iter().map(row).collect()
 }
 
 fn row(fields: &Fields<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {

@@ -4,9 +4,10 @@ use std::fmt;
 
 use load::Plan;
 use targets::Target;
+use toml::de::DeValue;
 
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::{Field, Source};
 use super::merged::Merged;
 use ::keys::did_you_mean;
 use study::Cell;
@@ -100,17 +101,15 @@ impl Key {
 
     /// The same for a value on the command line, which has no quotes.
     pub(super) fn canonical_text(self, value: &str) -> Result<String, String> {
-        let read = |written: &str| {
-            let text = format!("{} = {written}", self.name);
-            let table = toml::de::DeTable::parse(&text)
-                .map_err(|error| Flaw::lacking(error.message().to_owned()))?;
-            let lines = [0];
-            let source = Source::new(&text, &lines);
-            let fields = Fields::all(source, table.get_ref(), self.table.prefix());
-            fields.get(self.name).map_or(Ok(String::new()), |field| self.canonical(field))
+        let lines = [0];
+        let source = Source::new(value, &lines);
+        let read = |value: &DeValue<'_>| {
+            self.canonical(Field::alone(source, value).called(self.table.name(), self.name))
         };
-        let quoted = toml::Value::String(value.to_owned()).to_string();
-        read(&quoted).or_else(|flaw| read(value).map_err(|_| flaw.what()))
+        read(&DeValue::String(value.into())).or_else(|flaw| {
+            let unquoted = DeValue::parse(value).ok().map(|value| read(value.get_ref()));
+            unquoted.and_then(Result::ok).ok_or_else(|| flaw.what())
+        })
     }
 
     /// The value that a cell has; `None` where it is left open.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use ::keys::{Conflict, Force, WrongValue};
 use serde::Deserialize;
-use serde::de::value::MapDeserializer;
+use serde::de::value::MapAccessDeserializer;
 
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::{Each, Field, Fields};
 
 /// The keys of a table, from all levels.
 #[derive(Clone, Default)]
@@ -50,18 +50,9 @@ impl<'a> Merged<'a> {
         self.0.insert(name, Written { field, level });
     }
 
-    /// Puts all keys of a table into this; `what` has the keys `known`.
-    pub(super) fn apply(
-        &mut self,
-        field: Field<'a>,
-        (what, prefix, known): (&str, &'static str, &[&str]),
-        level: Level,
-    ) -> Result<(), Flaw> {
-        let fields = field.fields(prefix)?;
-        fields.check_known(what, known)?;
-        for field in fields.iter() {
-            self.put(field.key, field, level);
-        }
+    /// Puts all keys of a table into this.
+    pub(super) fn apply(&mut self, field: Field<'a>, level: Level) -> Result<(), Flaw> {
+        field.fields()?.iter().for_each(|field| self.put(field.key, field, level));
         Ok(())
     }
 
@@ -83,8 +74,8 @@ impl<'a> Merged<'a> {
 
     /// The struct that these keys describe.
     pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Flaw> {
-        let fields = self.0.iter().map(|(name, written)| (*name, written.field));
-        T::deserialize(MapDeserializer::new(fields))
+        let fields = self.0.values().map(|written| written.field);
+        T::deserialize(MapAccessDeserializer::new(Each::of(fields)))
     }
 
     /// An error about a key, which names its line.

@@ -1,9 +1,9 @@
 //! An `[[answer]]` about primitives: the costs of a table over one of its lists.
 
-use serde::Deserialize;
 use units::Bytes;
 
-use super::answer::{gates, project_counts, published};
+use super::answer::published;
+use super::document::Cores;
 use super::error::Flaw;
 use super::fields::{Field, Fields};
 use super::primitives::{Size, named};
@@ -43,13 +43,18 @@ pub(super) fn read(
         published: fields
             .get("published")
             .map_or(Ok(Vec::new()), |field| published(field, reference, check_published))?,
-        project: fields.get("project").map_or(Ok(Vec::new()), project_counts)?,
-        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
+        project: fields.get("project").map_or(Ok(Vec::new()), cores)?,
+        gates: fields.get("gate").map_or(Ok(Vec::new()), Field::read)?,
     })
 }
 
+fn cores(field: Field<'_>) -> Result<Vec<u32>, Flaw> {
+    let cores = field.read::<Vec<Cores>>()?;
+    Ok(cores.into_iter().map(|Cores(cores)| cores).collect())
+}
+
 fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
-    let dimension = Dimension::deserialize(field)?;
+    let dimension = field.read::<Dimension>()?;
     match dimension.values(table).len() {
         0 | 1 => Err(field.wrong(&format!(
             "has one value in primitives {}, so there is nothing to compare; write another there",
@@ -83,7 +88,7 @@ fn baseline(field: Field<'_>, table: &Table, compare: Dimension) -> Result<Strin
 fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
     let mut at = Vec::new();
     for value in field.map(Field::one_or_more).unwrap_or_default() {
-        let Size(size) = Size::deserialize(value)?;
+        let Size(size) = value.read()?;
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
             return Err(value.wrong(&format!(

@@ -22,16 +22,29 @@ pub(super) const NAME: &str = "primitives";
 /// What a table says; a scale says some of it of all tables.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Written {
+pub(super) struct Written {
+    /// Small letters, digits and hyphens. [default: an error]
     name: Option<String>,
+    /// As in `toll bench`: `AES-128-GCM`, `"RSA-2048 sign"`, or kinds such as `gcm`, `rsa` (`toll bench
+    /// --list` prints all). [default: an error]
     algorithms: Vec<Selected>,
+    /// `openssl` (the system's), `aws-lc`, `ring`, `rustcrypto`, `rustls-ring`, `rustls-aws-lc`,
+    /// `multibuffer`, `multibuffer-avx2` and so on, or the absolute path of a libcrypto. [default: `openssl`]
     libraries: Vec<LibraryName>,
+    /// Of messages, 1 B to 16 MiB. [default: `16B`, `256B`, `1KiB`, `8KiB`, `16KiB`, `64KiB`]
     sizes: Option<Vec<Size>>,
+    /// Where the data lies: `warm`, `cold`. [default: `warm`]
     cache: Vec<Cache>,
+    /// Features of the processor: `all`, `avx2`, `sse`, `none`. [default: `all`]
     hardware: Vec<Hardware>,
+    /// How many CPUs work at the same time. [default: 1]
     threads: Option<u32>,
+    /// Which CPUs, a thread pinned to each. [default: the first of `target.cpus`]
     cpus: Option<CpuList>,
+    /// How often the table is measured; [comparisons](figures.md#how-does-a-study-combine-trials) take 6 or
+    /// more. [default: 3]
     rounds: u32,
+    /// Quiet samples of each figure in each round. [default: 10]
     samples: u16,
 }
 
@@ -117,11 +130,6 @@ impl Written {
     }
 }
 
-/// The keys of a table.
-pub(super) fn names() -> &'static [&'static str] {
-    ::keys::names::<Written>()
-}
-
 /// Reads all tables; `shared` has the CPUs of servers, which are theirs too where they say none.
 pub(super) fn tables(
     fields: &Fields<'_>,
@@ -130,7 +138,7 @@ pub(super) fn tables(
 ) -> Result<Vec<Table>, Flaw> {
     let mut tables: Vec<Table> = Vec::new();
     let mut rows = 0usize;
-    for (line, fields) in fields.tables(NAME, "")? {
+    for (line, fields) in fields.tables(NAME)? {
         let table = read(line, &fields, shared, allowed)?;
         if tables.iter().any(|other| other.name == table.name) {
             return Err(Flaw::at(
@@ -162,7 +170,7 @@ fn read(
     shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<Table, Flaw> {
-    let said = Merged::table(fields, "a table of primitives", names())?;
+    let said = Merged::table(fields, "a table of primitives", ::keys::names::<Written>())?;
     let Some(name) = said.field("name") else {
         return Err(Flaw::at(line, "a table of primitives has no name; write name = \"...\""));
     };
@@ -237,7 +245,7 @@ fn cpus(
 ) -> Result<CpuList, Flaw> {
     let threads = written.threads.map(|threads| threads as usize);
     let of_servers = shared.target.field("cpus");
-    let of_servers = of_servers.map(|field| Ok((CpuOrder::deserialize(field)?, field.line())));
+    let of_servers = of_servers.map(|field| Ok((field.read::<CpuOrder>()?, field.line())));
     let (pool, line) = match (&written.cpus, of_servers.transpose()?) {
         (Some(cpus), _) => (cpus.clone(), said.line("cpus")),
         (None, Some((order, line))) if threads.unwrap_or(1) <= order.len() => {
@@ -274,7 +282,7 @@ pub(super) fn scale(
     tables: &mut [Table],
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    let fields = field.fields("primitives.")?;
+    let fields = field.fields()?;
     let said = Merged::table(&fields, "the primitives of a scale", &SCALED)?;
     let Written { sizes, rounds, samples, .. } = Written::read(&said)?;
     if tables.is_empty() {

@@ -7,6 +7,7 @@
 
 use super::answer::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
+use super::document::Trials;
 use super::error::Flaw;
 use super::fields::{Field, Fields};
 use super::keys::{Key, Table};
@@ -23,18 +24,15 @@ pub(super) struct Scale<'a> {
 
 const CASES: &str = "cases";
 const CASE: &str = "case";
-const KEYS: [&str; 8] =
-    ["trials", CASES, CASE, "target", "load", find::NAME, "sweep", primitives::NAME];
 
 impl<'a> Scale<'a> {
     /// The scale that is wanted, if one is.
     pub(super) fn find(fields: &Fields<'a>, wanted: Option<&str>) -> Result<Option<Self>, Flaw> {
-        let scales = fields.get("scale").map(|field| field.fields("scale.")).transpose()?;
+        let scales = fields.get("scale").map(|field| field.fields()).transpose()?;
         let scales: Vec<Field<'a>> = scales.iter().flat_map(Fields::iter).collect();
         let mut found = None;
         for scale in &scales {
-            let fields = scale.fields("")?;
-            fields.check_known("a scale", &KEYS)?;
+            let fields = scale.fields()?;
             if wanted == Some(scale.key) {
                 found = Some(Self { name: scale.key, fields });
             }
@@ -135,7 +133,7 @@ impl<'a> Scale<'a> {
             }
         }
         if let Some(field) = self.fields.get(CASE) {
-            for field in field.fields("case.")?.iter() {
+            for field in field.fields()?.iter() {
                 set_one(field, cases, &mut note)?;
             }
         }
@@ -143,14 +141,14 @@ impl<'a> Scale<'a> {
             set_find(field, cases, &mut note)?;
         }
         if let Some(field) = self.fields.get("sweep") {
-            for field in field.fields("")?.iter() {
+            for field in field.fields()?.iter() {
                 set_sweep(field, cases, &mut note)?;
             }
         }
         match self.fields.get("trials") {
             None => Ok(trials),
             Some(field) => {
-                let shorter = super::trials(field)?;
+                let Trials(shorter) = field.read()?;
                 note(format!("trials = {shorter} instead of {trials}"));
                 Ok(shorter)
             }
@@ -169,8 +167,7 @@ fn set_one<'a>(
         let hint = did_you_mean(field.key, "there are:", names);
         return Err(field.flaw(&format!("is not a case of this scale{hint}")));
     };
-    let fields = field.fields("")?;
-    fields.check_known("a case of a scale", &Table::ALL.map(Table::name))?;
+    let fields = field.fields()?;
     let mut note = |what: String| note(format!("{what} in case {}", field.key));
     for table in Table::ALL {
         if let Some(field) = fields.get(table.name()) {
@@ -186,8 +183,7 @@ fn set<'a>(
     cases: &mut [Case<'a>],
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    let fields = field.fields(table.prefix())?;
-    fields.check_known(&format!("a {}", table.name()), table.names())?;
+    let fields = field.fields()?;
     for field in fields.iter() {
         let Some(name) = table.names().iter().find(|name| **name == field.key) else { continue };
         let key = Key { table, name };
