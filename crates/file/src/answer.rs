@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::case::{Case, Sweep};
-use super::document::{AnswerKeys, Cores};
+use super::document::{AnswerKeys, UpTo};
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::headline;
 use super::primitives::named;
 use ::keys::did_you_mean;
@@ -23,7 +23,7 @@ pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, Vec<Cell>)>;
 
 /// Reads an answer about one of `cases`; `tables` are those of primitives.
 pub(super) fn read(
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     cases: &Cases<'_>,
     tables: &[Table],
     reference: Option<&Reference>,
@@ -59,13 +59,13 @@ pub(super) fn read(
                 false => Err(format!("has another unit or kind ({}) {kind}", of.says)),
             })
         })?,
-        project: project.into_iter().map(|Cores(cores)| cores).collect(),
+        project: project.into_iter().map(|UpTo(cores)| cores).collect(),
         gates: gate,
         nominal: fields
             .get("nominal")
             .map(|field| nominal(field, metric, cells, tables))
             .transpose()?,
-        written: headline::read(fields, cases, &case.name)?,
+        written: headline::read(&fields, cases, &case.name)?,
     };
     if let (Some(field), Some(_)) = (fields.get("nominal"), &rule.along) {
         return Err(

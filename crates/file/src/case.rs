@@ -9,7 +9,7 @@ use targets::{Target, ThreadsPerCore};
 use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::keys::{Key, Table};
 use super::merged::Level;
 use super::{find, ranks};
@@ -45,7 +45,7 @@ pub(super) struct Swept<'a> {
 
 impl<'a> Case<'a> {
     /// Reads a case; `shared` is what holds for all cases.
-    pub(super) fn read(line: usize, fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
+    pub(super) fn read(line: usize, fields: Field<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
         let name = match fields.get("name") {
             Some(field) => name(field, "a case")?,
             None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
@@ -58,11 +58,11 @@ impl<'a> Case<'a> {
     }
 
     fn settings(
-        fields: &Fields<'a>,
+        fields: Field<'a>,
         shared: &Draft<'a>,
     ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
         let mut draft = shared.clone();
-        draft.apply(fields, Level::Case)?;
+        draft.apply(fields, Level::Case);
         let sweeps = match fields.get("sweep") {
             Some(field) => sweeps(field, &draft)?,
             None => Vec::new(),
@@ -134,7 +134,7 @@ impl<'a> Case<'a> {
         for Sweep { key, values, .. } in self.sweeps.iter().rev() {
             let value = &values[rest % values.len()];
             rest /= values.len();
-            draft.table(key.table).put(key.name, value.field, Level::Sweep);
+            draft.table_mut(key.table).put(key.name, value.field, Level::Sweep);
             params.insert(key.to_string(), value.text.clone());
         }
         let (mut target, mut load) = draft.resolve()?;
@@ -202,10 +202,9 @@ impl TooFew {
 }
 
 /// Refuses a case with too many cells before their values are read.
-fn check_size(fields: &Fields<'_>, name: &str, line: usize) -> Result<(), Flaw> {
+fn check_size(fields: Field<'_>, name: &str, line: usize) -> Result<(), Flaw> {
     let Some(field) = fields.get("sweep") else { return Ok(()) };
-    let sweeps = field.fields()?;
-    let lengths = sweeps.iter().map(|sweep| sweep.len().unwrap_or(1));
+    let lengths = field.iter().map(|sweep| sweep.len().unwrap_or(1));
     let size = lengths.fold(1usize, usize::saturating_mul);
     if size > MOST_CELLS { Err(too_many(name, line)) } else { Ok(()) }
 }
@@ -254,21 +253,17 @@ pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
 fn sweeps<'a>(field: Field<'a>, draft: &Draft<'a>) -> Result<Vec<Sweep<'a>>, Flaw> {
     let sweep = |field: Field<'a>| {
         let sweep = sweep(field)?;
-        let said = match sweep.key.table {
-            Table::Target => draft.target.level(sweep.key.name),
-            Table::Load => draft.load.level(sweep.key.name),
-        };
-        match said {
+        match draft.table(sweep.key.table).level(sweep.key.name) {
             Level::File => Ok(sweep),
             _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
         }
     };
-    field.fields()?.iter().map(sweep).collect()
+    field.iter().map(sweep).collect()
 }
 
 /// A key of `sweep` with its values.
 pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
-    if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == field.key) {
+    if let Some(table) = Table::SWEPT.into_iter().find(|table| table.name() == field.key) {
         return Err(Flaw::at(
             field.line(),
             format!("sweep.{0} needs quotes; write sweep.\"{0}.KEY\" = [...]", table.name()),

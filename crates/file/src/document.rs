@@ -13,13 +13,11 @@ use serde_with::DeserializeFromStr;
 use study::{Hosts, Metric, RatioGate, Until};
 use targets::{Restart, Target};
 
+use super::primitives::{Scaled, Written};
 use super::search::Search;
 
 /// The only form of study files so far.
 const SCHEMA: u32 = 1;
-const MOST_TRIALS: u32 = 10_000;
-/// More than any machine has.
-const MOST_CORES: u32 = 65_536;
 
 /// A study file.
 #[derive(Deserialize)]
@@ -42,7 +40,7 @@ pub(super) struct Document {
     pub(super) seed: i64,
     /// How many times each cell is measured; no interval reaches 95% with fewer than 6, and [several
     /// comparisons](figures.md#how-does-a-study-combine-trials) take more [default: 7]
-    #[serde(default)]
+    #[serde(default = "trials")]
     pub(super) trials: Trials,
     /// Measure more rounds than `trials` where that is needed: `{ interval = "5%", at-most = "3min" }` adds
     /// rounds until all intervals of the answers lie within 5% of their medians, or the trials take three
@@ -74,9 +72,11 @@ pub(super) struct Document {
     #[serde(default)]
     case: Vec<CaseKeys>,
     /// Algorithms that are measured alone, a table of them for each `[[primitives]]` [default: none]
-    primitives: Option<IgnoredAny>,
+    #[serde(default)]
+    primitives: Vec<Written>,
     /// What is said of the figures, an `[[answer]]` each [default: none]
-    answer: Option<IgnoredAny>,
+    #[serde(default)]
+    answer: Vec<IgnoredAny>,
     /// Other sizes of the same study [default: none]
     #[serde(default)]
     scale: BTreeMap<String, ScaleKeys>,
@@ -96,7 +96,8 @@ pub(super) struct CaseKeys {
     /// Keys of the search, `find.to = 64` [default: open]
     find: Option<Search>,
     /// Keys with the values that they take, `sweep."load.suite" = [...]` [default: one cell]
-    sweep: Option<IgnoredAny>,
+    #[serde(default)]
+    sweep: BTreeMap<String, IgnoredAny>,
 }
 
 /// A `[scale.NAME]`.
@@ -118,9 +119,10 @@ pub(super) struct ScaleKeys {
     /// Keys of the search, for the cases that have one [default: as in the study]
     find: Option<Search>,
     /// Other values for swept keys [default: as in the study]
-    sweep: Option<IgnoredAny>,
+    #[serde(default)]
+    sweep: BTreeMap<String, IgnoredAny>,
     /// `rounds`, `samples` and `sizes` of all tables [default: as in the study]
-    primitives: Option<IgnoredAny>,
+    primitives: Option<Scaled>,
 }
 
 /// What a scale says of one case.
@@ -188,10 +190,15 @@ pub(super) struct AnswerKeys {
     advice: Option<Sentence>,
 }
 
-/// A number of cores.
-#[derive(Deserialize)]
+/// A number from 1 to `MOST`.
+#[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "u32")]
-pub(super) struct Cores(pub(super) u32);
+pub(super) struct UpTo<const MOST: u32>(pub(super) u32);
+
+pub(super) type Trials = UpTo<10_000>;
+
+/// More cores than any machine has are too many.
+pub(super) type Cores = UpTo<65_536>;
 
 #[derive(Deserialize)]
 #[serde(try_from = "u32")]
@@ -205,19 +212,12 @@ pub(super) struct Sentence(pub(super) String);
 #[derive(DeserializeFromStr)]
 pub(super) struct StudyName(pub(super) String);
 
-/// How often each cell is measured.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(try_from = "u32")]
-pub(super) struct Trials(pub(super) u32);
-
 fn seed() -> i64 {
     7
 }
 
-impl Default for Trials {
-    fn default() -> Self {
-        Self(7)
-    }
+fn trials() -> Trials {
+    UpTo(7)
 }
 
 impl TryFrom<u32> for Schema {
@@ -231,26 +231,13 @@ impl TryFrom<u32> for Schema {
     }
 }
 
-impl TryFrom<u32> for Cores {
+impl<const MOST: u32> TryFrom<u32> for UpTo<MOST> {
     type Error = String;
 
-    fn try_from(cores: u32) -> Result<Self, String> {
-        match cores {
-            1..=MOST_CORES => Ok(Self(cores)),
-            _ => Err(format!("{cores} are too many; write a whole number from 1 to {MOST_CORES}")),
-        }
-    }
-}
-
-impl TryFrom<u32> for Trials {
-    type Error = String;
-
-    fn try_from(trials: u32) -> Result<Self, String> {
-        match trials {
-            1..=MOST_TRIALS => Ok(Self(trials)),
-            _ => {
-                Err(format!("{trials} are too many; write a whole number from 1 to {MOST_TRIALS}"))
-            }
+    fn try_from(number: u32) -> Result<Self, String> {
+        match (1..=MOST).contains(&number) {
+            true => Ok(Self(number)),
+            false => Err(format!("{number} is too many; write a whole number from 1 to {MOST}")),
         }
     }
 }

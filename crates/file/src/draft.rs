@@ -8,9 +8,8 @@ use load::Plan;
 use targets::Target;
 
 use super::error::Flaw;
-use super::fields::{Field, Fields};
-use super::find;
-use super::keys::{Key, Table};
+use super::fields::Field;
+use super::keys::Table;
 use super::merged::{Level, Merged};
 use study::CpuOrder;
 
@@ -41,38 +40,47 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn table(&mut self, table: Table) -> &mut Merged<'a> {
+    pub(super) fn table(&self, table: Table) -> &Merged<'a> {
+        match table {
+            Table::Target => &self.target,
+            Table::Load => &self.load,
+            Table::Find => &self.find,
+        }
+    }
+
+    pub(super) fn table_mut(&mut self, table: Table) -> &mut Merged<'a> {
         match table {
             Table::Target => &mut self.target,
             Table::Load => &mut self.load,
+            Table::Find => &mut self.find,
         }
     }
 
-    /// Puts all keys of the tables `[target]`, `[load]` and `[find]` of a file or a case into this.
-    pub(super) fn apply(&mut self, fields: &Fields<'a>, level: Level) -> Result<(), Flaw> {
+    /// Puts all keys of the tables of a file or a case into this.
+    pub(super) fn apply(&mut self, fields: Field<'a>, level: Level) {
         for table in Table::ALL {
             if let Some(field) = fields.get(table.name()) {
-                self.table(table).apply(field, level)?;
+                self.table_mut(table).apply(field, level);
             }
         }
-        fields.get(find::NAME).map_or(Ok(()), |field| self.apply_find(field, level))
+        self.find_line = fields.get(Table::Find.name()).map(Field::line).or(self.find_line);
     }
 
-    /// Puts all keys of a `[find]` table into this.
-    pub(super) fn apply_find(&mut self, field: Field<'a>, level: Level) -> Result<(), Flaw> {
-        self.find_line = Some(field.line());
-        self.find.apply(field, level)
-    }
-
-    /// The value of a key as it stands, or the one that holds where it is not said.
-    pub(super) fn shown(&self, key: Key) -> Result<Option<String>, Flaw> {
-        let values = match key.table {
-            Table::Target => ::keys::values(&self.with_target_cpus(self.target.read()?)),
-            Table::Load => {
-                ::keys::values(&self.with_load_cpus(self.load.read::<Plan>()?.settled()))
-            }
+    /// The keys of a table with the values that hold for all cells, whether they are written or not.
+    pub(super) fn values(&self, table: Table) -> Result<Vec<(String, String)>, Flaw> {
+        let mut values = match table {
+            Table::Load => ::keys::values(&self.load.read::<Plan>()?.settled()),
+            Table::Target | Table::Find => self.table(table).values(table)?,
         };
-        Ok(values.into_iter().find(|(name, _)| name == key.name).map(|(_, value)| value))
+        let cpus = match table {
+            Table::Target => &self.unsaid.0,
+            Table::Load | Table::Find => &self.unsaid.1,
+        };
+        let own = values.iter_mut().find(|(key, _)| key == "cpus");
+        if let Some((_, value)) = own.filter(|_| !self.table(table).has("cpus")) {
+            *value = cpus.to_string();
+        }
+        Ok(values)
     }
 
     fn with_target_cpus(&self, target: Target) -> Target {

@@ -3,11 +3,12 @@
 
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::DeValue;
 
 use super::error::Flaw;
 use super::keys::Key;
-use ::keys::did_you_mean;
+use ::keys::nearest;
 
 /// A file's text, for the places of what was found in it.
 #[derive(Clone, Copy)]
@@ -34,14 +35,8 @@ pub(super) struct Field<'a> {
     pub(super) value: &'a DeValue<'a>,
 }
 
-/// All fields of a table.
-pub(super) struct Fields<'a> {
-    /// All of them.
-    whole: Field<'a>,
-    table: &'a DeTable<'a>,
-    /// The table of their names.
-    name: &'a str,
-}
+/// A table, whose fields are read one by one.
+pub(super) type Fields<'a> = Field<'a>;
 
 /// Where the lines of a text begin.
 pub(super) fn line_starts(text: &str) -> Vec<usize> {
@@ -71,60 +66,6 @@ impl<'a> Source<'a> {
         match text.char_indices().nth(LONGEST) {
             Some((end, _)) => format!("{}...", &text[..end]),
             None => text.to_owned(),
-        }
-    }
-}
-
-impl<'a> Fields<'a> {
-    /// Refuses the first field that is none of `known`, the keys of `what`.
-    pub(super) fn check_known(&self, what: &str, known: &[&str]) -> Result<(), Flaw> {
-        match self.iter().find(|field| !known.contains(&field.key)) {
-            None => Ok(()),
-            Some(field) => Err(field.unknown(what, known)),
-        }
-    }
-
-    /// What they say, as a type has it whose fields are the keys that there may be.
-    pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Flaw> {
-        self.whole.read()
-    }
-
-    /// The field with this key, without which there is nothing to read.
-    pub(super) fn field(&self, key: &'static str) -> Result<Field<'a>, Flaw> {
-        self.get(key).ok_or_else(|| self.whole.place(Flaw::missing_field(key)))
-    }
-
-    pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
-        self.table.get_key_value(key).map(|(key, value)| self.at(key, value))
-    }
-
-    /// The tables of `[[key]]`, each with the line where it begins.
-    pub(super) fn tables(&self, key: &str) -> Result<Vec<(usize, Self)>, Flaw> {
-        self.get(key).map_or(Ok(Vec::new()), Field::tables)
-    }
-
-    /// In the order of the file.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Field<'a>> {
-        let fields = self.table.iter();
-        let mut fields: Vec<_> = fields.map(|(key, value)| self.at(key, value)).collect();
-        fields.sort_by_key(|field| field.at);
-        fields.into_iter()
-    }
-
-    fn at(
-        &self,
-        key: &'a toml::Spanned<std::borrow::Cow<'a, str>>,
-        value: &'a toml::Spanned<DeValue<'a>>,
-    ) -> Field<'a> {
-        let span = value.span();
-        Field {
-            source: self.whole.source,
-            table: self.name,
-            key: key.get_ref(),
-            is_item: false,
-            at: key.span().start,
-            span: (span.start, span.end),
-            value: value.get_ref(),
         }
     }
 }
@@ -169,20 +110,25 @@ impl<'a> Field<'a> {
         Flaw::at(self.line(), format!("{} {what}", self.name()))
     }
 
-    /// An error about a key that is none of `what`, which has the keys `known`. Where there may be a
+    /// Refuses the first key of a table that is none of `known`, the keys of `what`. Where there may be a
     /// `[load]`, `load.duration` is suggested for `duration`.
-    fn unknown(self, what: &str, known: &[&str]) -> Flaw {
-        if Key::named(self.key).is_some() {
-            return self.flaw("is in quotes, which makes it another key; leave the quotes out");
+    pub(super) fn check_known(self, what: &str, known: &[&str]) -> Result<(), Flaw> {
+        let Some(field) = self.iter().find(|field| !known.contains(&field.key)) else {
+            return Ok(());
+        };
+        if Key::named(field.key).is_some() {
+            let what = "is in quotes, which makes it another key; leave the quotes out";
+            return Err(field.flaw(what));
         }
         let of_tables = Key::all().filter(|key| known.contains(&key.table.name()));
         let of_tables: Vec<String> = of_tables.map(|key| key.to_string()).collect();
-        let near = did_you_mean(self.key, "", of_tables.iter().map(String::as_str));
-        let hint = match did_you_mean(self.key, "its keys are", known.iter().copied()) {
-            listed if listed.starts_with("; its keys") && near.starts_with("; did") => near,
-            hint => hint,
+        let near = nearest(field.key, known.iter().copied())
+            .or_else(|| nearest(field.key, of_tables.iter().map(String::as_str)));
+        let hint = match near {
+            Some(near) => format!("; did you mean {near}?"),
+            None => format!("; its keys are {}", known.join(", ")),
         };
-        self.flaw(&format!("is not a key of {what}{hint}"))
+        Err(field.flaw(&format!("is not a key of {what}{hint}")))
     }
 
     /// An error about the value; `what` follows it.
@@ -216,43 +162,74 @@ impl<'a> Field<'a> {
     }
 
     /// A whole number from `least` to `most`.
-    pub(super) fn integer(self, least: u64, most: u64) -> Result<u64, Flaw> {
-        let range = || format!("write a whole number from {least} to {most}");
-        match self.value {
-            DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix())
-                .ok()
-                .filter(|number| (least..=most).contains(number))
-                .ok_or_else(|| self.wrong(&format!("is out of range; {}", range()))),
-            DeValue::Array(_) | DeValue::Table(_) => {
-                Err(self.flaw(&format!("is not a number; {}", range())))
+    fn integer(self, least: u64, most: u64) -> Result<u64, Flaw> {
+        let DeValue::Integer(integer) = self.value else {
+            return Err(self.wrong("is not a whole number; write one such as 64, without quotes"));
+        };
+        match i128::from_str_radix(integer.as_str(), integer.radix()).map(u64::try_from) {
+            Ok(Ok(number)) if (least..=most).contains(&number) => Ok(number),
+            Ok(Ok(number)) if number > most => {
+                Err(self.wrong(&format!("is too large; write a whole number, {most} at most")))
             }
-            _ => Err(self.wrong(&format!("is not a whole number; {}, without quotes", range()))),
+            _ => {
+                Err(self.wrong(&format!("is out of range; write a whole number, {least} or more")))
+            }
         }
     }
 
-    /// The fields of a table.
-    pub(super) fn fields(self) -> Result<Fields<'a>, Flaw> {
-        let DeValue::Table(table) = self.value else {
-            let what = format!("is a table; write its keys as {}.KEY = VALUE", self.name());
-            return Err(self.flaw(&what));
-        };
-        // What is swept has its table in its key.
-        let has_names = self.is_item || !self.table.is_empty() || self.key == "sweep";
-        let name = if has_names { "" } else { self.key };
-        Ok(Fields { whole: self, table, name })
+    /// A table.
+    pub(super) fn fields(self) -> Result<Self, Flaw> {
+        match self.value {
+            DeValue::Table(_) => Ok(self),
+            _ => {
+                Err(self
+                    .flaw(&format!("is a table; write its keys as {}.KEY = VALUE", self.name())))
+            }
+        }
     }
 
-    fn tables(self) -> Result<Vec<(usize, Fields<'a>)>, Flaw> {
-        let name = self.name();
-        let wrong = |line| {
-            Flaw::at(line, format!("{name} is a list of tables; write [[{name}]] above each"))
-        };
-        let elements = self.elements().ok_or_else(|| wrong(self.line()))?;
-        let table = |element: Field<'a>| match element.fields() {
-            Ok(fields) => Ok((element.line(), fields)),
-            Err(_) => Err(wrong(element.line())),
-        };
-        elements.into_iter().map(table).collect()
+    /// The value of a key of a table, without which there is nothing to read.
+    pub(super) fn field(self, key: &'static str) -> Result<Self, Flaw> {
+        self.get(key).ok_or_else(|| self.place(Flaw::missing_field(key)))
+    }
+
+    /// The value of a key of a table.
+    pub(super) fn get(self, key: &str) -> Option<Self> {
+        let DeValue::Table(table) = self.value else { return None };
+        table.get_key_value(key).map(|(key, value)| self.entry(key, value))
+    }
+
+    /// The fields of a table in the order of the file.
+    pub(super) fn iter(self) -> impl Iterator<Item = Self> {
+        let table = if let DeValue::Table(table) = self.value { Some(table) } else { None };
+        let entries = table.into_iter().flatten();
+        let mut fields: Vec<_> = entries.map(|(key, value)| self.entry(key, value)).collect();
+        fields.sort_by_key(|field| field.at);
+        fields.into_iter()
+    }
+
+    fn entry(
+        self,
+        key: &'a Spanned<std::borrow::Cow<'a, str>>,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Self {
+        // What is swept has its table in its key.
+        let has_names = self.is_item || !self.table.is_empty() || self.key == "sweep";
+        Self {
+            table: if has_names { "" } else { self.key },
+            key: key.get_ref(),
+            is_item: false,
+            at: key.span().start,
+            span: (value.span().start, value.span().end),
+            value: value.get_ref(),
+            ..self
+        }
+    }
+
+    /// The tables of `[[key]]`, each with the line where it begins.
+    pub(super) fn tables(self, key: &str) -> Result<Vec<(usize, Self)>, Flaw> {
+        let tables = self.get(key).and_then(Self::elements).unwrap_or_default();
+        tables.into_iter().map(|table| Ok((table.line(), table.fields()?))).collect()
     }
 
     /// How many values a list has; `None` where it is no list.
@@ -266,10 +243,10 @@ impl<'a> Field<'a> {
     /// The values of a list, each under the list's name; `None` where it is no list.
     pub(super) fn elements(self) -> Option<Vec<Field<'a>>> {
         let DeValue::Array(array) = self.value else { return None };
-        let field = |element: &'a toml::Spanned<DeValue<'a>>| {
-            let span = element.span();
-            let (start, end) = (span.start, span.end);
-            Field { at: start, span: (start, end), value: element.get_ref(), is_item: true, ..self }
+        let field = |element: &'a Spanned<DeValue<'a>>| {
+            let at = element.span().start;
+            let span = (at, element.span().end);
+            Self { at, span, value: element.get_ref(), is_item: true, ..self }
         };
         Some(array.iter().map(field).collect())
     }
@@ -401,10 +378,15 @@ impl<'de> Deserializer<'de> for Field<'de> {
 
     /// A value that stands there without a list is a list of one.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        let values = self.one_or_more();
-        match values.is_empty() {
-            true => Err(self.flaw("is an empty list; write a value, or leave it out")),
-            false => visitor.visit_seq(Each::of(values)),
+        match (self.value, self.one_or_more()) {
+            (DeValue::Table(_), _) if !self.is_item => {
+                let name = self.name();
+                Err(self.flaw(&format!("is a list of tables; write [[{name}]] above each")))
+            }
+            (_, values) if values.is_empty() => {
+                Err(self.flaw("is an empty list; write a value, or leave it out"))
+            }
+            (_, values) => visitor.visit_seq(Each::of(values)),
         }
     }
 

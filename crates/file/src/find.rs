@@ -10,16 +10,9 @@ use super::merged::Level;
 use super::search::{self, Load, Search};
 use study::metric::Kind;
 
-pub(super) const NAME: &str = "find";
-
 const STEP: Nanos = Nanos(3_000_000_000);
 const PLATEAU: u8 = 2;
 const LIMIT: &str = "\"first-byte-max <= 2s\"";
-
-/// What is said of a search, key by key.
-pub(super) fn values(draft: &Draft<'_>) -> Result<Vec<(String, String)>, Flaw> {
-    Ok(::keys::values(&draft.find.read::<Search>()?))
-}
 
 /// The search of a cell, whose load it takes over; `None` where nothing is searched for.
 pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>, Flaw> {

@@ -46,7 +46,7 @@ use case::{Case, MOST_CELLS};
 use document::{Document, StudyName};
 use draft::Draft;
 use error::Flaw;
-use fields::{Field, Fields, Source};
+use fields::{Field, Source};
 use merged::Level;
 use scale::Scale;
 use study::primitive::Primitives;
@@ -82,17 +82,16 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let source = Source::new(text, &lines);
     let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
     let root = DeValue::Table(table.into_inner());
-    let root = Field::alone(source, &root);
-    let document: Document = root.read()?;
-    let fields = root.fields()?;
+    let fields = Field::alone(source, &root);
+    let document: Document = fields.read()?;
     let name = document.name.map_or_else(|| named_as(file), Ok)?.0;
-    let ranks = ranks::check(&fields, document.rank)?;
-    let scale = Scale::find(&fields, scale)?;
+    let ranks = ranks::check(fields, document.rank)?;
+    let scale = Scale::find(fields, scale)?;
     let mut cut = Vec::new();
 
     let mut shared = Draft::new(machine.allowed());
-    shared.apply(&fields, Level::File)?;
-    let mut cases = cases(&fields, &shared)?;
+    shared.apply(fields, Level::File);
+    let mut cases = cases(fields, &shared)?;
     let mut trials = document.trials.0;
     if let Some(scale) = &scale {
         trials = scale.apply(trials, &mut cases, &mut cut)?;
@@ -113,7 +112,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
             cut.extend(left_out);
         }
     }
-    let written = primitives::tables(&fields, &shared, machine.allowed())?;
+    let written = primitives::tables(fields, &shared, machine.allowed())?;
     if cases.is_empty() && written.is_empty() {
         return Err(Flaw::lacking(
             "the study has no case; write a [[case]] with a name, or [[primitives]]",
@@ -131,7 +130,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
             Some(_) => {
                 of_primitives.push(primitive_answer::read(line, &fields, &written, &scaled, known)?)
             }
-            None => answers.push(answer::read(&fields, &by_name, &written, known)?),
+            None => answers.push(answer::read(fields, &by_name, &written, known)?),
         }
     }
     coalescing::settle(&mut cells, &answers);
@@ -173,12 +172,12 @@ fn named_as(file: &str) -> Result<StudyName, Flaw> {
     })
 }
 
-fn cases<'a>(fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Flaw> {
+fn cases<'a>(fields: Field<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Flaw> {
     let mut cases: Vec<Case<'a>> = Vec::new();
     let mut known = BTreeMap::new();
     let mut size = 0usize;
     for (line, fields) in fields.tables("case")? {
-        let case = Case::read(line, &fields, shared)?;
+        let case = Case::read(line, fields, shared)?;
         if let Some(other) = known.insert(case.name.clone(), line) {
             let name = &case.name;
             let what = format!("a case {name} begins at line {other} already; rename one");

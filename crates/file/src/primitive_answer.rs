@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use super::answer::published;
-use super::document::Cores;
+use super::document::{Cores, UpTo};
 use super::error::Flaw;
 use super::fields::{Field, Fields};
 use super::primitives::{Size, named};
@@ -50,7 +50,7 @@ pub(super) fn read(
 
 fn cores(field: Field<'_>) -> Result<Vec<u32>, Flaw> {
     let cores = field.read::<Vec<Cores>>()?;
-    Ok(cores.into_iter().map(|Cores(cores)| cores).collect())
+    Ok(cores.into_iter().map(|UpTo(cores)| cores).collect())
 }
 
 fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {

@@ -10,7 +10,7 @@ use targets::Target;
 use super::check::refused_by_client;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::Fields;
+use super::fields::Field;
 
 pub(super) const NAME: &str = "rank";
 
@@ -21,7 +21,7 @@ pub(super) struct Written {
 }
 
 /// The ranks of a study, in the order of the file.
-pub(super) fn check(fields: &Fields<'_>, places: Vec<Rank>) -> Result<Vec<Written>, Flaw> {
+pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<Written>, Flaw> {
     let mut ranks: Vec<Written> = Vec::new();
     for ((line, fields), place) in fields.tables(NAME)?.into_iter().zip(places) {
         if !is_host(&place.host) {
