@@ -143,6 +143,12 @@ pub fn interval(figure: &Figure, unit: &Unit) -> String {
     }
 }
 
+/// `[0.96, 1.02]` of a ratio; empty where there is no interval.
+pub(crate) fn ratio_interval(ratio: &Figure) -> String {
+    let text = times(ratio);
+    text.split_once(' ').map(|(_, interval)| interval.to_owned()).unwrap_or_default()
+}
+
 /// Two words with a space between, or the first alone.
 #[must_use]
 pub fn joined(first: &str, second: &str) -> String {

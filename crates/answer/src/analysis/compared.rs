@@ -214,15 +214,6 @@ impl<'a> Compared<'a> {
         label_in(self.operation(), key, value)
     }
 
-    /// One operation: `a page`.
-    pub(super) fn one(&self) -> &'static str {
-        match self.operation() {
-            Operation::Handshakes => "a handshake",
-            Operation::Session => "a page",
-            Operation::Requests | Operation::OneRequestPerConnection => "a request",
-        }
-    }
-
     /// The metric as these cells have it: `server CPU per page`.
     pub(super) fn metric(&self) -> Cow<'static, str> {
         words_of(self.operation(), self.rule.metric.row().words)
@@ -291,7 +282,12 @@ impl<'a> Compared<'a> {
             } else if trials.samples(self.rule.metric).is_empty() {
                 self.unknown()
             } else {
-                self.baseline().map_or_else(String::new, |other| self.why_unpaired(entry, other))
+                match self.baseline() {
+                    Some(other) => self.why_unpaired(entry, other),
+                    None => {
+                        format!("there is no {}", label(&self.rule.compare, &self.rule.baseline))
+                    }
+                }
             };
         }
         let first = trials.lines.iter().find_map(|trial| trial.line.why_invalid());
