@@ -65,32 +65,39 @@ pub(super) fn read(
             .get("nominal")
             .map(|field| nominal(field, metric, cells, tables))
             .transpose()?,
-        written: headline::read(&fields, cases, &case.name)?,
+        written: headline::read(fields, cases, &case.name)?,
     };
-    if let (Some(field), Some(_)) = (fields.get("nominal"), &rule.along) {
-        return Err(
-            field.flaw("cannot be used with `along`; leave `along` out, or write another answer")
-        );
-    }
-    if let (Some(field), true) = (fields.get("project"), metric.row().kind != Kind::Throughput) {
-        return Err(field.flaw("needs the metric goodput or rate; write one of these"));
-    }
-    if let (Some(field), Kind::Tax) = (fields.get("gate"), metric.row().kind) {
-        return Err(field.flaw("needs a ratio, and a tax is none; gate goodput-per-server-cpu"));
-    }
-    if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
-        return Err(
-            field.flaw("cannot be used with tls-tax; leave it out, or choose another metric")
-        );
-    }
-    if let (Some(field), true) = (fields.get("crossover"), rule.crossover) {
-        if rule.along.is_none() {
-            return Err(field.flaw("needs `along`; write along = \"...\" too"));
-        }
-        if metric.row().kind == Kind::Cost {
-            return Err(
-                field.flaw("needs a metric of which more is better; choose one such as goodput")
-            );
+    let (kind, has_along) = (metric.row().kind, rule.along.is_some());
+    for (key, is_wrong, why) in [
+        (
+            "nominal",
+            has_along,
+            "cannot be used with `along`; leave `along` out, or write another answer",
+        ),
+        (
+            "project",
+            kind != Kind::Throughput,
+            "needs the metric goodput or rate; write one of these",
+        ),
+        (
+            "gate",
+            kind == Kind::Tax,
+            "needs a ratio, and a tax is none; gate goodput-per-server-cpu",
+        ),
+        (
+            "along",
+            metric == Metric::TlsTax,
+            "cannot be used with tls-tax; leave it out, or choose another metric",
+        ),
+        ("crossover", rule.crossover && !has_along, "needs `along`; write along = \"...\" too"),
+        (
+            "crossover",
+            rule.crossover && kind == Kind::Cost,
+            "needs a metric of which more is better; choose one such as goodput",
+        ),
+    ] {
+        if let Some(field) = fields.get(key).filter(|_| is_wrong) {
+            return Err(field.flaw(why));
         }
     }
     if metric == Metric::TlsTax && !(PLAIN.contains(&&*rule.compare) && rule.baseline == "none") {

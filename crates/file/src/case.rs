@@ -45,11 +45,9 @@ pub(super) struct Swept<'a> {
 
 impl<'a> Case<'a> {
     /// Reads a case; `shared` is what holds for all cases.
-    pub(super) fn read(line: usize, fields: Field<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
-        let name = match fields.get("name") {
-            Some(field) => name(field, "a case")?,
-            None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
-        };
+    pub(super) fn read(fields: Field<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
+        let line = fields.line();
+        let name = name(fields.field("name")?, "a case")?;
         check_size(fields, &name, line)?;
         let part = format!("case {name}");
         Self::settings(fields, shared)

@@ -10,10 +10,11 @@ use load::{Plan, Rank};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_with::DeserializeFromStr;
+use study::primitive::Dimension;
 use study::{Hosts, Metric, RatioGate, Until};
 use targets::{Restart, Target};
 
-use super::primitives::{Scaled, Written};
+use super::primitives::{Scaled, Size, Written};
 use super::search::Search;
 
 /// The only form of study files so far.
@@ -188,6 +189,34 @@ pub(super) struct AnswerKeys {
     same: Option<Sentence>,
     /// With `decides`: what to do, where the first is surely the better one [default: none]
     advice: Option<Sentence>,
+}
+
+/// An `[[answer]]` about a table of primitives.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "what depends on the table is read with it")]
+pub(super) struct TableAnswerKeys {
+    /// The name of the table. [default: an error]
+    primitives: String,
+    /// `algorithm`, `library`, `hardware` or `cache`, of which the table has several. [default: an error]
+    compare: Dimension,
+    /// The value that the others are compared with. [default: an error]
+    baseline: String,
+    /// What it asks, the heading of the answer in the report. [default: toll's]
+    pub(super) question: Option<Sentence>,
+    /// The sizes that its sentence names; the figures are of the largest. [default: the table's largest]
+    #[serde(default)]
+    at: Vec<Size>,
+    /// A figure of the study's `reference`, or a list of them. [default: none]
+    #[serde(default)]
+    published: Vec<String>,
+    /// Numbers of cores, `[4, 16]`, to which the rate of one is projected. [default: none]
+    #[serde(default)]
+    pub(super) project: Vec<Cores>,
+    /// How many times as fast as the baseline every other value must be, `"ratio >= 2"`, at the sizes of `at`;
+    /// what a library does not support is not judged. [default: none]
+    #[serde(default)]
+    pub(super) gate: Vec<RatioGate>,
 }
 
 /// A number from 1 to `MOST`.

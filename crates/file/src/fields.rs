@@ -35,9 +35,6 @@ pub(super) struct Field<'a> {
     pub(super) value: &'a DeValue<'a>,
 }
 
-/// A table, whose fields are read one by one.
-pub(super) type Fields<'a> = Field<'a>;
-
 /// Where the lines of a text begin.
 pub(super) fn line_starts(text: &str) -> Vec<usize> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -112,7 +109,7 @@ impl<'a> Field<'a> {
 
     /// Refuses the first key of a table that is none of `known`, the keys of `what`. Where there may be a
     /// `[load]`, `load.duration` is suggested for `duration`.
-    pub(super) fn check_known(self, what: &str, known: &[&str]) -> Result<(), Flaw> {
+    fn check_known(self, what: &str, known: &[&str]) -> Result<(), Flaw> {
         let Some(field) = self.iter().find(|field| !known.contains(&field.key)) else {
             return Ok(());
         };
@@ -226,10 +223,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The tables of `[[key]]`, each with the line where it begins.
-    pub(super) fn tables(self, key: &str) -> Result<Vec<(usize, Self)>, Flaw> {
+    /// The tables of `[[key]]`.
+    pub(super) fn tables(self, key: &str) -> Result<Vec<Self>, Flaw> {
         let tables = self.get(key).and_then(Self::elements).unwrap_or_default();
-        tables.into_iter().map(|table| Ok((table.line(), table.fields()?))).collect()
+        tables.into_iter().map(Self::fields).collect()
     }
 
     /// How many values a list has; `None` where it is no list.

@@ -125,10 +125,10 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let reference = fields.get("reference").map(reference).transpose()?;
     let known = reference.as_ref();
     let (mut answers, mut of_primitives) = (Vec::new(), Vec::new());
-    for (line, fields) in fields.tables("answer")? {
+    for fields in fields.tables("answer")? {
         match fields.get(primitives::NAME) {
             Some(_) => {
-                of_primitives.push(primitive_answer::read(line, &fields, &written, &scaled, known)?)
+                of_primitives.push(primitive_answer::read(fields, &written, &scaled, known)?)
             }
             None => answers.push(answer::read(fields, &by_name, &written, known)?),
         }
@@ -174,17 +174,15 @@ fn named_as(file: &str) -> Result<StudyName, Flaw> {
 
 fn cases<'a>(fields: Field<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Flaw> {
     let mut cases: Vec<Case<'a>> = Vec::new();
-    let mut known = BTreeMap::new();
     let mut size = 0usize;
-    for (line, fields) in fields.tables("case")? {
-        let case = Case::read(line, fields, shared)?;
-        if let Some(other) = known.insert(case.name.clone(), line) {
-            let name = &case.name;
-            let what = format!("a case {name} begins at line {other} already; rename one");
-            return Err(Flaw::at(line, what));
+    for fields in fields.tables("case")? {
+        let case = Case::read(fields, shared)?;
+        if let Some(Case { name, line, .. }) = cases.iter().find(|other| other.name == case.name) {
+            let what = format!("a case {name} begins at line {line} already; rename one");
+            return Err(Flaw::at(case.line, what));
         }
+        size = check_size(size, &case)?;
         cases.push(case);
-        size = check_size(size, &cases[cases.len() - 1])?;
     }
     Ok(cases)
 }

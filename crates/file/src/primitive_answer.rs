@@ -3,54 +3,38 @@
 use units::Bytes;
 
 use super::answer::published;
-use super::document::{Cores, UpTo};
+use super::document::{Sentence, TableAnswerKeys, UpTo};
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::primitives::{Size, named};
 use ::keys::did_you_mean;
 use primitives::library;
 use study::primitive::{Dimension, Rule, Table};
 use study::reference::{Published, PublishedUnit, Reference};
 
-pub(super) const KEYS: [&str; 8] =
-    ["primitives", "question", "compare", "baseline", "at", "published", "project", "gate"];
-
 /// Reads an answer about one of `tables`, as they are written and as a scale leaves them.
 pub(super) fn read(
-    line: usize,
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     written: &[Table],
     scaled: &[Table],
     reference: Option<&Reference>,
 ) -> Result<Rule, Flaw> {
-    fields.check_known("an answer about primitives", &KEYS)?;
-    let get = |key: &str| {
-        let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
-        fields.get(key).ok_or_else(lacking)
-    };
-    let table = named(get("primitives")?, written)?;
-    let compare = compared(get("compare")?, table)?;
+    let TableAnswerKeys { question, project, gate, .. } = fields.read()?;
+    let table = named(fields.field("primitives")?, written)?;
+    let compare = compared(fields.field("compare")?, table)?;
     let sizes = scaled.iter().find(|other| other.name == table.name).map_or(&[][..], |t| &t.sizes);
     Ok(Rule {
-        question: fields
-            .get("question")
-            .map(|field| field.sentence().map(str::to_owned))
-            .transpose()?,
+        question: question.map(|Sentence(question)| question),
         primitives: table.name.clone(),
         compare,
-        baseline: baseline(get("baseline")?, table, compare)?,
+        baseline: baseline(fields.field("baseline")?, table, compare)?,
         at: at(fields.get("at"), table, sizes)?,
         published: fields
             .get("published")
             .map_or(Ok(Vec::new()), |field| published(field, reference, check_published))?,
-        project: fields.get("project").map_or(Ok(Vec::new()), cores)?,
-        gates: fields.get("gate").map_or(Ok(Vec::new()), Field::read)?,
+        project: project.into_iter().map(|UpTo(cores)| cores).collect(),
+        gates: gate,
     })
-}
-
-fn cores(field: Field<'_>) -> Result<Vec<u32>, Flaw> {
-    let cores = field.read::<Vec<Cores>>()?;
-    Ok(cores.into_iter().map(|UpTo(cores)| cores).collect())
 }
 
 fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {

@@ -133,7 +133,8 @@ pub(super) fn tables(
 ) -> Result<Vec<Table>, Flaw> {
     let mut tables: Vec<Table> = Vec::new();
     let mut rows = 0usize;
-    for (line, fields) in fields.tables(NAME)? {
+    for fields in fields.tables(NAME)? {
+        let line = fields.line();
         let table = read(fields, shared, allowed)?;
         if tables.iter().any(|other| other.name == table.name) {
             return Err(Flaw::at(

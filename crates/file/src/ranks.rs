@@ -23,7 +23,7 @@ pub(super) struct Written {
 /// The ranks of a study, in the order of the file.
 pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<Written>, Flaw> {
     let mut ranks: Vec<Written> = Vec::new();
-    for ((line, fields), place) in fields.tables(NAME)?.into_iter().zip(places) {
+    for (fields, place) in fields.tables(NAME)?.into_iter().zip(places) {
         if !is_host(&place.host) {
             return Err(fields.field("host")?.wrong(
                 "is not a valid name for a machine; write one such as lg1, and its user in the \
@@ -41,7 +41,7 @@ pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<Written>
             );
             return Err(fields.field("cpus")?.wrong(&what));
         }
-        ranks.push(Written { place, line });
+        ranks.push(Written { place, line: fields.line() });
     }
     Ok(ranks)
 }

@@ -181,14 +181,11 @@ fn the_shipped_table_study_is_read_and_its_quick_form_is_short() {
 }
 
 #[test]
-fn the_guide_has_every_key_and_its_example_is_a_table() {
+fn the_guides_example_is_a_table() {
     let guide = documents::GUIDE;
     let (_, part) = guide.split_once("## Algorithms alone").unwrap();
     let (_, example) = part.split_once("```toml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
     let study = parse(&format!("schema = 1\nquestion = \"?\"\n{example}"));
     assert_eq!(study.primitives.tables[0].libraries.len(), 3);
-    for key in crate::primitive_answer::KEYS {
-        assert!(part.contains(&format!("| `{key}` | ")), "{key}");
-    }
 }
