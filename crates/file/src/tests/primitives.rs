@@ -99,11 +99,11 @@ fn wrong_answers_are_refused_with_their_lines() {
     let about = |lines: &str| format!("primitives = 't'\n{lines}");
     let library = |lines: &str| about(&format!("compare = 'library'\n{lines}"));
     let refused = [
-        "primitives = 'u'".to_owned(),
+        "primitives = 'u'\ncompare = 'library'\nbaseline = 'ring'".to_owned(),
         about(""),
         about("metric = 'rate'"),
         about("compare = 'librari'"),
-        about("compare = 'cache'"),
+        about("compare = 'cache'\nbaseline = 'warm'"),
         library("baseline = 'ring'"),
         library("baseline = 'openssl'\nat = '4KiB'"),
         library("baseline = 'openssl'\npublished = 'nginx-a-core'"),
