@@ -8,7 +8,7 @@ use study::headline::{Decides, RowOf, Template, Written};
 
 use super::answer::{Cases, baseline, case};
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use ::keys::did_you_mean;
 
 /// Those keys of an answer.
@@ -17,9 +17,9 @@ pub(super) const KEYS: [&str; 5] = ["rows", "decides", "headline", "same", "advi
 /// What is written of an answer whose rows have these metrics, where `row` reads what a row is; `None` where
 /// nothing is.
 pub(super) fn read(
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     metrics: &[Metric],
-    row: impl Fn(&Fields<'_>) -> Result<RowOf, Flaw>,
+    row: impl Fn(Field<'_>) -> Result<RowOf, Flaw>,
 ) -> Result<Option<Written>, Flaw> {
     let Some(headline) = fields.get("headline") else {
         let stray = KEYS.iter().find_map(|key| fields.get(key));
@@ -61,25 +61,25 @@ pub(super) fn read(
 
 fn rows(
     field: Field<'_>,
-    row: impl Fn(&Fields<'_>) -> Result<RowOf, Flaw>,
+    row: impl Fn(Field<'_>) -> Result<RowOf, Flaw>,
 ) -> Result<BTreeMap<String, RowOf>, Flaw> {
     let row = |field: Field<'_>| {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !field.key.chars().all(is_name) || field.key.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(field.flaw("is not a valid name for a row; use letters, digits and _"));
         }
-        Ok((field.key.to_owned(), row(&field.fields("rows.")?)?))
+        Ok((field.key.to_owned(), row(field.fields()?)?))
     };
-    field.fields("rows.")?.iter().map(row).collect()
+    field.fields()?.iter().map(row).collect()
 }
 
 /// Which cell a row is, of the answer's case where it names no other.
-pub(super) fn cell(fields: &Fields<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+pub(super) fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
     let name =
         fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
     let name = name.unwrap_or(usual);
     let (case, _) = &cases[name];
-    let is_best = fields.get("best").map(|field| field.flag()).transpose()?.unwrap_or_default();
+    let is_best = fields.get("best").map_or(Ok(false), Field::read)?;
     let others = fields.iter().filter(|field| !["case", "best"].contains(&field.key));
     let params = others.map(|field| {
         let sweep = case.sweep(field.key).ok_or_else(|| {

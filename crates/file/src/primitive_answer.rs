@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use units::Bytes;
 
-use super::answer::{gates, project_counts, published};
+use super::answer::published;
+use super::document::{Sentence, TableAnswerKeys, UpTo};
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::headline;
 use super::primitives::{Size, named};
 use ::keys::did_you_mean;
@@ -17,63 +17,39 @@ use study::headline::RowOf;
 use study::primitive::{Dimension, Rule, SIZE, Table};
 use study::reference::{Published, PublishedUnit, Reference};
 
-pub(super) const KEYS: [&str; 13] = [
-    "primitives",
-    "question",
-    "compare",
-    "baseline",
-    "at",
-    "published",
-    "project",
-    "gate",
-    headline::KEYS[0],
-    headline::KEYS[1],
-    headline::KEYS[2],
-    headline::KEYS[3],
-    headline::KEYS[4],
-];
-
 /// What an algorithm has for an author's sentences.
 const METRICS: [Metric; 4] =
     [Metric::CyclesPerByte, Metric::CyclesPerOperation, Metric::BytesPerSecond, Metric::Rate];
 
 /// Reads an answer about one of `tables`, as they are written and as a scale leaves them.
 pub(super) fn read(
-    line: usize,
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     written: &[Table],
     scaled: &[Table],
     reference: Option<&Reference>,
 ) -> Result<Rule, Flaw> {
-    fields.check_known("an answer about primitives", &KEYS)?;
-    let get = |key: &str| {
-        let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
-        fields.get(key).ok_or_else(lacking)
-    };
-    let table = named(get("primitives")?, written)?;
-    let compare = compared(get("compare")?, table)?;
+    let TableAnswerKeys { question, project, gate, .. } = fields.read()?;
+    let table = named(fields.field("primitives")?, written)?;
+    let compare = compared(fields.field("compare")?, table)?;
     let sizes = scaled.iter().find(|other| other.name == table.name).map_or(&[][..], |t| &t.sizes);
     let at = at(fields.get("at"), table, sizes)?;
     Ok(Rule {
-        question: fields
-            .get("question")
-            .map(|field| field.sentence().map(str::to_owned))
-            .transpose()?,
+        question: question.map(|Sentence(question)| question),
         primitives: table.name.clone(),
         compare,
-        baseline: value(get("baseline")?, table, compare)?,
+        baseline: value(fields.field("baseline")?, table, compare)?,
         written: headline::read(fields, &METRICS, |fields| row(fields, table, compare, &at))?,
         at,
         published: fields
             .get("published")
             .map_or(Ok(Vec::new()), |field| published(field, reference, check_published))?,
-        project: fields.get("project").map_or(Ok(Vec::new()), project_counts)?,
-        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
+        project: project.into_iter().map(|UpTo(cores)| cores).collect(),
+        gates: gate,
     })
 }
 
 fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
-    let dimension = Dimension::deserialize(field)?;
+    let dimension = field.read::<Dimension>()?;
     match dimension.values(table).len() {
         0 | 1 => Err(field.wrong(&format!(
             "has one value in primitives {}, so there is nothing to compare; write another there",
@@ -83,18 +59,18 @@ fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
     }
 }
 
+const DIMENSIONS: [&str; 4] = ["algorithm", "library", "hardware", "cache"];
+
 /// Which row of the table; of a list that it does not name the first value, and the largest of the answer's
 /// sizes.
-fn row(
-    fields: &Fields<'_>,
-    table: &Table,
-    compare: Dimension,
-    at: &[Bytes],
-) -> Result<RowOf, Flaw> {
-    let keys = Dimension::ALL.map(<&str>::from).into_iter().chain([SIZE, "best"]);
-    let keys: Vec<&str> = keys.collect();
-    let is_best = fields.get("best").map(|field| field.flag()).transpose()?.unwrap_or_default();
-    fields.check_known("a row of primitives", &keys)?;
+fn row(fields: Field<'_>, table: &Table, compare: Dimension, at: &[Bytes]) -> Result<RowOf, Flaw> {
+    let is_best = fields.get("best").map_or(Ok(false), Field::read)?;
+    let is_known = |key: &str| key == SIZE || key == "best" || DIMENSIONS.contains(&key);
+    if let Some(field) = fields.iter().find(|field| !is_known(field.key)) {
+        let keys = DIMENSIONS.into_iter().chain([SIZE, "best"]);
+        let hint = did_you_mean(field.key, "its keys are", keys);
+        return Err(field.flaw(&format!("is not a key of a row of primitives{hint}")));
+    }
     let mut params = BTreeMap::new();
     for dimension in Dimension::ALL {
         let own = fields.get(dimension.into()).map(|field| value(field, table, dimension));
@@ -151,7 +127,7 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
 }
 
 fn size(field: Field<'_>, table: &Table) -> Result<Bytes, Flaw> {
-    let Size(size) = Size::deserialize(field)?;
+    let Size(size) = field.read()?;
     if table.sizes.contains(&size) {
         return Ok(size);
     }
