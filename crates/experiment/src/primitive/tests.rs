@@ -269,8 +269,10 @@ fn an_author_words_the_answer_where_it_can_be_decided() {
     assert_eq!((headline.value.as_str(), headline.advice.as_deref()), ("2.0x", Some("Use it.")));
     // Two rounds decide nothing: the plain sentence says that.
     assert_eq!(authored(2, ROWS).unit, "too few rounds");
-    // A comparison that the answer does not make counts among its own: nine rounds decide those five.
+    // What the answer does not compare itself counts among its own: nine rounds decide those seven.
     let other = ROWS.replace("rows.old = {", "rows.old = { algorithm = \"AES-256-GCM\",");
+    let rate = "{{ aws.bytes_per_second | times(old.bytes_per_second) }}";
+    let other = other.replace("{{ aws.bytes_per_second }}", rate);
     assert_eq!(authored(8, &other).unit, "as fast");
     assert!(authored(9, &other).sentence.starts_with("2.0x: "));
 }
