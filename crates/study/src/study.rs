@@ -204,7 +204,7 @@ impl Study {
 
     /// Measures each cell and each table of primitives this many times, no more and no less; what
     /// changes is listed in [`cut`](Self::cut).
-    pub fn measure_so_often(&mut self, times: u32) {
+    pub fn set_trials(&mut self, times: u32) {
         if self.until.take().is_some() && !self.cells.is_empty() {
             self.cut.push("without until".to_owned());
         }
