@@ -51,7 +51,7 @@ impl Scene {
         let mut cells = Vec::new();
         for server in servers {
             for value in values {
-                let mut cell = cell(case, cells.len() + 1, *server);
+                let mut cell = cell(case, cells.len() + 1, server);
                 set(&mut cell, compare, value);
                 cells.push(cell);
             }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use answer::Mark;
 use answer::analysis::{
-    Remeasured, Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Repeated, TrialCounts,
+    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Remeasured, Repeated, TrialCounts,
 };
 use answer::findings::{Findings, Quality};
 use answer::primitive::Costs;
