@@ -17,7 +17,7 @@ use super::derived::Derived;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, Signed, paired};
 use crate::label::label;
-use crate::wording::percent;
+use crate::wording::with_interval;
 
 /// What the server's CPU time per byte is with a client that reads, over that with toll's walk: for each cell
 /// of which the study has such a one.
@@ -51,7 +51,7 @@ fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<
         format!(
             "With a client that reads what it receives, where toll's counts records unread, the server uses \
              {} {more} CPU per byte {with}{context}.",
-            percent(&amount)
+            with_interval(Quantity::Share, &amount)
         )
     })
 }
