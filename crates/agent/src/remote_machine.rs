@@ -10,15 +10,20 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::Source;
-use observe::{CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors};
+use observe::{
+    CpuSeries, InterruptTime, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
+};
 use serde::de::DeserializeOwned;
-use trial::{Connections, Interface, Machine, ProcessesChanged, Reading, SeriesThere, ThisMachine};
+use trial::{
+    Connections, Interface, Machine, ProcessesChanged, Reading, RemoteSamples, ThisMachine,
+};
 use units::Nanos;
 
 use crate::connection::Connection;
-use crate::request::{KernelTls, Look, Request, Series};
+use crate::request::{MachineQuery, Request};
 
-pub(crate) struct TwoMachines {
+pub(crate) struct RemoteMachine {
+    /// The client's.
     here: ThisMachine,
     there: Rc<RefCell<Connection>>,
     /// The clients' addresses on the way to the server.
@@ -27,7 +32,7 @@ pub(crate) struct TwoMachines {
     interfaces: Vec<Interface>,
 }
 
-impl TwoMachines {
+impl RemoteMachine {
     pub(crate) fn new(
         here: ThisMachine,
         there: Rc<RefCell<Connection>>,
@@ -36,13 +41,18 @@ impl TwoMachines {
         Self { here, there, clients, interfaces: Vec::new() }
     }
 
-    fn look<T: DeserializeOwned>(&self, look: Look) -> Result<T, ObserveError> {
-        let answer = self.there.borrow_mut().ask(&Request::Look(look));
+    fn ask<T: DeserializeOwned>(&self, query: MachineQuery) -> Result<T, ObserveError> {
+        let answer = self.there.borrow_mut().ask(&Request::Watched(query));
         answer.map_err(|refusal| ObserveError::OnHost(refusal.why))
+    }
+
+    /// What the agent says; nothing where it is lost.
+    fn known<T: DeserializeOwned + Default>(&self, query: MachineQuery) -> T {
+        self.ask(query).unwrap_or_default()
     }
 }
 
-impl Machine for TwoMachines {
+impl Machine for RemoteMachine {
     fn now(&self) -> Instant {
         self.here.now()
     }
@@ -57,19 +67,19 @@ impl Machine for TwoMachines {
 
     /// Of a core of the server.
     fn core_hz(&self, cpu: usize) -> Option<u64> {
-        self.look(Look::CoreHz(cpu)).ok().flatten()
+        self.known(MachineQuery::CoreHz(cpu))
     }
 
     fn find_server(&mut self) {
-        let _: Result<(), _> = self.look(Look::FindServer);
+        self.known(MachineQuery::FindServer)
     }
 
     fn server_change(&self) -> Option<ProcessesChanged> {
-        self.look(Look::ServerChange).ok().flatten()
+        self.known(MachineQuery::ServerChange)
     }
 
     fn server_threads(&self) -> Vec<NamedThread> {
-        self.look(Look::ServerThreads).unwrap_or_default()
+        self.known(MachineQuery::ServerThreads)
     }
 
     fn find_links(&mut self, peers: &[IpAddr], sources: &[Source]) {
@@ -79,13 +89,13 @@ impl Machine for TwoMachines {
             Source::Interface(_) => None,
         });
         let clients = chosen.map_or_else(|| self.clients.clone(), |address| vec![address]);
-        let found: Vec<Interface> = self.look(Look::FindLinks(clients)).unwrap_or_default();
+        let found: Vec<Interface> = self.known(MachineQuery::FindLinks(clients));
         let named = |link: Interface| Interface { name: format!("server:{}", link.name), ..link };
         self.interfaces = found.into_iter().map(named).collect();
     }
 
     fn find_listeners(&mut self, address: SocketAddr) {
-        let _: Result<(), _> = self.look(Look::FindListeners(address));
+        self.known(MachineQuery::FindListeners(address))
     }
 
     fn interfaces(&self) -> Vec<Interface> {
@@ -94,42 +104,37 @@ impl Machine for TwoMachines {
     }
 
     fn server_descriptors(&self) -> Option<OpenDescriptors> {
-        self.look(Look::ServerDescriptors).ok().flatten()
+        self.known(MachineQuery::ServerDescriptors)
     }
 
     fn kernel_tls(&self) -> Result<KernelTlsCounters, ObserveError> {
-        match self.look(Look::KernelTls)? {
-            KernelTls::Counted(counters) => Ok(counters),
-            KernelTls::NoLayer => Err(ObserveError::NoKernelTls),
-            KernelTls::Unknown(why) => Err(ObserveError::OnHost(why)),
-        }
+        let counters: Option<Result<_, String>> = self.ask(MachineQuery::KernelTls)?;
+        counters.ok_or(ObserveError::NoKernelTls)?.map_err(ObserveError::OnHost)
     }
 
     fn connections(&self, address: SocketAddr) -> Connections {
-        let there: Connections = self.look(Look::Connections(address)).unwrap_or_default();
+        let there: Connections = self.known(MachineQuery::Connections(address));
         Connections { client: self.here.connections(address).client, ..there }
     }
 
     /// Of CPUs of the server.
     fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize> {
-        self.look(Look::SiblingCpus(cpus.clone())).unwrap_or_default()
+        self.known(MachineQuery::SiblingCpus(cpus.clone()))
     }
 
     fn read(&self, threads: &[i32]) -> Reading {
         // The load threads first: they may be about to end.
         let here = self.here.read(threads);
-        // Of an agent that is lost, nothing is known.
-        let there: Reading = self.look(Look::Read).unwrap_or_default();
-        Reading { there: Some(Box::new(there)), ..here }
+        Reading { there: Some(self.known(MachineQuery::Read)), ..here }
     }
 
     fn note_programs(&mut self) {
         self.here.note_programs();
-        let _: Result<(), _> = self.look(Look::NotePrograms);
+        self.known(MachineQuery::NotePrograms)
     }
 
     fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
-        let there: Vec<(String, Nanos)> = self.look(Look::OtherPrograms).unwrap_or_default();
+        let there: Vec<(String, Nanos)> = self.known(MachineQuery::OtherPrograms);
         let there =
             there.into_iter().map(|(name, cpu)| (format!("{name} on the server's host"), cpu));
         let mut all: Vec<_> = self.here.other_programs(threads).into_iter().chain(there).collect();
@@ -139,19 +144,21 @@ impl Machine for TwoMachines {
 
     fn start_series(&mut self, interval: Duration) {
         self.here.start_series(interval);
-        let _: Result<(), _> = self.look(Look::StartSeries(interval));
+        self.known(MachineQuery::StartSeries(interval))
     }
 
     fn take_series(&mut self) -> Result<CpuSeries, ObserveError> {
         self.here.take_series()
     }
 
-    fn take_series_there(&mut self) -> Option<SeriesThere> {
-        Some(match self.look(Look::TakeSeries) {
-            Ok(Series { series, interrupt_time }) => {
-                SeriesThere { series: series.map_err(ObserveError::OnHost), interrupt_time }
+    fn take_remote_series(&mut self) -> Option<RemoteSamples> {
+        let there: Result<(Result<_, String>, Option<InterruptTime>), _> =
+            self.ask(MachineQuery::TakeSeries);
+        Some(match there {
+            Ok((series, interrupt_time)) => {
+                RemoteSamples { series: series.map_err(ObserveError::OnHost), interrupt_time }
             }
-            Err(error) => SeriesThere { series: Err(error), interrupt_time: None },
+            Err(error) => RemoteSamples { series: Err(error), interrupt_time: None },
         })
     }
 }

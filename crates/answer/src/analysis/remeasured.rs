@@ -8,12 +8,12 @@ use crate::label::trials;
 
 /// How many trials were measured again, and of how many the second counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Again {
+pub struct Remeasured {
     pub measured: usize,
     pub replaced: usize,
 }
 
-impl Again {
+impl Remeasured {
     pub(super) fn sum(self, other: Self) -> Self {
         Self { measured: self.measured + other.measured, replaced: self.replaced + other.replaced }
     }
@@ -35,7 +35,7 @@ impl Again {
 
 /// Leaves out the noisier trial of each pair in these lines of one cell. A second one that is not
 /// valid replaces nothing.
-pub(super) fn quieter(lines: &mut Vec<&TrialLine>) -> Again {
+pub(super) fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
     let again: Vec<&TrialLine> =
         lines.iter().copied().filter(|trial| trial.place.again && trial.line.valid).collect();
     let mut replaced = 0;
@@ -49,7 +49,7 @@ pub(super) fn quieter(lines: &mut Vec<&TrialLine>) -> Again {
         let noisier = if is_quieter { first } else { *second };
         lines.retain(|trial| !std::ptr::eq(*trial, noisier));
     }
-    Again { measured: again.len(), replaced }
+    Remeasured { measured: again.len(), replaced }
 }
 
 #[cfg(test)]
@@ -83,10 +83,10 @@ mod tests {
         for rate in [1.0, 1e9] {
             let quieter = scene(0.06, 0.01, rate);
             assert!(rates(&quieter).contains(&rate));
-            assert_eq!(quieter.analysis().again, Again { measured: 1, replaced: 1 });
+            assert_eq!(quieter.analysis().again, Remeasured { measured: 1, replaced: 1 });
             let noisier = scene(0.2, 0.01, rate);
             assert!(!rates(&noisier).contains(&rate));
-            assert_eq!(noisier.analysis().again, Again { measured: 1, replaced: 0 });
+            assert_eq!(noisier.analysis().again, Remeasured { measured: 1, replaced: 0 });
             let trials = noisier.analysis().cells[1].trials;
             assert_eq!((trials.done, trials.valid), (7, 7));
         }
@@ -96,7 +96,7 @@ mod tests {
     fn one_that_is_not_valid_replaces_nothing() {
         let mut scene = scene(0.0, 0.0, 1.0);
         scene.lines.last_mut().unwrap().line.valid = false;
-        assert_eq!(scene.analysis().again, Again::default());
+        assert_eq!(scene.analysis().again, Remeasured::default());
         assert!(!rates(&scene).contains(&1.0));
     }
 

@@ -1,18 +1,18 @@
-//! Lines from the bytes of a pipe.
+//! Lines from the bytes of a pipe, between toll and its programs on other machines.
 
 /// The longest line, which is what many CPUs did in a long window.
 const LONGEST: usize = 64 << 20;
 
 /// The beginning of a line that has not ended.
 #[derive(Debug, Default)]
-pub(crate) struct Lines(Vec<u8>);
+pub struct Lines(Vec<u8>);
 
 impl Lines {
     /// The lines that these bytes end, without the empty ones.
     ///
     /// # Errors
     /// The beginning of a line that is longer than any is.
-    pub(crate) fn add(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
+    pub fn add(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
         self.0.extend_from_slice(bytes);
         let mut lines = Vec::new();
         // Only what has just come can end a line.
@@ -30,13 +30,15 @@ impl Lines {
     }
 
     /// What came after the last line.
-    pub(crate) fn rest(&self) -> Option<String> {
+    #[must_use]
+    pub fn rest(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| String::from_utf8_lossy(&self.0).into_owned())
     }
 }
 
 /// The beginning of a text, for an error of one line.
-pub(crate) fn shortened(text: &str) -> String {
+#[must_use]
+pub fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     let short: String = text.chars().take(MOST).map(plain).collect();

@@ -11,7 +11,7 @@ use trial::server_cpus;
 
 /// A server that toll did not start and does not stop.
 #[derive(Debug)]
-pub(crate) struct Elsewhere {
+pub(crate) struct FoundServer {
     /// Counted from 1 in a run.
     number: usize,
     pub(crate) url: Url,
@@ -22,7 +22,7 @@ pub(crate) struct Elsewhere {
     pub(crate) cpus: Option<CpuList>,
 }
 
-impl Elsewhere {
+impl FoundServer {
     /// Finds a server that may be loaded.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Elsewhere {
     }
 }
 
-impl fmt::Display for Elsewhere {
+impl fmt::Display for FoundServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the server at {}", self.url)
     }
@@ -79,10 +79,10 @@ impl fmt::Display for Elsewhere {
 mod tests {
     use super::*;
 
-    fn find(url: &str, pid: Option<u32>, mine: bool) -> Result<Elsewhere, String> {
+    fn find(url: &str, pid: Option<u32>, mine: bool) -> Result<FoundServer, String> {
         let url = url.parse().ok();
         let target = Target { url, pid, i_operate_this_host: mine, ..Target::default() };
-        Elsewhere::find(&target, 1)
+        FoundServer::find(&target, 1)
     }
 
     #[test]

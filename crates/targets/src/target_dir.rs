@@ -18,7 +18,7 @@ pub(crate) const CERTIFICATE: &str = "server.crt";
 pub(crate) const KEY: &str = "server.key";
 
 /// A target's name and its folders, which no other target has. All paths are absolute.
-pub(crate) struct Place {
+pub(crate) struct TargetDir {
     /// `nginx`, then `nginx-2` ...
     pub(crate) name: String,
     /// For what the server writes.
@@ -30,13 +30,13 @@ pub(crate) struct Place {
 }
 
 /// Without the key.
-impl fmt::Debug for Place {
+impl fmt::Debug for TargetDir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("TargetDir").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Place {
+impl TargetDir {
     /// Makes the folders of a new target in the result folder, and a fresh key with its certificate.
     pub(crate) fn claim(
         result_folder: &Path,
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_second_server_of_a_kind_gets_folders_of_its_own() {
         let result = tempfile::tempdir().unwrap();
-        let claim = |_| Place::claim(result.path(), "nginx", &settings()).unwrap().name;
+        let claim = |_| TargetDir::claim(result.path(), "nginx", &settings()).unwrap().name;
         let names: Vec<String> = (0..3).map(claim).collect();
         assert_eq!(names, ["nginx", "nginx-2", "nginx-3"]);
         assert!(result.path().join("logs/nginx-3").is_dir());
@@ -107,7 +107,7 @@ mod tests {
         let result = tempfile::tempdir().unwrap();
         let file = result.path().join("file");
         fs::write(&file, "").unwrap();
-        let error = Place::claim(&file, "nginx", &settings()).unwrap_err();
+        let error = TargetDir::claim(&file, "nginx", &settings()).unwrap_err();
         assert!(
             matches!(&error, TargetError::File { path, .. } if path.starts_with(&file)),
             "{error}"

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use units::Bytes;
 
-use crate::place::{CERTIFICATE, KEY};
 use crate::program;
 use crate::running::Started;
 use crate::secret::Secret;
+use crate::target_dir::{CERTIFICATE, KEY};
 use crate::{Settings, TargetError};
 
 /// The log of what it prints.
@@ -22,7 +22,7 @@ pub(crate) const ERROR_LOG: &str = "error.log";
 
 /// What a server is started with. All paths are absolute, but for those of a dry run.
 #[derive(Debug)]
-pub struct Site<'a> {
+pub struct LaunchContext<'a> {
     pub(crate) settings: &'a Settings,
     /// The target's name, such as `nginx-2`.
     pub(crate) name: String,
@@ -45,7 +45,7 @@ pub struct Site<'a> {
     pub(crate) secrets: Vec<Secret>,
 }
 
-impl Site<'_> {
+impl LaunchContext<'_> {
     pub(crate) fn certificate(&self) -> PathBuf {
         self.folder.join(CERTIFICATE)
     }
@@ -115,10 +115,10 @@ impl Site<'_> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A site with its configuration in this folder, its logs in `/l`, its objects in `/o`, and ports
+    /// A context with its configuration in this folder, its logs in `/l`, its objects in `/o`, and ports
     /// 1 and 2.
-    pub(crate) fn site<'a>(folder: &str, settings: &'a Settings) -> Site<'a> {
-        Site {
+    pub(crate) fn context<'a>(folder: &str, settings: &'a Settings) -> LaunchContext<'a> {
+        LaunchContext {
             settings,
             name: "server".to_owned(),
             binary: "/bin/server".into(),

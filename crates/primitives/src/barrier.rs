@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// A barrier that a thread can leave; then no thread waits any more.
-pub(crate) struct Meeting {
+pub(crate) struct Barrier {
     members: usize,
     rounds: Mutex<Rounds>,
     changed: Condvar,
@@ -18,11 +18,11 @@ struct Rounds {
     waiting: usize,
 }
 
-/// A thread that takes part. Dropping it ends the meeting for all, in a panic's unwinding too.
-pub(crate) struct Member<'a>(&'a Meeting);
+/// A thread that takes part. Dropping it ends the barrier for all, in a panic's unwinding too.
+pub(crate) struct Member<'a>(&'a Barrier);
 
-impl Meeting {
-    /// A meeting of `members` threads.
+impl Barrier {
+    /// A barrier of `members` threads.
     pub(crate) fn new(members: usize) -> Self {
         Self {
             members,
