@@ -6,7 +6,7 @@ use units::{Bytes, Hertz, PerSecond, decimal, thousands};
 
 use crate::findings::{Cell, Column, Table};
 use crate::primitive::{Answer, Cost, Costs, Row};
-use crate::wording::{grouped, times};
+use crate::wording::{factor, grouped, times};
 use stats::Decision;
 
 /// The rows of one algorithm of a library, by size.
@@ -120,11 +120,13 @@ fn compared(answer: &Answer, lines: &[Line<'_>]) -> Vec<Column> {
                 Decision::NoDifference => "≈ ",
                 Decision::TooFew => "? ",
             };
-            Some(format!("{sign}{}", times(of)))
+            // Of much slower ones the interval would have no digit that counts.
+            let ratio = if of.median() < 0.095 { factor(of.median()) } else { times(of) };
+            Some(format!("{sign}{ratio}"))
         };
-        let at = size.map_or("as fast".to_owned(), |size| format!("as fast at {}", Bytes(size)));
+        let at = size.map_or("as fast".to_owned(), |size| format!("as fast, {}", Bytes(size)));
         let ratios = lines.iter().map(|line| ratio(line).unwrap_or_default());
-        all.push(Column::numbers(&format!("than {}", answer.baseline), &at, ratios).gives_way(1));
+        all.push(Column::numbers(&format!("vs {}", answer.baseline), &at, ratios).gives_way(1));
     }
     let cores: BTreeSet<u32> = answer.projected.iter().map(|of| of.cores).collect();
     for cores in cores {
