@@ -1,5 +1,6 @@
 //! RSA with private keys, by the Chinese remainder theorem (RFC 8017, section 5.1.2), without padding.
 
+use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -9,6 +10,11 @@ use crate::{CryptoMb, Fault, LANES, Statuses, lanes};
 
 /// The public exponent that results are checked with: the library knows no other.
 const EXPONENT: [u8; 3] = [1, 0, 1];
+
+thread_local! {
+    /// Where the library computes: it is cleared when the thread ends, for the key is in memory as long.
+    static SCRATCH: RefCell<Zeroizing<Vec<u8>>> = RefCell::default();
+}
 
 /// A key that the library cannot use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -98,35 +104,29 @@ impl CryptoMb {
         });
         let [p, q, dp, dq, inverse] = &secrets;
         let functions = &self.functions;
+        let results = outputs.map(<*mut u8>::cast_const);
+        let mut back = [std::ptr::null_mut(); LANES];
+        for (place, room) in back.iter_mut().zip(&mut checked[..operations.len()]) {
+            *place = room.as_mut_ptr();
+        }
         // SAFETY: each lane has no buffers, or all of them, of the sizes that follow from `bits`: RsaKey and
-        // RsaOperation see to that. The scratch is as large as the method wants.
-        let (done, verified) = unsafe {
-            let method = (functions.rsa_private_method)(size);
-            let mut scratch = self.rsa_scratch(method);
-            let done = Statuses((functions.rsa_private)(
-                &inputs,
-                &outputs,
-                p,
-                q,
-                dp,
-                dq,
-                inverse,
-                size,
-                method,
-                scratch.as_mut_ptr(),
-            ));
-            let method = (functions.rsa_public_method)(size);
-            let mut scratch = self.rsa_scratch(method);
-            let results = outputs.map(<*mut u8>::cast_const);
-            let mut back = [std::ptr::null_mut(); LANES];
-            for (place, room) in back.iter_mut().zip(&mut checked[..operations.len()]) {
-                *place = room.as_mut_ptr();
+        // RsaOperation see to that. The scratch is as large as either method wants.
+        let (done, verified) = SCRATCH.with_borrow_mut(|scratch| unsafe {
+            let private = (functions.rsa_private_method)(size);
+            let public = (functions.rsa_public_method)(size);
+            let wanted = [private, public].map(|method| (functions.rsa_buffer_size)(method));
+            let wanted = wanted.into_iter().max().and_then(|bytes| usize::try_from(bytes).ok());
+            let wanted = wanted.unwrap_or_default();
+            if scratch.len() < wanted {
+                *scratch = Zeroizing::new(vec![0; wanted]);
             }
             let scratch = scratch.as_mut_ptr();
-            let verified =
-                Statuses((functions.rsa_public)(&results, &back, &moduli, size, method, scratch));
-            (done, verified)
-        };
+            let done = (functions.rsa_private)(
+                &inputs, &outputs, p, q, dp, dq, inverse, size, private, scratch,
+            );
+            let verified = (functions.rsa_public)(&results, &back, &moduli, size, public, scratch);
+            (Statuses(done), Statuses(verified))
+        });
         std::array::from_fn(|lane| {
             let Some(one) = operations.get_mut(lane) else { return Ok(()) };
             let outcome = done.of_lane(lane).and_then(|()| verified.of_lane(lane));
@@ -137,14 +137,6 @@ impl CryptoMb {
             }
             outcome
         })
-    }
-
-    /// # Safety
-    /// `method` is one of the library's, or null.
-    unsafe fn rsa_scratch(&self, method: *const crate::functions::RsaMethod) -> Zeroizing<Vec<u8>> {
-        // SAFETY: the caller's; the library takes null for a method of no size.
-        let bytes = unsafe { (self.functions.rsa_buffer_size)(method) };
-        Zeroizing::new(vec![0; usize::try_from(bytes).unwrap_or(0)])
     }
 }
 

@@ -36,6 +36,8 @@ struct Announcement {
     library: Stack,
     /// The same with its version.
     version: String,
+    /// The library that private keys are used by, with its version.
+    accelerator: Option<String>,
 }
 
 impl Server for Embedded {
@@ -60,7 +62,7 @@ impl Server for Embedded {
     }
 
     fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[&["record-size", "records-per-write"], super::OFFLOAD, super::COMPLETION]
+        &[&["record-size", "records-per-write", "batch-wait"], super::OFFLOAD, super::COMPLETION]
     }
 }
 
@@ -71,6 +73,10 @@ impl Program for Embedded {
 
     /// It is one process, whose threads share a table of descriptors.
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        if settings.target.accelerator == Kind::MultiBuffer {
+            offload::check_multi_buffer()
+                .map_err(|why| TargetError::NoAccelerator(why.to_string()))?;
+        }
         let needed = settings.connections as u64 + SPARE;
         match rustix::process::getrlimit(Resource::Nofile).maximum {
             Some(most) if most < needed => Err(TargetError::Settings(format!(
@@ -100,11 +106,14 @@ impl Program for Embedded {
     }
 
     fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let Announcement { tls, plain, library, version } =
+        let Announcement { tls, plain, library, version, accelerator } =
             ready::announcement(&site.announcement())?;
         ready::attempt(plain, tls, site.smallest, deadline)?;
         Ok(Started {
-            version: format!("{}, {version}", site.version),
+            version: match accelerator {
+                Some(accelerator) => format!("{}, {version}, {accelerator}", site.version),
+                None => format!("{}, {version}", site.version),
+            },
             https: tls,
             http: plain,
             stack: Some((library, version)),
@@ -147,10 +156,15 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());
     add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
-    if settings.target.accelerator != Kind::None {
-        let target = &settings.target;
+    let target = &settings.target;
+    if target.accelerator != Kind::None {
         add("--accelerator", target.accelerator.to_string().into());
         add("--offload", target.offload.to_string().into());
+    }
+    if target.accelerator == Kind::MultiBuffer {
+        add("--batch-wait", target.batch_wait.exact().into());
+    }
+    if target.accelerator == Kind::Model {
         add("--accelerator-rate", target.accelerator_rate.to_string().into());
         add("--accelerator-latency", target.accelerator_latency.exact().into());
         add("--accelerator-queue", target.accelerator_queue.to_string().into());
@@ -248,6 +262,15 @@ mod tests {
             ),
             "{command}"
         );
+    }
+
+    #[test]
+    fn the_multi_buffer_library_is_told_how_long_to_wait() {
+        let target = Target { accelerator: Kind::MultiBuffer, ..settings().target };
+        let command = command(&Settings { target, ..settings() });
+        let flags = " --accelerator multi-buffer --offload asynchronous --batch-wait 100us ";
+        assert!(command.contains(flags), "{command}");
+        assert!(!command.contains("--accelerator-rate"), "{command}");
     }
 
     #[test]
