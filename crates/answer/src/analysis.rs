@@ -13,12 +13,13 @@ mod bounds;
 mod caveats;
 mod cipher;
 mod compared;
-mod comparison;
+
 mod cores_of_device;
 mod cpu_use;
 mod cross_check;
 mod crossover;
 mod cycles;
+mod derived;
 mod findings;
 mod gates;
 mod headline;
@@ -32,9 +33,9 @@ mod profile_change;
 mod projection;
 mod purity;
 mod quality;
-mod remedy;
+
 mod search;
-mod sentence;
+
 mod servers;
 mod summary;
 mod trials;
@@ -60,6 +61,7 @@ pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;
 pub use cycles::Cycles;
+pub use derived::Derived;
 pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
@@ -141,10 +143,15 @@ impl Analysis {
         let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
         let costs = Costs::of(study, entries);
-        let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
+        let projected =
+            study.answers.iter().enumerate().filter(|(_, rule)| !rule.project.is_empty());
         Self {
             projections: projected
-                .flat_map(|rule| projection::projections(&Compared::all(rule, &trials)))
+                .flat_map(|(place, rule)| {
+                    let of_rule =
+                        projection::projections(&Compared::all(rule, &trials)).into_iter();
+                    of_rule.map(move |of| Projection { rule: place, ..of })
+                })
                 .collect(),
             study: study.name.clone(),
             question: study.question.clone(),

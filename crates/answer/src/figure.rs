@@ -124,6 +124,12 @@ impl From<&Figure> for Estimate {
     }
 }
 
+impl From<&Decided> for Estimate {
+    fn from(decided: &Decided) -> Self {
+        decided.figure.estimate
+    }
+}
+
 impl Figure {
     #[must_use]
     pub fn median(&self) -> f64 {

@@ -21,8 +21,8 @@ pub struct Findings {
     pub answers: Vec<Answer>,
     /// How well the figures hold; `None` where there are none.
     pub quality: Option<Quality>,
-    /// Servers beside each other: a row for each server, a column for each value that is compared.
-    pub grids: Vec<Table>,
+    /// Servers beside each other, where there are several: a column for each.
+    pub servers: Option<Table>,
     /// What became of the gates of the answers.
     pub gates: Vec<GateOutcome>,
     /// Those that belong to no answer.
@@ -59,24 +59,22 @@ pub struct Findings {
     pub started_unix_ms: Option<u64>,
 }
 
-/// What a study asked and what came of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+/// What one of a study's answers is made of.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// Where it answers a question of its own, and not the study's.
-    pub question: Option<String>,
-    /// The answer at a glance. Of several answers to one question, which differ in what else is swept,
-    /// the first has it for all.
+    /// What its figures are: `Rate of one core, by certificate key`.
+    pub title: String,
     pub headline: Option<Headline>,
-    /// The answer; after the first sentence, its details.
-    pub sentences: Vec<String>,
-    /// Further remarks: what to do, what was published.
-    pub remarks: Vec<Remark>,
-    #[serde(skip)]
+    /// Its figures, and what follows from them.
+    pub tables: Vec<Table>,
     pub charts: Vec<Chart>,
+    /// How to read them, a sentence each.
+    pub notes: Vec<String>,
+    /// Why they are weaker than they look, a sentence each.
+    pub doubts: Vec<String>,
 }
 
-/// An answer at a glance. Intervals are in the details, in charts and in tables; what they do not
-/// show is not stated here.
+/// An answer at a glance. Intervals are in charts and tables; what they do not show is not stated here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Headline {
     /// One figure with its unit: `2.7x`, `56%`, `28.1 Gb/s`.
@@ -95,16 +93,6 @@ pub struct Quality {
     pub is_good: bool,
     /// In one line: `Good: intervals within 4%.`
     pub sentence: String,
-}
-
-/// A remark on an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Remark {
-    /// `What to do`, `But`.
-    pub label: &'static str,
-    pub text: String,
-    /// Whether the answer is weaker than it looks.
-    pub is_caveat: bool,
 }
 
 /// Short texts under a heading.
@@ -140,18 +128,6 @@ impl Listing {
     }
 }
 
-impl Remark {
-    /// What to know about an answer.
-    pub fn new(label: &'static str, text: impl Into<String>) -> Self {
-        Self { label, text: text.into(), is_caveat: false }
-    }
-
-    /// Why an answer is weaker than it looks.
-    pub fn caveat(text: impl Into<String>) -> Self {
-        Self { is_caveat: true, ..Self::new("But", text) }
-    }
-}
-
 impl Findings {
     /// The marks that are used in charts and tables.
     #[must_use]
@@ -161,7 +137,9 @@ impl Findings {
             Chart::Curve(_) => None,
         });
         let of_charts = of_charts.flatten().filter_map(|bar| bar.mark);
-        let tables = self.tables.iter().flat_map(|section| &section.tables).chain(&self.overview);
+        let of_answers = self.answers.iter().flat_map(|answer| &answer.tables);
+        let sections = self.tables.iter().flat_map(|section| &section.tables);
+        let tables = of_answers.chain(sections).chain(&self.overview);
         let used: Vec<Mark> =
             of_charts.chain(tables.flat_map(|table| &table.marks).flatten().copied()).collect();
         Mark::ALL.iter().copied().filter(|mark| used.contains(mark)).collect()

@@ -4,36 +4,32 @@
 use stats::Estimate;
 use units::{Bytes, Quantity, Unit, decimal, places};
 
-use crate::figure::Figure;
 
-/// `1,640 [1,590, 1,690]`, in units of `unit`.
-pub(crate) fn quantity(figure: impl Into<Estimate>, unit: f64) -> String {
-    let numbers = Numbers::of(&figure.into(), 1.0 / unit);
-    let places = numbers.places_of_three_digits();
-    numbers.write("", |number| decimal(number, places))
+/// A figure with its unit and its interval: `1,640/s [1,590, 1,690]`.
+pub(crate) fn with_interval(quantity: Quantity, figure: impl Into<Estimate>) -> String {
+    let estimate = figure.into();
+    let unit = quantity.unit_for([estimate.median]);
+    joined(&unit.text(estimate.median), &interval(estimate, &unit))
 }
 
-/// A share as `61% [60, 62]`, and finer where whole percents would hide the interval.
-pub(crate) fn percent(share: impl Into<Estimate>) -> String {
-    let numbers = Numbers::of(&share.into(), 100.0);
-    let is_fine = numbers.width() < 1.0 || numbers.largest() < 9.95;
-    let places = i32::from(is_fine && numbers.largest() < 99.95);
-    numbers.write("%", |number| decimal(number, places))
+/// A ratio as `1.31x [1.25, 1.38]`: those that matter most lie near 1.
+pub(crate) fn times(ratio: impl Into<Estimate>) -> String {
+    let estimate = ratio.into();
+    let text = format!("{}x", decimal(estimate.median, ratio_places(&estimate)));
+    joined(&text, &ratio_interval(estimate))
 }
 
-/// A ratio as `3.9x [3.8, 4.0]`, and finer where tenths would hide the interval.
-pub(crate) fn times(ratio: &Figure) -> String {
-    let numbers = Numbers::of(&ratio.estimate, 1.0);
-    let wanted = if numbers.width() < 0.1 { 2 } else { 1 };
-    let places = wanted.min(numbers.places_of_three_digits());
-    numbers.write("x", |number| decimal(number, places))
+/// `[1.25, 1.38]` of a ratio; empty where there is no interval.
+pub(crate) fn ratio_interval(ratio: impl Into<Estimate>) -> String {
+    let estimate = ratio.into();
+    let ends = [estimate.interval.low, estimate.interval.high];
+    let [low, high] = ends.map(|end| decimal(end, ratio_places(&estimate)));
+    if estimate.n > 1 { format!("[{low}, {high}]") } else { String::new() }
 }
 
-/// A ratio of two runs as `1.31x [1.25, 1.38]`: those that matter most lie near 1.
-pub(crate) fn ratio_in_words(ratio: &Estimate) -> String {
-    let numbers = Numbers::of(ratio, 1.0);
-    let places = 2.min(numbers.places_of_three_digits());
-    numbers.write("x", |number| decimal(number, places))
+/// Two decimals, and fewer where they would be more than three digits.
+fn ratio_places(ratio: &Estimate) -> i32 {
+    2.min(places(ratio.median.abs().max(ratio.interval.high.abs()), 3))
 }
 
 /// A ratio without its interval: `12x`, `2.7x`, `1.04x`, `0.0064x`.
@@ -135,9 +131,9 @@ pub(crate) fn size(bytes: Bytes) -> String {
 
 /// `[7.05, 7.31]` in this unit; empty where there is no interval.
 #[must_use]
-pub fn interval(figure: &Figure, unit: &Unit) -> String {
-    let interval = figure.estimate.interval;
-    match figure.has_interval() {
+pub fn interval(figure: impl Into<Estimate>, unit: &Unit) -> String {
+    let Estimate { interval, n, .. } = figure.into();
+    match n > 1 {
         true => format!("[{}, {}]", unit.number(interval.low), unit.number(interval.high)),
         false => String::new(),
     }
@@ -160,47 +156,10 @@ pub fn capitalized(text: &str) -> String {
     }
 }
 
-/// A median and the ends of its interval, where it has one.
-struct Numbers {
-    median: f64,
-    interval: Option<(f64, f64)>,
-}
-
-impl Numbers {
-    fn of(estimate: &Estimate, factor: f64) -> Self {
-        let Estimate { median, interval, n } = *estimate;
-        Self {
-            median: median * factor,
-            interval: (n > 1).then_some((interval.low * factor, interval.high * factor)),
-        }
-    }
-
-    fn largest(&self) -> f64 {
-        let (low, high) = self.interval.unwrap_or((self.median, self.median));
-        low.abs().max(high.abs()).max(self.median.abs())
-    }
-
-    fn width(&self) -> f64 {
-        self.interval.map_or(f64::INFINITY, |(low, high)| high - low)
-    }
-
-    /// The decimal places that leave the largest number three digits.
-    fn places_of_three_digits(&self) -> i32 {
-        places(self.largest(), 3).min(9)
-    }
-
-    fn write(&self, unit: &str, number: impl Fn(f64) -> String) -> String {
-        let median = number(self.median);
-        match self.interval {
-            Some((low, high)) => format!("{median}{unit} [{}, {}]", number(low), number(high)),
-            None => format!("{median}{unit}"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::Figure;
 
     /// A figure of six trials with this median and these ends of the interval.
     fn figure(low: f64, median: f64, high: f64) -> Figure {
@@ -208,34 +167,21 @@ mod tests {
     }
 
     #[test]
-    fn value_and_interval_have_the_same_place_and_three_digits_at_most() {
-        for (low, median, high, text) in [
-            (1588.0, 1641.0, 1693.0, "1,640 [1,590, 1,690]"),
-            (12_345.0, 12_355.0, 12_449.0, "12,400 [12,300, 12,400]"),
-            (8.401, 8.519, 8.6, "8.52 [8.40, 8.60]"),
-            (9.8, 9.94, 10.12, "9.9 [9.8, 10.1]"),
-            (9.98, 9.99, 9.996, "10.0 [10.0, 10.0]"),
-            (999.0, 999.2, 999.6, "1,000 [1,000, 1,000]"),
-            (0.0, 0.0, 0.0, "0 [0, 0]"),
-            (0.0, 0.0123, 0.0234, "0.0123 [0.0000, 0.0234]"),
-            (1_640_000.0, 1_649_000.0, 1_651_000.0, "1,650,000 [1,640,000, 1,650,000]"),
-        ] {
-            assert_eq!(quantity(&figure(low, median, high), 1.0), text);
-        }
-        assert_eq!(quantity(&figure(8.4e9, 8.52e9, 8.6e9), 1e9), "8.52 [8.40, 8.60]");
-        assert_eq!(quantity(&Figure::of(vec![1641.0]).unwrap(), 1.0), "1,640");
+    fn value_and_interval_have_the_same_place() {
+        let rate = with_interval(Quantity::BitsPerSecond, &figure(8.401e9, 8.519e9, 8.6e9));
+        assert_eq!(rate, "8.52 Gb/s [8.40, 8.60]");
+        let share = with_interval(Quantity::Share, &figure(0.60, 0.612, 0.62));
+        assert_eq!(share, "61.2% [60.0, 62.0]");
+        assert_eq!(
+            with_interval(Quantity::PerSecond, &Figure::of(vec![1641.0]).unwrap()),
+            "1,641/s"
+        );
+        assert_eq!(times(&figure(3.81, 3.92, 4.01)), "3.92x [3.81, 4.01]");
+        assert_eq!(times(&figure(220.0, 230.0, 1640.0)), "230x [220, 1,640]");
     }
 
     #[test]
-    fn shares_and_ratios_are_as_fine_as_their_intervals() {
-        assert_eq!(percent(&figure(0.60, 0.612, 0.62)), "61% [60, 62]");
-        assert_eq!(percent(&figure(0.611, 0.612, 0.613)), "61.2% [61.1, 61.3]");
-        assert_eq!(percent(&figure(-0.02, 0.01, 0.03)), "1.0% [-2.0, 3.0]");
-        assert_eq!(percent(&figure(-0.0001, 0.0, 0.5)), "0% [0, 50]");
-        assert_eq!(percent(&figure(0.9999, 1.0, 1.0)), "100% [100, 100]");
-        assert_eq!(times(&figure(3.81, 3.92, 4.01)), "3.9x [3.8, 4.0]");
-        assert_eq!(times(&figure(3.91, 3.92, 3.94)), "3.92x [3.91, 3.94]");
-        assert_eq!(times(&figure(220.0, 230.0, 1640.0)), "230x [220, 1,640]");
+    fn a_figure_alone_has_three_digits() {
         assert_eq!(
             without_intervals("A is 2.9x [2.8, 3.0] as fast [as B], 3.1x [3.0, 3.2]."),
             "A is 2.9x as fast [as B], 3.1x."

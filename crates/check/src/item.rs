@@ -30,7 +30,6 @@ pub enum Judgement {
 pub struct Trouble {
     /// What it does to a measurement, one sentence without its full stop.
     pub why: String,
-    #[serde(rename = "mend")]
     pub fix: Fix,
 }
 
@@ -129,7 +128,7 @@ mod tests {
             serde_json::to_string(&item).unwrap(),
             concat!(
                 r#"{"item":"time-wait","seen":"tcp_tw_reuse 0","state":"warning","#,
-                r#""why":"it matters","mend":{"setting":{"#,
+                r#""why":"it matters","fix":{"setting":{"#,
                 r#""command":"sysctl -w net.ipv4.tcp_tw_reuse=\"1\"","#,
                 r#""changes":[{"file":"/proc/sys/net/ipv4/tcp_tw_reuse","to":"1"}]}}}"#
             )

@@ -95,6 +95,8 @@ pub struct Recorded<'a> {
 pub enum Event<'a> {
     /// A note, in a sentence.
     Says(String),
+    /// A server has started, in a sentence.
+    Started(String),
     /// What was asked for will be missing, in a sentence, which a run that says nothing else says too.
     Lacks(String),
     /// A part is being measured.

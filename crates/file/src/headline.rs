@@ -72,7 +72,8 @@ fn row(fields: &Fields<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Fla
         fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
     let name = name.unwrap_or(usual);
     let (case, _) = &cases[name];
-    let others = fields.iter().filter(|field| field.key != "case");
+    let is_best = fields.get("best").map(|field| field.flag()).transpose()?.unwrap_or_default();
+    let others = fields.iter().filter(|field| !["case", "best"].contains(&field.key));
     let params = others.map(|field| {
         let sweep = case.sweep(field.key).ok_or_else(|| {
             let swept: Vec<String> =
@@ -82,7 +83,7 @@ fn row(fields: &Fields<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Fla
         })?;
         Ok((sweep.key.to_string(), baseline(field, sweep)?))
     });
-    Ok(RowOf { case: name.to_owned(), params: params.collect::<Result<_, Flaw>>()? })
+    Ok(RowOf { case: name.to_owned(), params: params.collect::<Result<_, Flaw>>()?, is_best })
 }
 
 fn two_rows(field: Field<'_>, rows: &[&str]) -> Result<[String; 2], Flaw> {

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::coalescing::Coalescing;
 use crate::draw::{Draw, Drawn};
 use crate::handshake::Client;
-use crate::receive::{Expectation, Lengths, READ_AHEAD, Reception};
+use crate::receive::{Expectation, Learned, READ_AHEAD, Reception};
 use crate::recorder::Recorder;
 use crate::requests::{Request, Requests};
 use crate::session::User;
@@ -97,8 +97,8 @@ pub(crate) struct Context<'a> {
     pub(crate) requests: Requests,
     /// The users of a session, by their slots; empty for other operations.
     pub(crate) users: Vec<User<'a>>,
-    /// What is known of the lengths of the server's records.
-    pub(crate) lengths: Lengths,
+    /// What is known of the server's responses.
+    pub(crate) learned: Learned,
     /// The low-water mark for bodies longer than it.
     pub(crate) mark: u32,
     pub(crate) coalescing: Coalescing,
@@ -146,7 +146,7 @@ impl<'a> Context<'a> {
             unsent: Lent::default(),
             requests: Requests::new(job, requests.clone(), thread),
             users: Vec::new(),
-            lengths: Lengths::default(),
+            learned: Learned::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             is_winding_up: false,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,

@@ -46,8 +46,13 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.paragraph("", &quality.sentence, look);
     }
     page.left_out(run);
-    for table in run.findings.iter().flat_map(|found| &found.grids) {
-        page.grid(table);
+    for answer in run.findings.iter().flat_map(|found| &found.answers) {
+        page.answer(answer);
+    }
+    for table in run.findings.iter().filter_map(|found| found.servers.as_ref()) {
+        page.titled(table);
+        page.compact(table);
+        page.paragraph("", &table.about, Look::Dim);
     }
     for table in run.findings.iter().flat_map(|found| &found.overview) {
         page.overview(table);
@@ -56,12 +61,6 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     for note in run.findings.iter().flat_map(|found| &found.notes) {
         page.blank();
         page.paragraph("", note, Look::Dim);
-    }
-    if run.findings.iter().any(|found| !found.answers.is_empty()) {
-        page.heading("In detail");
-    }
-    for answer in run.findings.iter().flat_map(|found| &found.answers) {
-        page.answer(answer);
     }
     for found in run.findings {
         page.listing(&found.conclusions);
@@ -148,16 +147,16 @@ impl Page {
     }
 
     /// A table with its small print beside the figures.
-    fn grid(&mut self, table: &Table) {
-        self.titled(table);
+    fn compact(&mut self, table: &Table) {
         let mut columns = table.columns.clone();
         for cell in columns.iter_mut().flat_map(|column| &mut column.cells) {
-            if !cell.more.is_empty() {
-                cell.text = format!("{} ({})", cell.text, cell.more);
+            match cell.more.as_str() {
+                "" => {}
+                interval if interval.starts_with('[') => cell.text += &format!(" {interval}"),
+                more => cell.text += &format!(" ({more})"),
             }
         }
-        self.table(columns, |_| false);
-        self.paragraph("", &table.about, Look::Dim);
+        self.table(columns, |row| table.marks.get(row).is_some_and(Option::is_some));
     }
 
     fn titled(&mut self, table: &Table) {
@@ -166,21 +165,22 @@ impl Page {
         self.heading(&words.join(", "));
     }
 
+    /// Its tables, and what to know about them; its headline stands above all.
     fn answer(&mut self, answer: &Answer) {
-        self.blank();
-        if let Some(question) = &answer.question {
-            self.paragraph("", question, Look::Dim);
+        self.heading(&answer.title);
+        let notes = |page: &mut Self, notes: &[String]| {
+            notes.iter().for_each(|note| page.paragraph("  - ", note, Look::Usual));
+        };
+        let (figures, others) = answer.tables.split_at(answer.tables.len().min(1));
+        figures.iter().for_each(|table| self.compact(table));
+        notes(self, &answer.notes);
+        for table in others {
+            self.titled(table);
+            self.compact(table);
+            notes(self, &table.notes);
         }
-        for (place, sentence) in answer.sentences.iter().enumerate() {
-            match place {
-                0 => self.paragraph("", sentence, Look::Bold),
-                _ => self.paragraph("  - ", sentence, Look::Usual),
-            }
-        }
-        let indent = if answer.sentences.is_empty() { "" } else { "  " };
-        for remark in &answer.remarks {
-            let look = if remark.is_caveat { Look::Warning } else { Look::Usual };
-            self.paragraph(&format!("{indent}{}: ", remark.label), &remark.text, look);
+        for doubt in &answer.doubts {
+            self.paragraph("  But: ", doubt, Look::Warning);
         }
     }
 

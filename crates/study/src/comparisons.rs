@@ -52,7 +52,7 @@ impl AnswerRule {
         let pairs: BTreeSet<(Metric, [String; 2])> = slots
             .filter_map(|slot| match slot {
                 Slot::Compared(_, metric, rows) => Some((metric, rows)),
-                Slot::Figure(..) => None,
+                Slot::Figure(..) | Slot::Name(_) => None,
             })
             .collect();
         pairs.iter().filter(|(metric, rows)| !is_own(*metric, rows)).count()

@@ -56,6 +56,9 @@ pub struct RowOf {
     pub case: String,
     /// As they are written in a study file.
     pub params: BTreeMap<String, String>,
+    /// Whether it is the best of those that differ in what the answer compares.
+    #[serde(default)]
+    pub is_best: bool,
 }
 
 impl RowOf {
@@ -66,6 +69,9 @@ impl RowOf {
         self.case == cell.case && self.params.iter().all(has)
     }
 }
+
+/// What is not a metric of a row: what its value of the compared key is called.
+const NAME: &str = "name";
 
 /// A sentence with figures in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +103,8 @@ pub enum Comparing {
 /// What is filled in at one place of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
+    /// What a row's value of the compared key is called.
+    Name(String),
     /// A metric of a row.
     Figure(Metric, String),
     /// That of the first beside that of the second.
@@ -161,7 +169,7 @@ impl Template {
                 let hint = did_you_mean(row, "rows has", rows.iter().copied());
                 return Err(format!("names `{row}`, which is none of its rows{hint}"));
             }
-            if metric_of(metric).is_none() {
+            if metric != NAME && metric_of(metric).is_none() {
                 let known: Vec<String> = Metric::of_cells().map(attribute).collect();
                 let hint = did_you_mean(metric, "metrics are", known.iter().map(String::as_str));
                 return Err(format!("names `{name}`, and `{metric}` is no metric{hint}"));
@@ -221,8 +229,10 @@ impl fmt::Debug for Row {
 
 impl Object for Row {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let metric = metric_of(key.as_str()?)?;
-        let slot = Slot::Figure(metric, self.name.clone());
+        let slot = match key.as_str()? {
+            NAME => Slot::Name(self.name.clone()),
+            metric => Slot::Figure(metric_of(metric)?, self.name.clone()),
+        };
         Some(Value::from_object(Filled { slot, say: Arc::clone(&self.say) }))
     }
 }
@@ -265,13 +275,21 @@ mod tests {
 
     #[test]
     fn a_sentence_asks_for_what_it_says_in_its_order() {
-        let text = "{{ rsa.rate }}; {{ ecdsa.rate | times(rsa.rate) }} with P-256.";
+        let text = "{{ rsa.rate }}; {{ ecdsa.rate | times(rsa.rate) }} with {{ ecdsa.name }}.";
         let template = Template::new(text, &ROWS).unwrap();
         let rsa = Slot::Figure(Metric::Rate, "rsa".to_owned());
         let times =
             Slot::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
-        assert_eq!(template.asks().unwrap(), [rsa, times.clone()]);
-        let said = template.fill(move |slot| if *slot == times { "2x" } else { "7/s" }.to_owned());
+        let name = Slot::Name("ecdsa".to_owned());
+        assert_eq!(template.asks().unwrap(), [rsa, times, name]);
+        let said = template.fill(|slot| {
+            let said = match slot {
+                Slot::Name(_) => "P-256",
+                Slot::Figure(..) => "7/s",
+                Slot::Compared(..) => "2x",
+            };
+            said.to_owned()
+        });
         assert_eq!(said.unwrap(), "7/s; 2x with P-256.");
     }
 
@@ -282,6 +300,7 @@ mod tests {
             ("{{ rsa.rat }}", "rate"),
             ("{{ rsa }}", "metric"),
             ("{{ rsa.rate | time(ecdsa.rate) }}", "time"),
+            ("{{ rsa.name | times(ecdsa.name) }}", "two figures"),
             ("{{ rsa.rate | times }}", "argument"),
             ("{{ rsa.rate | times(ecdsa.p99) }}", "one metric"),
             ("{{ rsa.rate | times(2) }}", "two figures"),

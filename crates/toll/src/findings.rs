@@ -32,6 +32,9 @@ pub(crate) struct Found {
     pub(crate) targets: Vec<TargetRecord>,
 }
 
+/// The version of what `toll report --json` prints; it grows when a field goes or means something else.
+const SCHEMA: u32 = 2;
+
 impl Found {
     /// Reads a result folder; nothing in it is changed.
     pub(crate) fn read(results: &Results) -> Result<Self, Failure> {
@@ -70,17 +73,22 @@ impl Found {
         report::terminal(&self.run(), screen::width(), screen::style())
     }
 
-    /// All of it for a program.
+    /// All of it for a program, as [`SCHEMA`] has it.
     pub(crate) fn data(&self) -> impl Serialize {
         #[derive(Serialize)]
         struct Data<'a> {
+            schema: u32,
             #[serde(flatten)]
             cells: &'a Analysis,
             #[serde(flatten)]
             others: BTreeMap<&'a str, &'a serde_json::Value>,
         }
         let others = self.findings.iter().filter_map(|found| found.data.as_ref());
-        Data { cells: &self.analysis, others: others.map(|(name, of)| (*name, of)).collect() }
+        Data {
+            schema: SCHEMA,
+            cells: &self.analysis,
+            others: others.map(|(name, of)| (*name, of)).collect(),
+        }
     }
 
     /// What became of the gates of the study's answers.

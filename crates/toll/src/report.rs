@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   toll report results/2026-11-21T20-51-34Z-quick
-  toll report results/2026-11-21T20-51-34Z-quick --json | jq -r '.answers[].sentence'
+  toll report results/2026-11-21T20-51-34Z-quick --json | jq -r '.answers[].headline.sentence // empty'
   toll report results/2026-11-21T20-51-34Z-quick --gate 'objects:goodput>=5Gb/s'
   toll report results/2026-11-21T20-51-34Z-quick --openmetrics > /srv/www/metrics";
 

@@ -100,6 +100,10 @@ pub(crate) struct Arguments {
     #[arg(help_heading = OUTPUT, long)]
     quiet: bool,
 
+    /// Also show each server that is started, with its version and settings
+    #[arg(help_heading = OUTPUT, short, long)]
+    verbose: bool,
+
     #[command(flatten)]
     gates: gates::Gates,
 }
@@ -240,6 +244,8 @@ impl Arguments {
             let mut progress = RunProgress::new(!self.is_silent());
             let mut tell = |event: Event<'_>| match event {
                 Event::Says(text) => progress.beside(|| self.say(&text)),
+                Event::Started(text) if self.verbose => progress.beside(|| self.say(&text)),
+                Event::Started(_) => {}
                 Event::Lacks(text) if self.is_silent() => eprintln!("toll: {text}"),
                 Event::Lacks(text) => progress.beside(|| self.say(&text)),
                 Event::Progress { left, words } => progress.show(left, words),

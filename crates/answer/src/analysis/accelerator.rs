@@ -10,152 +10,83 @@ use study::{Cell, Metric};
 use units::{Quantity, thousands};
 
 use super::compared::{Compared, Entry};
+use super::derived::Derived;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, difference};
 use crate::label::label;
-use crate::wording::{all_of, percent, quantity};
 
-/// How a cell's server waits for its accelerator; `None` where it has none.
-pub(super) fn way(cell: &Cell) -> Option<Way> {
-    cell.target.accelerator().map(|device| device.way)
+/// All that follows for an answer about one.
+pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
+    match compared.rule.metric {
+        Metric::ServerCpuPerOperation => costs(compared),
+        Metric::Rate => used(compared),
+        _ => Vec::new(),
+    }
 }
 
-/// The cell of a comparison whose server waits like this.
-pub(super) fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a CellTrials<'a>> {
+/// The cell of a comparison whose server waits like this; `None` has no accelerator.
+fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a CellTrials<'a>> {
+    let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
     let mut trials = compared.entries.iter().map(|entry| entry.trials);
     trials.find(|trials| way(trials.cell) == wanted)
 }
 
-/// What a handshake takes of the server's CPU more than an inline one, or than one in software less.
-pub(super) struct Cost<'a> {
-    pub(super) of: Of,
-    /// The cell that has this cost.
-    pub(super) trials: &'a CellTrials<'a>,
-    pub(super) ns: Decided,
-    /// Of an inline handshake, or of one in software.
-    pub(super) share: Decided,
-}
-
-/// What a cost is of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
-    Offload,
-    Key,
-}
-
-impl<'a> Cost<'a> {
-    /// Asynchronous minus inline; `ratio` is that of both.
-    pub(super) fn of_offload(
-        asynchronous: &'a CellTrials<'a>,
-        inline: &CellTrials<'_>,
-        ratio: &Decided,
-    ) -> Option<Self> {
-        let ns = difference(cpu(asynchronous), cpu(inline))?;
-        // What is above 0 in a round has a ratio above 1.
-        let ns = Decided { figure: ns, decision: ratio.decision };
-        Some(Self { of: Of::Offload, trials: asynchronous, ns, share: ratio.added()? })
+fn costs(compared: &Compared<'_>) -> Vec<Derived> {
+    let Some(inline) = find(compared, Some(Way::Inline)) else { return Vec::new() };
+    let mut derived = Vec::new();
+    if let Some(asynchronous) = find(compared, Some(Way::Asynchronous)) {
+        let ratio = compared.ratio(asynchronous, inline);
+        let share = ratio.as_ref().and_then(Decided::added);
+        derived.extend(cost("offload, asynchronous minus inline", [asynchronous, inline], share));
     }
-
-    /// Software minus inline; `ratio` is that of inline to software.
-    fn of_key(
-        software: &'a CellTrials<'a>,
-        inline: &CellTrials<'_>,
-        ratio: &Decided,
-    ) -> Option<Self> {
-        let ns = difference(cpu(software), cpu(inline))?;
-        let ns = Decided { figure: ns, decision: ratio.decision.opposite() };
-        Some(Self { of: Of::Key, trials: software, ns, share: ratio.taken()? })
+    if let Some(software) = find(compared, None) {
+        let ratio = compared.ratio(inline, software);
+        let share = ratio.as_ref().and_then(Decided::taken);
+        derived.extend(cost("the key, software minus inline", [software, inline], share));
     }
-
-    /// Those that a comparison of the server's CPU per operation shows.
-    pub(super) fn all(compared: &Compared<'a>) -> Vec<Self> {
-        let of = |wanted| find(compared, wanted);
-        let inline = of(Some(Way::Inline));
-        let Some(inline) = inline.filter(|_| compared.rule.metric == Metric::ServerCpuPerOperation)
-        else {
-            return Vec::new();
-        };
-        let offload = of(Some(Way::Asynchronous))
-            .and_then(|trials| Self::of_offload(trials, inline, &compared.ratio(trials, inline)?));
-        let key = of(None)
-            .and_then(|trials| Self::of_key(trials, inline, &compared.ratio(inline, trials)?));
-        offload.into_iter().chain(key).collect()
+    if compared.shared(|cell| cell.load.connections) == Some(1) {
+        let others = compared.entries.iter().filter(|of| !std::ptr::eq(of.trials, inline));
+        derived.extend(others.filter_map(|entry| later(compared, entry, inline)));
     }
-
-    /// `The cost of offload, asynchronous minus inline, is 12.1 [10.0, 14.2] µs of the server's CPU per
-    /// handshake, 8.1% [7.0, 9.2] of the inline one.`
-    fn sentence(&self, compared: &Compared<'_>) -> String {
-        let unit = Quantity::Nanos.unit_for([self.ns.median()]);
-        let what = match self.of {
-            Of::Offload => "offload, asynchronous minus inline,",
-            Of::Key => "the key, software minus inline,",
-        };
-        format!(
-            "The cost of {what} is {} {} of the server's CPU per {}, {} of {}.",
-            quantity(&*self.ns, unit.factor),
-            unit.name,
-            compared.one().trim_start_matches("a "),
-            percent(&*self.share),
-            self.of.whole()
-        )
-    }
+    derived
 }
 
-impl Of {
-    pub(super) fn whole(self) -> &'static str {
-        match self {
-            Self::Offload => "the inline one",
-            Self::Key => "the one in software",
-        }
-    }
-}
-
-pub(super) fn cpu(trials: &CellTrials<'_>) -> Vec<(u32, f64)> {
-    trials.samples(Metric::ServerCpuPerOperation)
-}
-
-/// All costs of a comparison, a sentence each.
-pub(super) fn costs(compared: &Compared<'_>) -> Option<String> {
-    all_of(Cost::all(compared).iter().map(|cost| cost.sentence(compared)), " ")
-}
-
-/// `A lone handshake ends 158 [150, 170] µs after an inline one with asynchronous offload to a model, whose
-/// latency is 100us.` Of cells with one connection.
-pub(super) fn lone(compared: &Compared<'_>) -> Option<String> {
-    let inline = find(compared, Some(Way::Inline))?;
-    let is_lone = compared.rule.metric == Metric::ServerCpuPerOperation
-        && compared.shared(|cell| cell.load.connections) == Some(1);
-    let p50 = |trials: &CellTrials<'_>| trials.samples(Metric::P50);
-    let later = |entry: &Entry<'_>| {
-        let device = entry.trials.cell.target.accelerator()?;
-        let later = difference(p50(entry.trials), p50(inline))?;
-        let unit = Quantity::Nanos.unit_for([later.median()]);
-        let later = format!("{} {}", quantity(&later, unit.factor), unit.name);
-        let (with, latency) = (compared.with(entry), device.latency.exact());
-        Some(format!("{later} after an inline one {with}, whose latency is {latency}"))
+/// A difference of CPU time with its share, which has been decided: what is above 0 in a round has a share
+/// above 0.
+fn cost(name: &str, [one, other]: [&CellTrials<'_>; 2], share: Option<Decided>) -> Vec<Derived> {
+    let cpu = |trials: &CellTrials<'_>| trials.samples(Metric::ServerCpuPerOperation);
+    let Some((share, figure)) = share.zip(difference(cpu(one), cpu(other))) else {
+        return Vec::new();
     };
-    let waiting = compared.entries.iter().filter(|of| !std::ptr::eq(of.trials, inline));
-    let later = all_of(waiting.filter_map(later), "; ").filter(|_| is_lone)?;
-    Some(format!("A lone {} ends {later}.", compared.one().trim_start_matches("a ")))
+    let ns = Decided { figure, decision: share.decision };
+    vec![
+        Derived::difference(&format!("server CPU of {name}"), Quantity::Nanos, ns),
+        Derived::difference(&format!("share of {name}"), Quantity::Share, share),
+    ]
 }
 
-/// `Of the model's set rate the server used 17.5% [17.1, 17.9] of 40,000 RSA-2048 operations/s with
-/// asynchronous offload to a model.` Of a comparison of rates, which may be one of several: `at`.
-pub(super) fn used(compared: &Compared<'_>, at: Option<String>) -> Option<String> {
-    let at = at.map_or_else(String::new, |at| format!(" ({at})"));
+/// How much later a lone handshake ends than an inline one.
+fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &CellTrials<'_>) -> Option<Derived> {
+    let device = entry.trials.cell.target.accelerator()?;
+    let p50 = |trials: &CellTrials<'_>| trials.samples(Metric::P50);
+    let later = difference(p50(entry.trials), p50(inline))?;
+    let name = format!("ends later than inline, at a latency of {}", device.latency.exact());
+    Some(Derived::new(&name, compared.with(entry), Quantity::Nanos, later))
+}
+
+/// What the server used of the rate that the device was set to.
+fn used(compared: &Compared<'_>) -> Vec<Derived> {
     let of = |entry: &Entry<'_>| {
         let busy = entry.trials.valid().map(|line| line.verdict.evidence.accelerator_busy);
         let busy = Figure::of(busy.collect::<Option<_>>()?)?;
-        let nominal = nominal(entry.trials.cell)?;
-        Some(format!("{} of {nominal} {}{at}", percent(&busy), compared.with(entry)))
+        let name = format!("used of the model's set rate, {}", nominal(entry.trials.cell)?);
+        Some(Derived::new(&name, compared.with(entry), Quantity::Share, busy))
     };
-    let of_rates = compared.entries.iter().filter(|_| compared.rule.metric == Metric::Rate);
-    let used = all_of(of_rates.filter_map(of), "; ")?;
-    Some(format!("Of the model's set rate the server used {used}."))
+    compared.entries.iter().filter_map(of).collect()
 }
 
 /// `40,000 RSA-2048 operations/s`, of all engines.
-pub(super) fn nominal(cell: &Cell) -> Option<String> {
+fn nominal(cell: &Cell) -> Option<String> {
     let device = cell.target.accelerator()?;
     let key = cell.target.certificate_key;
     let rate = u64::from(device.rates.of(key)?.get()) * device.engines.get() as u64;

@@ -10,56 +10,50 @@ use study::Metric;
 use study::metric::Kind;
 use targets::Target;
 use tls::SendMode;
+use units::Quantity;
 
 use super::compared::{Compared, Entry};
-use super::sentence::taken;
+use super::derived::Derived;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, Signed, paired};
 use crate::label::label;
-use crate::wording::{percent, times};
+use crate::wording::with_interval;
 
-/// What the server's CPU time per byte is with a client that reads, over that with toll's walk.
-pub(super) struct Reading {
-    pub(super) sentence: String,
-    /// Whether it differs by more than the interval that the figure has, so that the interval does not say
-    /// all that is not known.
-    pub(super) is_doubt: bool,
+/// What the server's CPU time per byte is with a client that reads, over that with toll's walk: for each cell
+/// of which the study has such a one.
+pub(super) fn with_reading(
+    compared: &Compared<'_>,
+    trials: &[CellTrials<'_>],
+) -> (Vec<Derived>, Vec<String>) {
+    let ratios = compared.shown().filter_map(|of| Some((of, ratio_of_reading(of, trials)?)));
+    let ratios = Decided::decide(ratios.collect(), 1.0);
+    let added = ratios.iter().filter_map(|(entry, ratio)| Some((*entry, ratio.added()?)));
+    let added: Vec<(&Entry<'_>, Decided)> = added.collect();
+    let doubts = added.iter().filter_map(|(entry, added)| doubt(compared, entry, added)).collect();
+    let derived = added.into_iter().map(|(entry, Decided { figure, decision })| {
+        let name = "server CPU per byte that a client that reads what it receives adds";
+        Derived::new(name, compared.with(entry), Quantity::Share, figure).decided(decision)
+    });
+    (derived.collect(), doubts)
 }
 
-impl Reading {
-    /// One for each cell of which the study has such a one.
-    pub(super) fn all(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Vec<Self> {
-        let ratios = compared.shown().filter_map(|of| Some((of, ratio_of_reading(of, trials)?)));
-        let ratios = Decided::decide(ratios.collect(), 1.0);
-        ratios.iter().filter_map(|(entry, ratio)| Self::of(compared, entry, ratio)).collect()
-    }
-
-    fn of(compared: &Compared<'_>, entry: &Entry<'_>, ratio: &Decided) -> Option<Self> {
-        let (with, context) = (compared.with(entry), compared.context());
-        let reach =
-            entry.trials.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
-        let stated = |amount: &Figure, more: &str| Self {
-            sentence: format!(
-                "With a client that reads what it receives, where toll's counts records unread, the server uses \
-                 {} {more} CPU per byte {with}{context}.",
-                percent(amount)
-            ),
-            is_doubt: amount.median() > reach,
-        };
-        let undecided = |what: &str| Self {
-            sentence: format!(
-                "A client that reads what it receives {what} the server's CPU per byte {with}{context} ({}).",
-                times(ratio)
-            ),
-            is_doubt: false,
-        };
-        Some(match ratio.added()?.signed() {
-            Signed::Above(amount) => stated(&amount, "more"),
-            Signed::Below(amount) => stated(&amount, "less"),
-            Signed::NoDifference => undecided("makes no significant difference to"),
-            Signed::TooFew => undecided("was measured too seldom to compare"),
-        })
-    }
+/// Where reading changes a figure by more than the interval that it has, so that the interval does not say all
+/// that is not known.
+fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<String> {
+    let (with, context) = (compared.with(entry), compared.context());
+    let reach = entry.trials.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
+    let (amount, more) = match added.signed() {
+        Signed::Above(amount) => (amount, "more"),
+        Signed::Below(amount) => (amount, "less"),
+        Signed::NoDifference | Signed::TooFew => return None,
+    };
+    (amount.median() > reach).then(|| {
+        format!(
+            "With a client that reads what it receives, where toll's counts records unread, the server uses \
+             {} {more} CPU per byte {with}{context}.",
+            with_interval(Quantity::Share, &amount)
+        )
+    })
 }
 
 /// What the server's CPU time per byte of a cell is with a client that reads, over that with toll's walk.
@@ -77,26 +71,33 @@ fn ratio_of_reading(entry: &Entry<'_>, trials: &[CellTrials<'_>]) -> Option<Figu
     paired(cost(reads), cost(entry.trials))
 }
 
-/// `TLS takes 92% [91, 93] with AES-128-GCM of what a core of this machine could send in plain by sendfile
-/// (nginx).` Where the study has that cell beside its baseline.
+/// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
 pub(super) fn share_of_sendfile(
     compared: &Compared<'_>,
     trials: &[CellTrials<'_>],
-) -> Option<String> {
+) -> Vec<Derived> {
+    let Some(plain) = plain_by_sendfile(compared, trials) else { return Vec::new() };
+    let sent = |of: &CellTrials<'_>| of.samples(Metric::GoodputPerServerCpu);
+    let kept = compared.shown().filter_map(|of| Some((of, paired(sent(of.trials), sent(plain))?)));
+    let share = |(entry, kept): (&Entry<'_>, Decided)| {
+        let Decided { figure, decision } = kept.taken()?;
+        let (name, with) = ("what TLS takes of plain HTTP by sendfile", compared.with(entry));
+        Some(Derived::new(name, with, Quantity::Share, figure).decided(decision))
+    };
+    Decided::decide(kept.collect(), 1.0).into_iter().filter_map(share).collect()
+}
+
+fn plain_by_sendfile<'a>(
+    compared: &Compared<'_>,
+    trials: &'a [CellTrials<'a>],
+) -> Option<&'a CellTrials<'a>> {
     let baseline = compared.baseline()?.trials.cell;
     let target = Target { sendfile: Some(true), ..baseline.target.clone() };
-    let is_it = |other: &&CellTrials<'_>| {
+    trials.iter().find(|other| {
         other.cell.target == target
             && other.cell.load == baseline.load
             && other.cell.target != baseline.target
-    };
-    let plain = trials.iter().find(is_it)?;
-    let sent = |of: &CellTrials<'_>| of.samples(Metric::GoodputPerServerCpu);
-    let kept = compared.shown().filter_map(|of| Some((of, paired(sent(of.trials), sent(plain))?)));
-    let kept = Decided::decide(kept.collect(), 1.0);
-    let shares: Vec<(&Entry<'_>, Decided)> =
-        kept.into_iter().filter_map(|(entry, kept)| Some((entry, kept.taken()?))).collect();
-    (!shares.is_empty()).then(|| taken(compared, &shares, " by sendfile"))
+    })
 }
 
 /// That the baseline of a share took another path than TLS does, where it did.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::label::label;
 use study::Metric;
-use study::metric::Kind;
 
 use super::accelerator;
 use super::answer::Answer;
@@ -15,10 +14,8 @@ use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
-use super::sentence::{published, subject, unit, verb};
-use crate::figure::{Decided, Figure};
-use crate::wording::{all_of, capitalized, grouped, joined, list, listed, quantity, times};
-use stats::Decision;
+use crate::figure::Decided;
+use crate::wording::{capitalized, grouped, list};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -60,10 +57,11 @@ impl<'a> Along<'a> {
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
             headline: None,
-            sentence: joined(&(self.sentence()? + &in_words(&curve.crossovers)), &self.used()),
+            rule: 0,
+            notes: curve.crossovers.iter().map(Crossover::note).collect(),
+            derived: self.points.last().map(accelerator::derived).unwrap_or_default(),
             purity: purity(self.points.iter().flat_map(|point| &point.entries)),
-            remedy: None,
-            caveats: self.caveats(),
+            caveats: prediction::doubt(&predictions).into_iter().chain(self.caveats()).collect(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
@@ -73,7 +71,6 @@ impl<'a> Along<'a> {
             published: rule.published.clone(),
             bill: None,
             loopback: None,
-            predicted: prediction::sentence(&predictions, self.points.first()?),
             predictions,
             curve: Some(curve),
         })
@@ -117,79 +114,6 @@ impl<'a> Along<'a> {
         compared.label_at(self.key)
     }
 
-    /// `The server (on CPU 0) sends 2.6x [2.5, 2.7] (1 MiB objects) to 2.9x [2.8, 3.0] (16 MiB objects)
-    /// as much with AES-128-GCM as with AES-128-CBC-SHA, at most 8.01 Gb/s [7.90, 8.10] (16 MiB
-    /// objects) (nginx); Intel's Xeon E5 v3 had 2 to 2.4x.`
-    fn sentence(&self) -> Option<String> {
-        let first = self.points.first()?;
-        let clauses: Vec<String> =
-            first.others().filter_map(|entry| self.clause(entry.value)).collect();
-        let context = first.context_of(&self.common, self.key);
-        if clauses.is_empty() {
-            return Some(format!("Not measured{context}: no pair of trials can be compared."));
-        }
-        let told = format!("{} {}", subject(first), list(clauses));
-        Some(format!("{}{context}{}.", capitalized(&told), published(first.rule, &self.common)))
-    }
-
-    /// What was used of an accelerator's rate at the last point.
-    fn used(&self) -> String {
-        let last = self.points.last();
-        last.and_then(|last| accelerator::used(last, Some(self.label(last)))).unwrap_or_default()
-    }
-
-    fn clause(&self, value: &str) -> Option<String> {
-        let entries = self.points.iter().filter_map(|point| Some((point, point.entry(value)?)));
-        let entries: Vec<(&Compared<'_>, &Entry<'_>)> = entries.collect();
-        let (first, _) = entries.first()?;
-        let baseline = first.baseline()?;
-        let ratios: Vec<(&Compared<'_>, &Decided)> =
-            entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();
-        let at = |(point, ratio): &(&Compared<'_>, &Decided)| {
-            format!("{} ({})", times(ratio), self.label(point))
-        };
-        let with = first.label(&first.rule.compare, value);
-        let undecided = |decision: Decision, words: &str| {
-            let such = ratios.iter().filter(|(_, ratio)| ratio.decision == decision);
-            listed(such.map(at)).map(|items| format!("{words} {}: {items}", first.name(baseline)))
-        };
-        let undecided = [
-            undecided(Decision::NoDifference, "no significant difference from"),
-            undecided(Decision::TooFew, "too few trials to show a difference from"),
-        ];
-        let undecided = all_of(undecided.into_iter().flatten(), "; ");
-        let verb = verb(first);
-        let (much, best) = match first.kind() {
-            Kind::Cost => ("as high", "at least"),
-            _ => ("as much", "at most"),
-        };
-        let figures = entries.iter().filter_map(|(point, e)| Some((point, e.figure.as_ref()?)));
-        let by_median = |a: &(_, &Figure), b: &(_, &Figure)| a.1.median().total_cmp(&b.1.median());
-        let extreme = match first.kind() {
-            Kind::Cost => figures.min_by(by_median),
-            _ => figures.max_by(by_median),
-        };
-        let extreme = extreme.map_or_else(String::new, |(point, figure)| {
-            let (divisor, name) = unit(first, figure.median());
-            format!("{best} {} {name} ({})", quantity(figure, divisor), self.label(point))
-        });
-        let by_ratio =
-            |a: &&(_, &Decided), b: &&(_, &Decided)| a.1.median().total_cmp(&b.1.median());
-        let sure = || ratios.iter().filter(|(_, ratio)| ratio.decision.is_sure());
-        let undecided = undecided.map_or_else(String::new, |undecided| format!("; {undecided}"));
-        let (Some(least), Some(most)) = (sure().min_by(by_ratio), sure().max_by(by_ratio)) else {
-            // Where nothing can be compared, the figures are shown all the same.
-            let figures = (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
-            return figures.map(|figures| figures + &undecided);
-        };
-        let ratio = match sure().count() {
-            1 => at(least),
-            _ => format!("{} to {}", at(least), at(most)),
-        };
-        let baseline = first.name(baseline);
-        Some(format!("{verb} {ratio} {much} with {with} as with {baseline}, {extreme}{undecided}"))
-    }
-
     /// Those of all points; what holds for several is said once.
     fn caveats(&self) -> Vec<String> {
         let caveats_at = |point| caveats(point).into_iter().map(|of| (of, self.label(point)));
@@ -202,10 +126,4 @@ impl<'a> Along<'a> {
             })
             .collect()
     }
-}
-
-/// In a sentence after a space.
-fn in_words(crossovers: &[Crossover]) -> String {
-    let clauses = all_of(crossovers.iter().map(|of| of.sentence.clone()), "; ");
-    clauses.map_or_else(String::new, |clauses| format!(" {}.", capitalized(&clauses)))
 }

@@ -7,35 +7,37 @@ use serde::Serialize;
 use study::metric::Kind;
 use study::{Metric, Published};
 
-use super::alike::{Reading, other_path, share_of_sendfile};
+use super::alike::{other_path, share_of_sendfile, with_reading};
 use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
-use super::hit_rate::{latencies, saved};
+use super::derived::Derived;
 use super::loopback::Loopback;
 use super::offered::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
-use super::sentence::sentence;
 use super::trials::CellTrials;
-use super::{accelerator, cores_of_device};
+use super::{accelerator, cores_of_device, hit_rate};
 use crate::findings::Headline;
 use crate::label::label_in;
 use crate::primitive::Row;
-use crate::wording::joined;
 
-/// One answer: a sentence, and the figures that it is made of.
+/// One answer: the figures of compared cells, and what to know about them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// The answer at a glance; the first answer of a rule has it for all of them.
     pub headline: Option<Headline>,
-    /// The answer in one or two sentences, with intervals and units.
-    pub sentence: String,
+    /// The place of its rule in the study.
+    #[serde(skip)]
+    pub rule: usize,
+    /// What is to know about the figures, a sentence each.
+    pub notes: Vec<String>,
+    /// What follows from the figures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<Derived>,
     /// What proves that handshakes were measured, in one sentence; only of connections over TLS.
     pub purity: Option<String>,
-    /// What to change, where the figures say so.
-    pub remedy: Option<String>,
     /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
     pub caveats: Vec<String>,
     pub case: String,
@@ -54,8 +56,6 @@ pub struct Answer {
     pub published: Vec<Published>,
     /// What the cost of the cipher predicts of the bars, where the servers report it.
     pub predictions: Vec<Prediction>,
-    /// The predictions in words, beside what was measured.
-    pub predicted: Option<String>,
     /// What its handshakes are made of, or what the ciphers of its records cost alone, where the study asks
     /// for that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,30 +85,28 @@ impl Answer {
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
         let is_tax = compared.kind() == Kind::Tax;
-        let readings = if is_tax { Reading::all(compared, trials) } else { Vec::new() };
-        let (doubts, others): (Vec<_>, Vec<_>) =
-            readings.into_iter().partition(|reading| reading.is_doubt);
-        let doubts = doubts.into_iter().map(|reading| reading.sentence);
+        let (read, doubts) = match is_tax {
+            true => with_reading(compared, trials),
+            false => Default::default(),
+        };
+        let by_sendfile = if is_tax { share_of_sendfile(compared, trials) } else { Vec::new() };
         let cells: Vec<_> = compared.entries.iter().map(|entry| entry.trials).collect();
         Self {
             headline: None,
-            sentence: [
-                saved(compared),
-                latencies(compared),
-                beside_published(&rule.published, &cells),
-                accelerator::costs(compared),
-                accelerator::lone(compared),
-                accelerator::used(compared, None),
-                cores_of_device::in_words(compared),
+            rule: 0,
+            notes: beside_published(&rule.published, &cells).into_iter().collect(),
+            derived: [
+                hit_rate::derived(compared),
+                accelerator::derived(compared),
+                cores_of_device::derived(compared),
+                by_sendfile,
+                read,
             ]
-            .into_iter()
-            .flatten()
-            .chain(is_tax.then(|| share_of_sendfile(compared, trials)).flatten())
-            .chain(others.into_iter().map(|reading| reading.sentence))
-            .fold(sentence(compared), |all, more| joined(&all, &more)),
+            .concat(),
             purity: purity(compared.entries.iter()),
-            remedy: None,
             caveats: doubts
+                .into_iter()
+                .chain(prediction::doubt(&predictions))
                 .chain(other_path(compared))
                 .chain(caveats(compared))
                 .chain(lacking)
@@ -122,7 +120,6 @@ impl Answer {
             published: rule.published.clone(),
             bill,
             loopback: Loopback::of(compared),
-            predicted: prediction::sentence(&predictions, compared),
             predictions,
             curve: None,
         }

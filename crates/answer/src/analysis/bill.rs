@@ -8,26 +8,23 @@
 //!
 //! Where the server's CPU time was sampled, the same whole is divided a second time, by classes of work.
 
-use load::Operation;
 use profile::Class;
 use serde::Serialize;
 use stats::{Decision, Direction, Estimate, difference_of_medians, ratio_of_medians};
 use study::{AnswerRule, Metric};
-use units::{Quantity, Unit};
 
 use super::cipher::{self, CipherCost};
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
 use super::trials::CellTrials;
 use crate::figure::Figure;
-use crate::label::{label, with};
+use crate::label::label;
 use crate::primitive::{Cost, Row};
-use crate::wording::{all_of, brief_beside, listed, percent, quantity};
+use crate::wording::listed;
 
 /// The bills of the cells of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Bill {
-    pub sentences: Vec<String>,
     /// In the study's order, those with figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<CellBill>,
@@ -44,9 +41,6 @@ pub struct Bill {
 pub struct CellBill {
     /// The value of the compared key in words.
     pub label: String,
-    /// The same after a figure.
-    #[serde(skip)]
-    with: String,
     pub cell: String,
     /// The library of the parts, and its version.
     pub library: String,
@@ -116,9 +110,9 @@ impl Bill {
         if compared.is_of_bodies() {
             let of = |entry| CipherCost::of(compared, entry, rows);
             let ciphers: Vec<CipherCost> = compared.shown().filter_map(of).collect();
+            let doubts = [cipher::exceeding(&ciphers), cipher::disturbed(compared, rows)];
             return Some(Self {
-                sentences: cipher::sentences(&ciphers, &compared.context()),
-                lacking: cipher::disturbed(compared, rows).into_iter().collect(),
+                lacking: doubts.into_iter().flatten().collect(),
                 ciphers,
                 cells: Vec::new(),
             });
@@ -148,13 +142,7 @@ impl Bill {
                  high."
             ));
         }
-        let sentences = [
-            nominal(compared, &bill.cells),
-            parts(&bill.cells),
-            sampled(&bill.cells),
-            exceeding(&bill.cells),
-        ];
-        bill.sentences = sentences.into_iter().flatten().collect();
+        bill.lacking.extend(exceeding(&bill.cells));
         Some(bill)
     }
 }
@@ -191,7 +179,6 @@ impl CellBill {
         let share = ratio_of_medians(&per_core.samples, &private_key_per_s.samples);
         Ok(Self {
             label: label(&rule.compare, entry.value),
-            with: with(&rule.compare, entry.value),
             cell: cell.name.clone(),
             library: key.library_title.clone(),
             share: share.map_err(|_| None)?,
@@ -219,93 +206,12 @@ impl CellBill {
     }
 }
 
-/// `The private-key operation alone (OpenSSL 3.0.22) runs 2,790 times/s on a core, full handshakes 2,100
-/// times/s: 75% with RSA-2048; 680 and 610: 90% with RSA-4096 (nginx).`
-fn nominal(compared: &Compared<'_>, cells: &[CellBill]) -> Option<String> {
-    let first = cells.first()?;
-    let handshakes = match compared.operation() {
-        Operation::OneRequestPerConnection => "full handshakes with a request each",
-        _ => "full handshakes",
-    };
-    let item = |(place, cell): (usize, &CellBill)| {
-        let (alone, all) = (quantity(&cell.private_key_per_s, 1.0), quantity(&cell.per_s, 1.0));
-        let (share, with) = (percent(cell.share), &cell.with);
-        match place {
-            0 => format!("{alone} times/s on a core, {handshakes} {all} times/s: {share} {with}"),
-            _ => format!("{alone} and {all}: {share} {with}"),
-        }
-    };
-    let items = all_of(cells.iter().enumerate().map(item), "; ")?;
-    let (library, context) = (&first.library, compared.context());
-    Some(format!("The private-key operation alone ({library}) runs {items}{context}."))
-}
-
-/// The unit of all bills, so that they can be compared.
-fn unit(cells: &[CellBill]) -> Unit {
-    let first = cells.iter().find_map(|cell| cell.parts.as_ref());
-    Quantity::Nanos.unit_for(first.map(|parts| parts.whole_ns.median()))
-}
-
-/// What the parts cost, of those that are within the whole.
-fn parts(cells: &[CellBill]) -> Option<String> {
-    let unit = unit(cells);
-    let item = |cell: &CellBill| {
-        let Parts { whole_ns, private_key_ns, tls_ns, rest_ns } = cell.parts.as_ref()?;
-        let in_unit = |part: Estimate| quantity(part, unit.factor);
-        Some(format!(
-            "{} {} {}, of which the private key takes {}, the rest of TLS {} and the kernel, sockets \
-             and server {}",
-            cell.with,
-            in_unit(whole_ns.into()),
-            unit.name,
-            in_unit(private_key_ns.into()),
-            in_unit(*tls_ns),
-            in_unit(*rest_ns)
-        ))
-    };
-    let items = all_of(cells.iter().filter(|cell| !cell.exceeds()).filter_map(item), "; ")?;
-    Some(format!("A full handshake takes of the server's CPU: {items}."))
-}
-
-/// What the samples say of the same, beside the parts.
-fn sampled(cells: &[CellBill]) -> Option<String> {
-    let first = cells.iter().find_map(|cell| cell.sampled.as_ref())?.tls_ns;
-    let ns = |ns| brief_beside(Quantity::Nanos, ns, first);
-    let item = |cell: &CellBill| {
-        let Sampled { tls_ns, rest_ns } = cell.sampled.as_ref()?;
-        let beside = cell.parts.as_ref().map(|parts| {
-            let tls = parts.private_key_ns.median() + parts.tls_ns.median;
-            format!(" (by parts {} and {})", ns(tls), ns(parts.rest_ns.median))
-        });
-        let beside = beside.unwrap_or_default();
-        Some(format!("{} and {} {}{beside}", ns(*tls_ns), ns(*rest_ns), cell.with))
-    };
-    let items = all_of(cells.iter().filter_map(item), "; ")?;
-    Some(format!("Sampled, cryptography with the TLS library and all else take {items}."))
-}
-
 /// Those whose parts exceed the whole.
 fn exceeding(cells: &[CellBill]) -> Option<String> {
-    let unit = unit(cells);
-    let item = |cell: &CellBill| match &cell.parts {
-        Some(Parts { whole_ns, private_key_ns, tls_ns, rest_ns }) => {
-            let in_unit = |part: Estimate| quantity(part, unit.factor);
-            format!(
-                "{} the private key takes {} {}, the rest of TLS {} and the whole {}, which leaves {} for \
-                 the kernel, sockets and server",
-                cell.with,
-                in_unit(private_key_ns.into()),
-                unit.name,
-                in_unit(*tls_ns),
-                in_unit(whole_ns.into()),
-                in_unit(*rest_ns)
-            )
-        }
-        None => format!("{} a core makes more handshakes than private-key operations", cell.with),
-    };
-    let items = all_of(cells.iter().filter(|cell| cell.exceeds()).map(item), "; ")?;
+    let exceeding = cells.iter().filter(|cell| cell.exceeds());
+    let items = listed(exceeding.map(|cell| cell.label.clone()))?;
     Some(format!(
-        "The parts exceed the whole: {items}. They were not measured alike: the library, the core's \
+        "Of {items} the parts exceed the whole. They were not measured alike: the library, the core's \
          frequency or what else used the core differed."
     ))
 }

@@ -13,7 +13,7 @@ use super::limits::{in_words, of_trials};
 use super::offered::is_of_whole_load;
 use super::trials::{IS_A_MAXIMUM, TrialCounts};
 use crate::figure::Figure;
-use crate::wording::{capitalized, list, listed, plain_percent, unique};
+use crate::wording::{capitalized, grouped, list, listed, plain_percent, unique};
 
 /// All caveats, the client's limits first.
 pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
@@ -76,17 +76,18 @@ fn other_clients(compared: &Compared<'_>) -> Option<String> {
     })
 }
 
-/// Which cells have no figure and why; where none has one, the sentence says so.
+/// Which cells have no figure and why; what a tax is taken from has none of its own.
 fn cells_lacking(compared: &Compared<'_>) -> Vec<String> {
-    if compared.measured().is_empty() {
-        return Vec::new();
-    }
-    let told = |entry: &Entry<'_>| {
-        let rest = if entry.is_baseline { "; nothing is compared with it" } else { "" };
-        let (with, lacking) = (compared.with(entry), compared.lacking(entry));
-        format!("Not measured {with}: {lacking}{rest}.")
+    let is_lacking = |entry: &&Entry<'_>| match compared.kind() == Kind::Tax && entry.is_baseline {
+        true => entry.trials.samples(compared.rule.metric).is_empty(),
+        false => entry.figure.is_none(),
     };
-    compared.shown().filter(|entry| entry.figure.is_none()).map(told).collect()
+    let reason = |entry: &Entry<'_>| {
+        let rest = if entry.is_baseline { "; nothing is compared with it" } else { "" };
+        (format!("{}{rest}", compared.lacking(entry)), compared.with(entry))
+    };
+    let reasons = grouped(compared.entries.iter().filter(is_lacking).map(reason)).into_iter();
+    reasons.map(|(why, cells)| format!("Not measured {}: {why}.", list(&cells))).collect()
 }
 
 /// Which cells have a figure that cannot be compared with the baseline's, and why.

@@ -8,19 +8,17 @@ use serde::Serialize;
 use stats::{Decision, Direction, Estimate, ratio_of_medians};
 use study::Metric;
 use trial::CoreHz;
-use units::{Hertz, Quantity};
 
 use super::compared::{Compared, Entry};
 use crate::figure::Figure;
 use crate::primitive::{Cost, Row};
-use crate::wording::{all_of, brief_beside, list, percent, quantity};
+use crate::wording::{list, listed};
 
 /// What the cipher of one cell costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CipherCost {
-    /// The cell after a figure: `with AES-128-GCM`.
-    #[serde(skip)]
-    with: String,
+    /// The value of the compared key in words.
+    pub label: String,
     pub cell: String,
     /// The library that was timed, and its version.
     pub library: String,
@@ -46,7 +44,7 @@ impl CipherCost {
         let core_hz = stats::median(&frequencies.collect::<Vec<_>>()).unwrap_or(cost.core_hz);
         let s_per_gb = cost.cycles.map(|cycles| cycles * 1e9 / core_hz)?;
         Some(Self {
-            with: compared.with(entry),
+            label: compared.name(entry),
             cell: entry.trials.cell.name.clone(),
             library: row.library_title.clone(),
             share: ratio_of_medians(&s_per_gb.samples, &whole.samples).ok()?,
@@ -88,34 +86,14 @@ fn timed<'a>(
     Some((row, row.cost.as_ref()?))
 }
 
-/// `The cipher alone (OpenSSL 3.0.22) takes of the server's CPU 43% [42, 44] with AES-128-GCM (0.577 cycles/byte,
-/// 193 ms per GB at 3.00 GHz).`
-pub(super) fn sentences(costs: &[CipherCost], context: &str) -> Vec<String> {
-    let ns = |cost: &CipherCost| cost.s_per_gb.median() * 1e9;
-    let item = |cost: &CipherCost| {
-        format!(
-            "{} {} ({} cycles/byte, {} per GB at {})",
-            percent(cost.share),
-            cost.with,
-            quantity(&cost.cycles_per_byte, 1.0),
-            brief_beside(Quantity::Nanos, ns(cost), ns(&costs[0])),
-            Hertz(cost.core_hz)
-        )
-    };
-    let (exceeding, within): (Vec<&CipherCost>, Vec<_>) =
-        costs.iter().partition(|cost| cost.exceeds());
-    let within = all_of(within.into_iter().map(item), "; ").map(|items| {
-        let library = &costs[0].library;
-        format!("The cipher alone ({library}) takes of the server's CPU {items}{context}.")
-    });
-    let exceeding = (!exceeding.is_empty()).then(|| {
-        let items = list(exceeding.into_iter().map(|cost| cost.with.as_str()));
-        format!(
-            "Alone, the cipher took longer than the server with all it does, {items}{context}: the library, \
-             or what else used the core, differed."
-        )
-    });
-    within.into_iter().chain(exceeding).collect()
+/// Those that took longer than the server with all it does.
+pub(super) fn exceeding(costs: &[CipherCost]) -> Option<String> {
+    let exceeding = costs.iter().filter(|cost| cost.exceeds());
+    let items = listed(exceeding.map(|cost| cost.label.clone()))?;
+    Some(format!(
+        "Alone, the cipher of {items} took longer than the server with all it does: the library, or what \
+         else used the core, differed."
+    ))
 }
 
 /// What was disturbed while it was timed alone.

@@ -214,15 +214,6 @@ impl<'a> Compared<'a> {
         label_in(self.operation(), key, value)
     }
 
-    /// One operation: `a page`.
-    pub(super) fn one(&self) -> &'static str {
-        match self.operation() {
-            Operation::Handshakes => "a handshake",
-            Operation::Session => "a page",
-            Operation::Requests | Operation::OneRequestPerConnection => "a request",
-        }
-    }
-
     /// The metric as these cells have it: `server CPU per page`.
     pub(super) fn metric(&self) -> Cow<'static, str> {
         words_of(self.operation(), self.rule.metric.row().words)
@@ -241,16 +232,10 @@ impl<'a> Compared<'a> {
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
     /// server and what a request is are named also where the case does not sweep them.
     pub(super) fn context(&self) -> String {
-        self.context_of(&self.common, "")
-    }
-
-    /// The same of other cells than these: `common` is what they have in common, and they differ in
-    /// the key `along`.
-    pub(super) fn context_of(&self, common: &BTreeMap<String, String>, along: &str) -> String {
         const SERVER: &str = "target.server";
         let is_swept = |name: &str| {
-            let keys = common.keys().chain([&self.rule.compare]).map(String::as_str);
-            keys.chain([along]).any(|key| key.rsplit('.').next() == Some(name))
+            let mut keys = self.common.keys().chain([&self.rule.compare]);
+            keys.any(|key| key.rsplit('.').next() == Some(name))
         };
         let mut parts = Vec::new();
         if self.rule.compare != SERVER {
@@ -270,7 +255,7 @@ impl<'a> Compared<'a> {
         if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
             parts.push(label("load.operation", &self.operation().to_string()));
         }
-        let others = common.iter().filter(|(key, _)| *key != SERVER);
+        let others = self.common.iter().filter(|(key, _)| *key != SERVER);
         parts.extend(others.map(|(key, value)| self.label(key, value)));
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
@@ -291,7 +276,12 @@ impl<'a> Compared<'a> {
             } else if trials.samples(self.rule.metric).is_empty() {
                 self.unknown()
             } else {
-                self.baseline().map_or_else(String::new, |other| self.why_unpaired(entry, other))
+                match self.baseline() {
+                    Some(other) => self.why_unpaired(entry, other),
+                    None => {
+                        format!("there is no {}", label(&self.rule.compare, &self.rule.baseline))
+                    }
+                }
             };
         }
         let first = trials.lines.iter().find_map(|trial| trial.line.why_invalid());

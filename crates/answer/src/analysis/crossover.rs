@@ -4,7 +4,7 @@ use serde::Serialize;
 use stats::{Decision, Direction};
 
 use crate::figure::Decided;
-use crate::wording::list;
+use crate::wording::{capitalized, list};
 
 /// Where one compared value is ahead of the baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,6 +58,11 @@ impl Crossover {
             ),
         };
         Some(Self { label: label.to_owned(), from, sentence, has_too_few })
+    }
+
+    /// The same with a capital and a full stop.
+    pub(super) fn note(&self) -> String {
+        format!("{}.", capitalized(&self.sentence))
     }
 }
 

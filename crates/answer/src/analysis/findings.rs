@@ -1,5 +1,6 @@
 //! What the trials of cells found, as a report shows it.
 
+mod answer;
 mod bars;
 mod bill;
 mod caveats;
@@ -22,9 +23,9 @@ use study::Metric;
 
 use self::words::{is_searched, title, windows};
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
-use crate::findings::{self, Chart, Findings, Item, Listing, Remark, Section};
+use crate::findings::{self, Findings, Item, Listing, Section};
 use crate::label::trials;
-use crate::wording::joined;
+use crate::wording::{grouped, joined};
 
 impl Analysis {
     /// What a report shows of it; `lines` are the trials that it was made from.
@@ -32,13 +33,11 @@ impl Analysis {
     pub fn findings(&self, lines: &[TrialLine]) -> Findings {
         let shown: Vec<&CellSummary> =
             self.cells.iter().filter(|cell| !cell.is_left_out()).collect();
-        let answers: Vec<findings::Answer> =
-            self.answers.iter().map(|answer| self.answer(answer)).collect();
-        let answers = caveats::once(answers).into_iter();
-        let projected = self.projections.iter().map(|projection| findings::Answer {
-            remarks: vec![Remark::new("Projected", projection.sentences.join(" "))],
-            ..findings::Answer::default()
-        });
+        let by_rule = grouped(self.answers.iter().map(|answer| (answer.rule, answer)));
+        let answers = by_rule
+            .iter()
+            .filter_map(|(_, of_rule): &(usize, Vec<&Answer>)| answer::answer(self, of_rule));
+        let answers: Vec<findings::Answer> = answers.collect();
         let counts = self.trials;
         let coverages = coverages(self);
         let is_measured = |cell: &&CellSummary| cell.trials.done > 0;
@@ -46,12 +45,12 @@ impl Analysis {
         let noun = if measured == 1 { "cell" } else { "cells" };
         Findings {
             title: "Answers",
-            answers: answers
-                .chain(projected)
+            answers: caveats::once(answers)
+                .into_iter()
                 .chain(cycles::answer(&self.cells, &self.profile_changes))
                 .collect(),
             quality: self.quality.clone(),
-            grids: servers::tables(&self.servers),
+            servers: servers::table(&self.servers),
             gates: self.gates.clone(),
             charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
                 .concat(),
@@ -76,44 +75,6 @@ impl Analysis {
             is_whole: self.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned),
             data: None,
             started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
-        }
-    }
-
-    fn answer(&self, answer: &Answer) -> findings::Answer {
-        let predicted = answer.predicted.iter().map(|text| Remark::new("Predicted", text));
-        // A headline has said it, without the figures that its sentence has too.
-        let is_said = |remedy: &str| {
-            let headlines = self.answers.iter().filter_map(|answer| answer.headline.as_ref());
-            let mut advice = headlines.filter_map(|headline| headline.advice.as_deref());
-            advice.any(|advice| {
-                advice.split(['.', ';']).next().is_some_and(|of| remedy.starts_with(of))
-            })
-        };
-        let remedy = answer.remedy.iter().filter(|remedy| !is_said(remedy));
-        let remedy = remedy.map(|remedy| Remark::new("What to do", remedy));
-        let charts = match &answer.curve {
-            Some(curve) if curve.is_of_users() => vec![Chart::Curve(curves::of(answer, curve))],
-            Some(curve) => bars::along(answer, curve).into_iter().map(Chart::Bars).collect(),
-            None => vec![Chart::Bars(bars::side_by_side(answer, &self.answers))],
-        };
-        let bill = answer.bill.iter().flat_map(|bill| &bill.sentences);
-        let stacks = answer.bill.iter().filter_map(|bill| bill::chart(answer, bill));
-        let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
-        let crossover = crossover.map(Chart::Curve);
-        // Said once: several answers are of the same trials.
-        let mut before = self.answers.iter().take_while(|other| !std::ptr::eq(*other, answer));
-        let is_said = before.any(|other| other.purity == answer.purity);
-        let loopback = answer.loopback.iter().map(|loopback| &loopback.sentence);
-        let details = bill.chain(loopback).chain(answer.purity.iter().filter(|_| !is_said));
-        findings::Answer {
-            question: None,
-            headline: answer.headline.clone(),
-            sentences: std::iter::once(&answer.sentence).chain(details).cloned().collect(),
-            remarks: predicted
-                .chain(remedy)
-                .chain(answer.caveats.iter().map(Remark::caveat))
-                .collect(),
-            charts: charts.into_iter().chain(stacks.map(Chart::Bars)).chain(crossover).collect(),
         }
     }
 

@@ -1,84 +1,115 @@
-//! The answers to one question at a glance: what the first of them says, in a short sentence without
-//! intervals, and in brackets what the others say of the same.
+//! What an answer says first where the study's author wrote nothing: one of five plain sentences, by what is
+//! compared. The sentences are templates in text files; here is what they are filled with.
 //!
 //! A difference is stated, and a cell called the best of several, only where that is
 //! [decided](stats::Decision).
 
-mod accelerator;
-mod along;
-mod pair;
-mod several;
-mod shares;
-mod words;
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+use stats::Decision;
+use study::Metric;
+use study::metric::{Kind, words_of};
+use units::Quantity;
 
-use study::metric::Kind;
-
-use self::pair::pair;
-use self::several::{best, furthest};
-use self::words::{NO_DIFFERENCE, TOO_FEW, in_short, joined_unit, limited, said, who};
+use super::along::Along;
 use super::compared::{Compared, Entry};
-use super::remedy::advice;
-use super::sentence::verb;
+use crate::figure::{Decided, Figure};
 use crate::findings::Headline;
 use crate::label::without_what_is_common;
-use crate::primitive::Row;
+use crate::mark::Mark;
+use crate::wording::{brief, brief_beside, capitalized, factor, list};
 
-pub(super) use accelerator::{accelerator, waiting};
-pub(super) use along::along;
-pub(super) use words::{LIMITED, undecided};
+/// What a sentence is filled with; a figure stands with its unit.
+#[derive(Debug, Default, Serialize)]
+struct Facts {
+    /// `Rate of one core`.
+    metric: String,
+    /// Which of several combinations it is of, in brackets after a space.
+    context: String,
+    figure: String,
+    /// `with AES-128-GCM`.
+    with: String,
+    /// `AES-128-GCM`.
+    name: String,
+    other_figure: String,
+    other_with: String,
+    other_name: String,
+    is_sure: bool,
+    is_less: bool,
+    times: String,
+    share: String,
+    /// Why nothing is stated.
+    undecided: &'static str,
+    /// What is not known to differ from the best.
+    alike: String,
+    crossover: String,
+}
 
-/// A headline before it is known what else there is.
-struct Glance<'a> {
+/// A template with what a headline shows beside its sentence.
+struct Kept {
+    template: &'static str,
     value: String,
     unit: String,
-    /// Without its full stop.
-    sentence: String,
-    of: Of<'a>,
+    facts: Facts,
 }
 
-/// What a glance is of, so that other answers can say the same.
-enum Of<'a> {
-    /// The tax of a value, and what the first cell costs, in ns per GB.
-    Tax(&'a str, f64),
-    /// How many times as much one value gives as another.
-    Ratio(&'a str, &'a str),
-    /// Which cell gives most, or least.
-    Best,
-}
-
-/// Of the answers to one rule, of which each compares the same values with something else in common; `costs`
-/// has what algorithms cost alone.
-pub(super) fn headline(all: &[Compared<'_>], costs: &[Row]) -> Option<Headline> {
-    let (place, first, glance) = all
-        .iter()
-        .enumerate()
-        .find_map(|(place, compared)| Some((place, compared, glance(compared, costs)?)))?;
-    let others: Vec<&Compared<'_>> =
-        all.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, of)| of).collect();
-    let elsewhere = elsewhere(&glance, first, &others, costs);
+/// Of the first of several comparisons that has figures; what was not measured says why.
+pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
+    let first = all.first()?;
+    let with_figures = all.iter().find_map(|compared| Some((compared, glance(compared)?)));
+    let Some((compared, kept)) = with_figures else {
+        let lacking = first.shown().next().map(|entry| first.lacking(entry)).unwrap_or_default();
+        return Some(not_measured(&format!("Not measured: {lacking}.")));
+    };
+    let sentence = filled(kept.template, &Facts { context: context(compared, all), ..kept.facts })?;
     Some(Headline {
-        sentence: format!("{}{elsewhere}.{}", glance.sentence, limited(all.iter())),
-        advice: all.iter().find_map(advice),
-        value: glance.value,
-        unit: glance.unit,
+        value: kept.value,
+        unit: kept.unit,
+        sentence: format!("{sentence}.{}", limited(all)),
+        advice: None,
     })
 }
 
-fn glance<'a>(compared: &Compared<'a>, costs: &[Row]) -> Option<Glance<'a>> {
+/// The same of comparisons along a key.
+pub(super) fn along(all: &[Along<'_>]) -> Option<Headline> {
+    let first = all.first()?;
+    let Some(kept) = all.iter().find_map(range) else {
+        return Some(not_measured("Not measured: no pair of trials can be compared."));
+    };
+    let sentence = filled(kept.template, &kept.facts)?;
+    Some(Headline {
+        value: kept.value,
+        unit: kept.unit,
+        sentence: format!("{sentence}.{}", limited(first.points())),
+        advice: None,
+    })
+}
+
+fn not_measured(sentence: &str) -> Headline {
+    let [value, unit] = ["none", "not measured"].map(str::to_owned);
+    Headline { value, unit, sentence: sentence.to_owned(), advice: None }
+}
+
+fn filled(template: &str, facts: &Facts) -> Option<String> {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.render_str(template.trim_end(), facts).ok()
+}
+
+fn glance(compared: &Compared<'_>) -> Option<Kept> {
     if compared.kind() == Kind::Tax {
-        return shares::tax(compared, costs);
+        return tax(compared);
     }
     let rivals = rivals(compared);
     let baseline = rivals.iter().find(|entry| entry.is_baseline).copied();
     match (&rivals[..], baseline) {
-        ([], _) => None,
-        ([only], _) => Some(alone(compared, only)),
         ([one, other], Some(baseline)) => {
-            pair(compared, if one.is_baseline { other } else { one }, baseline)
+            two(compared, if one.is_baseline { other } else { one }, baseline)
         }
-        _ => best(compared, &rivals).or_else(|| furthest(compared, &rivals, baseline?)),
+        ([] | [_], _) => None,
+        _ => several(compared, &rivals),
     }
-    .or_else(|| rivals.first().map(|first| alone(compared, first)))
+    .or_else(|| rivals.first().map(|first| one(compared, first)))
 }
 
 /// The cells with a figure that a reader may choose between: beside two suites, plain HTTP is none.
@@ -90,71 +121,213 @@ fn rivals<'b, 'a>(compared: &'b Compared<'a>) -> Vec<&'b Entry<'a>> {
     if encrypted.len() > 1 { encrypted } else { measured }
 }
 
-/// `A core sends 11.0 Gb/s with AES-128-GCM`.
-fn alone<'a>(compared: &Compared<'_>, entry: &Entry<'a>) -> Glance<'a> {
-    let (value, with) = (said(compared, entry, entry), compared.with(entry));
-    Glance {
-        sentence: format!("{} {} {value} {with}", who(compared), verb(compared)),
-        unit: format!("{}{with}", joined_unit(compared)),
+fn one(compared: &Compared<'_>, entry: &Entry<'_>) -> Kept {
+    let facts = facts(compared, entry, entry);
+    Kept {
+        template: include_str!("headline/one.txt"),
+        value: facts.figure.clone(),
+        unit: format!("{} {}", compared.metric(), facts.with),
+        facts,
+    }
+}
+
+/// The larger of two beside the smaller.
+fn two(compared: &Compared<'_>, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Kept> {
+    let ratio = entry.ratio.as_ref()?;
+    let (more, less, ratio) = match ratio.inverse() {
+        Some(inverse) if ratio.median() < 1.0 => (baseline, entry, inverse),
+        _ => (entry, baseline, ratio.clone()),
+    };
+    let template = include_str!("headline/two.txt");
+    Some(decided(template, compared, &ratio, facts(compared, more, less)))
+}
+
+fn decided(template: &'static str, compared: &Compared<'_>, ratio: &Decided, facts: Facts) -> Kept {
+    let times = factor(ratio.median());
+    let is_sure = ratio.decision.is_sure();
+    let (value, unit) = match is_sure {
+        true => (times.clone(), format!("the {}", compared.metric())),
+        false => undecided(ratio.decision == Decision::TooFew),
+    };
+    let undecided = between(ratio.decision == Decision::TooFew);
+    Kept { template, value, unit, facts: Facts { is_sure, times, undecided, ..facts } }
+}
+
+/// The best of several beside the worst.
+fn several(compared: &Compared<'_>, rivals: &[&Entry<'_>]) -> Option<Kept> {
+    let is_higher_better = compared.rule.metric.is_higher_better();
+    let leaders = compared.best(rivals);
+    let first = *leaders.first()?;
+    let is_leader = |entry: &Entry<'_>| leaders.iter().any(|leader| leader.value == entry.value);
+    let others = rivals.iter().copied().filter(|entry| !is_leader(entry));
+    let by_figure = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
+    let last = if is_higher_better { others.min_by(by_figure) } else { others.max_by(by_figure) };
+    let alike = leaders.iter().skip(usize::from(last.is_some()));
+    let alike = list(alike.map(|entry| compared.name(entry)));
+    let has_too_few = compared.has_too_few();
+    let facts = Facts {
+        alike,
+        undecided: from(has_too_few),
+        ..facts(compared, first, last.unwrap_or(first))
+    };
+    let template = include_str!("headline/several.txt");
+    let Some(last) = last else {
+        let (value, unit) = undecided(has_too_few);
+        let facts = Facts { undecided: between(has_too_few), ..facts };
+        return Some(Kept { template, value, unit, facts });
+    };
+    let times = compared.ratio(first.trials, last.trials);
+    let times = times.map(|ratio| factor(ratio.median())).unwrap_or_default();
+    Some(Kept {
+        template,
+        value: facts.figure.clone(),
+        unit: format!("{} {}", compared.metric(), facts.with),
+        facts: Facts { is_sure: true, times, ..facts },
+    })
+}
+
+/// Of the suite that costs least, or the study's first of those that are not known to differ.
+fn tax(compared: &Compared<'_>) -> Option<Kept> {
+    let entries: Vec<&Entry<'_>> =
+        compared.measured().into_iter().map(|(entry, _)| entry).collect();
+    let entry = *compared.best(&entries).first()?;
+    let tax = entry.ratio.as_ref()?.taken()?;
+    let sent = |of: &Entry<'_>| Some(of.trials.figure(Metric::GoodputPerServerCpu)?.median());
+    let (plain, encrypted) = (sent(compared.baseline()?)?, sent(entry)?);
+    let rate = |rate| brief_beside(Quantity::BitsPerSecond, rate, encrypted);
+    let share = brief(Quantity::Share, tax.median().abs());
+    let has_too_few = tax.decision == Decision::TooFew;
+    let is_sure = tax.decision.is_sure();
+    let (value, unit) = match is_sure {
+        true => (share.clone(), format!("{} {}", compared.metric(), compared.with(entry))),
+        false => undecided(has_too_few),
+    };
+    Some(Kept {
+        template: include_str!("headline/tax.txt"),
         value,
-        of: Of::Best,
-    }
+        unit,
+        facts: Facts {
+            is_sure,
+            is_less: tax.median() > 0.0,
+            share,
+            undecided: between(has_too_few),
+            figure: rate(encrypted),
+            other_figure: rate(plain),
+            with: compared.with(entry),
+            name: compared.name(entry),
+            ..Facts::default()
+        },
+    })
 }
 
-/// In brackets after a space: which of several answers the sentence is of, and what the others say.
-fn elsewhere(
-    glance: &Glance<'_>,
-    first: &Compared<'_>,
-    others: &[&Compared<'_>],
-    costs: &[Row],
-) -> String {
-    /// More are only counted.
-    const FEW: usize = 2;
-    if others.is_empty() {
-        return String::new();
-    }
-    let all: Vec<Vec<String>> = std::iter::once(&first)
-        .chain(others)
-        .map(|of| {
-            let labels = of.common.iter().map(|(key, value)| of.label(key, value));
-            labels.collect()
-        })
-        .collect();
-    let labels = without_what_is_common(&all);
-    let (own, labels) = (&labels[0], &labels[1..]);
-    if others.len() > FEW {
-        return format!(" ({own}; {} other combinations are below)", others.len());
-    }
-    let each = others.iter().zip(labels);
-    let each: Vec<String> =
-        each.map(|(of, label)| format!("; {label}: {}", glance.of.said_of(of, costs))).collect();
-    format!(" ({own}{})", each.concat())
-}
-
-impl Of<'_> {
-    /// The same of another answer, in a few words.
-    fn said_of(&self, compared: &Compared<'_>, costs: &[Row]) -> String {
-        match self {
-            Self::Tax(value, first) => {
-                let tax = compared.entry(value).and_then(|of| shares::in_short(of, *first));
-                tax.unwrap_or_else(|| "not measured".to_owned())
+/// The least and the largest ratio along a key, of the first value that has one.
+fn range(along: &Along<'_>) -> Option<Kept> {
+    let points = along.points();
+    let first = points.first()?;
+    let (entry, ratios) = first.others().find_map(|entry| {
+        let ratio = |point| {
+            let of: &Compared<'_> = point;
+            Some((along.label(of), of.entry(entry.value)?.ratio.clone()?))
+        };
+        let ratios: Vec<(String, Decided)> = points.iter().filter_map(ratio).collect();
+        (!ratios.is_empty()).then_some((entry, ratios))
+    })?;
+    let by_ratio =
+        |a: &&(String, Decided), b: &&(String, Decided)| a.1.median().total_cmp(&b.1.median());
+    let sure = || ratios.iter().filter(|(_, ratio)| ratio.decision.is_sure());
+    let ends = sure().min_by(by_ratio).zip(sure().max_by(by_ratio));
+    let at = |(place, ratio): &(String, Decided)| format!("{} ({place})", factor(ratio.median()));
+    let crossovers = along.crossovers();
+    let crossover = crossovers.first().map(|of| of.sentence.clone()).unwrap_or_default();
+    let facts = Facts { crossover, ..facts(first, entry, first.baseline()?) };
+    let has_too_few = ratios.iter().all(|(_, ratio)| ratio.decision == Decision::TooFew);
+    let template = include_str!("headline/along.txt");
+    let metric = format!("the {}", first.metric());
+    Some(match ends {
+        None => {
+            let (value, unit) = undecided(has_too_few);
+            Kept {
+                template,
+                value,
+                unit,
+                facts: Facts { undecided: between(has_too_few), ..facts },
             }
-            Self::Ratio(more, less) => {
-                let both = compared.entry(more).zip(compared.entry(less));
-                let ratio = both.and_then(|(more, less)| {
-                    // One of them is what the other is compared with.
-                    let inverse = || less.ratio.as_ref()?.inverse();
-                    more.ratio.clone().or_else(inverse)
-                });
-                ratio.map_or_else(|| "not compared".to_owned(), |ratio| in_short(&ratio))
-            }
-            Self::Best => match self::glance(compared, costs) {
-                Some(glance) if [NO_DIFFERENCE, TOO_FEW].contains(&glance.unit.as_str()) => {
-                    glance.unit
-                }
-                Some(glance) => format!("{} {}", glance.value, glance.unit),
-                None => "not measured".to_owned(),
-            },
         }
+        Some((least, most)) if std::ptr::eq(least, most) => Kept {
+            template,
+            value: factor(least.1.median()),
+            unit: metric,
+            facts: Facts { is_sure: true, times: at(least), ..facts },
+        },
+        Some((least, most)) => Kept {
+            template,
+            value: format!("{} to {}", factor(least.1.median()), factor(most.1.median())),
+            unit: metric,
+            facts: Facts {
+                is_sure: true,
+                times: format!("{} to {}", at(least), at(most)),
+                ..facts
+            },
+        },
+    })
+}
+
+fn median(entry: &Entry<'_>) -> f64 {
+    entry.figure.as_ref().map_or(0.0, Figure::median)
+}
+
+/// Both in the unit of the first.
+fn facts(compared: &Compared<'_>, entry: &Entry<'_>, other: &Entry<'_>) -> Facts {
+    let figure = |of| brief_beside(compared.rule.metric.row().quantity, median(of), median(entry));
+    Facts {
+        metric: capitalized(&words_of(compared.operation(), compared.rule.metric.row().words)),
+        figure: figure(entry),
+        with: compared.with(entry),
+        name: compared.name(entry),
+        other_figure: figure(other),
+        other_with: compared.with(other),
+        other_name: compared.name(other),
+        ..Facts::default()
     }
+}
+
+/// Which of several comparisons one is, in brackets after a space.
+fn context(one: &Compared<'_>, all: &[Compared<'_>]) -> String {
+    let labels: Vec<Vec<String>> = std::iter::once(one)
+        .chain(all.iter().filter(|of| !std::ptr::eq(*of, one)))
+        .map(|of| of.common.iter().map(|(key, value)| of.label(key, value)).collect())
+        .collect();
+    match without_what_is_common(&labels).first() {
+        Some(own) if !own.is_empty() => format!(" ({own})"),
+        _ => String::new(),
+    }
+}
+
+/// Value and unit of a headline that shows no difference, for which a number would look like one.
+pub(super) fn undecided(has_too_few: bool) -> (String, String) {
+    let (value, unit) = match has_too_few {
+        true => ("?", "too few trials"),
+        false => ("≈", "no significant difference"),
+    };
+    (value.to_owned(), unit.to_owned())
+}
+
+fn between(has_too_few: bool) -> &'static str {
+    if has_too_few { "too few trials to compare" } else { "no significant difference between" }
+}
+
+fn from(has_too_few: bool) -> &'static str {
+    if has_too_few { "too few trials to tell it from" } else { "no significant difference from" }
+}
+
+/// That a rate is not the server's maximum, in a sentence after a space.
+pub(super) const LIMITED: &str = " Something other than the server was the limit in some trials.";
+
+/// The same, where it is so.
+fn limited(all: &[Compared<'_>]) -> &'static str {
+    let is_limited = |compared: &Compared<'_>| {
+        let marks = compared.entries.iter().filter_map(|entry| entry.trials.mark());
+        compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)
+    };
+    if all.iter().any(is_limited) { LIMITED } else { "" }
 }

@@ -10,18 +10,22 @@ use study::Metric;
 use trial::{LatencyNs, Line};
 use units::Quantity;
 
-use super::compared::Compared;
-use crate::figure::{Decided, Figure, Signed};
-use crate::wording::{all_of, quantity};
+use super::compared::{Compared, Entry};
+use super::derived::Derived;
+use crate::figure::{Decided, Figure};
 
 /// The key whose values are hit rates.
 const KEY: &str = "load.resumption";
 
-/// `Ten points more of hit rate save 41 [39, 43] µs of the server's CPU per handshake.`
-pub(super) fn saved(compared: &Compared<'_>) -> Option<String> {
+/// What 10 percentage points of hit rate save, and how long both kinds of handshakes took, TCP included.
+pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
     if compared.rule.compare != KEY {
-        return None;
+        return Vec::new();
     }
+    saved(compared).into_iter().chain(latencies(compared)).collect()
+}
+
+fn saved(compared: &Compared<'_>) -> Option<Derived> {
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for trial in compared.entries.iter().flat_map(|entry| &entry.trials.lines) {
         if let Some(point) = point(&trial.line) {
@@ -29,51 +33,35 @@ pub(super) fn saved(compared: &Compared<'_>) -> Option<String> {
         }
     }
     let slopes = rounds.values().filter_map(|points| slope(points));
-    let saved = Figure::of(slopes.map(|slope| -slope / 10.0).collect())?;
-    let in_unit = |saved: &Figure| {
-        let unit = Quantity::Nanos.unit_for([saved.median()]);
-        format!("{} {}", quantity(saved, unit.factor), unit.name)
-    };
-    let of = "of the server's CPU per connection";
-    let told = match Decided::alone(saved.clone(), 0.0).signed() {
-        Signed::Above(saved) => format!("save {} {of}", in_unit(&saved)),
-        Signed::Below(more) => format!("cost {} {of}", in_unit(&more)),
-        Signed::NoDifference => {
-            format!("make no significant difference ({} {of})", in_unit(&saved))
-        }
-        Signed::TooFew => format!("are of too few rounds to compare ({} {of})", in_unit(&saved)),
-    };
-    Some(format!("Ten points more of hit rate {told}."))
+    let saved = Decided::alone(Figure::of(slopes.map(|slope| -slope / 10.0).collect())?, 0.0);
+    let name = "server CPU that 10 percentage points of hit rate save per connection";
+    Some(Derived::difference(name, Quantity::Nanos, saved))
 }
 
-/// `Full against resumed handshakes (TCP and TLS) took, p50 and p99: 9.1 [9.0, 9.2] and 15.0 [14.2, 16.1] against 7.0 [6.9, 7.1]
-/// and 13.1 [12.2, 14.0] ms with 50% resumed.` Of cells that were to have both.
-pub(super) fn latencies(compared: &Compared<'_>) -> Option<String> {
-    if compared.rule.compare != KEY {
-        return None;
-    }
-    let cells = compared
-        .entries
-        .iter()
-        // Where all should resume, the few full ones only open the sessions.
-        .filter(|entry| entry.trials.cell.load.resumption.get() < 100)
-        .filter_map(|entry| {
-            let of = |latency: fn(&LatencyNs) -> Option<u64>| {
-                let lines = entry.trials.valid();
-                Figure::of(
-                    lines.filter_map(|line| Some(latency(&line.latency_ns)? as f64)).collect(),
-                )
-            };
-            let full = [of(|ns| ns.connect_full_p50)?, of(|ns| ns.connect_full_p99)?];
-            let resumed = [of(|ns| ns.connect_resumed_p50)?, of(|ns| ns.connect_resumed_p99)?];
-            let unit = Quantity::Nanos.unit_for([full[1].median()]);
-            let [full, resumed] = [full, resumed].map(|[p50, p99]| {
-                format!("{} and {}", quantity(&p50, unit.factor), quantity(&p99, unit.factor))
-            });
-            Some(format!("{full} against {resumed} {} {}", unit.name, compared.with(entry)))
-        });
-    let cells = all_of(cells, "; ")?;
-    Some(format!("Full against resumed handshakes (TCP and TLS) took, p50 and p99: {cells}."))
+/// In nanoseconds.
+type Latency = fn(&LatencyNs) -> Option<u64>;
+
+/// Of cells that were to have both.
+fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
+    const LATENCIES: [(&str, Latency); 4] = [
+        ("full handshake, p50", |ns| ns.connect_full_p50),
+        ("full handshake, p99", |ns| ns.connect_full_p99),
+        ("resumed handshake, p50", |ns| ns.connect_resumed_p50),
+        ("resumed handshake, p99", |ns| ns.connect_resumed_p99),
+    ];
+    let of_cell = |entry: &Entry<'_>| {
+        let of = |(name, latency): (&str, Latency)| {
+            let lines = entry.trials.valid();
+            let latencies = lines.filter_map(|line| Some(latency(&line.latency_ns)? as f64));
+            let figure = Figure::of(latencies.collect())?;
+            Some(Derived::new(name, compared.with(entry), Quantity::Nanos, figure))
+        };
+        LATENCIES.into_iter().map(of).collect::<Option<Vec<_>>>()
+    };
+    // Where all should resume, the few full ones only open the sessions.
+    let mixed =
+        compared.entries.iter().filter(|entry| entry.trials.cell.load.resumption.get() < 100);
+    mixed.filter_map(of_cell).flatten().collect()
 }
 
 /// The share that resumed, and what a connection cost; `None` where that is not known.

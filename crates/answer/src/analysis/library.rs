@@ -13,7 +13,7 @@ const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512d
 
 /// For an answer about AES-GCM: that a newer library would use what this processor has, where that
 /// is so.
-pub(super) fn advice(
+pub(super) fn newer(
     compared: &Compared<'_>,
     targets: &[TargetRecord],
     machine: &Machine,
@@ -84,7 +84,7 @@ mod tests {
         let mut machine = Machine::read(&CpuList::from(CpuList::allowed().unwrap().as_slice()[0]));
         machine.processor.flags = Fact::Known(flags.iter().map(ToString::to_string).collect());
         scene.machine = Some(machine);
-        scene.analysis().answers[0].remedy.clone().unwrap_or_default()
+        scene.analysis().answers[0].notes.concat()
     }
 
     #[test]

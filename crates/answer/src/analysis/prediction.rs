@@ -10,12 +10,11 @@ use stats::Decision;
 use study::Metric;
 use tls::{Cipher, Suite};
 use trial::Line;
-use units::decimal;
 
 use super::compared::{Compared, Entry};
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure};
-use crate::wording::{list, times};
+use crate::wording::listed;
 
 /// A gain smaller than this needs no explanation.
 const NOTHING: f64 = 0.005;
@@ -140,50 +139,19 @@ impl Prediction {
     }
 }
 
-/// `2.1x [2.0, 2.2] from 16.9 KiB per page x 10.4 ns/byte; measured 2.4x [2.3, 2.5].`
-pub(super) fn sentence(predictions: &[Prediction], compared: &Compared<'_>) -> Option<String> {
-    let one = compared.one().trim_start_matches("a ");
-    let bytes = range(predictions, |of| of.bytes_per_operation / 1024.0)?;
-    let change = range(predictions, |of| of.ns_per_byte[0] - of.ns_per_byte[1])?;
-    let predicted = figures(predictions, |of| &of.predicted)?;
-    let measured = figures(predictions, |of| &of.measured.figure)?;
-    let mut text =
-        format!("{predicted} from {bytes} KiB per {one} x {change} ns/byte; measured {measured}.");
+/// Where what was measured is not what the cipher's cost predicts.
+pub(super) fn doubt(predictions: &[Prediction]) -> Option<String> {
     let contradicted: Vec<&Prediction> =
         predictions.iter().filter(|of| of.is_contradicted()).collect();
-    if contradicted.is_empty() {
-        return Some(text);
-    }
-    let at = list(contradicted.iter().map(|of| &of.label));
+    let at = listed(contradicted.iter().map(|of| of.label.clone()))?;
     let at = if predictions.len() == 1 { String::new() } else { format!(" ({at})") };
-    text += &match contradicted.iter().all(|of| of.explains_nothing()) {
+    Some(match contradicted.iter().all(|of| of.explains_nothing()) {
         true => format!(
-            " The cipher costs the same per byte in both, so it does not explain the difference{at}."
+            "The cipher costs the same per byte in both, so it does not explain the difference{at}."
         ),
         false => format!(
-            " The two differ beyond their intervals{at}, so more than the cipher's cost changed, or \
-             the server's CPU was not the limit."
+            "What the cipher's cost predicts and what was measured differ beyond their intervals{at}, so more \
+             than the cipher's cost changed, or the server's CPU was not the limit."
         ),
-    };
-    Some(text)
-}
-
-/// Least and most: `10.4`, `9.8 to 10.4`.
-fn range(predictions: &[Prediction], of: impl Fn(&Prediction) -> f64) -> Option<String> {
-    let values = || predictions.iter().map(&of);
-    let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-    let [least, most] = [least, most].map(|value| decimal(value, 1));
-    Some(if least == most { least } else { format!("{least} to {most}") })
-}
-
-/// Least and most: `1.4x [1.3, 1.5] (1 user) to 2.1x [2.0, 2.2] (50 users)`.
-fn figures(predictions: &[Prediction], of: impl Fn(&Prediction) -> &Figure) -> Option<String> {
-    let by_median = |a: &&Prediction, b: &&Prediction| of(a).median().total_cmp(&of(b).median());
-    let (least, most) =
-        (predictions.iter().min_by(by_median)?, predictions.iter().max_by(by_median)?);
-    let at = |prediction: &Prediction| format!("{} ({})", times(of(prediction)), prediction.label);
-    Some(match predictions.len() {
-        1 => times(of(least)),
-        _ => format!("{} to {}", at(least), at(most)),
     })
 }

@@ -15,10 +15,9 @@ use study::Metric;
 use trial::Limit;
 
 use super::compared::Compared;
-use super::sentence::unit;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, paired};
-use crate::wording::{grouped, listed, quantity};
+use crate::wording::{brief, grouped};
 
 /// The key whose values are numbers of cores.
 const CORES: &str = "target.cores";
@@ -31,8 +30,13 @@ const LEAST_GAIN: f64 = 0.10;
 pub struct Projection {
     /// Of what: `AES-128-GCM, 16 MiB objects`.
     pub label: String,
-    /// All of it in sentences.
-    pub sentences: Vec<String>,
+    /// What limits it, a sentence each.
+    pub notes: Vec<String>,
+    #[serde(skip)]
+    pub metric: Metric,
+    /// The place of its rule in the study.
+    #[serde(skip)]
+    pub rule: usize,
     /// From this number of cores on, the next larger one that was measured did not do more worth its
     /// cores.
     pub stops_helping: Option<u32>,
@@ -116,53 +120,35 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     };
     let cores: Vec<AtCores> = wanted.iter().map(at).collect();
     let stops_helping = stops_helping(steps, compared.rule.metric);
-    let (divisor, name) = unit(compared, per_core);
-    let told = |value: f64| match Figure::of(vec![value]) {
-        Some(figure) => format!("{} {name}", quantity(&figure, divisor)),
-        None => format!("{value} {name}"),
-    };
-    let beyond: Vec<&AtCores> = cores.iter().filter(|at| at.cores > most).collect();
-    let mut sentences = Vec::new();
     let of_cores =
         |cores: u32| if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
-    let item = |at: &&AtCores| format!("{} {}", of_cores(at.cores), told(at.linear));
-    if let Some(items) = listed(beyond.iter().map(item)) {
-        let (per_core, least) = (told(per_core), of_cores(least.cores));
-        sentences.push(format!(
-            "{label}: if nothing else limited more cores, {items} at {per_core} per core. This is a \
-             projection from {least}, not a measurement, and an upper bound."
+    let mut notes = Vec::new();
+    if wanted.last() > Some(&most) {
+        notes.push(format!(
+            "Beyond {} it is a projection, not a measurement: linear, from {}, is an upper bound{}.",
+            of_cores(most),
+            of_cores(least.cores),
+            if law.is_ok() { "; the law assumes that the same limits remain" } else { "" }
         ));
     }
     if let Some(limit) = other_limit(least) {
-        sentences.push(format!(
-            "A core can do more than that: {} {}.",
+        notes.push(format!(
+            "A core can do more than that: {} with {}.",
             super::limits::in_words(limit),
-            if least.cores == 1 { "with 1 core" } else { "with the fewest cores" }
+            of_cores(least.cores)
         ));
     }
     if let Some((cap, why)) = cap {
-        sentences.push(format!("The rate did not exceed {}: {why}.", told(cap)));
+        let cap = brief(compared.rule.metric.row().quantity, cap);
+        notes.push(format!("The rate did not exceed {cap}: {why}."));
     }
-    match &law {
-        Ok(_) => {
-            let item = |at: &&AtCores| {
-                let law = at.law.as_ref()?;
-                Some(format!("{} {} {name}", of_cores(at.cores), quantity(law, divisor)))
-            };
-            sentences.extend(listed(beyond.iter().filter_map(item)).map(|items| {
-                format!(
-                    "By the scaling law fitted to the {} measured numbers of cores: {items}. Beyond \
-                     the measured {most} cores the law assumes that the same limits remain.",
-                    steps.len()
-                )
-            }));
-        }
-        Err(why) => sentences.push(format!("No scaling law is fitted: {why}.")),
+    if let Err(why) = &law {
+        notes.push(format!("No scaling law is fitted: {why}."));
     }
     if let Some(cores) = stops_helping {
-        sentences.push(format!("Beyond {} more do not help.", of_cores(cores)));
+        notes.push(format!("Beyond {} more do not help.", of_cores(cores)));
     }
-    Projection { label, sentences, stops_helping, cores }
+    Projection { label, metric: compared.rule.metric, rule: 0, notes, stops_helping, cores }
 }
 
 /// What limited every trial of a step, where it was not the server's CPU.

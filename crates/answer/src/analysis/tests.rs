@@ -5,7 +5,6 @@ mod bills;
 mod ciphers;
 mod cross_checks;
 mod decisions;
-mod directions;
 mod doubts;
 mod gates;
 mod headlines;
@@ -19,7 +18,6 @@ mod purity;
 mod ranks;
 pub(crate) mod scene;
 mod selection;
-mod sentences;
 mod users;
 mod written;
 

@@ -34,34 +34,47 @@ pub(super) fn headline<'a>(
     let written = rule.written.as_ref()?;
     // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
-    let rows = choices(written, trials).find(has_figures)?;
+    let rows = choices(rule, written, trials).find(has_figures)?;
     Authored { rule, written, rows }.headline(compared, trials)
 }
 
 /// What a row leaves open is the same for all: one choice for each cell that the first row can be.
 fn choices<'a>(
+    rule: &'a AnswerRule,
     written: &'a Written,
     trials: &'a [CellTrials<'a>],
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
     let firsts = first.flat_map(move |(_, first)| {
-        trials.iter().filter(|of| first.is(of.cell)).map(move |of| open(first, of.cell))
+        trials.iter().filter(|of| first.is(of.cell)).map(move |of| open(rule, first, of.cell))
     });
     firsts.filter_map(move |chosen| {
         let row = |row: &RowOf| {
             let agrees = |cell| {
-                let mut open = open(row, cell).into_iter();
+                let mut open = open(rule, row, cell).into_iter();
                 open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
-            trials.iter().find(|of| row.is(of.cell) && agrees(of.cell))
+            let mut cells = trials.iter().filter(|of| row.is(of.cell) && agrees(of.cell));
+            if row.is_best { best(rule.metric, cells) } else { cells.next() }
         };
         written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?))).collect()
     })
 }
 
-/// The swept keys of a cell that a row does not name.
-fn open<'a>(row: &RowOf, cell: &'a Cell) -> BTreeMap<&'a str, &'a str> {
-    let params = cell.params.iter().filter(|(key, _)| !row.params.contains_key(*key));
+fn best<'a>(
+    metric: Metric,
+    cells: impl Iterator<Item = &'a CellTrials<'a>>,
+) -> Option<&'a CellTrials<'a>> {
+    let sign = if metric.is_higher_better() { 1.0 } else { -1.0 };
+    let figures = cells.filter_map(|of| Some((of, sign * of.figure(metric)?.median())));
+    figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(of, _)| of)
+}
+
+/// The swept keys of a cell that a row does not name; the best has any value of what is compared.
+fn open<'a>(rule: &AnswerRule, row: &RowOf, cell: &'a Cell) -> BTreeMap<&'a str, &'a str> {
+    let is_open =
+        |key: &String| !(row.params.contains_key(key) || row.is_best && *key == rule.compare);
+    let params = cell.params.iter().filter(|(key, _)| is_open(key));
     params.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
@@ -91,7 +104,7 @@ impl<'a> Authored<'a> {
         let is_same =
             self.written.decides.as_ref().is_some_and(|of| std::ptr::eq(&of.same, template));
         let slots = template.asks().ok()?;
-        let (value, unit) = match slots.first() {
+        let (value, unit) = match slots.iter().find(|slot| !matches!(slot, Slot::Name(_))) {
             _ if is_same => undecided(false),
             Some(first) => (self.text(first, &slots, &decided)?, self.unit(first)?),
             None => (String::new(), String::new()),
@@ -119,7 +132,7 @@ impl<'a> Authored<'a> {
         let slots = self.written.templates().filter_map(|template| template.asks().ok()).flatten();
         let pairs = slots.filter_map(|slot| match slot {
             Slot::Compared(_, metric, rows) => Some((metric, rows)),
-            Slot::Figure(..) => None,
+            Slot::Figure(..) | Slot::Name(_) => None,
         });
         let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
         let pairs: BTreeSet<Pair> = pairs.chain(decides).collect();
@@ -192,6 +205,11 @@ impl<'a> Authored<'a> {
         decided: &BTreeMap<Pair, Decided>,
     ) -> Option<String> {
         match slot {
+            Slot::Name(row) => {
+                let cell = self.rows.get(row.as_str())?.cell;
+                let key = &self.rule.compare;
+                Some(label_in(cell.load.operation, key, cell.params.get(key)?))
+            }
             Slot::Figure(metric, row) => {
                 // In the unit of the first of its kind in the sentence.
                 let first = slots.iter().find_map(|slot| match slot {
@@ -242,9 +260,11 @@ impl<'a> Authored<'a> {
         }
     }
 
-    /// What the first figure counts.
+    /// What a figure counts.
     fn unit(&self, slot: &Slot) -> Option<String> {
-        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot;
+        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot else {
+            return None;
+        };
         let operation = self.rows.get(row.as_str())?.cell.load.operation;
         Some(words_of(operation, metric.row().words).into_owned())
     }
@@ -259,6 +279,7 @@ impl<'a> Authored<'a> {
         };
         slots.iter().any(|slot| {
             let (metric, rows) = match slot {
+                Slot::Name(_) => return false,
                 Slot::Figure(metric, row) => (metric, std::slice::from_ref(row)),
                 Slot::Compared(_, metric, rows) => (metric, &rows[..]),
             };
@@ -274,7 +295,7 @@ impl<'a> Authored<'a> {
         let is_one_of_several = |(key, value): &(&str, &str)| {
             ran().any(|of| of.cell.params.get(*key).is_some_and(|other| other != value))
         };
-        let open = open(row, cell).into_iter().filter(is_one_of_several);
+        let open = open(self.rule, row, cell).into_iter().filter(is_one_of_several);
         let words: Vec<String> =
             open.map(|(key, value)| label_in(cell.load.operation, key, value)).collect();
         (!words.is_empty()).then(|| words.join(", "))

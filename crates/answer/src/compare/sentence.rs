@@ -4,7 +4,7 @@ use stats::{Decision, Direction, Estimate};
 
 use super::Pair;
 use crate::mark::Mark;
-use crate::wording::{factor, ratio_in_words};
+use crate::wording::{factor, times};
 use study::Metric;
 
 pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
@@ -22,7 +22,7 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
         }
         [] => format!("Nothing can be compared in {measure}: no cell has a figure in both runs."),
         [(pair, ratio)] if cells.len() == 1 => {
-            let times = ratio_in_words(ratio);
+            let times = times(*ratio);
             let told = match pair.verdict {
                 Some(Decision::Sure(_)) | None => "",
                 Some(Decision::NoDifference) => ", which is no significant difference",
@@ -65,7 +65,7 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
     let shown = compared.iter().filter(|(pair, _)| pair.verdict.is_some_and(Decision::is_sure));
     let furthest = shown.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
     let furthest = furthest.map_or(String::new(), |(pair, ratio)| {
-        format!(" Furthest: {}, {} ({}).", ratio_in_words(ratio), pair.label, pair.case)
+        format!(" Furthest: {}, {} ({}).", times(**ratio), pair.label, pair.case)
     });
     let parts = crate::wording::list(&parts);
     format!("In {measure}, of {all} cells: {parts}.{furthest}")

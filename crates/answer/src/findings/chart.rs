@@ -21,8 +21,6 @@ pub struct Bars {
     /// What the axis counts, with the unit.
     pub axis: String,
     pub unit: Unit,
-    /// Values that the axis has room for too: those of charts that are compared with this one.
-    pub room: Vec<f64>,
     /// Whether the figures are shares of a whole.
     pub is_share: bool,
     /// Whether the bars of a row are parts of a whole, one after the other.
@@ -204,6 +202,6 @@ impl Bars {
         let figures = bars().filter_map(|bar| bar.figure.as_ref()).flat_map(of_figure);
         let bands = bars().filter_map(|bar| bar.published.as_ref());
         let bands = bands.flat_map(|band| [band.low, band.high]);
-        figures.chain(bands).chain(self.room.iter().copied()).chain(whole).collect()
+        figures.chain(bands).chain(whole).collect()
     }
 }

@@ -6,7 +6,7 @@ use study::gate::Comparator;
 
 use super::expression::{Counts, Gate, Judged};
 use crate::mark::Mark;
-use crate::wording::{list, quantity, ratio_in_words};
+use crate::wording::{list, times, with_interval};
 
 /// Whether a gate is met, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -114,11 +114,8 @@ impl Gate {
             _ => "",
         };
         let words = match self.judged {
-            Judged::Ratio => ratio_in_words(figure),
-            Judged::Figure(metric) => {
-                let unit = metric.row().quantity.unit_for([figure.median]);
-                unit.with_unit(quantity(*figure, unit.factor))
-            }
+            Judged::Ratio => times(*figure),
+            Judged::Figure(metric) => with_interval(metric.row().quantity, *figure),
         };
         let few = match self.counts {
             Counts::Interval if figure.interval.coverage < LEVEL => {

@@ -31,7 +31,7 @@ fn every_cell_has_to_meet_it() {
     assert_eq!(met.result, Met);
     assert_eq!(
         met.sentence,
-        "Gate goodput>=2Gb/s met by 2 cells: the nearest is 2.20 [2.13, 2.27] Gb/s \
+        "Gate goodput>=2Gb/s met by 2 cells: the nearest is 2.20 Gb/s [2.13, 2.27] \
          (nginx, AES-128-CBC-SHA)."
     );
     let failed = judged(&scene, "goodput>=5Gb/s");
@@ -39,7 +39,7 @@ fn every_cell_has_to_meet_it() {
     assert_eq!(failed.cells.iter().map(|cell| cell.result).collect::<Vec<_>>(), [Met, NotMet]);
     assert_eq!(
         failed.sentence,
-        "Gate goodput>=5Gb/s NOT met by 1 of 2 cells: 2.20 [2.13, 2.27] Gb/s (nginx, \
+        "Gate goodput>=5Gb/s NOT met by 1 of 2 cells: 2.20 Gb/s [2.13, 2.27] (nginx, \
          AES-128-CBC-SHA)."
     );
     assert_eq!(judged(&scene, "bulk-0001:goodput>=5Gb/s").result, Met);
@@ -56,7 +56,7 @@ fn a_limit_within_the_interval_is_neither_met_nor_missed() {
     assert_eq!(
         outcome.sentence,
         "Gate goodput>=2.15Gb/s inconclusive in 1 of 2 cells, whose interval includes the limit: \
-         2.20 [2.13, 2.27] Gb/s (nginx, AES-128-CBC-SHA). More or longer trials narrow it."
+         2.20 Gb/s [2.13, 2.27] (nginx, AES-128-CBC-SHA). More or longer trials narrow it."
     );
     // A cell that misses it decides.
     assert_eq!(judged(&scene, "goodput>=8.45Gb/s").result, NotMet);
@@ -76,7 +76,7 @@ fn too_few_trials_meet_no_gate() {
     scene.keep(|cell, round| cell == 0 || round < 5);
     let outcome = judged(&scene, "goodput>=1Gb/s");
     assert_eq!(outcome.result, NotMet);
-    assert!(outcome.sentence.contains("Gb/s, 5 trials are too few"), "{}", outcome.sentence);
+    assert!(outcome.sentence.contains("], 5 trials are too few"), "{}", outcome.sentence);
 }
 
 #[test]

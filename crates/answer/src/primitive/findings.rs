@@ -8,8 +8,7 @@ use units::Bytes;
 use super::{Answer, Costs, Curve, LowerBound, Point, Row, Series};
 use crate::figure::Decided;
 use crate::findings::{
-    self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line, Listing, Remark, Section,
-    Table,
+    self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line, Listing, Section, Table,
 };
 use crate::wording::{factor, without_intervals};
 use stats::Decision;
@@ -76,16 +75,17 @@ impl From<&super::Discarded> for Item {
 
 fn answer(answer: &Answer) -> findings::Answer {
     let published = (!answer.published.is_empty())
-        .then(|| Remark::new("Published", format!("{}.", answer.published.join("; "))));
+        .then(|| format!("Published: {}.", answer.published.join("; ")));
     let projected = answer.projected.iter();
-    let projected = projected.map(|text| Remark::new("Projected, not measured", text));
-    let caveats = answer.caveats.iter().map(Remark::caveat);
+    let projected = projected.map(|text| format!("Projected, not measured: {text}"));
+    let sentences = answer.sentences.iter().cloned();
     findings::Answer {
-        question: answer.question.clone(),
+        title: answer.question.clone().unwrap_or_else(|| "What algorithms cost".to_owned()),
         headline: headline(answer),
-        sentences: answer.sentences.clone(),
-        remarks: caveats.chain(published).chain(projected).collect(),
+        tables: Vec::new(),
         charts: answer.curves.iter().map(curve).map(Chart::Curve).collect(),
+        notes: sentences.chain(published).chain(projected).collect(),
+        doubts: answer.caveats.clone(),
     }
 }
 

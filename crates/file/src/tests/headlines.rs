@@ -24,7 +24,7 @@ fn rows_are_cells_by_their_case_and_what_is_swept() {
     assert_eq!(read_back(&study), study);
     let written = study.answers[0].written.clone().unwrap();
     let suite = |value: &str| [("load.suite".to_owned(), value.to_owned())].into();
-    let plain = RowOf { case: "bulk".to_owned(), params: suite("none") };
+    let plain = RowOf { case: "bulk".to_owned(), params: suite("none"), is_best: false };
     assert_eq!(written.rows["plain"], plain);
     let cells = |row: &RowOf| study.cells.iter().filter(|cell| row.is(cell)).count();
     assert!(written.rows.values().all(|row| cells(row) == 1));

@@ -44,6 +44,9 @@ impl Open {
         match &mut self.phase {
             Phase::Closing { .. } => Ok(self.closed(context)),
             Phase::Receiving { reception, .. } => match reception.end()? {
+                Given::Complete(completed) if context.plan.operation == Operation::Session => {
+                    self.completed(context, completed)
+                }
                 Given::Complete(completed) => {
                     let now = context.now();
                     self.prove(context);
@@ -53,7 +56,7 @@ impl Open {
                 Given::Refused => Err(reception.refusal()),
                 Given::More | Given::Closed => Ok(Next::Close),
             },
-            Phase::Connecting | Phase::Handshaking(_) | Phase::Browsing { .. } => Ok(Next::Close),
+            Phase::Connecting | Phase::Handshaking(_) => Ok(Next::Close),
         }
     }
 
@@ -102,9 +105,7 @@ impl Open {
             let (kind, what) = match self.phase {
                 Phase::Connecting => (ErrorKind::ConnectTimeout, "the connection"),
                 Phase::Handshaking(_) => (ErrorKind::Stall, "the handshake"),
-                Phase::Receiving { .. } | Phase::Browsing { .. } => {
-                    (ErrorKind::Stall, "the response")
-                }
+                Phase::Receiving { .. } => (ErrorKind::Stall, "the response"),
                 Phase::Closing { .. } => (ErrorKind::Stall, "the close"),
             };
             let seen = format!("{what} made no progress for {}", context.plan.timeout);
@@ -120,8 +121,6 @@ impl Open {
     pub(super) fn settle(&mut self, context: &mut Context<'_>) {
         let is_proven = match &self.phase {
             Phase::Receiving { reception, .. } => reception.is_proven(),
-            // Each record was authentic.
-            Phase::Browsing { .. } => true,
             _ => false,
         };
         if is_proven {

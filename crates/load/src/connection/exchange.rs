@@ -4,14 +4,15 @@ use super::counted::Counted;
 use super::{Ending, LEAST_ROOM, Next, Open, Phase, Readable};
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
-use crate::receive::{Completed, Given, Want};
-use crate::record::content_type;
+use crate::receive::{Completed, Expectation, Given, Want};
+use crate::record::{MOST_PLAINTEXT, content_type};
 use crate::recorder::Times;
+use crate::session::Then;
 use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
 
 /// The most bytes that one connection receives in one turn, so that the others get theirs.
-pub(super) const LONGEST_TURN: u64 = 8 << 20;
+const LONGEST_TURN: u64 = 8 << 20;
 
 /// The smallest mark: to wait for fewer bytes is not worth two system calls.
 const LEAST_MARK: u64 = 32 << 10;
@@ -24,12 +25,10 @@ impl Open {
         context: &mut Context<'_>,
         times: Times,
     ) -> Result<Next, Failure> {
-        if matches!(self.phase, Phase::Browsing { .. }) {
-            return self.begin_page(context, times);
-        }
         let next = self.take_unasked(context)?;
         if next == Next::Wait {
             self.operation = Some(times);
+            self.counted = Counted::default();
             self.request(context, times.start)?;
         }
         Ok(next)
@@ -45,31 +44,38 @@ impl Open {
         self.receive(context)
     }
 
-    /// Sends a request and expects its response, which is opened whole if it is sampled.
+    /// Sends a request and expects its response, which is opened whole if it is sampled. In a session
+    /// it is for the page under way, or for where its last redirect leads.
     pub(super) fn request(&mut self, context: &mut Context<'_>, now: u64) -> Result<(), Failure> {
         let Phase::Receiving { reception, sealer } = &mut self.phase else { return Ok(()) };
         let is_whole = context.draw_sampled() || context.plan.receive() == Receive::Decrypt;
-        let object = context.requests.next();
-        if let Some(times) = &mut self.operation {
-            times.object = object;
-        }
         context.unsent.lend(&mut self.unsent);
-        let asked = &context.requests[object];
+        let (request, expectation) = match context.users.get_mut(self.slot) {
+            Some(user) => (user.request().as_bytes(), Expectation::Page),
+            None => {
+                let object = context.requests.next();
+                if let Some(times) = &mut self.operation {
+                    times.object = object;
+                }
+                let asked = &context.requests[object];
+                (asked.request.as_slice(), asked.expectation)
+            }
+        };
         match sealer {
-            None => self.unsent.extend_from_slice(&asked.request),
-            Some(sealer) => reception
-                .answer_key_update(sealer, &mut self.unsent)
-                .and_then(|()| {
-                    sealer.seal(content_type::APPLICATION_DATA, &asked.request, &mut self.unsent)
-                })
-                .ok_or_else(unsealed)?,
+            None => self.unsent.extend_from_slice(request),
+            Some(sealer) => {
+                reception.answer_key_update(sealer, &mut self.unsent).ok_or_else(unsealed)?;
+                for content in request.chunks(MOST_PLAINTEXT) {
+                    sealer
+                        .seal(content_type::APPLICATION_DATA, content, &mut self.unsent)
+                        .ok_or_else(unsealed)?;
+                }
+            }
         }
-        let expectation = asked.expectation;
         reception.expect(expectation, is_whole);
         if !self.received.is_empty() {
             reception.has_early_bytes();
         }
-        self.counted = Counted::default();
         self.progress = now;
         let mark = match context.mark_of_whole(expectation, reception) {
             Some(mark) if !is_whole && reception.is_steady() && !context.draw_timed() => mark,
@@ -78,8 +84,8 @@ impl Open {
         self.is_first_byte_timed = mark == 1;
         let mark = match context.usage() {
             Use::Once if mark == 1 => {
-                let unasked = reception.unasked().saturating_sub(self.received.len() as u64);
-                1 + unasked.min(LEAST_ROOM.into()) as u32
+                let before = reception.before_response().saturating_sub(self.received.len() as u64);
+                1 + before.min(LEAST_ROOM.into()) as u32
             }
             _ => mark,
         };
@@ -245,7 +251,7 @@ impl Open {
     }
 
     /// A response is complete.
-    fn completed(
+    pub(super) fn completed(
         &mut self,
         context: &mut Context<'_>,
         completed: Completed,
@@ -261,11 +267,14 @@ impl Open {
             times.first_byte.get_or_insert(now);
         }
         self.counted.advance(completed.body, completed.opened, context.window.contains(now));
-        let is_last = completed.closes || context.plan.operation != Operation::Requests;
         if context.is_winding_up {
             self.prove(context);
             return Ok(Next::Close);
         }
+        if context.plan.operation == Operation::Session {
+            return self.answered(context, now, completed);
+        }
+        let is_last = completed.closes || context.plan.operation != Operation::Requests;
         if is_last {
             let ending = Ending::Response { at: now, completed };
             let phase = std::mem::replace(&mut self.phase, Phase::Connecting);
@@ -288,6 +297,46 @@ impl Open {
         self.prove(context);
         self.record(context, now, Some(completed));
         Ok(Next::Keep)
+    }
+
+    /// A response of a session is complete: its user judges it.
+    fn answered(
+        &mut self,
+        context: &mut Context<'_>,
+        now: u64,
+        completed: Completed,
+    ) -> Result<Next, Failure> {
+        let Phase::Receiving { reception, .. } = &mut self.phase else { return Ok(Next::Close) };
+        let user = &mut context.users[self.slot];
+        match user.answered(&reception.take_kept()) {
+            Ok(Then::Follow) if completed.closes => {
+                self.prove(context);
+                Ok(Next::Reconnect)
+            }
+            Ok(Then::Follow) => {
+                self.counted.begin_response();
+                self.request(context, now)?;
+                Ok(Next::Wait)
+            }
+            Ok(Then::Complete { walk }) => {
+                let is_last = completed.closes || (walk && user.reconnects());
+                self.prove(context);
+                self.record(context, now, Some(completed));
+                if walk {
+                    context.recorder.walked(context.window, now, true);
+                }
+                Ok(if is_last { Next::Close } else { Next::Keep })
+            }
+            Err(failure) if completed.closes || user.reconnects() => Err(failure),
+            Err(failure) => Ok(Next::Fail(failure)),
+        }
+    }
+
+    /// Its operation has failed, and the connection is kept.
+    pub(super) fn let_go(&mut self, context: &mut Context<'_>) {
+        self.give_up(context);
+        self.counted = Counted::default();
+        self.operation = None;
     }
 
     /// Records that the operation under way succeeded.

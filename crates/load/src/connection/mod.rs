@@ -3,7 +3,6 @@
 //! The phases are in `opening`, `exchange` and `closing`. This module has what the worker sees: a
 //! slot that begins operations, handles events and says what follows.
 
-mod browsing;
 mod closing;
 mod counted;
 mod exchange;
@@ -18,7 +17,7 @@ use crate::handshake::Handshake;
 use crate::receive::{Completed, Reception};
 use crate::record::Sealer;
 use crate::recorder::Times;
-use crate::session::{self, User};
+use crate::session::User;
 use crate::socket::Socket;
 use crate::window::Edge;
 
@@ -94,11 +93,6 @@ enum Phase {
     /// The connection can carry requests: it awaits or receives a response, or is idle.
     Receiving {
         reception: Reception,
-        sealer: Option<Sealer>,
-    },
-    /// The same in a session.
-    Browsing {
-        reception: session::Reception,
         sealer: Option<Sealer>,
     },
     /// All is received; the server's close is awaited.
@@ -381,9 +375,7 @@ impl Open {
         match (self.operation, &self.phase) {
             (Some(times), _) => Role::Operating(times),
             (None, Phase::Connecting | Phase::Handshaking(_)) => Role::Ahead,
-            (None, Phase::Receiving { .. } | Phase::Browsing { .. } | Phase::Closing { .. }) => {
-                Role::Kept
-            }
+            (None, Phase::Receiving { .. } | Phase::Closing { .. }) => Role::Kept,
         }
     }
 
@@ -399,7 +391,6 @@ impl Open {
         }
         match self.phase {
             Phase::Handshaking(_) => self.handshake(context),
-            Phase::Browsing { .. } => self.browse(context),
             _ => {
                 if has_ended {
                     self.end_too(context);
@@ -416,7 +407,6 @@ impl Open {
             Phase::Receiving { reception, .. } | Phase::Closing { reception, .. } => {
                 reception.tickets()
             }
-            Phase::Browsing { reception, .. } => reception.tickets(),
         }
     }
 

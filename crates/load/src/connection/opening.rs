@@ -13,7 +13,6 @@ use crate::handshake::Established;
 use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
-use crate::session;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
 
@@ -116,12 +115,7 @@ impl Open {
                 if !context.opens_with_response() {
                     self.note_repeated(context, now);
                 }
-                self.phase = match context.plan.operation {
-                    Operation::Session => {
-                        Phase::Browsing { reception: session::Reception::plain(), sealer: None }
-                    }
-                    _ => Phase::Receiving { reception: Reception::plain(), sealer: None },
-                };
+                self.phase = Phase::Receiving { reception: Reception::plain(), sealer: None };
                 self.go_on(context, now)
             }
             Some(client) => {
@@ -173,16 +167,10 @@ impl Open {
         context.recorder.connected(context.window, now, self.started, Some(&established));
         context.window.note_up(true, || now);
         self.note_repeated(context, now);
-        if context.plan.operation == Operation::Session {
-            let Established { opener, sealer, post_handshake, .. } = established;
-            let reception = session::Reception::tls(opener, post_handshake);
-            self.phase = Phase::Browsing { reception, sealer: Some(sealer) };
-            return self.go_on(context, now);
-        }
-        let mut reception = Reception::tls(established.opener, context.lengths.clone())
+        let mut reception = Reception::tls(established.opener, context.learned.clone())
             .with_post_handshake(established.post_handshake);
         if context.plan.receive() == Receive::Walk {
-            reception = reception.trusting_content();
+            reception = reception.skipping_mac_if_expected();
         }
         let mut sealer = established.sealer;
         if context.plan.operation == Operation::Handshakes {
@@ -210,10 +198,6 @@ impl Open {
 
     /// Requests can be sent: sends the one of the operation under way, if there is one.
     fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
-        if matches!(self.phase, Phase::Browsing { .. }) {
-            self.ask(context, now)?;
-            return Ok(Next::Wait);
-        }
         if self.operation.is_some() {
             if self.take_unasked(context)? != Next::Wait {
                 return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));

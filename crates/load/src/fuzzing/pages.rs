@@ -1,11 +1,11 @@
-//! Responses of a session, over plain HTTP and in records: where the bytes are cut changes nothing,
-//! and only what the peer sealed counts.
+//! Pages of a session, over plain HTTP and in records: where the bytes are cut changes nothing, and
+//! only what the peer sealed counts.
 
 use super::input::Input;
 use super::script::Script;
 use crate::failure::{ErrorKind, Failure};
-use crate::receive::line::Layer;
-use crate::session::{Given, Reception};
+use crate::receive::line::{End, Layer, Line};
+use crate::receive::{Expectation, Given, Reception};
 
 /// The longest text. It is short because the limits of heads and lines are checked only after each
 /// piece.
@@ -38,12 +38,9 @@ pub fn pages(input: &[u8]) {
 }
 
 fn receive(layer: Layer, pieces: &[usize], bytes: &[u8]) -> Ending {
-    let mut reception = match layer {
-        Layer::Plain => Reception::plain(),
-        _ => Reception::tls(layer.opener(), layer.post_handshake()),
-    };
+    let mut reception = layer.reception().with_post_handshake(layer.post_handshake());
     let mut bodies = Vec::new();
-    let result = run(&mut reception, layer, pieces, bytes, &mut bodies);
+    let result = run(&mut reception, layer, &mut Line::new(bytes, pieces), &mut bodies);
     (bodies, result.err().map(|failure| failure.kind))
 }
 
@@ -51,40 +48,23 @@ fn receive(layer: Layer, pieces: &[usize], bytes: &[u8]) -> Ending {
 fn run(
     reception: &mut Reception,
     layer: Layer,
-    pieces: &[usize],
-    mut coming: &[u8],
+    line: &mut Line<'_>,
     bodies: &mut Vec<Vec<u8>>,
 ) -> Result<(), Failure> {
-    let mut sizes = pieces.iter().cycle();
-    let mut hand = Vec::new();
-    reception.ask(b"", None, false, &mut Vec::new());
     loop {
-        let (used, given) = reception.give(&mut hand)?;
+        reception.expect(Expectation::Page, false);
+        let end = line.run(reception)?;
+        let is_over = !matches!(end, End::Complete(_));
+        if is_over && !matches!(reception.end()?, Given::Complete(_)) {
+            return Ok(());
+        }
         // A connection has no more before it asks again.
-        if given == Given::Complete && layer == Layer::Plain && !coming.is_empty() {
+        if layer == Layer::Plain && line.left_over() > 0 {
             return Err(Failure::unasked());
         }
-        if given == Given::Complete {
-            bodies.push(reception.body(&hand).to_vec());
-        }
-        hand.drain(..used);
-        match given {
-            Given::Complete if coming.is_empty() && hand.is_empty() => return Ok(()),
-            Given::Complete => {
-                reception.ask(b"", None, false, &mut Vec::new());
-            }
-            Given::Closed => break,
-            Given::More if coming.is_empty() => break,
-            Given::More => {
-                let size = (*sizes.next().unwrap_or(&usize::MAX)).clamp(1, coming.len());
-                let (piece, rest) = coming.split_at(size);
-                hand.extend_from_slice(piece);
-                coming = rest;
-            }
+        bodies.push(reception.take_kept().body);
+        if is_over || line.left_over() == 0 {
+            return Ok(());
         }
     }
-    if reception.end()? == Given::Complete {
-        bodies.push(reception.body(&[]).to_vec());
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 /// Decodes the chunked transfer coding (RFC 9112, section 7.1).
-pub(crate) struct Chunks(State);
+pub(super) struct Chunks(State);
 
 enum State {
     /// Within the line that gives a chunk's size; the part of it that has come.
@@ -25,16 +25,16 @@ enum State {
 const LONGEST_LINE: usize = 4096;
 
 impl Chunks {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(State::Size(Vec::new()))
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         matches!(self.0, State::Done)
     }
 
     /// Takes some of `bytes`; returns how many were used, and which of them are data.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), &'static str> {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), &'static str> {
         match &mut self.0 {
             State::Size(line) => {
                 let end = bytes.iter().position(|byte| *byte == b'\n');

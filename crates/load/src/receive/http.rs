@@ -12,7 +12,7 @@ const MOST_FIELDS: usize = 96;
 
 /// Where a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BodyEnd {
+pub(super) enum BodyEnd {
     /// After this many bytes.
     Length(u64),
     /// With the last chunk.
@@ -23,12 +23,12 @@ pub(crate) enum BodyEnd {
 
 /// The beginning of a head that came in pieces; empty where a head came whole.
 #[derive(Default)]
-pub(crate) struct PartialHead(Vec<u8>);
+pub(super) struct PartialHead(Vec<u8>);
 
 impl PartialHead {
     /// Gives `parse` all that has come of a head, which returns the head's length where that is all of
     /// it; `Some` is what comes after it.
-    pub(crate) fn take<'a>(
+    pub(super) fn take<'a>(
         &'a mut self,
         content: &'a [u8],
         parse: impl FnOnce(&[u8]) -> Result<Option<usize>, Failure>,
@@ -50,7 +50,7 @@ impl PartialHead {
 
 /// Reads the head of the response at the beginning of `bytes` and returns its length, if all of it
 /// has come; interim responses (1xx) are skipped.
-pub(crate) fn read_head<T>(
+pub(super) fn read_head<T>(
     bytes: &[u8],
     read: impl FnOnce(&httparse::Response<'_, '_>) -> Result<T, Failure>,
 ) -> Result<Option<(usize, T)>, Failure> {
@@ -84,7 +84,7 @@ pub(crate) fn read_head<T>(
 }
 
 /// Where the body after a head ends (section 6.3), and whether the connection closes after it.
-pub(crate) fn body_end(head: &httparse::Response<'_, '_>) -> Result<(BodyEnd, bool), Failure> {
+pub(super) fn body_end(head: &httparse::Response<'_, '_>) -> Result<(BodyEnd, bool), Failure> {
     let mut closes = head.version == Some(0);
     let mut length = None;
     let mut chunked = false;
@@ -130,11 +130,11 @@ fn head_too_long() -> Failure {
     status("a head of more than 64 KiB")
 }
 
-pub(crate) fn status(seen: &str) -> Failure {
+pub(super) fn status(seen: &str) -> Failure {
     Failure::new(ErrorKind::Status, seen)
 }
 
 /// More bytes came than the response promised.
-pub(crate) fn too_long() -> Failure {
+pub(super) fn too_long() -> Failure {
     Failure::new(ErrorKind::LongBody, "more bytes than the response promised")
 }

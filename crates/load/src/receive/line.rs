@@ -6,8 +6,8 @@ use tls::{Cipher, Suite};
 
 use crate::failure::Failure;
 use crate::handshake::{PostHandshake, Side};
-use crate::receive::stride::{Dropped, LEARNED_FROM, Middle};
-use crate::receive::{Completed, Given, Lengths, Reception, Want};
+use crate::receive::stride::{Dropped, Middle};
+use crate::receive::{Completed, Given, LEARNED_FROM, Learned, Reception, Want};
 use crate::record::{AeadKey, HEADER, Opener, Protection, Sealer, content_type, tls12_keys};
 
 /// The first sequence number of every line here: the handshake used the earlier ones.
@@ -70,18 +70,18 @@ impl Layer {
     pub(crate) fn reception(self) -> Reception {
         match self {
             Self::Plain => Reception::plain(),
-            _ => Reception::tls(self.opener(), Lengths::default()),
+            _ => Reception::tls(self.opener(), Learned::default()),
         }
     }
 
     /// A reception whose thread has learned that records hold this much.
     pub(crate) fn reception_that_learned(self, plaintext: usize) -> Reception {
         let length = self.peer().data(&vec![0; plaintext]).len() - HEADER;
-        let lengths = Lengths::default();
+        let learned = Learned::default();
         for _ in 0..LEARNED_FROM {
-            lengths.learn(Middle::Equal(Dropped { length, plaintext: plaintext as u64 }));
+            learned.learn_records(Middle::Equal(Dropped { length, plaintext: plaintext as u64 }));
         }
-        Reception::tls(self.opener(), lengths)
+        Reception::tls(self.opener(), learned)
     }
 
     pub(crate) fn opener(self) -> Opener {

@@ -17,7 +17,7 @@ const MOST_KEY_UPDATES: u32 = 32;
 
 /// The messages of one connection.
 #[derive(Default)]
-pub(crate) struct Messages {
+pub(super) struct Messages {
     /// What is kept of a handshake of TLS 1.3 for the messages after it. Without it tickets are
     /// ignored, and a KeyUpdate is an error.
     to: Option<Box<dyn PostHandshake>>,
@@ -32,23 +32,23 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    pub(crate) fn new(to: Option<Box<dyn PostHandshake>>) -> Self {
+    pub(super) fn new(to: Option<Box<dyn PostHandshake>>) -> Self {
         Self { to, ..Self::default() }
     }
 
     /// Tickets that have come.
-    pub(crate) fn tickets(&self) -> u64 {
+    pub(super) fn tickets(&self) -> u64 {
         self.tickets
     }
 
     /// Data has come.
-    pub(crate) fn data(&mut self) {
+    pub(super) fn data(&mut self) {
         self.key_updates = 0;
     }
 
     /// Takes the content of a record; a KeyUpdate changes `opener`. A HelloRequest is ignored, as
     /// RFC 5246 allows.
-    pub(crate) fn take(&mut self, content: &[u8], opener: &mut Opener) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, content: &[u8], opener: &mut Opener) -> Result<(), Failure> {
         let joined = if self.partial.is_empty() {
             None
         } else {
@@ -106,7 +106,7 @@ impl Messages {
 
     /// Where the peer has requested a KeyUpdate, appends one and gives `sealer` its new key. That
     /// must happen before more data is sent (RFC 8446, section 4.6.3).
-    pub(crate) fn answer_key_update(
+    pub(super) fn answer_key_update(
         &mut self,
         sealer: &mut Sealer,
         out: &mut Vec<u8>,

@@ -13,32 +13,31 @@
 //!
 //! Where a server sends records of one length, several are dropped at a time (see `stride`). The
 //! last record's sequence number still proves their number. Where its responses begin in long
-//! records (see `heads`), only the head of those is decrypted and the rest is dropped with the
+//! records (see `learned`), only the head of those is decrypted and the rest is dropped with the
 //! others, so the head is read but not authenticated. A head that cannot be read this way is
 //! opened, so that a reported failure is always authentic.
 
-pub(crate) mod chunks;
-mod heads;
-pub(crate) mod http;
+mod chunks;
+mod http;
+mod kept;
+mod learned;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod line;
 mod messages;
 mod response;
 mod step;
 mod stride;
-mod totals;
-mod unasked;
 
-pub(crate) use messages::Messages;
-pub(crate) use response::{Completed, Expectation};
+pub(crate) use kept::KeptResponse;
 #[cfg(any(test, fuzzing))]
-pub(crate) use stride::LEARNED_FROM;
-pub(crate) use stride::Lengths;
+pub(crate) use learned::LEARNED_FROM;
+pub(crate) use learned::Learned;
+pub(crate) use response::{Completed, Expectation};
 
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::PostHandshake;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
-use heads::Heads;
+use messages::Messages;
 use response::Response;
 use step::{Ahead, Step, peek_length};
 use stride::{Dropped, Middle};
@@ -82,7 +81,7 @@ pub(crate) struct Reception {
     /// Whether every record is opened.
     whole: bool,
     /// Whether a record with the expected content counts without a check of its MAC.
-    trusts_content: bool,
+    skips_mac_if_expected: bool,
     proof: Proof,
     /// Whether the peer announced its close.
     is_closed: bool,
@@ -91,6 +90,8 @@ pub(crate) struct Reception {
     over_from: Option<u64>,
     /// Why the last response was not what was asked for, though it came whole.
     refusal: Option<Failure>,
+    /// The last response, where it was to be kept.
+    kept: Option<Box<KeptResponse>>,
     /// Bytes on the wire since the response was expected.
     wire: u64,
     /// Body bytes of dropped records of the response under way.
@@ -110,7 +111,7 @@ pub(crate) struct Reception {
 
 enum Framing {
     Plain,
-    Tls { opener: Opener, step: Step, lengths: Lengths },
+    Tls { opener: Opener, step: Step, learned: Learned },
 }
 
 /// Whether a proof of the bytes received so far was asked for, and whether it has come.
@@ -127,10 +128,10 @@ impl Reception {
         Self::new(Framing::Plain)
     }
 
-    /// Receives records from the one that `opener` expects; `lengths` is what its thread has
-    /// learned about their lengths.
-    pub(crate) fn tls(opener: Opener, lengths: Lengths) -> Self {
-        Self::new(Framing::Tls { opener, step: Step::Header, lengths })
+    /// Receives records from the one that `opener` expects; `learned` is what its thread has
+    /// learned of its server's responses.
+    pub(crate) fn tls(opener: Opener, learned: Learned) -> Self {
+        Self::new(Framing::Tls { opener, step: Step::Header, learned })
     }
 
     fn new(framing: Framing) -> Self {
@@ -138,11 +139,12 @@ impl Reception {
             framing,
             response: None,
             whole: false,
-            trusts_content: false,
+            skips_mac_if_expected: false,
             proof: Proof::NotAsked,
             is_closed: false,
             over_from: None,
             refusal: None,
+            kept: None,
             wire: 0,
             dropped: 0,
             middle: Middle::Empty,
@@ -156,8 +158,8 @@ impl Reception {
 
     /// The same, but with CBC the MAC of a record within a generated object is computed only where
     /// its content differs: a comparison with the object is proof enough.
-    pub(crate) fn trusting_content(self) -> Self {
-        Self { trusts_content: true, ..self }
+    pub(crate) fn skipping_mac_if_expected(self) -> Self {
+        Self { skips_mac_if_expected: true, ..self }
     }
 
     /// The same after this side's end: content that the peer still sends is dropped, but for what was in
@@ -171,15 +173,21 @@ impl Reception {
         self.refusal.take().unwrap_or_else(Failure::unasked)
     }
 
+    /// The page that was completed last.
+    pub(crate) fn take_kept(&mut self) -> KeptResponse {
+        self.kept.take().map_or_else(KeptResponse::default, |kept| *kept)
+    }
+
     /// The same, with `to` for the messages after a handshake.
     pub(crate) fn with_post_handshake(self, to: Option<Box<dyn PostHandshake>>) -> Self {
         Self { messages: Messages::new(to), ..self }
     }
 
-    /// Expects a response from now on; `whole` opens (over plain HTTP: reads) all of its body.
+    /// Expects a response from now on; `whole` opens (over plain HTTP: reads) all of its body, as is
+    /// always done with a page.
     pub(crate) fn expect(&mut self, expectation: Expectation, whole: bool) {
         self.response = Some(Response::new(expectation));
-        self.whole = whole;
+        self.whole = whole || expectation == Expectation::Page;
         self.is_early = matches!(&self.framing, Framing::Tls { step: Step::Open(_), .. });
         self.wire = 0;
         self.dropped = 0;
@@ -251,24 +259,24 @@ impl Reception {
 
     /// Whether the server's responses are known to be long and to have records of one length.
     pub(crate) fn is_steady(&self) -> bool {
-        matches!(&self.framing, Framing::Tls { lengths, .. } if lengths.heads.expected().is_some())
+        matches!(&self.framing, Framing::Tls { learned, .. } if learned.head().is_some())
     }
 
     /// The least number of bytes on the wire of a response like the earlier ones to this
     /// expectation.
     pub(crate) fn total(&self, expectation: Expectation) -> Option<u64> {
-        let (Framing::Tls { lengths, .. }, Some(size)) = (&self.framing, expectation.size()) else {
+        let (Framing::Tls { learned, .. }, Some(size)) = (&self.framing, expectation.size()) else {
             return None;
         };
-        lengths.totals.expected(size)
+        learned.total(size)
     }
 
     /// The least number of bytes that the server sends before its response to a connection's only
     /// request, as far as earlier connections show.
-    pub(crate) fn unasked(&self) -> u64 {
+    pub(crate) fn before_response(&self) -> u64 {
         match &self.framing {
             Framing::Plain => 0,
-            Framing::Tls { lengths, .. } => lengths.unasked.expected(),
+            Framing::Tls { learned, .. } => learned.before_response(),
         }
     }
 
@@ -288,9 +296,10 @@ impl Reception {
         };
     }
 
-    /// Whether a record was opened since a proof was asked for.
+    /// Whether all bytes of the response under way are proven: a record was opened since a proof was
+    /// asked for, or each is opened as it comes because the response is kept.
     pub(crate) fn is_proven(&self) -> bool {
-        self.proof == Proof::Given
+        self.proof == Proof::Given || self.response.as_ref().is_some_and(Response::is_kept)
     }
 
     /// What is needed next.
@@ -301,9 +310,9 @@ impl Reception {
                 _ if self.whole => Want::Read { min: 1, max: READ_AHEAD },
                 _ => Want::Read { min: 1, max: ONE_RECORD },
             },
-            Framing::Tls { opener, step, lengths } => {
+            Framing::Tls { opener, step, learned } => {
                 let ahead = Ahead { is_whole: self.whole, body: self.body_left() };
-                step.want(opener, lengths, ahead)
+                step.want(opener, learned, ahead)
             }
         }
     }
@@ -356,8 +365,8 @@ impl Reception {
             ..failure
         })?;
         self.wire += used as u64;
-        if let (Given::Complete(completed), Framing::Tls { lengths, .. }) = (given, &self.framing) {
-            lengths.totals.learn(completed.body, self.wire);
+        if let (Given::Complete(completed), Framing::Tls { learned, .. }) = (given, &self.framing) {
+            learned.learn_total(completed.body, self.wire);
         }
         Ok((used, given))
     }
@@ -378,7 +387,7 @@ impl Reception {
             }
             Step::Peek { header, length } => {
                 let plaintext = opener.peek(&bytes[..length]).unwrap_or_default();
-                let next = self.behind_head(header, length, &plaintext);
+                let next = self.after_head(header, length, &plaintext);
                 // A head that cannot be read this way is opened, with the bytes in hand.
                 self.set_step(next.unwrap_or(Step::Open(header)));
                 Ok((if next.is_some() { length } else { 0 }, Given::More))
@@ -387,10 +396,10 @@ impl Reception {
                 *step = Step::Header;
                 let is_early = std::mem::take(&mut self.is_early);
                 let body = &mut bytes[..header.length];
-                let trusts_content = self.trusts_content
+                let skips_mac_if_expected = self.skips_mac_if_expected
                     && self.proof != Proof::Asked
                     && header.content_type == content_type::APPLICATION_DATA;
-                let response = self.response.as_ref().filter(|_| trusts_content);
+                let response = self.response.as_ref().filter(|_| skips_mac_if_expected);
                 let opened = opener
                     .open_known(header, body, |content| {
                         response.is_some_and(|response| response.knows(content))
@@ -442,12 +451,12 @@ impl Reception {
     /// learned lengths may be wrong, so they are forgotten. If its head was not authenticated, the
     /// next ones are.
     pub(crate) fn has_failed(&self) {
-        let Framing::Tls { lengths, .. } = &self.framing else { return };
+        let Framing::Tls { learned, .. } = &self.framing else { return };
         if self.has_strided {
-            lengths.forget();
+            learned.forget_records();
         }
         if self.has_peeked {
-            lengths.heads.forget();
+            learned.forget_heads();
         }
     }
 
@@ -468,7 +477,7 @@ impl Reception {
 
     /// What to do with the record after this header.
     fn after_header(&mut self, header: Header) -> Result<Step, Failure> {
-        let Framing::Tls { opener, lengths, .. } = &self.framing else { return Ok(Step::Header) };
+        let Framing::Tls { opener, learned, .. } = &self.framing else { return Ok(Step::Header) };
         let Some(most) = opener.most_plaintext(header.length) else {
             if header.content_type == content_type::ALERT && header.length == 2 {
                 return Err(Failure::new(ErrorKind::Alert, "an alert without encryption"));
@@ -488,8 +497,8 @@ impl Reception {
         }
         let awaits_head = self.response.as_ref().is_some_and(|response| !response.has_begun());
         if awaits_head
-            && Heads::is_long(most)
-            && let Some(length) = peek_length(opener, lengths)
+            && Learned::is_long(most)
+            && let Some(length) = peek_length(opener, learned)
         {
             return Ok(Step::Peek { header, length });
         }
@@ -498,15 +507,15 @@ impl Reception {
         if most as u64 >= left {
             return Ok(Step::Open(header));
         }
-        let step = Step::dropping(opener, lengths, header.length, 0, left, 0);
+        let step = Step::dropping(opener, learned, header.length, 0, left, 0);
         self.has_strided |= matches!(step, Some(Step::Pass(_)));
         Ok(step.unwrap_or(Step::Open(header)))
     }
 
     /// How to drop the rest of a record after the head at its beginning. The record's first
     /// `length` bytes hold this plaintext. `None` where the record must be opened.
-    fn behind_head(&mut self, header: Header, length: usize, plaintext: &[u8]) -> Option<Step> {
-        let Framing::Tls { opener, lengths, .. } = &self.framing else { return None };
+    fn after_head(&mut self, header: Header, length: usize, plaintext: &[u8]) -> Option<Step> {
+        let Framing::Tls { opener, learned, .. } = &self.framing else { return None };
         let response = self.response.as_ref()?.peeked(plaintext)?;
         let (left, peeked) = (response.left()?, plaintext.len() as u64);
         // A record that may hold the last byte of the body is opened.
@@ -514,7 +523,7 @@ impl Reception {
         if most.saturating_sub(peeked) >= left {
             return None;
         }
-        let step = Step::dropping(opener, lengths, header.length, length, left, peeked)?;
+        let step = Step::dropping(opener, learned, header.length, length, left, peeked)?;
         self.has_strided |= matches!(step, Step::Pass(_));
         self.has_peeked = true;
         self.peeked = peeked;
@@ -559,13 +568,13 @@ impl Reception {
             }
             _ => failure,
         })?;
-        if let (true, Framing::Tls { lengths, .. }) = (is_first, &self.framing) {
+        if let (true, Framing::Tls { learned, .. }) = (is_first, &self.framing) {
             // The header of the current record has been counted already.
-            lengths.unasked.learn(self.wire.saturating_sub(HEADER as u64));
+            learned.learn_before_response(self.wire.saturating_sub(HEADER as u64));
             let goes_on = response.left().is_some_and(|left| left > 0) && !response.is_refusal();
             match response.head_length().filter(|_| goes_on) {
-                Some(head) => lengths.heads.learn(head, content.len()),
-                None => lengths.heads.forget(),
+                Some(head) => learned.learn_head(head, content.len()),
+                None => learned.forget_heads(),
             }
         }
         self.complete_if_done()
@@ -575,7 +584,7 @@ impl Reception {
         let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
             return Ok(Given::More);
         };
-        self.refusal = self.response.take().and_then(Response::into_refusal);
+        (self.refusal, self.kept) = self.response.take().map_or((None, None), Response::into_parts);
         if self.refusal.is_some() {
             self.dropped = 0;
             return Ok(Given::Refused);
@@ -584,24 +593,24 @@ impl Reception {
         completed.compared &= self.dropped == 0;
         completed.peeked = self.has_peeked;
         self.dropped = 0;
-        if let Framing::Tls { lengths, .. } = &self.framing {
-            lengths.learn(self.middle);
+        if let Framing::Tls { learned, .. } = &self.framing {
+            learned.learn_records(self.middle);
         }
         Ok(Given::Complete(completed))
     }
 }
 
-pub(crate) fn lost(seen: &str) -> Failure {
+fn lost(seen: &str) -> Failure {
     Failure::new(ErrorKind::UnverifiableRecord, seen)
 }
 
 /// RFC 8446, section 5.1, and RFC 5246, section 6.2.1.
-pub(crate) fn too_full() -> Failure {
+fn too_full() -> Failure {
     lost("a record that holds more than 2^14 bytes")
 }
 
 /// All alerts but close_notify are failures.
-pub(crate) fn alert(message: &[u8]) -> Result<(), Failure> {
+fn alert(message: &[u8]) -> Result<(), Failure> {
     match message {
         [_, 0] => Ok(()),
         [_, description] => Err(Failure::new(

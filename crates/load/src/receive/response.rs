@@ -2,6 +2,7 @@ use crate::failure::{ErrorKind, Failure};
 
 use super::chunks::Chunks;
 use super::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
+use super::kept::{self, KeptResponse};
 
 /// What the body of a response must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub(crate) enum Expectation {
     File { size: u64, start: u64 },
     /// Whatever the server sends.
     Anything,
+    /// A page: whatever its status, it is opened and kept whole.
+    Page,
 }
 
 impl Expectation {
@@ -19,7 +22,7 @@ impl Expectation {
     pub(crate) fn size(self) -> Option<u64> {
         match self {
             Self::Object(size) | Self::File { size, .. } => Some(size),
-            Self::Anything => None,
+            Self::Anything | Self::Page => None,
         }
     }
 
@@ -28,7 +31,7 @@ impl Expectation {
         match self {
             Self::Object(_) => Some(0),
             Self::File { start, .. } => Some(start),
-            Self::Anything => None,
+            Self::Anything | Self::Page => None,
         }
     }
 }
@@ -48,9 +51,11 @@ pub(crate) struct Completed {
     pub(crate) closes: bool,
 }
 
-/// A response that is arriving.
+/// A response that is arriving. Its body is counted, compared with the generated object, or kept.
 pub(super) struct Response {
     expectation: Expectation,
+    /// What is kept of a page.
+    kept: Option<Box<KeptResponse>>,
     /// The beginning of a head that came in pieces.
     head: PartialHead,
     begun: bool,
@@ -75,6 +80,7 @@ impl Response {
     pub(super) fn new(expectation: Expectation) -> Self {
         Self {
             expectation,
+            kept: (expectation == Expectation::Page).then(Box::default),
             head: PartialHead::default(),
             begun: false,
             phase: Phase::Head,
@@ -90,8 +96,14 @@ impl Response {
         self.refusal.is_some()
     }
 
-    pub(super) fn into_refusal(self) -> Option<Failure> {
-        self.refusal
+    /// Whether it is kept, so that each of its bytes was opened.
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// What is left of it once it is complete: why it is not what was asked for, or what was kept.
+    pub(super) fn into_parts(self) -> (Option<Failure>, Option<Box<KeptResponse>>) {
+        (self.refusal, self.kept)
     }
 
     /// The response after this beginning, if that holds a whole head and promises more than is in
@@ -203,10 +215,12 @@ impl Response {
 
     /// The length of the head, if `bytes` hold all of it.
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
-        let read = read_head(bytes, |head| match head.code.unwrap_or(0) {
+        let kept = self.kept.as_mut();
+        let read = read_head(bytes, |head| match (kept, head.code.unwrap_or(0)) {
+            (Some(kept), _) => Ok((kept.take_head(head)?, None)),
             // toll requests neither ranges nor heads alone.
-            200 => Ok((body_end(head)?, None)),
-            code => {
+            (None, 200) => Ok((body_end(head)?, None)),
+            (None, code) => {
                 let refusal = status(&format!("{code} {}", head.reason.unwrap_or_default()));
                 match body_end(head) {
                     // Another request can follow, but for the codes without a body (RFC 9112, section
@@ -267,9 +281,13 @@ impl Response {
         }
     }
 
-    /// Compares body bytes and counts them.
+    /// Compares or keeps body bytes, and counts them.
     fn take_bytes(&mut self, content: &[u8]) -> Result<(), Failure> {
-        if let (Some(size), Some(start)) = (self.expectation.size(), self.expectation.starts()) {
+        if let Some(kept) = &mut self.kept {
+            kept.take_body(content)?;
+        } else if let (Some(size), Some(start)) =
+            (self.expectation.size(), self.expectation.starts())
+        {
             // The first difference is reported before the excess, wherever the bytes are cut.
             let left = usize::try_from(size - self.body).unwrap_or(usize::MAX);
             if !objects::matches(start + self.body, &content[..left.min(content.len())]) {
@@ -300,6 +318,9 @@ impl Response {
     }
 
     fn check_length(&self, length: u64) -> Result<(), Failure> {
+        if self.is_kept() && length > kept::LONGEST_BODY {
+            return Err(kept::too_large());
+        }
         let Some(size) = self.expectation.size() else { return Ok(()) };
         let seen = || format!("a body of {length} bytes for an object of {size}");
         match length.cmp(&size) {

@@ -2,7 +2,8 @@
 
 use crate::record::{HEADER, Header, Opener};
 
-use super::stride::{Lengths, Stride};
+use super::learned::Learned;
+use super::stride::Stride;
 use super::{ONE_RECORD, READ_AHEAD, Want};
 
 /// Where in a record the reception is.
@@ -44,13 +45,13 @@ impl Step {
     /// plaintext is known.
     pub(super) fn dropping(
         opener: &Opener,
-        lengths: &Lengths,
+        learned: &Learned,
         length: usize,
         used: usize,
         body: u64,
         peeked: u64,
     ) -> Option<Self> {
-        if let Some(stride) = lengths.stride(length, body.saturating_add(peeked)) {
+        if let Some(stride) = learned.stride(length, body.saturating_add(peeked)) {
             return Some(Self::Pass(stride.after(used)));
         }
         match length.checked_sub(used + opener.tail())? {
@@ -75,7 +76,7 @@ impl Step {
     }
 
     /// What is needed next.
-    pub(super) fn want(self, opener: &Opener, lengths: &Lengths, ahead: Ahead) -> Want {
+    pub(super) fn want(self, opener: &Opener, learned: &Learned, ahead: Ahead) -> Want {
         let dropping = !ahead.is_whole && ahead.body.is_some_and(|left| left > 0);
         let (min, rest) = match self {
             Self::Header => (HEADER, 0),
@@ -87,10 +88,10 @@ impl Step {
         };
         // Reading ahead is harmless where everything is opened anyway.
         let max = match (dropping, ahead.is_whole) {
-            (true, _) if ahead.body.is_some_and(|left| lengths.is_last(left)) => ONE_RECORD,
+            (true, _) if ahead.body.is_some_and(|left| learned.is_last(left)) => ONE_RECORD,
             (true, _) => min + rest,
             (false, true) => READ_AHEAD,
-            (false, false) => match peek_length(opener, lengths) {
+            (false, false) => match peek_length(opener, learned) {
                 Some(length) if ahead.body.is_none() => min + length,
                 _ => ONE_RECORD,
             },
@@ -101,6 +102,6 @@ impl Step {
 
 /// How many bytes of a record's body hold the head of the next response, if it begins in a long
 /// record like those before it.
-pub(super) fn peek_length(opener: &Opener, lengths: &Lengths) -> Option<usize> {
-    Some(opener.before_plaintext()? + lengths.heads.expected()?)
+pub(super) fn peek_length(opener: &Opener, learned: &Learned) -> Option<usize> {
+    Some(opener.before_plaintext()? + learned.head()?)
 }

@@ -5,19 +5,10 @@
 //! and one header is read for several records. Where that proves wrong, the response fails as
 //! unverifiable, and from then on the thread reads each header again.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use super::heads::Heads;
-use super::totals::Totals;
-use super::unasked::Unasked;
 use crate::record::HEADER;
 
-/// How many responses in a row must have had records of one length before it is assumed.
-pub(crate) const LEARNED_FROM: u32 = 16;
-
 /// A dropped record: the length of its protected body, and of the plaintext in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Dropped {
     pub(super) length: usize,
     pub(super) plaintext: u64,
@@ -26,32 +17,6 @@ pub(super) struct Dropped {
 impl Dropped {
     fn on_the_wire(self) -> u64 {
         (HEADER + self.length) as u64
-    }
-}
-
-/// What a thread knows about the lengths of its server's records; shared by its connections.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Lengths {
-    middle: Rc<Cell<Knowledge>>,
-    pub(super) heads: Heads,
-    pub(super) totals: Totals,
-    pub(super) unasked: Unasked,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Knowledge {
-    /// This many responses in a row had records like this one.
-    Learning {
-        last: Option<Dropped>,
-        responses: u32,
-    },
-    Regular(Dropped),
-    Irregular,
-}
-
-impl Default for Knowledge {
-    fn default() -> Self {
-        Self::Learning { last: None, responses: 0 }
     }
 }
 
@@ -73,51 +38,6 @@ impl Middle {
     }
 }
 
-impl Lengths {
-    /// A response was completed with these records dropped.
-    pub(super) fn learn(&self, middle: Middle) {
-        let knowledge = match (self.middle.get(), middle) {
-            (known, Middle::Empty) => known,
-            (Knowledge::Irregular, _) | (_, Middle::Mixed) => Knowledge::Irregular,
-            (Knowledge::Regular(record), Middle::Equal(other)) if record == other => {
-                Knowledge::Regular(record)
-            }
-            (Knowledge::Regular(_), Middle::Equal(_)) => Knowledge::Irregular,
-            (Knowledge::Learning { last, responses }, Middle::Equal(record)) => {
-                let responses = if last == Some(record) { responses + 1 } else { 1 };
-                match responses {
-                    LEARNED_FROM.. => Knowledge::Regular(record),
-                    _ => Knowledge::Learning { last: Some(record), responses },
-                }
-            }
-        };
-        self.middle.set(knowledge);
-    }
-
-    /// The server's records are not as assumed.
-    pub(super) fn forget(&self) {
-        self.middle.set(Knowledge::Irregular);
-    }
-
-    /// The records that are dropped after one header with this length, where `left` bytes of the
-    /// body are to come. None of them can hold the last byte.
-    pub(super) fn stride(&self, length: usize, left: u64) -> Option<Stride> {
-        let Knowledge::Regular(record) = self.middle.get() else { return None };
-        if record.length != length || record.plaintext == 0 {
-            return None;
-        }
-        let records = left.saturating_sub(1) / record.plaintext;
-        // A peer may promise more than a u64 can count.
-        let wire = records.checked_mul(record.on_the_wire())?.checked_sub(HEADER as u64)?;
-        (records > 1).then_some(Stride { record, left: wire })
-    }
-
-    /// Whether the next record is the last, where `left` bytes of the body are to come.
-    pub(super) fn is_last(&self, left: u64) -> bool {
-        matches!(self.middle.get(), Knowledge::Regular(record) if left <= record.plaintext)
-    }
-}
-
 /// Records that are being dropped; the header of the first has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stride {
@@ -127,6 +47,15 @@ pub(super) struct Stride {
 }
 
 impl Stride {
+    /// Records like this one, the first of which has a header in hand, where `left` bytes of the body are
+    /// to come. `None` where there are not several before the one that can hold the last byte.
+    pub(super) fn before_last(record: Dropped, left: u64) -> Option<Self> {
+        let records = left.saturating_sub(1).checked_div(record.plaintext)?;
+        // A peer may promise more than a u64 can count.
+        let wire = records.checked_mul(record.on_the_wire())?.checked_sub(HEADER as u64)?;
+        (records > 1).then_some(Self { record, left: wire })
+    }
+
     pub(super) fn left(self) -> u64 {
         self.left
     }
@@ -161,45 +90,22 @@ mod tests {
 
     const RECORD: Dropped = Dropped { length: 1017, plaintext: 1000 };
 
-    fn regular() -> Lengths {
-        let lengths = Lengths::default();
-        for _ in 0..LEARNED_FROM {
-            assert_eq!(lengths.stride(RECORD.length, 1 << 20), None);
-            lengths.learn(Middle::Equal(RECORD));
-        }
-        lengths
-    }
-
-    #[test]
-    fn a_length_is_learned_from_several_responses_and_forgotten_at_the_first_doubt() {
-        let other = Dropped { plaintext: 999, ..RECORD };
-        for doubt in [Middle::Mixed, Middle::Equal(other)] {
-            let lengths = regular();
-            lengths.learn(Middle::Empty);
-            assert!(lengths.stride(RECORD.length, 1 << 20).is_some());
-            assert_eq!(lengths.stride(RECORD.length + 1, 1 << 20), None);
-            lengths.learn(doubt);
-            (0..9).for_each(|_| lengths.learn(Middle::Equal(RECORD)));
-            assert_eq!(lengths.stride(RECORD.length, 1 << 20), None);
-        }
-    }
-
     #[test]
     fn the_last_byte_of_a_body_is_never_passed() {
-        let lengths = regular();
-        let records = |left| lengths.stride(RECORD.length, left).map(Stride::records);
+        let records = |left| Stride::before_last(RECORD, left).map(Stride::records);
         assert_eq!(records(0), None);
         assert_eq!(records(2000), None);
         assert_eq!(records(2001), Some(2));
         assert_eq!(records(3000), Some(2));
         assert_eq!(records(3_000_001), Some(3000));
         assert_eq!(records(u64::MAX), None);
+        assert_eq!(Stride::before_last(Dropped { plaintext: 0, ..RECORD }, 1 << 20), None);
     }
 
     proptest! {
         #[test]
         fn records_pass_when_their_last_byte_does(counts in proptest::collection::vec(1u64..3000, 0..40)) {
-            let mut stride = regular().stride(RECORD.length, 1 << 30);
+            let mut stride = Stride::before_last(RECORD, 1 << 30);
             let (mut passed, mut bytes) = (0, 0);
             for count in counts {
                 let Some(under_way) = stride else { break };

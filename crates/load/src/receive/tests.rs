@@ -4,6 +4,7 @@ mod accepted;
 mod heads;
 mod key_updates;
 mod known;
+mod pages;
 mod properties;
 mod refused;
 mod strides;

@@ -3,15 +3,12 @@
 //! A session file says what the pages are (`file`), a [`Site`] is that at a server, and a [`User`]
 //! asks for one page after another and judges what comes: its status, the number of redirects, a
 //! text that it must contain, the values that later pages need. No status alone proves a page,
-//! because servers send error pages with 200 too. The responses of a connection come through a
-//! [`Reception`]. Nothing here does input or reads a clock.
+//! because servers send error pages with 200 too. Nothing here does input or reads a clock.
 
 mod cookies;
 mod file;
 mod html;
 mod origin;
-mod reception;
-mod response;
 mod template;
 mod user;
 
@@ -23,8 +20,6 @@ use units::Bytes;
 use crate::{Header, PageOutcome};
 pub use file::{is_built_in, session_text};
 use origin::Origin;
-pub(crate) use reception::{Given, Reception};
-pub(crate) use response::Answer;
 use template::Template;
 pub(crate) use user::{Then, User};
 

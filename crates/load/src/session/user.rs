@@ -7,8 +7,9 @@ use memchr::memmem;
 
 use super::cookies::Cookies;
 use super::template::{Values, as_is, form_encoded, percent_encoded};
-use super::{Answer, Method, Page, Reconnect, Site, Taking, html};
+use super::{Method, Page, Reconnect, Site, Taking, html};
 use crate::failure::{ErrorKind, Failure};
+use crate::receive::KeptResponse;
 
 /// See the module.
 #[derive(Debug)]
@@ -115,12 +116,12 @@ impl<'a> User<'a> {
     ///
     /// # Errors
     /// Why the page failed.
-    pub(crate) fn answered(&mut self, answer: &Answer, body: &[u8]) -> Result<Then, Failure> {
+    pub(crate) fn answered(&mut self, answer: &KeptResponse) -> Result<Then, Failure> {
         let page = &self.site.session.pages[self.page];
         for cookie in &answer.cookies {
             self.cookies.set(cookie);
         }
-        let then = self.judge(page, answer, body).map_err(|failure| {
+        let then = self.judge(page, answer).map_err(|failure| {
             let seen = format!("page {}: {}", page.name, failure.seen);
             Failure { seen, ..failure }
         })?;
@@ -143,7 +144,8 @@ impl<'a> User<'a> {
         }
     }
 
-    fn judge(&mut self, page: &Page, answer: &Answer, body: &[u8]) -> Result<Then, Failure> {
+    fn judge(&mut self, page: &Page, answer: &KeptResponse) -> Result<Then, Failure> {
+        let body = answer.body.as_slice();
         let failure = |kind, seen: String| Err(Failure::new(kind, seen));
         let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
         if is_redirect && self.redirected < page.redirects {

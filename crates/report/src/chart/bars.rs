@@ -316,7 +316,6 @@ mod tests {
             subtitle: String::new(),
             axis: String::new(),
             unit: quantity.unit_for(rows.iter().flatten().copied()),
-            room: Vec::new(),
             is_share: quantity == Quantity::Share,
             is_stacked: false,
             rows: rows.iter().enumerate().map(row).collect(),

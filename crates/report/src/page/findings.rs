@@ -1,7 +1,7 @@
 //! What was found: a tile for each question, the questions with their charts, and tables which can be
 //! sorted by each of their columns.
 
-use answer::findings::{Answer, Column, Findings, Headline, Quality, Remark, Table};
+use answer::findings::{Answer, Column, Findings, Headline, Quality, Table};
 use answer::gate::GateOutcome;
 use minijinja::context;
 use minijinja::value::Value;
@@ -17,21 +17,23 @@ pub(super) struct Part<'a> {
     questions: Vec<Question<'a>>,
     gates: &'a [GateOutcome],
     /// Servers beside each other.
-    grids: Vec<Value>,
+    servers: Option<Value>,
     /// Those that belong to no question.
     charts: Vec<Numbered>,
 }
 
-/// The answers to one question: those about several servers, for example.
-#[derive(Default, Serialize)]
+/// An answer with its number.
+#[derive(Serialize)]
 struct Question<'a> {
     number: usize,
     headline: Option<&'a Headline>,
+    /// What its figures are.
+    title: &'a str,
     heading: &'a str,
     charts: Vec<Numbered>,
-    sentences: Vec<&'a str>,
-    remarks: Vec<&'a Remark>,
-    caveats: Vec<&'a Remark>,
+    tables: Vec<Value>,
+    notes: &'a [String],
+    doubts: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -54,11 +56,6 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn question(&mut self) -> usize {
-        self.question += 1;
-        self.question
-    }
-
     fn figures(&mut self, charts: &[answer::findings::Chart]) -> Vec<Numbered> {
         let mut figure = |of| {
             self.figure += 1;
@@ -66,53 +63,32 @@ impl Numbers {
         };
         charts.iter().map(&mut figure).collect()
     }
+
+    fn question<'a>(&mut self, answer: &'a Answer) -> Question<'a> {
+        self.question += 1;
+        let sentence = answer.headline.as_ref().map(|headline| headline.sentence.as_str());
+        Question {
+            number: self.question,
+            headline: answer.headline.as_ref(),
+            title: &answer.title,
+            heading: sentence.unwrap_or(&answer.title),
+            charts: self.figures(&answer.charts),
+            tables: answer.tables.iter().map(table).collect(),
+            notes: &answer.notes,
+            doubts: &answer.doubts,
+        }
+    }
 }
 
 impl<'a> Part<'a> {
     fn of(found: &'a Findings, numbers: &mut Numbers) -> Self {
-        let mut questions: Vec<Question> = Vec::new();
-        for answer in &found.answers {
-            // What has no headline of its own answers the same question as the one before.
-            if questions.is_empty() || answer.headline.is_some() || answer.question.is_some() {
-                questions.push(Question::of(numbers.question(), answer));
-            }
-            if let Some(question) = questions.last_mut() {
-                question.add(answer, numbers.figures(&answer.charts));
-            }
-        }
         Self {
             title: found.title,
             quality: found.quality.as_ref(),
-            questions,
+            questions: found.answers.iter().map(|answer| numbers.question(answer)).collect(),
             gates: &found.gates,
-            grids: found.grids.iter().map(table).collect(),
+            servers: found.servers.as_ref().map(table),
             charts: numbers.figures(&found.charts),
-        }
-    }
-}
-
-impl<'a> Question<'a> {
-    fn of(number: usize, answer: &'a Answer) -> Self {
-        let headline = answer.headline.as_ref();
-        let sentence = headline.map(|headline| headline.sentence.as_str());
-        let first = answer.sentences.first().map(String::as_str);
-        Self {
-            number,
-            headline,
-            heading: answer.question.as_deref().or(sentence).or(first).unwrap_or_default(),
-            ..Self::default()
-        }
-    }
-
-    fn add(&mut self, answer: &'a Answer, charts: Vec<Numbered>) {
-        self.charts.extend(charts);
-        self.sentences.extend(answer.sentences.iter().map(String::as_str));
-        for remark in &answer.remarks {
-            let of_kind = if remark.is_caveat { &mut self.caveats } else { &mut self.remarks };
-            // Several answers of a question can share a doubt.
-            if !of_kind.contains(&remark) {
-                of_kind.push(remark);
-            }
         }
     }
 }

@@ -37,7 +37,7 @@ fn what_a_server_says_never_becomes_markup() {
     run.analysis.question = HOSTILE.to_owned();
     run.analysis.study = HOSTILE.to_owned();
     for answer in &mut run.analysis.answers {
-        answer.sentence = HOSTILE.to_owned();
+        answer.notes = vec![HOSTILE.to_owned()];
         answer.caveats = vec![HOSTILE.to_owned()];
         answer.bars[0].label = HOSTILE.to_owned();
     }
@@ -93,8 +93,8 @@ fn a_page_of_a_hundred_trials_can_be_sent_around() {
 fn all_is_there() {
     let run = fabricated::whole();
     let page = page(&run);
-    // Two of CPU time, and one of each CPU for each of two answers about handshakes.
-    assert_eq!(count(&page, "<figure class=\"chart\""), run.analysis.answers.len() + 2 + 2);
+    // One for each answer, two of CPU time, and one of each CPU for each of two servers' handshakes.
+    assert_eq!(count(&page, "<figure class=\"chart\""), 3 + 2 + 2);
     assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
     assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len());
     assert_eq!(count(&page, "<article class=\"tile\""), 3);

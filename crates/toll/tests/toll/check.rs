@@ -65,7 +65,7 @@ fn programs_get_one_object() {
     let wrong: Vec<&Value> = items.iter().filter(is_wrong).collect();
     assert_eq!(found["spoiling"], wrong.len());
     for item in wrong {
-        assert!(item["why"].is_string() && item["mend"]["advice"].is_string(), "{item}");
+        assert!(item["why"].is_string() && item["fix"]["advice"].is_string(), "{item}");
     }
 }
 

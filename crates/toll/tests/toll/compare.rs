@@ -271,7 +271,7 @@ fn a_run_is_judged_when_it_ends() {
     assert_exit(&output, 1);
     let text = said(&output);
     assert!(text.contains("Gate rate>=1/s "), "{text}");
-    assert!(text.contains("1 of 2 cells: 6.02 [6.00, 6.04] Gb/s"), "{text}");
+    assert!(text.contains("1 of 2 cells: 6.02 Gb/s [6.00, 6.04]"), "{text}");
     assert!(text.contains(": goodput>=7Gb/s"), "{text}");
 }
 

@@ -4,39 +4,76 @@
 use study::Published;
 
 use super::published::{band, beside, in_words};
-use crate::analysis::{Answer, Bar, Curve, Figure, Point};
+use crate::analysis::{Answer, Bar, Figure, Point};
 use crate::findings::{self, BarRow, Bars, Series};
+use crate::label::without_what_is_common;
 use crate::wording::capitalized;
 use study::metric::{Kind, words_of};
 use units::{Quantity, Unit};
 
-/// The bars of an answer, next to those of `all`: answers to one question about different servers have
-/// the same axis, so that their bars can be compared.
-pub(super) fn side_by_side(answer: &Answer, all: &[Answer]) -> Bars {
-    let key = |answer: &Answer| (answer.metric, answer.case.clone(), answer.compare.clone());
-    let alike: Vec<&Answer> = all.iter().filter(|other| key(other) == key(answer)).collect();
-    let figures =
-        alike.iter().flat_map(|answer| &answer.bars).filter_map(|bar| bar.figure.as_ref());
-    let unit = answer.metric.row().quantity.unit_for(figures.map(Figure::median));
-    let room = alike.iter().flat_map(|answer| bars(answer, &unit).values());
-    Bars { room: room.collect(), ..bars(answer, &unit) }
+/// The bars of the combinations of one answer: of several, a group for each.
+pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
+    let first = answers.first()?;
+    let figures = answers.iter().flat_map(|answer| &answer.bars);
+    let figures = figures.filter_map(|bar| bar.figure.as_ref());
+    let unit = first.metric.row().quantity.unit_for(figures.map(Figure::median));
+    let baseline = |answer: &&Answer| answer.bars.iter().find(|bar| bar.is_baseline).cloned();
+    let rows = match answers {
+        [only] => {
+            let baseline = baseline(only);
+            let row = |bar: &Bar| BarRow {
+                label: bar.label.clone(),
+                bars: vec![drawn(bar, "", bar.figure.as_ref(), &only.published, baseline.as_ref())],
+                lacking: bar.infeasible.clone(),
+            };
+            only.bars.iter().map(row).collect()
+        }
+        several => {
+            let row = |(label, answer): (String, &&Answer)| BarRow {
+                label,
+                bars: answer
+                    .bars
+                    .iter()
+                    .map(|bar| {
+                        let (figure, baseline) = (bar.figure.as_ref(), baseline(answer));
+                        drawn(bar, &bar.label, figure, &answer.published, baseline.as_ref())
+                    })
+                    .collect(),
+                lacking: answer.bars.iter().find_map(|bar| bar.infeasible.clone()),
+            };
+            combinations(several).into_iter().zip(several).map(row).collect()
+        }
+    };
+    Some(Bars {
+        subtitle: subtitle(answers),
+        rows,
+        published: answers.iter().find_map(|answer| in_words(answer, "bar")),
+        ..titled(first, unit)
+    })
 }
 
-fn bars(answer: &Answer, unit: &Unit) -> Bars {
-    let baseline = answer.bars.iter().find(|bar| bar.is_baseline);
-    let row = |bar: &Bar| BarRow {
-        label: bar.label.clone(),
-        bars: vec![drawn(bar, "", bar.figure.as_ref(), &answer.published, baseline)],
-        lacking: bar.infeasible.clone(),
-    };
+/// What tells the combinations of one answer from each other, in words.
+pub(super) fn combinations(answers: &[&Answer]) -> Vec<String> {
+    let words: Vec<Vec<String>> =
+        answers.iter().map(|answer| answer.common_in_words().collect()).collect();
+    without_what_is_common(&words)
+}
+
+/// The case, with what all combinations have in common where there is one.
+pub(super) fn subtitle(answers: &[&Answer]) -> String {
+    match answers {
+        [only] => only.subtitle(),
+        [first, ..] => first.case.clone(),
+        [] => String::new(),
+    }
+}
+
+fn titled(answer: &Answer, unit: Unit) -> Bars {
     Bars {
         title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
-        subtitle: answer.subtitle(),
-        axis: axis(answer, unit),
-        unit: *unit,
+        axis: axis(answer, &unit),
+        unit,
         is_share: answer.metric.row().quantity == Quantity::Share,
-        rows: answer.bars.iter().map(row).collect(),
-        published: in_words(answer, "bar"),
         ..Bars::default()
     }
 }
@@ -61,58 +98,66 @@ fn drawn(
 type Of = fn(&Point, usize) -> Option<&Figure>;
 
 /// Both charts along a key; the second only of what all CPUs do together, where their time is known.
-pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
+pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
+    let Some(first) = answers.first() else { return Vec::new() };
     let of_bar: Of = |point, bar| point.bars[bar].figure.as_ref();
     let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
-    let unit = unit(answer.metric.row().quantity, curve, of_bar);
-    let first = Bars {
-        title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
-        axis: axis(answer, &unit),
-        published: in_words(answer, "bar"),
-        ..chart_along(answer, curve, of_bar, unit, &answer.published)
+    let unit = |quantity: Quantity, of: Of| {
+        let points = points(answers)
+            .flat_map(|(_, _, point)| (0..point.bars.len()).filter_map(move |bar| of(point, bar)));
+        quantity.unit_for(points.map(Figure::median))
+    };
+    let figures = Bars {
+        subtitle: subtitle(answers),
+        rows: rows_along(answers, of_bar, &first.published),
+        published: answers.iter().find_map(|answer| in_words(answer, "bar")),
+        ..titled(first, unit(first.metric.row().quantity, of_bar))
     };
     // Beside what a CPU-second gives, it would say nothing.
-    let has_busy = answer.metric.row().kind == Kind::Throughput
-        && curve.points.iter().any(|point| point.busy.iter().any(Option::is_some));
-    let unit = self::unit(Quantity::Share, curve, of_busy);
-    let second = has_busy.then(|| Bars {
+    let has_busy = first.metric.row().kind == Kind::Throughput
+        && points(answers).any(|(_, _, point)| point.busy.iter().any(Option::is_some));
+    let share = unit(Quantity::Share, of_busy);
+    let busy = has_busy.then(|| Bars {
         title: "CPU that the server used".to_owned(),
-        axis: format!("{} of the server's CPUs", unit.name),
+        subtitle: subtitle(answers),
+        axis: format!("{} of the server's CPUs", share.name),
+        unit: share,
         is_share: true,
-        ..chart_along(answer, curve, of_busy, unit, &[])
+        rows: rows_along(answers, of_busy, &[]),
+        ..Bars::default()
     });
-    std::iter::once(first).chain(second).collect()
+    std::iter::once(figures).chain(busy).collect()
 }
 
-fn unit(quantity: Quantity, curve: &Curve, of: Of) -> Unit {
-    let points = curve.points.iter();
-    let figures =
-        points.flat_map(|point| (0..point.bars.len()).filter_map(move |bar| of(point, bar)));
-    quantity.unit_for(figures.map(Figure::median))
+/// The points of all combinations, each with its combination in words where there are several.
+fn points<'a>(
+    answers: &'a [&'a Answer],
+) -> impl Iterator<Item = (Option<String>, &'a Answer, &'a Point)> {
+    let labels = combinations(answers).into_iter();
+    let is_one = answers.len() == 1;
+    labels.zip(answers).flat_map(move |(label, answer)| {
+        let points = answer.curve.iter().flat_map(|curve| &curve.points);
+        points.map(move |point| ((!is_one).then(|| label.clone()), *answer, point))
+    })
 }
 
-/// Without its title and what its axis counts.
-fn chart_along(
-    answer: &Answer,
-    curve: &Curve,
-    of: Of,
-    unit: Unit,
-    published: &[Published],
-) -> Bars {
-    let row = |point: &Point| {
+fn rows_along(answers: &[&Answer], of: Of, published: &[Published]) -> Vec<BarRow> {
+    let row = |(combination, _, point): (Option<String>, &Answer, &Point)| {
         let baseline = point.bars.iter().find(|bar| bar.is_baseline);
-        let bars = point.bars.iter().enumerate();
         let drawn = |(place, bar): (usize, &Bar)| {
             drawn(bar, &bar.label, of(point, place), published, baseline)
         };
         BarRow {
-            label: point.label.clone(),
-            bars: bars.map(drawn).collect(),
+            label: combination
+                .into_iter()
+                .chain([point.label.clone()])
+                .collect::<Vec<_>>()
+                .join(", "),
+            bars: point.bars.iter().enumerate().map(drawn).collect(),
             lacking: point.bars.iter().find_map(|bar| bar.infeasible.clone()),
         }
     };
-    let rows = curve.points.iter().map(row).collect();
-    Bars { subtitle: answer.subtitle(), unit, rows, ..Bars::default() }
+    points(answers).map(row).collect()
 }
 
 /// What an axis of the metric counts, and which way is better.
@@ -137,6 +182,8 @@ mod tests {
     use load::Operation;
     use study::{Metric, Reference};
 
+    use crate::analysis::Curve;
+
     use super::*;
 
     fn bar(label: &str, value: f64) -> Bar {
@@ -155,9 +202,10 @@ mod tests {
     fn answer(metric: Metric, bars: Vec<Bar>) -> Answer {
         Answer {
             headline: None,
-            sentence: String::new(),
+            rule: 0,
+            notes: Vec::new(),
+            derived: Vec::new(),
             purity: None,
-            remedy: None,
             caveats: Vec::new(),
             case: "files".to_owned(),
             metric,
@@ -169,22 +217,25 @@ mod tests {
             bill: None,
             loopback: None,
             predictions: Vec::new(),
-            predicted: None,
             curve: None,
         }
     }
 
     #[test]
-    fn answers_to_one_question_have_one_axis() {
-        let of = |bps: f64| answer(Metric::Goodput, vec![bar("CBC", bps)]);
-        let all = [of(8e6), of(80e9), answer(Metric::Rate, vec![bar("CBC", 1e12)])];
-        let charts = [&all[0], &all[1]].map(|answer| side_by_side(answer, &all));
-        assert_eq!(charts[0].axis, "Gb/s of proven bodies; higher is better");
-        assert_eq!(charts[0].subtitle, "files, nginx");
-        for chart in charts {
-            assert!(chart.values().contains(&8e6) && chart.values().contains(&80e9));
-            assert!(!chart.values().contains(&1e12));
-        }
+    fn the_combinations_of_an_answer_are_groups_of_one_chart() {
+        let of = |server: &str, bps: f64| {
+            let bars = vec![bar("CBC", bps), bar("GCM", 2.0 * bps)];
+            let common = BTreeMap::from([("target.server".to_owned(), server.to_owned())]);
+            Answer { common, ..answer(Metric::Goodput, bars) }
+        };
+        let all = [of("nginx", 8e6), of("haproxy", 80e9)];
+        let chart = side_by_side(&[&all[0], &all[1]]).unwrap();
+        assert_eq!(chart.axis, "Gb/s of proven bodies; higher is better");
+        let labels: Vec<&str> = chart.rows.iter().map(|row| row.label.as_str()).collect();
+        assert_eq!((chart.subtitle.as_str(), labels), ("files", vec!["nginx", "HAProxy"]));
+        assert!(chart.values().contains(&8e6) && chart.values().contains(&80e9));
+        let one = side_by_side(&[&all[0]]).unwrap();
+        assert_eq!((one.subtitle.as_str(), one.rows.len()), ("files, nginx", 2));
     }
 
     fn curve() -> Curve {
@@ -203,14 +254,15 @@ mod tests {
 
     #[test]
     fn one_chart_has_the_figures_and_one_the_cpu() {
-        let charts = along(&answer(Metric::Goodput, Vec::new()), &curve());
+        let of = |metric| Answer { curve: Some(curve()), ..answer(metric, Vec::new()) };
+        let charts = along(&[&of(Metric::Goodput)]);
         let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
         assert_eq!(titles, ["Goodput", "CPU that the server used"]);
         assert_eq!(charts[0].subtitle, "files, nginx");
         assert_eq!(charts[0].rows[1].label, "4 MiB objects");
         let busy = charts[1].rows[1].bars[1].figure.as_ref().unwrap();
         assert!(charts[1].is_share && busy.median() == 0.9);
-        let costs = along(&answer(Metric::GoodputPerServerCpu, Vec::new()), &curve());
+        let costs = along(&[&of(Metric::GoodputPerServerCpu)]);
         assert_eq!(costs.len(), 1, "beside what a CPU-second gives, the CPU says nothing");
     }
 
@@ -218,8 +270,12 @@ mod tests {
     fn the_published_range_lies_at_the_baseline_times_its_ratio() {
         let published = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
         let published = published.into_iter().collect();
-        let answer = Answer { published, ..answer(Metric::Goodput, vec![bar("GCM", 9e9)]) };
-        let [chart, busy] = &along(&answer, &curve())[..] else { panic!() };
+        let answer = Answer {
+            published,
+            curve: Some(curve()),
+            ..answer(Metric::Goodput, vec![bar("GCM", 9e9)])
+        };
+        let [chart, busy] = &along(&[&answer])[..] else { panic!() };
         let words = chart.published.as_ref().unwrap();
         assert!(words.contains("Intel's Xeon E5 v3 had 2 to 2.4x"), "{words}");
         for (row, baseline) in chart.rows.iter().zip([2.7e9, 3e9]) {
@@ -240,11 +296,11 @@ mod tests {
         published.beside = BTreeMap::from([("load.suite".to_owned(), "GCM".to_owned())]);
         let bars = vec![bar("CBC", 3e3), bar("GCM", 2e3), bar("ChaCha", 2e3)];
         let answer = Answer { published: vec![published], ..answer(Metric::Rate, bars) };
-        let chart = side_by_side(&answer, std::slice::from_ref(&answer));
+        let chart = side_by_side(&[&answer]).unwrap();
         let bands = chart.rows.iter().map(|row| Some(row.bars[0].published.as_ref()?.low));
         assert_eq!(bands.collect::<Vec<_>>(), [None, Some(4_866.0), None]);
         assert!(chart.published.unwrap().contains("4,866 per second"));
         let without = Answer { bars: vec![bar("CBC", 3e3)], ..answer };
-        assert_eq!(side_by_side(&without, &[]).published, None, "nothing is outlined");
+        assert_eq!(side_by_side(&[&without]).unwrap().published, None, "nothing is outlined");
     }
 }

@@ -10,7 +10,7 @@ use super::words::{operation, title};
 use crate::analysis::{CellSummary, Cycles, ProfileChange};
 use crate::figure::Figure;
 use crate::findings::{
-    Answer, Bar, BarRow, Bars, Cell, Chart, Column, Headline, Remark, Section, Series, Table,
+    Answer, Bar, BarRow, Bars, Cell, Chart, Column, Headline, Section, Series, Table,
 };
 use crate::label::without_what_is_common;
 use crate::wording::{brief, capitalized, grouped, list, listed};
@@ -29,17 +29,17 @@ pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option
     let sampled = sampled(cells);
     let first = sampled.first()?.1;
     let lacking = cells.iter().filter(|cell| cell.cycles.is_none() && cell.trials.valid > 0);
-    let not_sampled = listed(lacking.map(title));
-    let not_sampled = not_sampled.map(|cells| Remark::caveat(format!("Not sampled: {cells}.")));
-    let remarks = doubts(&sampled).into_iter().chain(not_sampled);
+    let not_sampled = listed(lacking.map(title)).map(|cells| format!("Not sampled: {cells}."));
+    let (doubts, others) = doubts(&sampled);
     let changes_in_words = changes.iter().map(|change| change.sentence.clone());
     let each = sampled.iter().map(|(cell, cycles)| sentence(cell, cycles));
     Some(Answer {
-        question: Some("Where does the servers' CPU time go?".to_owned()),
+        title: "Where the servers' CPU time goes".to_owned(),
         headline: Some(headline(&sampled, changes)),
-        sentences: changes_in_words.chain(each).collect(),
-        remarks: std::iter::once(Remark::new("Sampled", how(first))).chain(remarks).collect(),
+        tables: Vec::new(),
         charts: charts(&sampled),
+        notes: changes_in_words.chain(each).chain([how(first)]).chain(others).collect(),
+        doubts: doubts.into_iter().chain(not_sampled).collect(),
     })
 }
 
@@ -168,8 +168,8 @@ fn how(cycles: &Cycles) -> String {
     )
 }
 
-/// Each doubt once, with the cells that it is about.
-fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
+/// Each doubt once, with the cells that it is about; and what else is to know.
+fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> (Vec<String>, Vec<String>) {
     let with = |of: &dyn Fn(&Cycles) -> Option<String>| {
         let each = sampled.iter().filter_map(|(cell, cycles)| Some((of(cycles)?, title(cell))));
         grouped(each).into_iter().map(|(doubt, cells)| match cells.len() {
@@ -212,10 +212,9 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
         let each = listed(many.map(|(name, beside)| format!("{name} {}", percent(*beside))))?;
         Some(format!("kernel threads worked beside the server, {each} of its time"))
     };
-    let caveats = [with(&unreliable), with(&other)].into_iter().flatten();
+    let doubts = [with(&unreliable), with(&other)];
     let others = [with(&stripped), with(&callers), with(&loopback), with(&threads)];
-    let others = others.into_iter().flatten().map(|text| Remark::new("Know", text));
-    caveats.map(Remark::caveat).chain(others).collect()
+    (doubts.into_iter().flatten().collect(), others.into_iter().flatten().collect())
 }
 
 /// A row for each cell that was sampled, a column for each class that one of them has.

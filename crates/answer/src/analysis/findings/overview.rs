@@ -78,7 +78,7 @@ fn columns(cells: &[&CellSummary], figures: &[Figures]) -> Vec<Column> {
     for figures in figures {
         all.extend(figures.columns(cells));
     }
-    all.push(Column::words("limit", cells.iter().map(limits)).gives_way(3));
+    all.push(Column::words("limit", cells.iter().map(|cell| limits(cell))).gives_way(3));
     all
 }
 
@@ -135,7 +135,7 @@ impl Figures {
 }
 
 /// The limits, that of most trials first; numbers only where there are several.
-fn limits(cell: &&CellSummary) -> String {
+pub(super) fn limits(cell: &CellSummary) -> String {
     let mut limits: Vec<_> = cell.limits.iter().collect();
     limits.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
     match limits[..] {

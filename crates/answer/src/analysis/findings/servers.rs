@@ -1,39 +1,49 @@
-//! Servers beside each other, as tables.
+//! Servers beside each other, as one table.
 
-use crate::analysis::{ServerFigure, Servers};
-use crate::findings::{Cell, Column, Table};
-use crate::wording::factor;
 use stats::Decision;
-use units::{Unit, decimal, places};
+use units::Quantity;
 
-/// A row for each server, a column for each value that is compared.
-pub(super) fn tables(all: &[Servers]) -> Vec<Table> {
-    all.iter().map(table).collect()
-}
+use crate::analysis::{ServerFigure, ServerRow, Servers};
+use crate::findings::{Cell, Column, Table};
+use crate::wording::{brief_beside, factor, unique};
 
-fn table(of: &Servers) -> Table {
-    let figures = of.rows.iter().flat_map(|row| &row.figures).flatten();
-    let medians = figures.map(|figure| figure.figure.median());
-    let unit = of.metric.row().quantity.unit_for(medians);
-    let mut columns = vec![Column::words("server", of.rows.iter().map(|row| row.server.clone()))];
-    for (place, value) in of.values.iter().enumerate() {
-        let cells = of.rows.iter().map(|row| cell(row.figures[place].as_ref(), &unit));
-        columns.push(Column::numbers(value, unit.name, cells));
-    }
-    Table {
-        title: format!("Servers compared: {}", of.metric.row().words),
-        count: std::iter::once(&of.case).chain(&of.common).cloned().collect::<Vec<_>>().join(", "),
-        about: "In small print or brackets is the ratio to the best server of the column; ≈ is no significant \
-                difference from it, ? too few trials to compare."
+/// A row for each value that is compared, a column for each server; `None` where there are not two.
+pub(super) fn table(all: &[Servers]) -> Option<Table> {
+    let rows: Vec<(&Servers, usize)> =
+        all.iter().flat_map(|of| (0..of.values.len()).map(move |place| (of, place))).collect();
+    let cell = |row: &(&Servers, usize), server: &str| {
+        let (of, place) = *row;
+        let own = of.rows.iter().find(|row| row.server == server);
+        let own = own.and_then(|row| row.figures[place].as_ref());
+        let first = of.rows.iter().find_map(|row| row.figures[place].as_ref());
+        let quantity = of.metric.row().quantity;
+        own.zip(first).map(|(own, first)| cell(quantity, own, first)).unwrap_or_default()
+    };
+    let label = |(of, place): &(&Servers, usize)| {
+        let parts = std::iter::once(&of.case).chain(&of.common).chain([&of.values[*place]]);
+        parts.cloned().collect::<Vec<_>>().join(", ")
+    };
+    let metric = |(of, _): &(&Servers, usize)| of.metric.row().words.to_owned();
+    let servers =
+        unique(all.iter().flat_map(|of| &of.rows).map(|row: &ServerRow| row.server.as_str()));
+    let columns = servers
+        .iter()
+        .map(|server| Column::numbers(server, "", rows.iter().map(|row| cell(row, server))));
+    let named =
+        [Column::words("", rows.iter().map(label)), Column::words("", rows.iter().map(metric))];
+    (servers.len() > 1).then(|| Table {
+        title: "Servers compared".to_owned(),
+        about: "Beside a figure is its ratio to the best server of the row; ≈ is no significant difference from \
+                it, ? too few trials to compare."
             .to_owned(),
-        columns,
+        columns: named.into_iter().chain(columns).collect(),
         ..Table::default()
-    }
+    })
 }
 
-fn cell(of: Option<&ServerFigure>, unit: &Unit) -> Cell {
-    let Some(ServerFigure { figure, ratio }) = of else { return Cell::default() };
-    let more = ratio.as_ref().map(|ratio| {
+/// In the unit of the row's first figure.
+fn cell(quantity: Quantity, of: &ServerFigure, first: &ServerFigure) -> Cell {
+    let more = of.ratio.as_ref().map(|ratio| {
         let about = match ratio.decision {
             Decision::Sure(_) => "",
             Decision::NoDifference => "≈ ",
@@ -41,8 +51,7 @@ fn cell(of: Option<&ServerFigure>, unit: &Unit) -> Cell {
         };
         format!("{about}{}", factor(ratio.median()))
     });
-    let median = figure.median();
-    let scaled = unit.scaled(median);
-    let number = decimal(scaled, places(scaled, 3).max(0));
-    Cell { more: more.unwrap_or_default(), ..(number, median).into() }
+    let median = of.figure.median();
+    let text = brief_beside(quantity, median, first.figure.median());
+    Cell { more: more.unwrap_or_default(), ..(text, median).into() }
 }

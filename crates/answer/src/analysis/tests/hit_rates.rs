@@ -1,5 +1,6 @@
 //! What resumption saves, over costs that are known.
 
+use stats::{Decision, Direction};
 use study::Metric;
 use study::testing::server;
 
@@ -30,44 +31,43 @@ fn resumption(full: f64, saved: f64) -> Scene {
     scene
 }
 
+const SAVED: &str = "hit rate save";
+
+/// What ten points save in µs, rounded, and whether that is decided.
+fn saved(scene: &Scene) -> (f64, Option<Decision>) {
+    let answer = scene.first();
+    let [(_, saved)] = answer.following(SAVED)[..] else { panic!("{:?}", answer.derived) };
+    ((saved.figure.median() / 100.0).round() / 10.0, saved.decision)
+}
+
 #[test]
-fn an_answer_over_hit_rates_says_what_ten_points_save() {
-    let told = resumption(600.0, 40.0).first().sentence;
-    assert!(
-        told.ends_with(
-            ". Ten points more of hit rate save 40.0 [39.6, 40.4] µs of the server's CPU per connection."
-        ),
-        "{told}"
-    );
-    let told = resumption(200.0, -5.0).first().sentence;
-    assert!(told.contains(" hit rate cost 5.00 [4.95, 5.05] µs of"), "{told}");
+fn what_ten_points_of_hit_rate_save_follows() {
+    let sure = |direction| Some(Decision::Sure(direction));
+    assert_eq!(saved(&resumption(600.0, 40.0)), (40.0, sure(Direction::Above)));
+    assert_eq!(saved(&resumption(200.0, -5.0)), (-5.0, sure(Direction::Below)));
     // Where rounds lie on both sides of 0, nothing is saved.
     let mut mixed = resumption(600.0, 1.0);
     for round in 0..3 {
         let line = mixed.trial(2, round);
         line.cpu_ns.server = line.cpu_ns.server.map(|ns| ns * 2);
     }
-    let told = mixed.first().sentence;
-    assert!(told.contains(" of hit rate make no significant difference ("), "{told}");
+    assert_eq!(saved(&mixed).1, Some(Decision::NoDifference));
     let mut few = resumption(600.0, 40.0);
     few.keep(|_, round| round < 2);
-    let told = few.first().sentence;
-    assert!(told.contains(" of hit rate are of too few rounds to compare ("), "{told}");
+    assert_eq!(saved(&few).1, Some(Decision::TooFew));
     // Of the share that came about, not of the one that was asked for.
     let mut scene = resumption(600.0, 40.0);
     for round in 0..7 {
         let obtained = &mut scene.trial(2, round).receipt.obtained;
         (obtained.full, obtained.resumed) = (Some(1_000), Some(4_000));
     }
-    assert!(!scene.first().sentence.contains("40.0"), "{}", scene.first().sentence);
+    assert_ne!(saved(&scene).0, 40.0);
 }
 
 #[test]
 fn full_and_resumed_handshakes_have_their_latencies_apart() {
-    const SENTENCE: &str = " Full against resumed handshakes (TCP and TLS) took, p50 and p99: 9.00 [9.00, 9.00] and 15.0 \
-                            [15.0, 15.0] against 7.00 [7.00, 7.00] and 13.0 [13.0, 13.0] ms with 50% resumed.";
     let mut scene = resumption(600.0, 40.0);
-    assert!(!scene.first().sentence.contains("Full against resumed"));
+    assert!(scene.first().following("handshake, p").is_empty());
     for round in 0..7 {
         let latency = &mut scene.trial(1, round).latency_ns;
         (latency.connect_full_p50, latency.connect_full_p99) = (Some(9_000_000), Some(15_000_000));
@@ -75,17 +75,21 @@ fn full_and_resumed_handshakes_have_their_latencies_apart() {
         (latency.connect_resumed_p50, latency.connect_resumed_p99) = resumed;
         scene.trial(2, round).latency_ns = scene.trial(1, round).latency_ns.clone();
     }
-    let told = scene.first().sentence;
-    assert!(told.ends_with(SENTENCE), "{told}");
+    let answer = scene.first();
+    let latencies = answer.following("handshake, p").into_iter();
+    let latencies: Vec<_> =
+        latencies.map(|(of, derived)| (of, derived.figure.median() / 1e6)).collect();
+    let with = "with 50% resumed";
+    assert_eq!(latencies, [(with, 9.0), (with, 15.0), (with, 7.0), (with, 13.0)]);
     for round in 0..7 {
         scene.trial(1, round).latency_ns.connect_full_p50 = None;
     }
-    assert!(!scene.first().sentence.contains("Full against resumed"));
+    assert!(scene.first().following("handshake, p").is_empty());
 }
 
 #[test]
 fn without_two_hit_rates_there_is_no_slope() {
     let mut scene = resumption(600.0, 40.0);
     scene.keep(|cell, _| cell == 1);
-    assert!(!scene.first().sentence.contains("Ten points"));
+    assert!(scene.first().following(SAVED).is_empty());
 }

@@ -35,7 +35,7 @@ const KERNEL: [(Class, u64); 4] = [
 /// The last answer, which is about the samples.
 fn answer(scene: &Scene) -> Answer {
     let answer = scene.analysis().findings(&[]).answers.pop().unwrap();
-    assert_eq!(answer.question.as_deref(), Some("Where does the servers' CPU time go?"));
+    assert_eq!(answer.title, "Where the servers' CPU time goes");
     answer
 }
 
@@ -44,8 +44,9 @@ fn headline(scene: &Scene) -> Headline {
 }
 
 fn remarks(scene: &Scene) -> Vec<(bool, String)> {
-    let remarks = answer(scene).remarks.into_iter();
-    remarks.map(|remark| (remark.is_caveat, remark.text)).collect()
+    let Answer { doubts, notes, .. } = answer(scene);
+    let notes = notes.into_iter().map(|note| (false, note));
+    doubts.into_iter().map(|doubt| (true, doubt)).chain(notes).collect()
 }
 
 fn profile(scene: &mut Scene, cell: usize) -> &mut profile::Profile {
@@ -263,7 +264,7 @@ fn the_share_that_tls_takes_says_what_loopback_contributes() {
          over plain HTTP, and 5% with AES-128-GCM. Without that, TLS would take 82% with AES-128-GCM."
     );
     let shown = scene.analysis().findings(&[]).answers.remove(0);
-    assert!(shown.sentences.contains(&loopback.sentence), "{:?}", shown.sentences);
+    assert!(shown.notes.contains(&loopback.sentence), "{:?}", shown.notes);
     // Of plain HTTP nothing is known.
     profile(&mut scene, 0).lost = 1;
     assert!(scene.first().loopback.is_none());

@@ -59,9 +59,11 @@ proptest! {
             let analysis = scene.analysis();
             prop_assert_eq!(analysis.answers.len(), scene.study.answers.len());
             for answer in &analysis.answers {
-                prop_assert!(answer.sentence.ends_with('.'));
+                let sentence = answer.headline.as_ref().map(|headline| headline.sentence.clone());
+                let sentence = sentence.unwrap();
+                prop_assert!(sentence.ends_with('.'));
                 for word in ["NaN", "inf", "..", "  ", "-0%", " ,"] {
-                    prop_assert!(!answer.sentence.contains(word), "{}", answer.sentence);
+                    prop_assert!(!sentence.contains(word), "{}", sentence);
                 }
                 for bar in &answer.bars {
                     prop_assert_eq!(bar.figure.is_none(), bar.mark == Some(Mark::NotMeasured));
@@ -108,6 +110,5 @@ proptest! {
         // The headline of a tax states what is sent and what that costs, which is not the same.
         let rest = |of: &Analysis| Answer { headline: None, ..of.answers[1].clone() };
         prop_assert_eq!(rest(&before), rest(&after));
-        prop_assert_eq!(&before.answers[0].remedy, &after.answers[0].remedy);
     }
 }

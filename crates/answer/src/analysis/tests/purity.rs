@@ -69,8 +69,8 @@ fn two_answers_of_the_same_trials_are_proven_once() {
     let analysis = scene.analysis();
     assert_eq!(analysis.answers[0].purity, analysis.answers[1].purity);
     let findings = analysis.findings(&scene.lines);
-    let counts: Vec<usize> = findings.answers.iter().map(|of| of.sentences.len()).collect();
-    assert_eq!(counts, [2, 1]);
+    let counts: Vec<usize> = findings.answers.iter().map(|of| of.notes.len()).collect();
+    assert_eq!(counts, [1, 0]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use study::testing::{cell, server};
 use study::{AnswerRule, Cell, Metric, Study};
 use trial::{ByteCounts, CpuTimes, Limit, Line, Operations};
 
-use crate::analysis::{Analysis, Answer};
+use crate::analysis::{Analysis, Answer, Bar, Derived};
 
 pub(crate) const RSA: &str = "rsa:2048";
 pub(crate) const ECDSA: &str = "ecdsa:p256";
@@ -240,7 +240,19 @@ impl Scene {
     }
 }
 
-/// Sets a swept key. Of the cell itself only what the sentences look at.
+impl Answer {
+    /// What follows under this name: of which cell, and the figure.
+    pub(super) fn following(&self, name: &str) -> Vec<(&str, &Derived)> {
+        let named = self.derived.iter().filter(|of| of.name.contains(name));
+        named.map(|of| (of.of.as_str(), of)).collect()
+    }
+
+    pub(super) fn bar(&self, label: &str) -> &Bar {
+        self.bars.iter().find(|bar| bar.label.contains(label)).unwrap()
+    }
+}
+
+/// Sets a swept key. Of the cell itself only what the answers look at.
 fn set(cell: &mut Cell, key: &str, value: &str) {
     cell.params.insert(key.to_owned(), value.to_owned());
     if let Ok(suite) = Suite::parse(value) {

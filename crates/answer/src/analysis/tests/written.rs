@@ -6,15 +6,15 @@ use study::Metric;
 use study::headline::{Decides, RowOf, Template, Written};
 use study::testing::server;
 
-use super::SUITE;
-use super::scene::{CHACHA, ECDSA, EIGHT, GCM, RSA, SPREAD, Scene};
+use super::scene::{CBC, CHACHA, ECDSA, EIGHT, GCM, RSA, SPREAD, Scene};
+use super::{SUITE, bulk};
 use crate::findings::Headline;
 
 const KEY: &str = "target.certificate-key";
 
 fn row(case: &str, key: &str, value: &str) -> RowOf {
     let params = BTreeMap::from([(key.to_owned(), value.to_owned())]);
-    RowOf { case: case.to_owned(), params }
+    RowOf { case: case.to_owned(), params, is_best: false }
 }
 
 fn template(text: &str) -> Template {
@@ -153,4 +153,24 @@ fn an_answer_that_cannot_be_said_is_worded_by_toll_beside_one_that_can() {
     let answers = scene.analysis().answers;
     let toll = answers[1].headline.as_ref().unwrap();
     assert!(answers[0].headline.is_some() && toll.sentence.len() > 1, "{toll:?}");
+}
+
+#[test]
+fn the_best_row_is_found_and_named() {
+    let mut scene = bulk(Metric::GoodputPerServerCpu, CBC);
+    let mut best = row("bulk", SUITE, CBC);
+    (best.params, best.is_best) = ([].into(), true);
+    let text =
+        "{{ best.name }}: {{ best.goodput_per_server_cpu | times(cbc.goodput_per_server_cpu) }}";
+    scene.study.answers[0].written = Some(Written {
+        headline: Template::new(text, &["best", "cbc"]).unwrap(),
+        rows: [("best".to_owned(), best), ("cbc".to_owned(), row("bulk", SUITE, CBC))].into(),
+        decides: None,
+    });
+    assert_eq!(headline(&scene).sentence, "plain HTTP: 18x.");
+    // The fewest CPU-seconds are the best of them; and where it is what it is compared with, toll's words.
+    scene.keep(|cell, _| cell > 1);
+    assert_eq!(headline(&scene).sentence, "ChaCha20-Poly1305: 2.1x.");
+    scene.keep(|cell, _| cell == 3);
+    assert!(headline(&scene).sentence.contains("AES-128-CBC-SHA"), "{:?}", headline(&scene));
 }

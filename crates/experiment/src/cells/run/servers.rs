@@ -76,7 +76,7 @@ impl<T> Servers<T> {
                     check_same(known, &record)?;
                     let words =
                         format!("{}: {version} answers ({}).", record.name, record.settings);
-                    report(Event::Says(words));
+                    report(Event::Started(words));
                     records.push(record.clone());
                     let restart = study.restart(&cells);
                     let before =

@@ -261,7 +261,7 @@ impl Desk {
         let told = &mut self.events;
         let ended = run(study, &self.results, stage, &self.interrupt, &mut |event| {
             told.push(match event {
-                Event::Says(text) | Event::Lacks(text) => text,
+                Event::Says(text) | Event::Started(text) | Event::Lacks(text) => text,
                 Event::Progress { .. } => return,
                 Event::Finished { entries, .. } => format!("finished {}", entries.len()),
             });

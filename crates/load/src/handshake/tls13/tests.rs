@@ -21,7 +21,7 @@ use crate::handshake::openssl::Wire;
 use crate::handshake::wire::put_records;
 use crate::handshake::{Established, Negotiated, client, wire};
 use crate::receive::line::{End, Line};
-use crate::receive::{Expectation, Lengths, Reception};
+use crate::receive::{Expectation, Learned, Reception};
 use crate::record::HEADER;
 use crate::{KeyExchangeMode, OneIn, Percent, Plan, Receive, Trust};
 
@@ -139,7 +139,7 @@ fn openssls_key_updates_are_followed_and_answered() {
         let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
         let Established { opener, mut sealer, post_handshake, .. } = established;
         let mut reception =
-            Reception::tls(opener, Lengths::default()).with_post_handshake(post_handshake);
+            Reception::tls(opener, Learned::default()).with_post_handshake(post_handshake);
         for is_requested in [true, false, true, true] {
             let mut request = Vec::new();
             reception.answer_key_update(&mut sealer, &mut request).unwrap();

@@ -173,17 +173,17 @@ fn a_proof_comes_with_the_next_record() {
 fn the_bytes_of_tickets_before_a_response_are_learned() {
     const TICKET: &[u8] = &[4, 0, 0, 3, 1, 2, 3];
     for layer in Layer::protected() {
-        let lengths = Lengths::default();
+        let known = Learned::default();
         let receive = |tickets: usize| {
             let mut peer = layer.peer();
             let before: Vec<u8> =
                 (0..tickets).flat_map(|_| peer.record(content_type::HANDSHAKE, TICKET)).collect();
             let wire = [&before[..], &peer.data(&[head(1), object(1)].concat())].concat();
-            let mut reception = Reception::tls(layer.opener(), lengths.clone());
+            let mut reception = Reception::tls(layer.opener(), known.clone());
             reception.expect(Expectation::Object(1), false);
             let end = Line::new(&wire, &[20]).run(&mut reception);
             assert!(matches!(end, Ok(End::Complete(_))), "{layer:?} {end:?}");
-            (before.len() as u64, reception.unasked())
+            (before.len() as u64, reception.before_response())
         };
         for _ in 1..16 {
             assert_eq!(receive(2).1, 0, "{layer:?}");

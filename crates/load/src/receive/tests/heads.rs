@@ -4,7 +4,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::receive::heads::LEARNED_FROM;
 
 const RECORD: usize = 8192;
 const BODY: usize = 5 * RECORD;
@@ -25,8 +24,8 @@ fn layers() -> impl Iterator<Item = Layer> {
 }
 
 /// A reception and its peer, after enough responses to have learned how they begin.
-fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
-    let mut reception = Reception::tls(layer.opener(), lengths.clone());
+fn learned(layer: Layer, known: &Learned) -> (Reception, Peer) {
+    let mut reception = Reception::tls(layer.opener(), known.clone());
     let mut peer = layer.peer();
     for n in 0..LEARNED_FROM {
         assert!(!reception.is_steady(), "after {n}");
@@ -39,7 +38,7 @@ fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
 #[test]
 fn the_bytes_of_a_response_on_the_wire_are_learned() {
     for layer in layers() {
-        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let (mut reception, mut peer) = learned(layer, &Learned::default());
         let bytes = records(&mut peer).concat();
         let total = |reception: &Reception| reception.total(Expectation::Object(BODY as u64));
         assert_eq!(total(&reception), Some(bytes.len() as u64), "{layer:?}");
@@ -66,7 +65,7 @@ fn received(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, Erro
 
 /// The result of a response with this damage, once the reception has learned how responses begin.
 fn damaged(layer: Layer, edit: impl Fn(&mut Vec<Vec<u8>>)) -> Result<Option<u64>, ErrorKind> {
-    let (mut reception, mut peer) = learned(layer, &Lengths::default());
+    let (mut reception, mut peer) = learned(layer, &Learned::default());
     let mut records = records(&mut peer);
     edit(&mut records);
     received(&mut reception, &records.concat())
@@ -77,7 +76,7 @@ const LOST: Result<Option<u64>, ErrorKind> = Err(ErrorKind::UnverifiableRecord);
 #[test]
 fn three_reads_take_a_response() {
     for layer in layers() {
-        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let (mut reception, mut peer) = learned(layer, &Learned::default());
         let records = records(&mut peer);
         let bytes = records.concat();
         let beginning = layer.opener().before_plaintext().unwrap() + head(BODY).len();
@@ -162,7 +161,7 @@ fn damage_elsewhere_in_the_first_record_is_not_noticed() {
         for at in if is_cbc { [6000, 6001] } else { [server, 6000] } {
             let flip = |records: &mut Vec<Vec<u8>>| records[0][at] ^= 1;
             assert_eq!(damaged(layer, flip), Ok(Some(BODY as u64)), "{layer:?} {at}");
-            let (mut reception, mut peer) = learned(layer, &Lengths::default());
+            let (mut reception, mut peer) = learned(layer, &Learned::default());
             let mut records = records(&mut peer);
             flip(&mut records);
             reception.expect(Expectation::Object(BODY as u64), true);
@@ -176,7 +175,7 @@ fn damage_elsewhere_in_the_first_record_is_not_noticed() {
 fn a_response_that_begins_otherwise_is_opened() {
     for layer in layers() {
         let refused = |text: &[u8]| {
-            let (mut reception, mut peer) = learned(layer, &Lengths::default());
+            let (mut reception, mut peer) = learned(layer, &Learned::default());
             received(&mut reception, &peer.records(text, &[RECORD; 5]).concat())
         };
         let error = [b"HTTP/1.1 503 Not Now\r\nContent-Length: 40960\r\n\r\n", &object(BODY)[..]];
@@ -196,7 +195,7 @@ fn a_response_that_begins_otherwise_is_opened() {
         let chunked = [&chunked[..], &object(BODY), b"\r\n0\r\n\r\n"].concat();
         assert_eq!(refused(&chunked), Ok(Some(BODY as u64)), "{layer:?}");
 
-        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let (mut reception, mut peer) = learned(layer, &Learned::default());
         let mut ticket = vec![4, 0, 0x17, 0];
         ticket.resize(4 + 0x1700, 0);
         let ticket = peer.record(content_type::HANDSHAKE, &ticket);
@@ -208,19 +207,19 @@ fn a_response_that_begins_otherwise_is_opened() {
 #[test]
 fn a_failure_ends_the_trust() {
     for layer in layers() {
-        let lengths = Lengths::default();
-        let (mut reception, mut peer) = learned(layer, &lengths);
+        let known = Learned::default();
+        let (mut reception, mut peer) = learned(layer, &known);
         let mut records = records(&mut peer);
         records.remove(1);
         assert_ne!(received(&mut reception, &records.concat()), Ok(Some(BODY as u64)));
-        assert!(!Reception::tls(layer.opener(), lengths).is_steady());
+        assert!(!Reception::tls(layer.opener(), known).is_steady());
     }
 }
 
 #[test]
 fn the_next_record_after_a_head_gives_the_proof() {
     for layer in layers() {
-        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let (mut reception, mut peer) = learned(layer, &Learned::default());
         let records = records(&mut peer);
         reception.expect(Expectation::Object(BODY as u64), false);
         let first = Line::new(&records[0][..300], AT_ONCE).run(&mut reception);
@@ -244,8 +243,8 @@ proptest! {
         pieces in proptest::collection::vec(1usize..5000, 1..9),
     ) {
         let layer = Layer::ALL[which];
-        let lengths = Lengths::default();
-        let mut reception = Reception::tls(layer.opener(), lengths.clone());
+        let known = Learned::default();
+        let mut reception = Reception::tls(layer.opener(), known.clone());
         let mut peer = layer.peer();
         for _ in 0..LEARNED_FROM {
             let regular = records(&mut peer).concat();
@@ -258,7 +257,7 @@ proptest! {
             "{:?}", last
         );
         for _ in 0..2 {
-            let mut reception = Reception::tls(layer.opener(), lengths.clone());
+            let mut reception = Reception::tls(layer.opener(), known.clone());
             last = received(&mut reception, &layer.peer().records(&text(), &sizes).concat());
         }
         prop_assert_eq!(last, Ok(Some(BODY as u64)));

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::receive::stride::LEARNED_FROM;
 
 const RECORD: usize = 1024;
 const BODY: usize = 21 * RECORD + 100;
@@ -18,8 +17,8 @@ fn records(peer: &mut Peer, sizes: &[usize]) -> Vec<Vec<u8>> {
 const REGULAR: [usize; 21] = [RECORD; 21];
 
 /// A reception and its peer, after enough responses to have learned the length of the records.
-fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
-    let mut reception = Reception::tls(layer.opener(), lengths.clone());
+fn learned(layer: Layer, known: &Learned) -> (Reception, Peer) {
+    let mut reception = Reception::tls(layer.opener(), known.clone());
     let mut peer = layer.peer();
     for _ in 0..LEARNED_FROM {
         let bytes = records(&mut peer, &REGULAR).concat();
@@ -44,7 +43,7 @@ fn body(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, ErrorKin
 #[test]
 fn one_header_is_read_for_all_records_but_the_last() {
     for layer in Layer::protected() {
-        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let (mut reception, mut peer) = learned(layer, &Learned::default());
         let records = records(&mut peer, &REGULAR);
         let bytes = records.concat();
         let (first, rest) = bytes.split_at(records[0].len() + HEADER);
@@ -74,8 +73,8 @@ fn a_record_too_many_or_too_few_fails_and_lengths_are_forgotten() {
             |records| records.insert(9, records[8].clone()),
             |records| records.swap(9, 22),
         ] {
-            let lengths = Lengths::default();
-            let (mut reception, mut peer) = learned(layer, &lengths);
+            let known = Learned::default();
+            let (mut reception, mut peer) = learned(layer, &known);
             let mut damaged = records(&mut peer, &REGULAR);
             damage(&mut damaged);
             let end = body(&mut reception, &damaged.concat());
@@ -84,7 +83,7 @@ fn a_record_too_many_or_too_few_fails_and_lengths_are_forgotten() {
                 "{layer:?}: {end:?}"
             );
 
-            let mut reception = Reception::tls(layer.opener(), lengths);
+            let mut reception = Reception::tls(layer.opener(), known);
             let records = records(&mut layer.peer(), &REGULAR);
             let first = [&records[0][..], &records[1][..HEADER]].concat();
             reception.expect(Expectation::Object(BODY as u64), false);
@@ -103,8 +102,8 @@ proptest! {
         sizes in proptest::collection::vec(prop_oneof![Just(RECORD), 0usize..3000], 0..24),
     ) {
         let layer = Layer::ALL[which];
-        let lengths = Lengths::default();
-        let (mut reception, mut peer) = learned(layer, &lengths);
+        let known = Learned::default();
+        let (mut reception, mut peer) = learned(layer, &known);
         let end = body(&mut reception, &records(&mut peer, &sizes).concat());
         prop_assert!(
             matches!(end, Ok(None) | Err(ErrorKind::UnverifiableRecord))
@@ -114,7 +113,7 @@ proptest! {
         // At most one more response may pass: where this one happened to fit, the next does not.
         let mut last = end;
         for _ in 0..2 {
-            let mut reception = Reception::tls(layer.opener(), lengths.clone());
+            let mut reception = Reception::tls(layer.opener(), known.clone());
             last = body(&mut reception, &records(&mut layer.peer(), &sizes).concat());
         }
         prop_assert_eq!(last, Ok(Some(BODY as u64)));

@@ -1,0 +1,47 @@
+//! Figures that follow from those of an answer's cells: what a share of resumed connections saves, what
+//! offload costs, how many cores do what a device does.
+
+use serde::Serialize;
+use stats::Decision;
+use units::Quantity;
+
+use crate::figure::{Decided, Figure};
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Derived {
+    /// `offload, asynchronous minus inline`.
+    pub name: String,
+    /// Of which cells, in words; empty where it is of all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub of: String,
+    /// `ns`, `share`.
+    pub unit: &'static str,
+    #[serde(skip)]
+    pub quantity: Quantity,
+    pub figure: Figure,
+    /// Whether it is a difference; `None` of figures that are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+impl Derived {
+    pub(super) fn new(name: &str, of: String, quantity: Quantity, figure: Figure) -> Self {
+        let unit = match quantity {
+            Quantity::Nanos => "ns",
+            Quantity::Share => "share",
+            Quantity::Cpus => "cores",
+            _ => "",
+        };
+        Self { name: name.to_owned(), of, unit, quantity, figure, decision: None }
+    }
+
+    pub(super) fn decided(self, decision: Decision) -> Self {
+        Self { decision: Some(decision), ..self }
+    }
+
+    /// A difference, which is decided.
+    pub(super) fn difference(name: &str, quantity: Quantity, of: Decided) -> Self {
+        Self::new(name, String::new(), quantity, of.figure).decided(of.decision)
+    }
+}

@@ -1,0 +1,227 @@
+//! One answer as a report shows it: its headline, a table of its figures, what follows from them, and charts.
+
+use stats::Decision;
+use study::metric::{Kind, words_of};
+
+use super::bars::{self, combinations};
+use super::overview::limits;
+use super::{bill, crossovers, curves, published};
+use crate::analysis::{Analysis, Answer, Bar, Derived, Figure, Projection};
+use crate::figure::Decided;
+use crate::findings::{self, Cell, Chart, Column, Table};
+use crate::label::without_what_is_common;
+use crate::wording::{capitalized, factor, grouped, interval, list, ratio_interval, unique};
+
+/// What the combinations of one answer show together.
+pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<findings::Answer> {
+    let first = answers.first()?;
+    let of_rule = |of: &&Projection| of.rule == first.rule;
+    let tables = [Some(figures(analysis, answers)), derived(answers), bill::table(answers)];
+    let projections = analysis.projections.iter().filter(of_rule).map(projection);
+    let loopback =
+        answers.iter().filter_map(|answer| Some(answer.loopback.as_ref()?.sentence.clone()));
+    // What several answers have in common is said with the first.
+    let is_said = |of: &&String| {
+        let mut before = analysis.answers.iter().take_while(|other| other.rule < first.rule);
+        before.any(|other| other.purity.as_ref() == Some(*of))
+    };
+    let purity = answers.iter().filter_map(|answer| answer.purity.as_ref());
+    let purity = purity.filter(|of| !is_said(of)).cloned();
+    let notes = answers.iter().flat_map(|answer| answer.notes.clone());
+    Some(findings::Answer {
+        title: title(first),
+        headline: first.headline.clone(),
+        tables: tables.into_iter().flatten().chain(projections).collect(),
+        charts: charts(answers),
+        notes: unique(notes.chain(loopback).chain(purity)),
+        doubts: doubts(answers),
+    })
+}
+
+/// `Rate of one core, by certificate key along cores`.
+fn title(answer: &Answer) -> String {
+    let words = |key: &str| key.rsplit('.').next().unwrap_or(key).replace('-', " ");
+    let metric = capitalized(&words_of(answer.operation, answer.metric.row().words));
+    let along = answer.curve.as_ref().map(|curve| format!(" along {}", words(&curve.along)));
+    format!("{metric}, by {}{}", words(&answer.compare), along.unwrap_or_default())
+}
+
+/// A row for each cell.
+fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
+    let rows: Vec<(Vec<String>, &Bar)> = answers.iter().flat_map(|answer| rows(answer)).collect();
+    let labels: Vec<Vec<String>> = rows.iter().map(|(label, _)| label.clone()).collect();
+    let labels = without_what_is_common(&labels);
+    let first = answers[0];
+    let figures = rows.iter().filter_map(|(_, bar)| bar.figure.as_ref());
+    let unit = first.metric.row().quantity.unit_for(figures.map(Figure::median));
+    let bars = || rows.iter().map(|(_, bar)| *bar);
+    let label = |(label, bar): (String, &Bar)| Cell::about(&bar.cell, label);
+    let number = |bar: &Bar| match (&bar.figure, &bar.infeasible) {
+        (Some(figure), _) => (unit.number(figure.median()), figure.median()).into(),
+        (None, Some(infeasible)) => Cell::from(infeasible.clone()),
+        (None, None) => Cell::default(),
+    };
+    let ends = |bar: &Bar| bar.figure.as_ref().map(|of| interval(of, &unit)).unwrap_or_default();
+    let baseline = bars().find(|bar| bar.is_baseline).map(|bar| bar.label.clone());
+    let baseline = match first.metric.row().kind {
+        Kind::Tax => "plain HTTP".to_owned(),
+        _ => baseline.unwrap_or_default(),
+    };
+    let ratio = |bar: &Bar| bar.ratio.as_ref().map(ratio).unwrap_or_default();
+    let ratio_ends =
+        |bar: &Bar| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
+    let limit = |bar: &Bar| {
+        let cell = analysis.cells.iter().find(|cell| cell.cell == bar.cell);
+        cell.map(limits).unwrap_or_default()
+    };
+    let says = |bar: &Bar| {
+        let of = published::beside(&first.published, bar);
+        of.filter(|of| published::band(of, Some(bar)).is_some())
+            .map(|of| of.says.clone())
+            .unwrap_or_default()
+    };
+    let metric = words_of(first.operation, first.metric.row().words);
+    Table {
+        columns: vec![
+            Column::words("", labels.into_iter().zip(bars()).map(label)),
+            Column::words(
+                "",
+                bars().map(|bar| bar.mark.map_or("", |mark| mark.symbol()).to_owned()),
+            ),
+            Column::numbers(&metric, unit.name, bars().map(number)),
+            Column::numbers("interval", unit.name, bars().map(ends)).gives_way(2),
+            Column::numbers("ratio", &format!("to {baseline}"), bars().map(ratio)),
+            Column::numbers("interval", "", bars().map(ratio_ends)).gives_way(3),
+            Column::words("limit", bars().map(limit)).gives_way(4),
+            Column::words("published", bars().map(says)).gives_way(1),
+        ],
+        marks: bars().map(|bar| bar.mark).collect(),
+        ..Table::default()
+    }
+}
+
+/// The cells of an answer with the parts of their labels.
+fn rows(answer: &Answer) -> Vec<(Vec<String>, &Bar)> {
+    let common: Vec<String> = answer.common_in_words().collect();
+    let label = |own: &[&String]| common.iter().chain(own.iter().copied()).cloned().collect();
+    match &answer.curve {
+        None => answer.bars.iter().map(|bar| (label(&[&bar.label]), bar)).collect(),
+        Some(curve) => {
+            let bars = curve.points.iter().flat_map(|of| of.bars.iter().map(move |bar| (of, bar)));
+            bars.map(|(point, bar)| (label(&[&point.label, &bar.label]), bar)).collect()
+        }
+    }
+}
+
+/// A ratio, and whether there is no difference or too few trials to say.
+fn ratio(of: &Decided) -> Cell {
+    let median = of.median();
+    (format!("{}{}", symbol(of.decision), factor(median)), median).into()
+}
+
+fn symbol(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Sure(_) => "",
+        Decision::NoDifference => "≈ ",
+        Decision::TooFew => "? ",
+    }
+}
+
+/// What follows from the figures, a row each.
+fn derived(answers: &[&Answer]) -> Option<Table> {
+    let rows: Vec<(String, &Derived)> = combinations(answers)
+        .into_iter()
+        .zip(answers)
+        .flat_map(|(combination, answer)| {
+            let combination = if answers.len() == 1 { String::new() } else { combination };
+            answer.derived.iter().map(move |of| {
+                let parts = [combination.as_str(), of.of.as_str()].into_iter();
+                (parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "), of)
+            })
+        })
+        .collect();
+    let unit = |of: &Derived| {
+        let alike = rows.iter().filter(|(_, other)| other.name == of.name);
+        of.quantity.unit_for(alike.map(|(_, other)| other.figure.median()))
+    };
+    let figure = |(_, of): &(String, &Derived)| {
+        let median = of.figure.median();
+        let symbol = of.decision.map_or("", symbol);
+        Cell::from((format!("{symbol}{}", unit(of).text(median)), median))
+    };
+    (!rows.is_empty()).then(|| Table {
+        title: "What follows".to_owned(),
+        columns: vec![
+            Column::words("", rows.iter().map(|(_, of)| capitalized(&of.name))),
+            Column::words("", rows.iter().map(|(of, _)| of.clone())),
+            Column::numbers("figure", "", rows.iter().map(figure)),
+            Column::numbers(
+                "interval",
+                "",
+                rows.iter().map(|(_, of)| interval(&of.figure, &unit(of))),
+            )
+            .gives_way(1),
+        ],
+        ..Table::default()
+    })
+}
+
+/// What more cores would do.
+fn projection(of: &Projection) -> Table {
+    let unit = of.metric.row().quantity.unit_for(of.cores.iter().map(|at| at.linear));
+    let numbers = |name: &str, cells: Vec<Cell>| Column::numbers(name, unit.name, cells);
+    let figure = |of: &Option<Figure>| match of {
+        Some(figure) => Cell {
+            more: interval(figure, &unit),
+            ..(unit.number(figure.median()), figure.median()).into()
+        },
+        None => Cell::default(),
+    };
+    let linear = |at: f64| (unit.number(at), at).into();
+    Table {
+        title: "More cores".to_owned(),
+        count: of.label.clone(),
+        columns: vec![
+            Column::numbers(
+                "cores",
+                "",
+                of.cores.iter().map(|at| (at.cores.to_string(), f64::from(at.cores))),
+            ),
+            numbers("measured", of.cores.iter().map(|at| figure(&at.measured)).collect()),
+            numbers("linear", of.cores.iter().map(|at| linear(at.linear)).collect()),
+            numbers("scaling law", of.cores.iter().map(|at| figure(&at.law)).collect()),
+        ],
+        notes: of.notes.clone(),
+        ..Table::default()
+    }
+}
+
+/// One chart of the figures; along users, and where one thing gets ahead of another, one of lines for each
+/// combination.
+fn charts(answers: &[&Answer]) -> Vec<Chart> {
+    let curves = || answers.iter().filter_map(|answer| Some((*answer, answer.curve.as_ref()?)));
+    let of_users = curves().filter(|(_, curve)| curve.is_of_users());
+    let of_users = of_users.map(|(answer, curve)| Chart::Curve(curves::of(answer, curve)));
+    let is_of_users = curves().any(|(_, curve)| curve.is_of_users());
+    let bars = match curves().next() {
+        Some(_) if is_of_users => Vec::new(),
+        Some(_) => bars::along(answers),
+        None => bars::side_by_side(answers).into_iter().collect(),
+    };
+    let crossovers = curves().filter_map(|(answer, curve)| crossovers::chart(answer, curve));
+    let stack = bill::chart(answers).into_iter().map(Chart::Bars);
+    let bars = bars.into_iter().map(Chart::Bars);
+    of_users.chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
+}
+
+/// What holds for all combinations is said once, what holds for some with their names.
+fn doubts(answers: &[&Answer]) -> Vec<String> {
+    let each = combinations(answers).into_iter().zip(answers).flat_map(|(combination, answer)| {
+        answer.caveats.iter().map(move |caveat| (caveat.clone(), combination.clone()))
+    });
+    let words = |(caveat, of): (String, Vec<String>)| match of.len() == answers.len() {
+        true => caveat,
+        false => format!("{}: {caveat}", list(&of)),
+    };
+    grouped(each).into_iter().map(words).collect()
+}
