@@ -16,7 +16,7 @@ mod rsa;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use curve::{Curve, Ecdsa, Scalar, Signature, X25519};
 pub use load::{OpenError, VARIABLE};
@@ -31,6 +31,7 @@ pub const LANES: usize = 8;
 pub struct CryptoMb {
     functions: Functions,
     title: String,
+    path: PathBuf,
     _library: libloading::os::unix::Library,
 }
 
@@ -49,6 +50,12 @@ impl CryptoMb {
     /// As those of [`open`](Self::open).
     pub fn open_at(place: &Path) -> Result<Self, OpenError> {
         load::open_at(place)
+    }
+
+    /// Where it was found; a name without a folder is one that the system's loader finds.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Its name and version, such as `crypto_mb 2.3.0`.

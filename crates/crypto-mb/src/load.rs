@@ -97,5 +97,5 @@ fn make(library: Loaded, path: &Path) -> Result<CryptoMb, OpenError> {
             format!("crypto_mb {major}.{minor}.{patch}")
         },
     );
-    Ok(CryptoMb { functions, title, _library: library })
+    Ok(CryptoMb { functions, title, path: path.to_owned(), _library: library })
 }

@@ -53,12 +53,13 @@ impl Accelerator {
 
     /// Makes that of this process of Intel's library, where it has none yet.
     pub(crate) fn make_multi_buffer(
+        library: crypto_mb::CryptoMb,
         batching: &Batching,
-    ) -> Result<&'static Self, crypto_mb::OpenError> {
-        let library = crypto_mb::CryptoMb::open()?;
+        completed_by: CompletedBy,
+    ) -> &'static Self {
         let engine = Engine::MultiBuffer(MultiBuffer::new(library, batching.wait.into()));
-        let (way, completed_by) = (batching.way, CompletedBy::Poll);
-        Ok(ACCELERATOR.get_or_init(|| Self { way, completed_by, start: Instant::now(), engine }))
+        let way = batching.way;
+        ACCELERATOR.get_or_init(|| Self { way, completed_by, start: Instant::now(), engine })
     }
 
     /// Makes that of this process with another device, where it has none yet.
@@ -90,8 +91,7 @@ impl Accelerator {
         }
     }
 
-    /// How many operations were submitted and are not over, answered ones that nobody has taken too; of the
-    /// multi-buffer library, those of the calling thread.
+    /// How many operations were submitted and are not over, answered ones that nobody has taken too.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         match &self.engine {
@@ -107,9 +107,11 @@ impl Accelerator {
 
     /// Forgets an operation whose connection was given up.
     pub(crate) fn abandon(&self, ticket: Ticket) {
-        if let Engine::Device(queue) = &self.engine
-            && locked(queue).abandon(ticket)
-        {
+        let is_abandoned = match &self.engine {
+            Engine::Device(queue) => locked(queue).abandon(ticket),
+            Engine::MultiBuffer(device) => device.abandon(ticket),
+        };
+        if is_abandoned {
             counts::add(|counts| counts.abandoned += 1);
         }
     }

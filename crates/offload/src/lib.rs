@@ -29,7 +29,7 @@ pub use accelerator::{Accelerator, InstallError};
 pub use counts::count_in;
 pub use description::{Batching, CompletedBy, Description, Kind, Way};
 pub use provider::{
-    NAME, check_multi_buffer, install, install_multi_buffer, load, paused, provide, tls_server,
+    NAME, find_multi_buffer, install, install_multi_buffer, load, paused, provide, tls_server,
 };
 pub use provider_path::ProviderPath;
 pub use queue::Ticket;

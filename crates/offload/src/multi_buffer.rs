@@ -4,13 +4,13 @@
 //! A handshake that waits leaves its operation with its thread. A batch runs on that thread when eight wait,
 //! when the thread has nothing else to do, or when the first has waited for company long enough. A batch
 //! costs about the same however full it is, so that fewer than the break-even, which is measured for each
-//! key, go back to OpenSSL.
+//! key, go back to OpenSSL. A server that moves connections between its threads may run a batch of another
+//! thread's.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use counters::BatchCounts;
@@ -38,6 +38,7 @@ pub(crate) struct MultiBuffer {
     library: CryptoMb,
     /// How long an operation waits for company, at most.
     wait: Duration,
+    operations: Mutex<Operations>,
 }
 
 /// A private key with how many operations of it a batch must have to cost less than OpenSSL.
@@ -54,24 +55,45 @@ struct Pending {
     operation: RsaOperation,
 }
 
+#[derive(Default)]
+struct Operations {
+    next: u64,
+    threads: HashMap<ThreadId, Waiting>,
+    /// Those that nobody has taken.
+    progress: HashMap<Ticket, Progress>,
+}
+
 /// The operations of a thread.
 #[derive(Default)]
 struct Waiting {
     /// By the sizes of their keys, of which a batch has one.
-    operations: BTreeMap<u32, VecDeque<Pending>>,
-    /// Those that nobody has taken.
-    answers: HashMap<Ticket, Answer>,
-    /// Those that were not named as ready.
+    sizes: BTreeMap<u32, VecDeque<Pending>>,
+    /// Those that are over and were not named as ready.
     ready: Vec<Ticket>,
 }
 
-thread_local! {
-    static WAITING: RefCell<Waiting> = RefCell::default();
+enum Progress {
+    Waiting {
+        /// The thread that it is with.
+        owner: ThreadId,
+        /// Whether that thread asks which are ready.
+        is_polled: bool,
+    },
+    Over(Answer),
+}
+
+/// Which batches run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Full,
+    /// And those whose first operation has waited long enough.
+    Late,
+    All,
 }
 
 impl MultiBuffer {
     pub(crate) fn new(library: CryptoMb, wait: Duration) -> Self {
-        Self { library, wait }
+        Self { library, wait, operations: Mutex::default() }
     }
 
     /// The library's name and version.
@@ -79,22 +101,27 @@ impl MultiBuffer {
         self.library.title()
     }
 
-    /// Leaves an operation with the calling thread; `None` where the input is none for the key.
+    /// Leaves an operation with the calling thread, which asks whether it is [`ready`](Self::ready) if it
+    /// `is_polled`; `None` where the input is none for the key.
     pub(crate) fn submit(
         &self,
         key: &Arc<PrivateRsa>,
         input: Vec<u8>,
         purpose: Purpose,
+        is_polled: bool,
     ) -> Option<Ticket> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let operation = RsaOperation::new(Arc::clone(&key.key), input)?;
-        let ticket = Ticket(NEXT.fetch_add(1, Relaxed));
-        let (key, since) = (Arc::clone(key), Instant::now());
-        let pending = Pending { ticket, since, key, operation };
-        let in_flight = WAITING.with_borrow_mut(|waiting| {
-            waiting.operations.entry(pending.key.key.bits()).or_default().push_back(pending);
-            waiting.in_flight()
-        });
+        let (owner, key, since) = (thread::current().id(), Arc::clone(key), Instant::now());
+        let (ticket, in_flight) = {
+            let mut operations = self.operations();
+            let ticket = Ticket(operations.next);
+            operations.next += 1;
+            operations.progress.insert(ticket, Progress::Waiting { owner, is_polled });
+            let sizes = &mut operations.threads.entry(owner).or_default().sizes;
+            let queue = sizes.entry(key.key.bits()).or_default();
+            queue.push_back(Pending { ticket, since, key, operation });
+            (ticket, operations.progress.len())
+        };
         counts::add(|counts| {
             counts.submitted += 1;
             counts.in_flight_max = in_flight as u64;
@@ -111,47 +138,105 @@ impl MultiBuffer {
     /// size of keys, so that others are served in between; one that is not full only if the thread
     /// `is_idle`, or has waited long enough.
     pub(crate) fn ready(&self, is_idle: bool) -> Vec<Ticket> {
-        WAITING.with_borrow_mut(|waiting| {
-            let Waiting { operations, answers, ready } = waiting;
-            for queue in operations.values_mut() {
-                let is_late = queue.front().is_some_and(|one| one.since.elapsed() >= self.wait);
-                if queue.len() >= LANES || ((is_idle || is_late) && !queue.is_empty()) {
-                    let batch = queue.drain(..queue.len().min(LANES));
-                    for (ticket, answer) in self.run(batch.collect()) {
-                        answers.insert(ticket, answer);
-                        ready.push(ticket);
-                    }
-                }
-            }
-            mem::take(ready)
-        })
+        let owner = thread::current().id();
+        self.run_batches(owner, if is_idle { Which::All } else { Which::Late });
+        let mut operations = self.operations();
+        let waiting = operations.threads.get_mut(&owner);
+        waiting.map(|waiting| mem::take(&mut waiting.ready)).unwrap_or_default()
     }
 
-    /// Does all operations of the calling thread now.
-    pub(crate) fn finish(&self) {
-        while WAITING.with_borrow(|waiting| waiting.operations.values().any(|one| !one.is_empty()))
-        {
-            // Who waits in a call of its own asks for nothing that is ready.
-            let named = self.ready(true);
-            WAITING.with_borrow_mut(|waiting| waiting.ready.extend(named));
+    /// Runs the batches of the calling thread that are full.
+    pub(crate) fn run_full(&self) {
+        self.run_batches(thread::current().id(), Which::Full);
+    }
+
+    /// Has an operation over, with those that wait beside it.
+    pub(crate) fn finish(&self, ticket: Ticket) {
+        loop {
+            let owner = match self.operations().progress.get(&ticket) {
+                Some(Progress::Waiting { owner, .. }) => *owner,
+                Some(Progress::Over(_)) | None => return,
+            };
+            if !self.run_batches(owner, Which::All) {
+                // Another thread computes it.
+                thread::yield_now();
+            }
         }
     }
 
     /// Whether operations of the calling thread wait.
     pub(crate) fn has_waiting(&self) -> bool {
-        WAITING.with_borrow(|waiting| {
-            !waiting.ready.is_empty() || waiting.operations.values().any(|one| !one.is_empty())
+        let operations = self.operations();
+        operations.threads.get(&thread::current().id()).is_some_and(|waiting| {
+            !waiting.ready.is_empty() || waiting.sizes.values().any(|queue| !queue.is_empty())
         })
     }
 
-    /// The operations of the calling thread that nobody has taken.
+    /// The operations that nobody has taken.
     pub(crate) fn in_flight(&self) -> usize {
-        WAITING.with_borrow(Waiting::in_flight)
+        self.operations().progress.len()
     }
 
-    /// The answer to an operation of the calling thread, once, if it is over.
+    /// The answer to an operation, once, if it is over.
     pub(crate) fn take(&self, ticket: Ticket) -> Option<Answer> {
-        WAITING.with_borrow_mut(|waiting| waiting.answers.remove(&ticket))
+        let mut operations = self.operations();
+        match operations.progress.remove(&ticket)? {
+            Progress::Over(answer) => Some(answer),
+            waiting @ Progress::Waiting { .. } => {
+                operations.progress.insert(ticket, waiting);
+                None
+            }
+        }
+    }
+
+    /// Forgets an operation that nobody will take; whether it was still to be done.
+    pub(crate) fn abandon(&self, ticket: Ticket) -> bool {
+        matches!(self.operations().progress.remove(&ticket), Some(Progress::Waiting { .. }))
+    }
+
+    /// How long an operation may still wait for company.
+    pub(crate) fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// Runs at most one batch of each size of a thread's keys; whether there was one.
+    fn run_batches(&self, owner: ThreadId, which: Which) -> bool {
+        let batches: Vec<Vec<Pending>> = {
+            let mut operations = self.operations();
+            let Operations { threads, progress, .. } = &mut *operations;
+            let Some(waiting) = threads.get_mut(&owner) else { return false };
+            let batch = |queue: &mut VecDeque<Pending>| {
+                queue.retain(|one| progress.contains_key(&one.ticket));
+                let oldest = queue.front()?;
+                let runs = match which {
+                    _ if queue.len() >= LANES => true,
+                    Which::Full => false,
+                    Which::Late => oldest.since.elapsed() >= self.wait,
+                    Which::All => true,
+                };
+                runs.then(|| queue.drain(..queue.len().min(LANES)).collect())
+            };
+            waiting.sizes.values_mut().filter_map(batch).collect()
+        };
+        let has_run = !batches.is_empty();
+        // No lock is held meanwhile: other threads submit and compute.
+        for batch in batches {
+            let answers = self.run(batch);
+            let mut operations = self.operations();
+            for (ticket, answer) in answers {
+                // One that was abandoned is not there any more.
+                let Some(progress) = operations.progress.get_mut(&ticket) else { continue };
+                let before = mem::replace(progress, Progress::Over(answer));
+                if matches!(before, Progress::Waiting { is_polled: true, .. }) {
+                    operations.threads.entry(owner).or_default().ready.push(ticket);
+                }
+            }
+        }
+        has_run
+    }
+
+    fn operations(&self) -> MutexGuard<'_, Operations> {
+        self.operations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a batch of keys of one size, or sends it back where it is too small.
@@ -182,12 +267,6 @@ impl MultiBuffer {
             counts.batches = Some(new);
         });
         tickets.into_iter().zip(answers).collect()
-    }
-}
-
-impl Waiting {
-    fn in_flight(&self) -> usize {
-        self.answers.len() + self.operations.values().map(VecDeque::len).sum::<usize>()
     }
 }
 
@@ -271,7 +350,7 @@ mod tests {
 
     /// Below the modulus, whose highest bit is set.
     fn submit(device: &MultiBuffer, key: &Arc<PrivateRsa>, count: usize) -> Vec<Ticket> {
-        let submit = |byte| device.submit(key, input(byte), Purpose::RsaSign).unwrap();
+        let submit = |byte| device.submit(key, input(byte), Purpose::RsaSign, true).unwrap();
         (0..count).map(submit).collect()
     }
 
@@ -311,7 +390,7 @@ mod tests {
         }
         let mut long = input(1);
         long.resize(384, 1);
-        device.submit(&large, long, Purpose::RsaDecrypt).unwrap();
+        device.submit(&large, long, Purpose::RsaDecrypt, true).unwrap();
         assert_eq!(device.ready(false), []);
         submit(&device, &small[0], 1);
         assert_eq!(device.ready(false).len(), LANES);
@@ -323,12 +402,41 @@ mod tests {
         let wrong = CryptoMbStandIn { wrong_lane: Some(2), ..CryptoMbStandIn::default() };
         let (device, key) = (device(wrong, LONG), key(2048));
         let tickets = submit(&device, &key, 4);
-        device.finish();
+        device.finish(tickets[3]);
         for (lane, ticket) in tickets.iter().enumerate() {
             assert_eq!(device.take(*ticket).unwrap().is_none(), lane == 2);
         }
         // Those of others are named as ready all the same.
         assert_eq!(device.ready(false), tickets);
+    }
+
+    #[test]
+    fn an_operation_that_is_abandoned_leaves_its_place_to_another() {
+        let (device, key) = (device(CryptoMbStandIn::default(), LONG), key(2048));
+        let tickets = submit(&device, &key, LANES);
+        assert!(device.abandon(tickets[1]) && !device.abandon(tickets[1]));
+        device.run_full();
+        assert_eq!((device.in_flight(), device.ready(false)), (LANES - 1, vec![]));
+        let last = submit(&device, &key, 1);
+        device.run_full();
+        let ready = device.ready(false);
+        assert_eq!((ready.len(), ready[LANES - 1]), (LANES, last[0]));
+        // One that is over is not abandoned: it was computed.
+        assert!(!device.abandon(last[0]) && device.take(last[0]).is_none());
+    }
+
+    #[test]
+    fn another_thread_may_finish_an_operation() {
+        let (device, key) = (device(CryptoMbStandIn::default(), LONG), key(2048));
+        let ticket = submit(&device, &key, 1)[0];
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(!device.has_waiting());
+                device.finish(ticket);
+                assert!(device.take(ticket).is_some_and(|answer| answer.is_some()));
+            });
+        });
+        assert_eq!(device.in_flight(), 0);
     }
 
     #[test]

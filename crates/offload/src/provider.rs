@@ -18,7 +18,9 @@ mod sys;
 use std::ffi::{CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crypto_mb::CryptoMb;
 use openssl::error::ErrorStack;
@@ -26,7 +28,8 @@ use openssl::ssl::SslContextBuilder;
 use openssl_sys as ffi;
 
 use crate::multi_buffer::{PrivateRsa, Purpose};
-use crate::{Accelerator, Batching, Description, InstallError, ProviderPath, counts};
+use crate::{Accelerator, Batching, CompletedBy, Description, InstallError, ProviderPath, counts};
+use alarm::Alarm;
 pub use job::paused;
 use sys::{Algorithm, Dispatch};
 
@@ -48,17 +51,18 @@ pub fn install(description: &Description) -> Result<&'static Accelerator, ErrorS
 /// # Errors
 /// The library cannot be used here, or OpenSSL refuses the provider.
 pub fn install_multi_buffer(batching: &Batching) -> Result<&'static Accelerator, InstallError> {
-    let accelerator = Accelerator::make_multi_buffer(batching)?;
+    let library = CryptoMb::open()?;
+    let accelerator = Accelerator::make_multi_buffer(library, batching, CompletedBy::Poll);
     add_provider()?;
     Ok(accelerator)
 }
 
-/// Whether Intel's multi-buffer library can be used here.
+/// Where Intel's multi-buffer library is, if it can be used here.
 ///
 /// # Errors
 /// Why not, and what to do.
-pub fn check_multi_buffer() -> Result<(), crypto_mb::OpenError> {
-    CryptoMb::open().map(drop)
+pub fn find_multi_buffer() -> Result<PathBuf, crypto_mb::OpenError> {
+    CryptoMb::open().map(|library| library.path().to_owned())
 }
 
 fn add_provider() -> Result<(), ErrorStack> {
@@ -122,7 +126,7 @@ pub unsafe fn provide(
         // SAFETY: OpenSSL gives its functions, with an end, and a handle for them.
         let settings = unsafe { settings::read(handle, core.cast()) };
         let settings = settings.map_err(|why| eprintln!("toll's OpenSSL provider: {why}")).ok()?;
-        Accelerator::make(&settings.description);
+        settings.accelerator.make();
         if let Some(row) = settings.counters {
             counts::count_in(row);
         }
@@ -182,13 +186,29 @@ unsafe extern "C" fn query(
 fn in_batch(key: &Arc<PrivateRsa>, input: Vec<u8>, purpose: Purpose) -> Option<Vec<u8>> {
     let accelerator = Accelerator::get()?;
     let device = accelerator.multi_buffer()?;
-    let ticket = device.submit(key, input, purpose)?;
-    let is_paused = accelerator.pauses().is_some() && job::is_running();
+    let pauses = accelerator.pauses().filter(|_| job::is_running());
+    let is_polled = pauses == Some(CompletedBy::Poll);
+    let ticket = device.submit(key, input, purpose, is_polled)?;
+    if pauses == Some(CompletedBy::Event) {
+        // Who completes a batch computes it. The timers of the others are over by then.
+        device.run_full();
+    }
+    let end = Instant::now() + device.wait();
     loop {
         if let Some(answer) = device.take(ticket) {
+            if pauses == Some(CompletedBy::Event) {
+                Alarm::end_of_operation();
+            }
             return answer;
         }
-        if is_paused { job::pause(ticket) } else { device.finish() }
+        let left = end.saturating_duration_since(Instant::now());
+        match pauses {
+            Some(CompletedBy::Poll) => job::pause(ticket),
+            Some(CompletedBy::Event) if !left.is_zero() && Alarm::pause(ticket, left).is_some() => {
+            }
+            // The first whose time is over, or that has no descriptor, computes what waits with it.
+            Some(CompletedBy::Event) | None => device.finish(ticket),
+        }
     }
 }
 

@@ -528,11 +528,12 @@ impl Target {
                 .to_owned();
             return wrong("offload", why);
         }
-        if self.server.completions().contains(&CompletedBy::Poll) {
+        if !self.server.completions().is_empty() {
             return Ok(());
         }
         let why = format!(
-            "target.accelerator = multi-buffer, but {} cannot use it yet; use embedded",
+            "target.accelerator = multi-buffer, but {} pauses no handshake, so that it has no batches; use \
+             embedded or haproxy",
             self.server
         );
         wrong("accelerator", why)

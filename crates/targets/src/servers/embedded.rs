@@ -73,10 +73,7 @@ impl Program for Embedded {
 
     /// It is one process, whose threads share a table of descriptors.
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
-        if settings.target.accelerator == Kind::MultiBuffer {
-            offload::check_multi_buffer()
-                .map_err(|why| TargetError::NoAccelerator(why.to_string()))?;
-        }
+        openssl_provider::multi_buffer(settings)?;
         let needed = settings.connections as u64 + SPARE;
         match rustix::process::getrlimit(Resource::Nofile).maximum {
             Some(most) if most < needed => Err(TargetError::Settings(format!(

@@ -41,7 +41,7 @@ impl Server for Haproxy {
     }
 
     fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[super::OFFLOAD, super::COMPLETION]
+        &[super::OFFLOAD, super::COMPLETION, &["batch-wait"]]
     }
 }
 

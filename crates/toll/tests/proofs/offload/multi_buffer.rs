@@ -14,8 +14,8 @@ const MULTI_BUFFER: &str = "accelerator = \"multi-buffer\"";
 /// The one trial of a study with this library, or with the installed one; `None` where there is none that
 /// this machine can use.
 #[track_caller]
-fn line(library: Option<&Path>, target: &str, load: &str) -> Option<Line> {
-    let desk = study("embedded", &format!("{MULTI_BUFFER}\n{target}"), load);
+fn line(server: &str, library: Option<&Path>, target: &str, load: &str) -> Option<Line> {
+    let desk = study(server, &format!("{MULTI_BUFFER}\n{target}"), load);
     let mut run = desk.run(&[]);
     match library {
         Some(folder) => run.env("CRYPTO_MB", folder),
@@ -35,13 +35,15 @@ fn line(library: Option<&Path>, target: &str, load: &str) -> Option<Line> {
 
 #[test]
 fn batches_do_the_private_keys_of_static_rsa_and_of_signatures() {
-    for (target, load, purpose) in [
-        ("", RSA, "decrypt"),
-        ("", "suite = \"AES128-SHA\"\nkey-exchange = \"fresh\"", "decrypt"),
-        ("", "suite = \"ECDHE-RSA-AES128-GCM-SHA256\"", "sign"),
-        ("certificate-key = \"rsa:3072\"", "tls = \"1.3\"", "sign"),
+    for (server, target, load, purpose) in [
+        ("embedded", "", RSA, "decrypt"),
+        ("embedded", "", "suite = \"AES128-SHA\"\nkey-exchange = \"fresh\"", "decrypt"),
+        ("embedded", "", "suite = \"ECDHE-RSA-AES128-GCM-SHA256\"", "sign"),
+        ("embedded", "", "tls = \"1.3\"", "sign"),
+        ("haproxy", "", RSA, "decrypt"),
+        ("haproxy", "", "tls = \"1.3\"", "sign"),
     ] {
-        let Some(line) = line(None, target, load) else { return };
+        let Some(line) = line(server, None, target, load) else { return };
         assert_eq!(line.receipt.mismatch, [], "{line:?}");
         let counts = used(&line).counts;
         let batches = counts.batches.unwrap();
@@ -59,7 +61,7 @@ fn batches_do_the_private_keys_of_static_rsa_and_of_signatures() {
 
 #[test]
 fn a_server_that_waits_in_its_thread_has_no_batches_and_goes_back_to_openssl() {
-    let Some(line) = line(None, "offload = \"synchronous\"", RSA) else { return };
+    let Some(line) = line("embedded", None, "offload = \"synchronous\"", RSA) else { return };
     let counts = used(&line).counts;
     assert_eq!((line.receipt.mismatch.len(), counts.in_flight_max), (0, 1), "{line:?}");
     assert_eq!(counts.batches.unwrap().by_size[1..], [0; 7], "{counts:?}");
@@ -70,7 +72,7 @@ fn results_that_are_wrong_are_a_mismatch_and_harm_no_handshake() {
     let folder = tempfile::tempdir().unwrap();
     CryptoMbStandIn { wrong_lane: Some(0), ..CryptoMbStandIn::default() }.build(folder.path());
     // Those of other lanes would be wrong too without being noticed: no batch has them.
-    let line = line(Some(folder.path()), "offload = \"synchronous\"", RSA).unwrap();
+    let line = line("embedded", Some(folder.path()), "offload = \"synchronous\"", RSA).unwrap();
     let said = line.why_invalid().unwrap_or_else(|| panic!("{line:?}"));
     assert!(said.contains("accelerator: ") && said.contains("faulty"), "{said}");
     let counts = used(&line).counts;
@@ -116,8 +118,9 @@ fn what_the_library_cannot_do_is_refused_before_a_server_starts() {
         let said = refusal(&study("embedded", &format!("{MULTI_BUFFER}\n{target}"), RSA));
         assert!(said.contains(named), "{said}");
     }
-    let said = refusal(&study("haproxy", MULTI_BUFFER, RSA));
-    assert!(said.contains("embedded"), "{said}");
+    let synchronous = format!("{MULTI_BUFFER}\noffload = \"synchronous\"");
+    let said = refusal(&study("nginx", &synchronous, RSA));
+    assert!(said.contains("embedded or haproxy"), "{said}");
     let folder = tempfile::tempdir().unwrap();
     let mut serve = toll();
     serve.args(["serve", "--accelerator", "multi-buffer", "--listen", "127.0.0.1:0"]);
