@@ -14,8 +14,8 @@ use targets::{Objects, Ports, TargetError};
 use tempfile::TempDir;
 use trial::Machine;
 
-use crate::request::{Answer, Begun, Greeting, KernelTls, Look, Question, Request, Series};
-use crate::{Here, Refusal, RunningServer};
+use crate::request::{Answer, Greeting, MachineQuery, Request, ServerStarted};
+use crate::{LocalServer, Refusal};
 
 /// The folder of logs in that of results.
 const LOGS: &str = "logs";
@@ -53,7 +53,7 @@ fn called_at() -> Option<IpAddr> {
 
 /// What the agent has begun. Servers go before their objects and files.
 struct Agent {
-    servers: Vec<Option<Here>>,
+    servers: Vec<Option<LocalServer>>,
     reserved: Option<(Ports, Prover)>,
     watched: Option<Box<dyn Machine>>,
     objects: Option<Arc<Objects>>,
@@ -91,38 +91,32 @@ impl Agent {
                 self.reserved = Some((ports, prover));
                 value(addresses)
             }
-            Request::Start(wanted) => {
-                let (ports, target) = (self.proven()?, wanted.target.clone());
-                crate::check_kernel(&target).map_err(|why| Refusal { is_missing: true, why })?;
+            Request::Start(settings) => {
+                let ports = Some(self.proven()?);
                 let objects = self.objects.as_ref().ok_or_else(|| no("objects"))?;
-                let settings = wanted.settings();
-                let folder = self.folder.path();
-                let server = target.server;
-                let running = targets::start_on(ports, server, &settings, objects, folder)?;
-                self.servers.push(Some(Here::new(running, target)));
-                self.begun(self.servers.len() - 1)
+                let server = LocalServer::start(*settings, objects, self.folder.path(), ports)?;
+                self.servers.push(Some(server));
+                self.started(self.servers.len() - 1)
             }
-            Request::Restart(server, wanted) => {
-                let (ports, target) = (self.proven()?, wanted.target.clone());
-                let settings = wanted.settings();
-                let program = target.server.program().ok_or_else(|| no("program"))?;
+            Request::Restart(number, settings) => {
+                let ports = Some(self.proven()?);
                 self.watched = None;
-                let before = self.servers.get_mut(server).and_then(Option::take);
-                let before = before.and_then(|before| Box::new(before).into_running());
-                let before = before.ok_or_else(|| no("server"))?;
-                let running = targets::restart_on(ports, before, program, &settings)?;
-                self.servers[server] = Some(Here::new(running, target));
-                self.begun(server)
+                let before = self.servers.get_mut(number).and_then(Option::take);
+                let server = before.ok_or_else(|| no("server"))?.restart(*settings, ports)?;
+                self.servers[number] = Some(server);
+                self.started(number)
             }
             Request::Logs => value(logs(&self.folder.path().join(LOGS))),
-            Request::Ask(server, question) => ask(self.server(server)?, question),
-            Request::Watch(server) => {
-                self.watched = Some(self.server(server)?.machine().map_err(Refusal::of)?);
+            Request::Server(number, query) => {
+                self.server(number)?.answer(query).map_err(Refusal::of)
+            }
+            Request::Watch(number) => {
+                self.watched = Some(self.server(number)?.machine().map_err(Refusal::of)?);
                 value(())
             }
-            Request::Look(look) => {
+            Request::Watched(query) => {
                 let machine = self.watched.as_deref_mut().ok_or_else(|| no("trial"))?;
-                self::look(machine, look)
+                answer(machine, query)
             }
         }
     }
@@ -134,15 +128,15 @@ impl Agent {
         Ok(ports)
     }
 
-    fn server(&mut self, server: usize) -> Result<&mut Here, Refusal> {
-        self.servers.get_mut(server).and_then(Option::as_mut).ok_or_else(|| no("server"))
+    fn server(&self, number: usize) -> Result<&LocalServer, Refusal> {
+        self.servers.get(number).and_then(Option::as_ref).ok_or_else(|| no("server"))
     }
 
-    fn begun(&mut self, server: usize) -> Result<Value, Refusal> {
-        let facts = self.server(server)?.facts().clone();
+    fn started(&self, number: usize) -> Result<Value, Refusal> {
+        let facts = self.server(number)?.facts().clone();
         let certificate = std::fs::read_to_string(&facts.certificate)
             .map_err(|source| TargetError::File { path: facts.certificate.clone(), source })?;
-        value(Begun { server, facts, certificate })
+        value(ServerStarted { server: number, facts, certificate })
     }
 }
 
@@ -168,64 +162,37 @@ fn value(answer: impl Serialize) -> Result<Value, Refusal> {
     serde_json::to_value(answer).map_err(Refusal::of)
 }
 
-fn told(answer: Result<impl Serialize, String>) -> Result<Value, Refusal> {
-    answer.map_err(Refusal::of).and_then(value)
-}
-
-fn ask(server: &mut Here, question: Question) -> Result<Value, Refusal> {
-    match question {
-        Question::IsAlive => told(server.check_alive()),
-        Question::Death => value(server.death()),
-        Question::Orders => told(server.orders()),
-        Question::Sent => told(server.sent()),
-        Question::Accelerated => told(server.accelerated()),
-        Question::Crypto => told(server.crypto()),
-        Question::Spread => told(server.spread()),
-        Question::Pin => told(server.pin()),
-        Question::CpuTime => value(server.cpu_time()),
-    }
-}
-
-fn look(machine: &mut dyn Machine, look: Look) -> Result<Value, Refusal> {
-    match look {
-        Look::CoreHz(cpu) => value(machine.core_hz(cpu)),
-        Look::FindServer => {
-            machine.find_server();
-            value(())
-        }
-        Look::ServerChange => value(machine.server_change()),
-        Look::ServerThreads => value(machine.server_threads()),
-        Look::FindLinks(clients) => {
+fn answer(machine: &mut dyn Machine, query: MachineQuery) -> Result<Value, Refusal> {
+    use MachineQuery as Query;
+    match query {
+        Query::FindServer => machine.find_server(),
+        Query::FindListeners(address) => machine.find_listeners(address),
+        Query::NotePrograms => machine.note_programs(),
+        Query::StartSeries(interval) => machine.start_series(interval),
+        Query::FindLinks(clients) => {
             machine.find_links(&clients, &[]);
-            value(machine.interfaces())
+            return value(machine.interfaces());
         }
-        Look::FindListeners(address) => {
-            machine.find_listeners(address);
-            value(())
+        Query::CoreHz(cpu) => return value(machine.core_hz(cpu)),
+        Query::ServerChange => return value(machine.server_change()),
+        Query::ServerThreads => return value(machine.server_threads()),
+        Query::ServerDescriptors => return value(machine.server_descriptors()),
+        Query::KernelTls => {
+            return value(match machine.kernel_tls() {
+                Err(ObserveError::NoKernelTls) => None,
+                counters => Some(counters.map_err(|error| error.to_string())),
+            });
         }
-        Look::ServerDescriptors => value(machine.server_descriptors()),
-        Look::KernelTls => value(match machine.kernel_tls() {
-            Ok(counters) => KernelTls::Counted(counters),
-            Err(ObserveError::NoKernelTls) => KernelTls::NoLayer,
-            Err(error) => KernelTls::Unknown(error.to_string()),
-        }),
-        Look::Connections(address) => value(machine.connections(address)),
-        Look::SiblingCpus(cpus) => value(machine.sibling_cpus(&cpus)),
-        Look::Read => value(machine.read(&[])),
-        Look::NotePrograms => {
-            machine.note_programs();
-            value(())
+        Query::Connections(address) => return value(machine.connections(address)),
+        Query::SiblingCpus(cpus) => return value(machine.sibling_cpus(&cpus)),
+        Query::Read => return value(machine.read(&[])),
+        Query::OtherPrograms => return value(machine.other_programs(&[])),
+        Query::TakeSeries => {
+            let series = machine.take_series().map_err(|error| error.to_string());
+            return value((series, observe::interrupt_time().known()));
         }
-        Look::OtherPrograms => value(machine.other_programs(&[])),
-        Look::StartSeries(interval) => {
-            machine.start_series(interval);
-            value(())
-        }
-        Look::TakeSeries => value(Series {
-            series: machine.take_series().map_err(|error| error.to_string()),
-            interrupt_time: observe::interrupt_time().known().copied(),
-        }),
     }
+    value(())
 }
 
 #[cfg(test)]

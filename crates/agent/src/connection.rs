@@ -2,24 +2,24 @@
 //! ends with a reason.
 
 use std::io::{self, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use targets::{Host, Shell, Silence, Unspoken, one_line, wait_for};
+use targets::{
+    Host, Lines, RemoteStartError, Shell, Silence, one_line, shortened, wait_for, wait_or_kill,
+};
 
 use crate::Refusal;
-use crate::pipe::{Lines, shortened};
 use crate::request::{Answer, Greeting, Request};
 
 /// How long the shell has until the agent greets: a host that drops packets never answers.
 const GREETING: Duration = Duration::from_secs(30);
 
 /// How long the shell has to end once its input has.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 type Output = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
 
@@ -34,12 +34,8 @@ pub(crate) struct Connection {
     over: Option<String>,
 }
 
-/// What came through the pipe.
-enum Line {
-    Whole(String),
-    /// What is no line.
-    Garbage(String),
-}
+/// What came through the pipe: a line, or the beginning of what is none.
+type Line = Result<String, String>;
 
 struct Process {
     child: Child,
@@ -62,13 +58,8 @@ impl Connection {
         silence: Silence,
         host: &Host,
     ) -> Result<(Self, Greeting), String> {
-        let mut command = shell.command(host, silence);
-        // In a group of its own: Ctrl-C is toll's to hear.
-        command.process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let words = shell.words(host, silence);
-        let mut child =
-            command.spawn().map_err(|error| format!("cannot run {}: {error}", words[0]))?;
+        let mut child = Shell::spawn(&words, Stdio::piped())?;
         let (Some(input), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -101,14 +92,14 @@ impl Connection {
     pub(crate) fn greeting(&mut self, command: &str) -> Result<Greeting, String> {
         let host = &self.host;
         let greeting: Greeting = match self.lines.recv_timeout(GREETING) {
-            Ok(Line::Whole(line)) => serde_json::from_str(&line).map_err(|_| {
+            Ok(Ok(line)) => serde_json::from_str(&line).map_err(|_| {
                 format!(
                     "{host} prints `{}` instead of the greeting of toll's agent; see what `{command}` \
                      prints, and silence the shell's start-up files",
                     shortened(&line)
                 )
             })?,
-            Ok(Line::Garbage(begin)) => {
+            Ok(Err(begin)) => {
                 return Err(format!("{host} prints `{begin}` instead of the greeting of toll's agent"));
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -134,7 +125,7 @@ impl Connection {
         let host = self.host.clone();
         let (status, said) = self.end_of_shell();
         let place = format!("in a folder of the PATH that `ssh {host} env` prints");
-        let unspoken = Unspoken {
+        let error = RemoteStartError {
             host: host.as_str(),
             speaker: "agent",
             program: "toll",
@@ -143,7 +134,7 @@ impl Connection {
             said: said.as_deref(),
             command,
         };
-        unspoken.to_string()
+        error.to_string()
     }
 
     /// Asks, and waits for the answer.
@@ -170,8 +161,8 @@ impl Connection {
             match self.lines.try_recv() {
                 Err(TryRecvError::Empty) => {}
                 Ok(line) => {
-                    let why = format!("says `{}` unasked", line.begin());
-                    self.end(why);
+                    let begin = line.map_or_else(|begin| begin, |line| shortened(&line));
+                    self.end(format!("says `{begin}` unasked"));
                 }
                 Err(TryRecvError::Disconnected) => {
                     let why = self.ended();
@@ -187,9 +178,9 @@ impl Connection {
         // What keeps it from being written shows where the answer is read.
         let _: io::Result<()> = send(&self.output, &line);
         match self.lines.recv_timeout(limit) {
-            Ok(Line::Whole(line)) => serde_json::from_str(&line)
+            Ok(Ok(line)) => serde_json::from_str(&line)
                 .map_err(|_| format!("answers `{}`, which is not an answer", shortened(&line))),
-            Ok(Line::Garbage(begin)) => Err(format!("answers `{begin}` without an end")),
+            Ok(Err(begin)) => Err(format!("answers `{begin}` without an end")),
             Err(RecvTimeoutError::Timeout) => {
                 Err(format!("does not answer within {} s", limit.as_secs()))
             }
@@ -234,20 +225,8 @@ impl Drop for Connection {
         // The agent ends with its input, and takes its servers with it.
         self.close();
         let Some(Process { child, .. }) = &mut self.shell else { return };
-        let patience = if self.over.is_none() { PATIENCE } else { Duration::from_secs(1) };
-        if wait_for(child, patience).is_none() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-impl Line {
-    fn begin(&self) -> String {
-        match self {
-            Self::Whole(line) => shortened(line),
-            Self::Garbage(begin) => begin.clone(),
-        }
+        let limit = if self.over.is_none() { STOP_TIMEOUT } else { Duration::from_secs(1) };
+        wait_or_kill(child, limit);
     }
 }
 
@@ -276,24 +255,19 @@ fn read(mut input: impl Read, sender: &mpsc::Sender<Line>) {
     let mut lines = Lines::default();
     let mut bytes = vec![0; 1 << 16];
     loop {
-        let ended = match input.read(&mut bytes) {
+        let came = match input.read(&mut bytes) {
             Ok(count @ 1..) => lines.add(&bytes[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => {
-                // A line without its end is what was left of one.
-                let rest = lines.rest().map(|rest| Line::Garbage(shortened(&rest)));
-                let _ = rest.map(|rest| sender.send(rest));
-                return;
-            }
+            // A line without its end is what was left of one.
+            Ok(0) | Err(_) => Err(lines.rest().map(|rest| shortened(&rest)).unwrap_or_default()),
         };
-        let sent = match ended {
-            Ok(ended) => ended.into_iter().try_for_each(|line| sender.send(Line::Whole(line))),
-            Err(begin) => {
-                let _ = sender.send(Line::Garbage(begin));
-                return;
-            }
+        let is_over = came.is_err();
+        let came: Vec<Line> = match came {
+            Ok(ended) => ended.into_iter().map(Ok).collect(),
+            Err(begin) if begin.is_empty() => Vec::new(),
+            Err(begin) => vec![Err(begin)],
         };
-        if sent.is_err() {
+        if came.into_iter().any(|line| sender.send(line).is_err()) || is_over {
             return;
         }
     }

@@ -9,9 +9,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
-use targets::Silence;
-
-use crate::pipe::Lines;
+use targets::{Lines, Silence};
 
 /// After that, how long the current request and the end of the servers (up to 7 s) may take until the
 /// process is ended.

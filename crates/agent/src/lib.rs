@@ -1,8 +1,8 @@
 //! Servers under test on another machine: `toll agent` runs there over the user's own ssh, starts them,
 //! and reads that machine with the same code as toll does here.
 //!
-//! - [`RunningServer`] is what a run asks of a server that toll started: [`Here`], or by [`RemoteHost`]
-//!   on another machine.
+//! - [`RunningServer`] is what a run asks about a server that toll started: a [`LocalServer`], or one that
+//!   a [`RemoteHost`] started on another machine.
 //! - [`serve`] is the agent. Requests and answers are lines of JSON over its pipe; when its input ends, it
 //!   ends, and its servers with it.
 //!
@@ -11,20 +11,19 @@
 mod agent;
 mod connection;
 mod failure;
-mod here;
 mod input;
+mod local_server;
 mod logs;
-mod pipe;
 mod remote;
+mod remote_machine;
+mod remote_server;
 mod request;
-mod running;
-mod there;
-mod two_machines;
+mod running_server;
 
 pub use agent::serve;
 pub use failure::Refusal;
-pub use here::{Here, check_kernel};
 pub use input::Input;
+pub use local_server::LocalServer;
 pub use remote::{Clients, RemoteHost};
-pub use request::Wanted;
-pub use running::RunningServer;
+pub use remote_server::RemoteServer;
+pub use running_server::RunningServer;

@@ -8,15 +8,13 @@ use std::rc::Rc;
 use cpus::CpuList;
 use load::Source;
 use objects::Files;
-use targets::{Facts, Host, Shell, Silence};
+use targets::{Facts, Host, Settings, Shell, Silence, shortened};
 use units::Bytes;
 
 use crate::connection::Connection;
 use crate::logs::{Logs, stays_within};
-use crate::pipe::shortened;
-use crate::request::{Begun, Greeting, Request};
-use crate::there::There;
-use crate::{Refusal, RunningServer, Wanted};
+use crate::request::{Greeting, Request, ServerStarted};
+use crate::{Refusal, RemoteServer, RunningServer};
 
 /// Checks from other machines whether these addresses answer a number; the error says which does not.
 /// Returns the addresses from which they looked.
@@ -109,10 +107,10 @@ impl RemoteHost {
     /// In one line.
     pub fn start(
         &self,
-        wanted: Wanted,
+        settings: Settings,
         clients: &Clients<'_>,
-    ) -> Result<Box<dyn RunningServer>, Refusal> {
-        self.begin(wanted, clients, |wanted| Request::Start(Box::new(wanted)))
+    ) -> Result<RunningServer, Refusal> {
+        self.begin(settings, clients, Request::Start)
     }
 
     /// Ends a server and starts another process of it; also a server that was lost with its agent.
@@ -121,38 +119,38 @@ impl RemoteHost {
     /// In one line. Nothing is left running.
     pub fn restart(
         &self,
-        before: Box<dyn RunningServer>,
-        wanted: Wanted,
+        before: &RunningServer,
+        settings: Settings,
         clients: &Clients<'_>,
-    ) -> Result<Box<dyn RunningServer>, Refusal> {
-        match before.number().filter(|_| !before.is_lost()) {
-            Some(number) => {
-                self.begin(wanted, clients, |wanted| Request::Restart(number, Box::new(wanted)))
+    ) -> Result<RunningServer, Refusal> {
+        match before {
+            RunningServer::Remote(server) if !server.is_lost() => {
+                self.begin(settings, clients, |new| Request::Restart(server.number, new))
             }
-            None => self.start(wanted, clients),
+            _ => self.start(settings, clients),
         }
     }
 
     fn begin(
         &self,
-        mut wanted: Wanted,
+        mut settings: Settings,
         clients: &Clients<'_>,
-        request: impl FnOnce(Wanted) -> Request,
-    ) -> Result<Box<dyn RunningServer>, Refusal> {
+        request: impl FnOnce(Box<Settings>) -> Request,
+    ) -> Result<RunningServer, Refusal> {
         let Self { host, address, .. } = self;
-        if wanted.target.listen.is_empty() {
+        if settings.target.listen.is_empty() {
             let lacks = || {
                 let why = "it is not known at which address to load it; write target.listen, such as \
                            listen = [\"10.1.1.1\"]";
                 Refusal::of(why).on(host)
             };
-            wanted.target.listen = vec![address.ok_or_else(lacks)?];
+            settings.target.listen = vec![address.ok_or_else(lacks)?];
         }
-        let (proven, clients) = self.prove(&wanted.target.listen, clients)?;
+        let (proven, clients) = self.prove(&settings.target.listen, clients)?;
         let begun = self
-            .ask(&request(wanted))
+            .ask(&request(Box::new(settings)))
             .map_err(|refusal: Refusal| Refusal { why: self.logs.copied(refusal.why), ..refusal });
-        let Begun { server, facts, certificate } = begun?;
+        let ServerStarted { server: number, facts, certificate } = begun?;
         for address in [facts.https, facts.http] {
             if !proven.contains(&address) {
                 let why = format!("{} listens at {address}, which was not proven", facts.name);
@@ -172,7 +170,7 @@ impl RemoteHost {
         let facts = Facts { name, certificate: path, ..facts };
         let connection = Rc::clone(&self.connection);
         let (host, logs) = (host.clone(), Rc::clone(&self.logs));
-        Ok(Box::new(There { host, connection, server, facts, clients, logs }))
+        Ok(RunningServer::Remote(RemoteServer { host, connection, number, facts, clients, logs }))
     }
 
     /// The addresses of a server to be started, and of the machines that will load it.
@@ -282,10 +280,8 @@ mod tests {
 
     fn start(host: &RemoteHost) -> Result<(), String> {
         let target = Target { listen: vec![[127, 0, 0, 1].into()], ..Target::default() };
-        let (suites, groups) = (Vec::new(), Vec::new());
-        let wanted = Wanted { target, versions: Vec::new(), suites, groups, connections: 1 };
         let clients = Clients { sources: &[None], others: &|_, _| Ok(Vec::new()) };
-        host.start(wanted, &clients).map(drop).map_err(|refusal| refusal.why)
+        host.start(Settings::of(target), &clients).map(drop).map_err(|refusal| refusal.why)
     }
 
     /// The files below a folder, by their paths in it.

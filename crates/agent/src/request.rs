@@ -6,11 +6,8 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use objects::Files;
-use observe::{CpuSeries, InterruptTime, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
-use serde_with::{DisplayFromStr, serde_as};
-use targets::{Facts, Settings, Target};
-use tls::{Group, Suite, Version};
+use targets::{Facts, Settings};
 use units::Bytes;
 
 use crate::Refusal;
@@ -41,46 +38,23 @@ pub(crate) enum Request {
     /// Reserves the ports of a server, and answers this number there until the server starts; answers
     /// with their addresses.
     Reserve { listen: Vec<IpAddr>, nonce: String },
-    /// Starts a server on the ports that were reserved last: [`Begun`].
-    Start(Box<Wanted>),
+    /// Starts a server on the ports that were reserved last: [`ServerStarted`].
+    Start(Box<Settings>),
     /// Ends a server and starts another process of it, on the ports that were reserved last.
-    Restart(usize, Box<Wanted>),
+    Restart(usize, Box<Settings>),
     /// What servers have written, by the path below the folder of logs.
     Logs,
-    /// Asks a server.
-    Ask(usize, Question),
+    /// Asks about a server.
+    Server(usize, ServerQuery),
     /// Begins to watch the machine with this server for a trial.
     Watch(usize),
-    /// Looks at what is watched.
-    Look(Look),
-}
-
-/// What a server is started with, but for what its machine decides.
-#[serde_as]
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Wanted {
-    /// Its description.
-    pub target: Target,
-    /// As in [`Settings`], like the others.
-    pub versions: Vec<Version>,
-    #[serde_as(as = "Vec<DisplayFromStr>")]
-    pub suites: Vec<&'static Suite>,
-    pub groups: Vec<Group>,
-    pub connections: usize,
-}
-
-impl Wanted {
-    /// All that the server is started with here.
-    #[must_use]
-    pub fn settings(self) -> Settings {
-        let Self { target, versions, suites, groups, connections } = self;
-        Settings { versions, suites, groups, connections, ..Settings::of(target) }
-    }
+    /// Asks about the machine that is watched.
+    Watched(MachineQuery),
 }
 
 /// A server that was started.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Begun {
+pub(crate) struct ServerStarted {
     /// Its number in requests.
     pub(crate) server: usize,
     pub(crate) facts: Facts,
@@ -88,12 +62,12 @@ pub(crate) struct Begun {
     pub(crate) certificate: String,
 }
 
-/// What a server is asked; see [`crate::RunningServer`].
+/// What is asked about a server; see [`crate::RunningServer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Question {
+pub(crate) enum ServerQuery {
     IsAlive,
-    Death,
+    HasDied,
     Orders,
     Sent,
     Accelerated,
@@ -103,10 +77,10 @@ pub(crate) enum Question {
     CpuTime,
 }
 
-/// A look at the machine with a server; see [`trial::Machine`].
+/// What is asked about the machine of a server; see [`trial::Machine`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Look {
+pub(crate) enum MachineQuery {
     CoreHz(usize),
     FindServer,
     ServerChange,
@@ -127,22 +101,6 @@ pub(crate) enum Look {
     TakeSeries,
 }
 
-/// What the kernel counted of TLS.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum KernelTls {
-    Counted(KernelTlsCounters),
-    NoLayer,
-    Unknown(String),
-}
-
-/// What each CPU did.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Series {
-    pub(crate) series: Result<CpuSeries, String>,
-    pub(crate) interrupt_time: Option<InterruptTime>,
-}
-
 /// The answer to a request, whose type follows from that.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -160,7 +118,7 @@ impl Request {
             // Gigabytes may have to be written.
             Self::Objects { .. } => 300,
             Self::Machine { .. } | Self::Noise => 60,
-            Self::Ask(_, Question::Crypto) => 60,
+            Self::Server(_, ServerQuery::Crypto) => 60,
             _ => 10,
         })
     }

@@ -2,7 +2,6 @@
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
 mod accelerator;
-mod again;
 mod alike;
 mod along;
 mod answer;
@@ -13,6 +12,7 @@ mod bounds;
 mod caveats;
 mod cipher;
 mod compared;
+mod remeasured;
 
 mod cores_of_device;
 mod cpu_use;
@@ -51,7 +51,6 @@ use observe::Machine;
 use serde::Serialize;
 use study::Study;
 
-pub use again::Again;
 pub use answer::Answer;
 pub use bar::{Bar, Curve, Point};
 pub use bill::{Bill, CellBill, Parts, Sampled};
@@ -66,6 +65,7 @@ pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
+pub use remeasured::Remeasured;
 pub use search::{Search, SearchEnd, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::{CellSummary, Figures};
@@ -91,7 +91,7 @@ pub struct Analysis {
     /// How many trials there are, by what became of them.
     pub trials: TrialCounts,
     /// Those that were disturbed and measured again.
-    pub again: Again,
+    pub again: Remeasured,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
     /// How well the figures of the answers hold; `None` where there are none.
@@ -158,7 +158,10 @@ impl Analysis {
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
             quality: quality::quality(&study.answers, &trials),
             servers: Servers::all(&study.answers, &trials),
-            again: trials.iter().map(|cell| cell.again).fold(Again::default(), Again::sum),
+            again: trials
+                .iter()
+                .map(|cell| cell.again)
+                .fold(Remeasured::default(), Remeasured::sum),
             answers: answers::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             profile_changes: ProfileChange::all(&study.answers, &trials),

@@ -4,7 +4,6 @@
 use stats::Estimate;
 use units::{Bytes, Quantity, Unit, decimal, places};
 
-
 /// A figure with its unit and its interval: `1,640/s [1,590, 1,690]`.
 pub(crate) fn with_interval(quantity: Quantity, figure: impl Into<Estimate>) -> String {
     let estimate = figure.into();

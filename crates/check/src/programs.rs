@@ -26,7 +26,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 const OPEN_MPI: &str = "open-mpi";
 
-fn servers() -> impl Iterator<Item = &'static dyn Server> {
+fn servers() -> impl Iterator<Item = &'static Server> {
     SERVERS.iter().copied().filter(|server| server.is_installed())
 }
 

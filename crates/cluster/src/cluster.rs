@@ -21,7 +21,7 @@ use crate::watch::{Seen, State, Watch};
 use crate::words::{Line as ToRank, Order};
 
 /// How often late ranks and interrupts are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The ranks of a study.
 pub struct Cluster<'a> {
@@ -132,7 +132,7 @@ impl<'a> Cluster<'a> {
             if self.interrupt.load(Relaxed) {
                 return Err(INTERRUPTED.to_owned());
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Session::start(&self.open_mpi, &self.hosts, &self.ranks, self.interrupt)
     }
@@ -237,7 +237,7 @@ impl ClusterLoad<'_> {
     /// Listens until that is so, or a rank is lost.
     fn hear_until(&self, is_so: impl Fn(&Watch) -> bool) {
         while !is_so(&self.watch.borrow()) && !self.is_lost() {
-            self.hear(LOOK);
+            self.hear(POLL_INTERVAL);
         }
     }
 

@@ -3,14 +3,13 @@
 
 use std::io::{self, Read};
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use load::Rank;
-use targets::{Unspoken, wait_for};
+use targets::{RemoteStartError, Shell, wait_for, wait_or_kill};
 use trial::rank_name;
 
 use crate::mpirun::{Hosts, PROGRAM};
@@ -31,7 +30,7 @@ pub(crate) fn refusal() -> String {
 /// How long a host may take to answer.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How often interrupts are looked for.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How much of what a host prints is read.
 const MOST: u64 = 64 << 10;
 /// How much of its words a line has.
@@ -74,19 +73,14 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
     let greet = hosts.rank_command();
     let words = hosts.shell.words_for(host, greet.iter().map(String::as_str).chain([GREET]));
     let command = words.join(" ");
-    let mut shell = Command::new(&words[0]);
-    shell.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // In a group of its own: Ctrl-C is toll's to hear.
-    let mut shell = shell
-        .process_group(0)
-        .spawn()
-        .map_err(|error| format!("cannot run {}: {error}", words[0]))?;
+    let mut shell = Shell::spawn(&words, Stdio::null())?;
     let (output, complaint) = (last_of(shell.stdout.take()), last_of(shell.stderr.take()));
-    let status = wait(&mut shell, interrupt);
-    if status.is_none() {
-        let _ = shell.kill();
-        let _ = shell.wait();
-    }
+    let until = Instant::now() + LIMIT;
+    while wait_for(&mut shell, POLL_INTERVAL).is_none()
+        && Instant::now() < until
+        && !interrupt.load(Relaxed)
+    {}
+    let status = wait_or_kill(&mut shell, Duration::ZERO).map(|status| status.to_string());
     let printed = |text: Receiver<String>| text.recv_timeout(Duration::from_secs(1)).ok();
     let output = printed(output).unwrap_or_default();
     let refused = output.lines().find_map(|line| line.strip_prefix(&refusal()));
@@ -116,7 +110,7 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
     let said = lines.collect::<Vec<_>>().join(" | ");
     let too_many = said.chars().count().saturating_sub(LONGEST);
     let said: String = said.chars().skip(too_many).collect();
-    let unspoken = Unspoken {
+    let error = RemoteStartError {
         host,
         speaker: PROGRAM,
         program: PROGRAM,
@@ -125,18 +119,7 @@ fn ask(hosts: &Hosts, host: &str, interrupt: &AtomicBool) -> Result<(), String> 
         said: (!said.is_empty()).then_some(&said),
         command: &command,
     };
-    Err(unspoken.to_string())
-}
-
-/// The exit status, where it comes in time.
-fn wait(child: &mut Child, interrupt: &AtomicBool) -> Option<String> {
-    let end = Instant::now() + LIMIT;
-    while Instant::now() < end && !interrupt.load(Relaxed) {
-        if let Some(status) = wait_for(child, LOOK) {
-            return Some(status.to_string());
-        }
-    }
-    None
+    Err(error.to_string())
 }
 
 /// What is printed there, once that ends; after [`MOST`] nobody reads it.

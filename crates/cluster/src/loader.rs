@@ -1,18 +1,18 @@
 //! A rank's load: a trial on its machine, whose server is elsewhere, in a thread of its own.
 
-use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Engine, Job, Load, Outcome, Plan, Progress, Rank, Source};
-use peers::{Client, Offer, Peer};
+use load::{Engine, Load, Plan, Progress, Rank, Source};
+use peers::{Client, Peer};
 use rustix::time::{ClockId, clock_gettime};
-use trial::{ClientFigures, Hooks, Neighbours, Reports, ServerReport, ThisMachine, Trial};
+use trial::{
+    ClientFigures, Hooks, Measured, Neighbours, Reports, ServerReport, ThisMachine, Trial,
+};
 
 use crate::member::{Loader, Stage};
 use crate::share::Share;
@@ -151,66 +151,22 @@ fn load(
     };
     let plan = &trial.job.plan;
     let before_window = Duration::from(plan.ramp) + plan.warmup().into();
-    let outcome = Rc::new(RefCell::new(Outcome::default()));
     let machine = &mut ThisMachine::without_server();
-    let measured = match Peer::of(trial.job.plan.client) {
+    let measured: Result<Measured, String> = match Peer::of(trial.job.plan.client) {
         None => trial.run(machine, &mut hooks, |job, begins| {
             let prepared = Engine::prepare(job).map_err(|error| error.to_string())?;
             begins();
-            let load = when_begun(made, before_window, || Ok(prepared.begin()))?;
-            Ok(Kept { load, outcome: outcome.clone() })
+            when_begun(made, before_window, || Ok(prepared.begin()))
         }),
         Some(peer) => {
-            let client = prepare(peer, &trial.job, offer)?;
+            let client = Client::prepare(peer, &trial.job, offer);
+            let client = client.map_err(|error| error.to_string())?;
             trial.run(machine, &mut hooks, |_, _| {
                 let begin = move || client.start().map_err(|error| error.to_string());
-                Ok(Kept { load: when_begun(made, before_window, begin)?, outcome: outcome.clone() })
+                when_begun(made, before_window, begin)
             })
         }
     };
-    let measured: Result<_, String> = measured;
-    let client = ClientFigures::of(&measured?.line);
-    Ok(Done { outcome: outcome.take(), client })
-}
-
-fn prepare(peer: Peer, job: &Job, offer: Offer) -> Result<Client, String> {
-    Client::prepare(peer, job, offer).map_err(|error| error.to_string())
-}
-
-/// A load whose outcome is kept as it is, beside what a trial makes of it.
-struct Kept<L> {
-    load: L,
-    outcome: Rc<RefCell<Outcome>>,
-}
-
-impl<L: Load> Load for Kept<L> {
-    fn window(&self) -> (Instant, Instant) {
-        self.load.window()
-    }
-
-    fn thread_ids(&self) -> Vec<i32> {
-        self.load.thread_ids()
-    }
-
-    fn progress(&self) -> Progress {
-        self.load.progress()
-    }
-
-    fn is_finished(&self) -> bool {
-        self.load.is_finished()
-    }
-
-    fn wake_at_end(&self, waiter: std::thread::Thread) {
-        self.load.wake_at_end(waiter);
-    }
-
-    fn stop(&self) {
-        self.load.stop();
-    }
-
-    fn join(self) -> Outcome {
-        let outcome = self.load.join();
-        self.outcome.replace(outcome.clone());
-        outcome
-    }
+    let Measured { line, outcome } = measured?;
+    Ok(Done { outcome, client: ClientFigures::of(&line) })
 }

@@ -5,12 +5,9 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
-
-use targets::wait_for;
 
 /// How long `mpirun --version` may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -56,9 +53,9 @@ impl OpenMpi {
     pub(crate) fn find_in(path: Option<OsString>) -> Result<Self, String> {
         let mpirun = targets::find_in(path, "mpirun")
             .ok_or("mpirun is not installed; apt-get install openmpi-bin")?;
-        let text = version_text(&mpirun)
+        let output = targets::output_within(Command::new(&mpirun).arg("--version"), LIMIT)
             .map_err(|error| format!("{} --version: {error}", mpirun.display()))?;
-        Self::of(&mpirun, &text)
+        Self::of(&mpirun, &String::from_utf8_lossy(&output.stdout))
     }
 
     fn of(mpirun: &Path, text: &str) -> Result<Self, String> {
@@ -136,22 +133,6 @@ impl fmt::Display for OpenMpi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Open MPI {}", self.version)
     }
-}
-
-fn version_text(mpirun: &Path) -> std::io::Result<String> {
-    let mut command = Command::new(mpirun);
-    command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
-    if wait_for(&mut child, LIMIT).is_none() {
-        child.kill()?;
-        child.wait()?;
-    }
-    // It is shorter than a pipe holds.
-    let mut text = Vec::new();
-    if let Some(stdout) = child.stdout {
-        stdout.take(4 << 10).read_to_end(&mut text)?;
-    }
-    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]

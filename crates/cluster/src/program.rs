@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use targets::Silence;
+use targets::{Lines, Silence};
 
 use crate::loader::TrialLoader;
 use crate::member::{Member, Step};
@@ -139,7 +139,7 @@ fn end(relay: &mut Relay, mpi: &mut impl Process, output: &mut impl io::Write) -
 /// Lines of the standard input, without waiting for them.
 #[derive(Default)]
 struct Input {
-    bytes: Vec<u8>,
+    lines: Lines,
     has_ended: bool,
 }
 
@@ -155,12 +155,6 @@ impl Input {
         let mut bytes = [0; 64 << 10];
         let length = rustix::io::read(stdin.as_fd(), &mut bytes)?;
         self.has_ended = length == 0;
-        self.bytes.extend_from_slice(&bytes[..length]);
-        let Some(end) = self.bytes.iter().rposition(|byte| *byte == b'\n') else {
-            return Ok(Vec::new());
-        };
-        let rest = self.bytes.split_off(end + 1);
-        let whole = String::from_utf8_lossy(&std::mem::replace(&mut self.bytes, rest)).into_owned();
-        Ok(whole.lines().map(str::to_owned).collect())
+        self.lines.add(&bytes[..length]).map_err(io::Error::other)
     }
 }

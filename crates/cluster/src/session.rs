@@ -25,7 +25,7 @@ use crate::words::{Line, Order, Report};
 /// How long the ranks may take until all are there.
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How often interrupts are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the ranks may take to end by themselves.
 const END_LIMIT: Duration = Duration::from_secs(2);
 /// How long an `mpirun` that ends may take to print who has died.
@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
             if self.interrupt.load(Relaxed) {
                 return Err(unanswered(INTERRUPTED.to_owned()));
             }
-            match self.receive(left.min(LOOK)) {
+            match self.receive(left.min(POLL_INTERVAL)) {
                 Ok(Some((_, rank, Report::Here(from)))) => {
                     let answer = rank.checked_sub(1).and_then(|index| answers.get_mut(index));
                     answer.into_iter().for_each(|answer| *answer = Some(from));
@@ -277,10 +277,7 @@ impl<'a> Session<'a> {
     fn end(&mut self) {
         self.send(Line::All(Order::End));
         self.lines = None;
-        let deadline = Instant::now() + END_LIMIT;
-        while self.process.exited().is_none() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.process.wait(END_LIMIT);
     }
 }
 
@@ -420,7 +417,7 @@ mod tests {
             if let Some(pid) = text.trim().parse().ok().filter(|_| text.ends_with('\n')) {
                 break Pid::from_raw(pid).unwrap();
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         };
         let shell = pidfd_open(pid, PidfdFlags::empty()).unwrap();
         session.kill();
@@ -438,7 +435,7 @@ mod tests {
             Session::spawn("/bin/sh".into(), words, Silence::default(), &calm).unwrap();
         session.words_limit = SHORT;
         let ended = loop {
-            if let Err(ended) = session.receive(LOOK) {
+            if let Err(ended) = session.receive(POLL_INTERVAL) {
                 break ended;
             }
         };

@@ -2,7 +2,7 @@
 //!
 //! [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
 
-mod elsewhere;
+mod found_server;
 mod length;
 mod order;
 mod run;

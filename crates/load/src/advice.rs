@@ -1,7 +1,7 @@
 //! What to do about a failure. The advice names only flags that can help: it knows which are set.
 
-use crate::failure::ErrorKind;
 use crate::{Job, Operation, Plan, Receive, Trust};
+use wire::ErrorKind;
 
 /// What to do where one operation was tried and failed. `seen` is what was seen, in words.
 pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {

@@ -15,8 +15,6 @@ use units::Nanos;
 use crate::clock::Clock;
 use crate::coalescing::Coalescing;
 use crate::draw::{Draw, Drawn};
-use crate::handshake::Client;
-use crate::receive::{Expectation, Learned, READ_AHEAD, Reception};
 use crate::recorder::Recorder;
 use crate::requests::{Request, Requests};
 use crate::session::User;
@@ -24,6 +22,8 @@ use crate::socket::{Socket, Use};
 use crate::source::{Source, Sources};
 use crate::window::Window;
 use crate::{Job, Operation, Plan, ports};
+use wire::handshake::Client;
+use wire::reception::{Expectation, Learned, READ_AHEAD, Reception};
 
 /// The sum of the low-water marks of all connections, and the largest and smallest mark of one. A
 /// mark grows the socket's buffer to twice the mark. The largest has room for a response of 1 MiB
@@ -61,9 +61,9 @@ pub(crate) const INCOMING: epoll::EventFlags =
 /// A buffer that connections use in turn. A connection keeps it only while bytes wait in it, so that
 /// neither an idle connection nor a new one needs its own.
 #[derive(Default)]
-pub(crate) struct Lent(Vec<u8>);
+pub(crate) struct SharedBuffer(Vec<u8>);
 
-impl Lent {
+impl SharedBuffer {
     /// Lends it to a connection that has no buffer.
     pub(crate) fn lend(&mut self, own: &mut Vec<u8>) {
         if own.capacity() == 0 {
@@ -91,9 +91,9 @@ pub(crate) struct Context<'a> {
     pub(crate) recorder: Recorder,
     pub(crate) scratch: Box<[u8]>,
     /// For what a handshake received and has not used yet.
-    pub(crate) received: Lent,
+    pub(crate) received: SharedBuffer,
     /// For what is to be sent.
-    pub(crate) unsent: Lent,
+    pub(crate) unsent: SharedBuffer,
     pub(crate) requests: Requests,
     /// The users of a session, by their slots; empty for other operations.
     pub(crate) users: Vec<User<'a>>,
@@ -142,8 +142,8 @@ impl<'a> Context<'a> {
             client,
             recorder,
             scratch: vec![0; 2 * READ_AHEAD].into(),
-            received: Lent::default(),
-            unsent: Lent::default(),
+            received: SharedBuffer::default(),
+            unsent: SharedBuffer::default(),
             requests: Requests::new(job, requests.clone(), thread),
             users: Vec::new(),
             learned: Learned::default(),

@@ -10,7 +10,7 @@ use std::io;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::failure::{ErrorKind, Failure};
+use wire::{ErrorKind, Failure};
 
 /// Descriptors that a table needs in addition to those of connections.
 const SPARE: usize = 64;

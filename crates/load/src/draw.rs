@@ -7,8 +7,6 @@ use std::num::NonZeroU32;
 
 use random::Random;
 
-use crate::plan::Plan;
-
 /// Arrivals and objects use the random streams below.
 const FIRST_STREAM: u64 = 1 << 33;
 
@@ -41,11 +39,6 @@ impl Draw {
     pub(crate) fn new(what: Drawn, one_in: NonZeroU32, seed: u64, thread: usize) -> Self {
         let stream = FIRST_STREAM + ((what as u64) << 32) + thread as u64;
         Self { block: one_in.get(), next: 0, drawn: 0, random: Random::stream(seed, stream) }
-    }
-
-    /// Which signatures a thread of this load verifies.
-    pub(crate) fn signatures(plan: &Plan, seed: u64, thread: usize) -> Self {
-        Self::new(Drawn::Signatures, plan.verify().0, seed, thread)
     }
 
     /// Whether [`Self::draw`] will say yes.

@@ -12,9 +12,7 @@ use units::Nanos;
 
 use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
-use crate::draw::Draw;
-use crate::failure::ErrorKind;
-use crate::handshake::{Client, Negotiated, client};
+use crate::draw::{Draw, Drawn};
 use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan};
@@ -25,6 +23,8 @@ use crate::schedule::{Part, Ramp};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 use crate::{Arrival, Operation, ports, source};
+use wire::ErrorKind;
+use wire::handshake::{Client, Negotiated, client};
 
 /// How much longer than its time limit a probe is waited for: an operation without progress is noticed
 /// only now and then, and says more than that there was no answer.
@@ -354,6 +354,6 @@ fn new_client(job: &Job, thread: usize) -> Result<Option<Box<dyn Client>>, PlanE
     if !job.url.is_tls() {
         return Ok(None);
     }
-    let signatures = Draw::signatures(&job.plan, job.seed, thread);
-    client(&job.plan, &job.trust, job.url.host(), signatures).map(Some)
+    let mut signatures = Draw::new(Drawn::Signatures, job.plan.verify().0, job.seed, thread);
+    Ok(Some(client(&job.offer(), Box::new(move || signatures.draw()))?))
 }

@@ -1,16 +1,19 @@
 //! A plan at the server that it is carried out at.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use keys::WrongValue;
 use objects::{Files, Mix};
 use tls::OrPlain;
 use units::Nanos;
+use wire::handshake::{Offer, OfferError, Trust};
 
 use crate::plan::LONGEST;
 use crate::session::{Session, Site};
-use crate::{Arrival, Close, Distribution, Operation, Pace, Percent, Plan, Url, ports};
+use crate::{
+    Arrival, Close, Distribution, KeyExchangeMode, Operation, Pace, Percent, Plan, Receive, Url,
+    ports,
+};
 
 /// A plan, and what only a running load knows.
 #[derive(Debug, Clone)]
@@ -36,17 +39,6 @@ pub struct Job {
     pub operations: Option<u64>,
 }
 
-/// Whose certificates are accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trust {
-    /// Any certificate; signatures are still sampled.
-    Anyone,
-    /// The system's certificate authorities.
-    System,
-    /// The certificates in this PEM file.
-    File(PathBuf),
-}
-
 /// When a load's window begins and ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -62,6 +54,12 @@ pub(crate) enum Stop {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlanError(pub(crate) String);
+
+impl From<OfferError> for PlanError {
+    fn from(error: OfferError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 impl From<WrongValue> for PlanError {
     fn from(wrong: WrongValue) -> Self {
@@ -98,9 +96,9 @@ impl Job {
             ));
         }
         // The URL's scheme says the same as `--tls none`.
-        let is_said = plan.tls.is_some() || url.is_tls();
+        let is_explicit = plan.tls.is_some() || url.is_tls();
         let plain = Plan { tls: plan.tls.or(Some(OrPlain::Plain)), ..plan.clone() };
-        let plan = if is_said { plan } else { &plain };
+        let plan = if is_explicit { plan } else { &plain };
         if !url.is_tls() && !plan.is_plain() {
             return error(format!(
                 "{url} is plain HTTP, but TLS was asked for; give an https:// URL"
@@ -108,7 +106,7 @@ impl Job {
         }
         if let Some(conflict) = plan.conflicts().first() {
             return error(conflict.sentence(|key| match key {
-                "tls" if !is_said => url.to_string(),
+                "tls" if !is_explicit => url.to_string(),
                 _ => keys::flag(plan, key),
             }));
         }
@@ -151,6 +149,21 @@ impl Job {
         let alone = self.objects.is_none().then(|| self.url.path());
         let mixed = self.objects.iter().flat_map(Mix::portions);
         alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
+    }
+
+    /// What its clients offer to the server.
+    pub(crate) fn offer(&self) -> Offer {
+        let plan = &self.plan;
+        Offer {
+            version: plan.only_version(),
+            suite: plan.only_suite(),
+            group: plan.group,
+            encrypt_then_mac: plan.encrypt_then_mac == Some(true),
+            fixed_key_exchange: plan.key_exchange() == KeyExchangeMode::Fixed,
+            resumed_percent: plan.resumption.get(),
+            follows_key_updates: plan.receive() == Receive::Decrypt,
+            ..Offer::to(self.url.host(), self.trust.clone())
+        }
     }
 
     /// The site whose pages users walk, in a load of sessions.

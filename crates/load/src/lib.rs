@@ -3,7 +3,7 @@
 //! One thread per CPU (more where descriptors are few, see `descriptors`), epoll, one state machine
 //! per connection. After the handshake the traffic keys leave the TLS library, and the records of
 //! large bodies are *walked*: their bytes are dropped in the kernel, the head is read, the last record
-//! is opened, and its sequence number proves how many came before (see the module `receive`). Three things are separate: what an operation is ([`Operation`]), when the next one
+//! is opened, and its sequence number proves how many came before (see the crate `wire`). Three things are separate: what an operation is ([`Operation`]), when the next one
 //! starts ([`Arrival`]), and when the load stops. A [`Plan`] says these, and a [`Job`] at which server.
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
@@ -17,13 +17,8 @@ mod context;
 mod descriptors;
 mod draw;
 mod engine;
-mod failure;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
-mod handshake;
+mod failures;
 mod header;
-#[cfg(test)]
-mod hex;
 mod histogram;
 mod job;
 mod outcome;
@@ -31,10 +26,7 @@ mod own_time;
 mod pace;
 mod plan;
 mod ports;
-mod randomness;
 mod rank;
-mod receive;
-mod record;
 mod recorder;
 mod requests;
 mod running;
@@ -50,10 +42,9 @@ mod worker;
 
 pub use arrival::{Arrival, Distribution, Rate};
 pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
-pub use failure::{ErrorKind, Failures};
-pub use handshake::Negotiated;
+pub use failures::Failures;
 pub use header::Header;
-pub use job::{Job, PlanError, Trust};
+pub use job::{Job, PlanError};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
@@ -69,3 +60,5 @@ pub use share::{OneIn, Percent};
 pub use source::Source;
 pub use up::Up;
 pub use user_time::UserTime;
+pub use wire::ErrorKind;
+pub use wire::handshake::{Negotiated, Trust};

@@ -2,11 +2,11 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::failure::Failures;
-use crate::handshake::Negotiated;
+use crate::failures::Failures;
 use crate::own_time::ThreadUse;
 use crate::up::Up;
 use crate::user_time::UserTime;
+use wire::handshake::Negotiated;
 
 /// What a load did within its window.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ pub struct Outcome {
     pub most_open: usize,
     /// Connections that the server did not close after their only response although it was asked to,
     /// by when the client gave them up; not known where the client resets them.
-    pub kept_open: u64,
+    pub not_closed_by_server: u64,
     /// Connections whose opening waited until a packet was sent again.
     pub repeated: Repeated,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
@@ -320,7 +320,7 @@ impl Outcome {
             }),
             (mine, theirs) => mine.or(theirs),
         };
-        self.kept_open += other.kept_open;
+        self.not_closed_by_server += other.not_closed_by_server;
         self.repeated.connections += other.repeated.connections;
         self.repeated.time.0 += other.repeated.time.0;
         self.lost.extend(other.lost);

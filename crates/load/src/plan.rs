@@ -11,8 +11,9 @@ use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
+use tls::{Cipher, Group, KeyExchange, OrPlain, SUITES, Suite, Version};
 use units::{Bytes, Nanos};
+use wire::handshake::can_fix_key_exchange;
 
 use crate::session::Session;
 use crate::{Arrival, Header, OneIn, Pace, Percent, Source, Trust};
@@ -302,15 +303,6 @@ pub enum Close {
     Rst,
 }
 
-/// Which client library makes a plan's handshakes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stack {
-    /// All of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
-    Rustls,
-    /// CBC and static RSA.
-    OpenSsl,
-}
-
 /// More connections than any machine here has memory and descriptors for.
 const MOST_CONNECTIONS: usize = 1_000_000;
 
@@ -384,7 +376,7 @@ impl Plan {
     /// How the client takes part in the key exchange.
     #[must_use]
     pub fn key_exchange(&self) -> KeyExchangeMode {
-        self.key_exchange.unwrap_or(match self.can_be_fixed() {
+        self.key_exchange.unwrap_or(match can_fix_key_exchange(self.only_suite()) {
             true => KeyExchangeMode::Fixed,
             false => KeyExchangeMode::Fresh,
         })
@@ -463,22 +455,6 @@ impl Plan {
             (self.resumption != Percent::default(), "resumption"),
         ];
         asked.into_iter().filter_map(|(is_asked, key)| is_asked.then_some(key))
-    }
-
-    pub(crate) fn stack(&self) -> Stack {
-        match self.only_suite() {
-            Some(suite) if suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa => {
-                Stack::OpenSsl
-            }
-            _ => Stack::Rustls,
-        }
-    }
-
-    /// Whether the key exchange can be fixed: not that of the ECDHE suites that go through OpenSSL.
-    fn can_be_fixed(&self) -> bool {
-        let is_static_rsa =
-            self.only_suite().is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
-        self.stack() == Stack::Rustls || is_static_rsa
     }
 }
 
@@ -636,7 +612,7 @@ impl Plan {
                 ("page", self.page.is_some()),
                 ("walks", self.walks.is_some()),
             ];
-            for (key, _) in keys.into_iter().filter(|(_, is_said)| *is_said) {
+            for (key, _) in keys.into_iter().filter(|(_, is_explicit)| *is_explicit) {
                 add("operation", "walks no pages", key, Force::Useless);
             }
             return;
@@ -730,7 +706,9 @@ impl Plan {
             const WHY: &str = "has no encrypt-then-MAC (only CBC suites such as AES128-SHA have)";
             add("suite", WHY, "encrypt-then-mac", Force::Useless);
         }
-        if self.key_exchange == Some(KeyExchangeMode::Fixed) && !self.can_be_fixed() {
+        if self.key_exchange == Some(KeyExchangeMode::Fixed)
+            && !can_fix_key_exchange(self.only_suite())
+        {
             const WHY: &str = "goes through OpenSSL, whose key exchange is always fresh";
             add("suite", WHY, "key-exchange", Force::Useless);
         }
@@ -748,15 +726,15 @@ pub(crate) mod tests {
     #[test]
     fn the_suite_chooses_the_client_library() {
         use KeyExchangeMode::{Fixed, Fresh};
-        for (name, stack, key_exchange) in [
-            ("TLS_AES_128_GCM_SHA256", Stack::Rustls, Fixed),
-            ("ECDHE-RSA-AES128-GCM-SHA256", Stack::Rustls, Fixed),
-            ("ECDHE-RSA-AES128-SHA", Stack::OpenSsl, Fresh),
-            ("AES128-GCM-SHA256", Stack::OpenSsl, Fixed),
-            ("AES128-SHA", Stack::OpenSsl, Fixed),
+        for (name, key_exchange) in [
+            ("TLS_AES_128_GCM_SHA256", Fixed),
+            ("ECDHE-RSA-AES128-GCM-SHA256", Fixed),
+            ("ECDHE-RSA-AES128-SHA", Fresh),
+            ("AES128-GCM-SHA256", Fixed),
+            ("AES128-SHA", Fixed),
         ] {
             let plan = Plan { suite: suite(name), ..Plan::default() };
-            assert_eq!((plan.stack(), plan.key_exchange()), (stack, key_exchange));
+            assert_eq!(plan.key_exchange(), key_exchange);
         }
         assert_eq!(Plan::default().key_exchange(), Fixed);
         let hybrid = Plan { group: Some(Group::X25519MlKem768), ..Plan::default() };

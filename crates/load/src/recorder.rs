@@ -3,11 +3,11 @@
 use units::Nanos;
 
 use crate::Arrival;
-use crate::failure::{ErrorKind, Failure};
-use crate::handshake::{Established, GivenSession, Remarks};
 use crate::outcome::{Outcome, PageOutcome, Traffic, add_negotiated, add_object};
-use crate::receive::Completed;
 use crate::window::Window;
+use wire::handshake::{Established, GivenSession, Remarks};
+use wire::reception::Completed;
+use wire::{ErrorKind, Failure};
 
 /// When the parts of one operation happened, in ns since the load's start.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,8 +90,8 @@ impl Recorder {
     }
 
     /// Counts a connection that the server did not close after its only response, by `now`.
-    pub(crate) fn kept_open(&mut self, window: &Window, now: u64) {
-        self.outcome.kept_open += u64::from(window.contains(now));
+    pub(crate) fn not_closed_by_server(&mut self, window: &Window, now: u64) {
+        self.outcome.not_closed_by_server += u64::from(window.contains(now));
     }
 
     /// Counts an established connection; over TLS with what was negotiated.
@@ -368,10 +368,10 @@ mod tests {
             exact.sort_unstable();
             for quantile in [0.5, 0.9, 0.99, 0.999, 1.0] {
                 let place = (quantile * exact.len() as f64).ceil() as usize - 1;
-                let (said, exact) = (whole.value_at_quantile(quantile), exact[place]);
+                let (reported, exact) = (whole.value_at_quantile(quantile), exact[place]);
                 prop_assert!(
-                    said.abs_diff(exact) as f64 <= exact as f64 / 1000.0,
-                    "{quantile} of {}: {said} instead of {exact} ns", whole.len()
+                    reported.abs_diff(exact) as f64 <= exact as f64 / 1000.0,
+                    "{quantile} of {}: {reported} instead of {exact} ns", whole.len()
                 );
             }
         }

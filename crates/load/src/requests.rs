@@ -7,8 +7,8 @@ use objects::{Files, WHOLE};
 use random::Random;
 use units::Bytes;
 
-use crate::receive::Expectation;
 use crate::{Close, Header, Job, Operation};
+use wire::reception::Expectation;
 
 /// Arrivals use the random streams numbered by thread; the streams for objects begin here.
 const FIRST_STREAM: u64 = 1 << 32;

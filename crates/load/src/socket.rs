@@ -11,9 +11,9 @@ use socket2::{Domain, Protocol, Type};
 
 use crate::Close;
 use crate::descriptors;
-use crate::failure::{ErrorKind, Failure};
 use crate::outcome::Traffic;
 use crate::source::Source;
+use wire::{ErrorKind, Failure};
 
 /// One end of a TCP connection that never blocks.
 pub(crate) struct Socket {

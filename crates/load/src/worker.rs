@@ -11,7 +11,6 @@ use units::Nanos;
 
 use crate::connection::{After, Connection};
 use crate::context::Context;
-use crate::handshake::Client;
 use crate::job::Stop;
 use crate::own_time::{OwnTime, ThreadUse};
 use crate::recorder::{Recorder, Times};
@@ -20,6 +19,7 @@ use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
 use crate::window::{Edge, Window};
 use crate::{Arrival, Collected, Job, Operation, Outcome};
+use wire::handshake::Client;
 
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;

@@ -4,10 +4,11 @@
 //! programs too. The kernel also counts what each listening socket dropped, with its memory.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
+use crate::inet_diag::{BY_FAMILY, End, FIXED, address_of, question};
 use crate::namespace;
-use crate::netlink::{Netlink, Question, attribute, u32_at};
+use crate::netlink::{Netlink, attribute, u32_at};
 
 /// The listeners of an address, in the network namespace where they are.
 #[derive(Debug)]
@@ -16,13 +17,7 @@ pub struct ListenQueue {
     address: SocketAddr,
 }
 
-/// struct inet_diag_msg (linux/inet_diag.h).
-const MESSAGE: usize = 72;
-const DIAG: Question = Question { kind: 20, answer: 20, is_dump: true, fixed: MESSAGE };
-/// Where it has the listener's port, in network order, and its address.
-const PORT: usize = 4;
-const ADDRESS: usize = 8;
-const STATE_LISTEN: u8 = 10;
+const LISTEN: u32 = 10;
 /// INET_DIAG_SKMEMINFO, and in it SK_MEMINFO_DROPS (linux/sock_diag.h).
 const MEMORY: u16 = 7;
 const DROPS: usize = 8;
@@ -47,7 +42,9 @@ impl ListenQueue {
         let mut sum = None;
         // A socket of IPv6 may listen for IPv4 too.
         for family in [libc::AF_INET, libc::AF_INET6] {
-            for message in self.netlink.ask(DIAG, &request(family as u8))? {
+            for message in
+                self.netlink.ask(BY_FAMILY, &question(family, LISTEN, None, &[MEMORY]))?
+            {
                 if let Some(drops) = drops_of(&message, self.address) {
                     sum = Some(sum.unwrap_or(0) + u64::from(drops));
                 }
@@ -57,26 +54,12 @@ impl ListenQueue {
     }
 }
 
-/// struct inet_diag_req_v2: all listening sockets of TCP of a family, with their memory.
-fn request(family: u8) -> [u8; 56] {
-    let mut request = [0; 56];
-    request[..3].copy_from_slice(&[family, libc::IPPROTO_TCP as u8, 1 << (MEMORY - 1)]);
-    request[4..8].copy_from_slice(&(1_u32 << STATE_LISTEN).to_ne_bytes());
-    request
-}
-
 /// What a listener dropped, if it listens at this address, or at all addresses with its port.
 fn drops_of(message: &[u8], address: SocketAddr) -> Option<u32> {
-    let port = u16::from_be_bytes(message.get(PORT..PORT + 2)?.try_into().ok()?);
-    let ip = match i32::from(*message.first()?) {
-        libc::AF_INET => {
-            IpAddr::from(<[u8; 4]>::try_from(message.get(ADDRESS..ADDRESS + 4)?).ok()?)
-        }
-        _ => IpAddr::from(<[u8; 16]>::try_from(message.get(ADDRESS..ADDRESS + 16)?).ok()?),
-    };
-    let is_there = ip.is_unspecified() || ip.to_canonical() == address.ip();
-    let memory = attribute(message, MESSAGE, MEMORY)?;
-    u32_at(memory, 4 * DROPS).filter(|_| is_there && port == address.port())
+    let own = address_of(message, End::Local)?;
+    let is_there = own.ip().is_unspecified() || own.ip() == address.ip();
+    let memory = attribute(message, FIXED, MEMORY)?;
+    u32_at(memory, 4 * DROPS).filter(|_| is_there && own.port() == address.port())
 }
 
 #[cfg(test)]

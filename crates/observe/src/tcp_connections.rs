@@ -1,15 +1,16 @@
 //! What the TCP connections of an address really use: their congestion control, and whether it holds packets
-//! back (sock_diag(7), `NETLINK_SOCK_DIAG`; linux/inet_diag.h).
+//! back.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::mem::offset_of;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::inet_diag::{BY_FAMILY, End, FIXED, address_of, question};
 use crate::namespace;
-use crate::netlink::{Netlink, Question, attribute, u64_at};
+use crate::netlink::{Netlink, attribute, u64_at};
 
 /// Connections of one side, as far as they were looked at.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,26 +25,15 @@ pub struct TcpConnections {
     pub least_pacing_bps: Option<f64>,
 }
 
-/// Which end of a connection has the address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// The socket's own: a server's.
-    Local,
-    /// The other: a client's.
-    Remote,
-}
-
 /// As many are looked at: all of them, of a large load, would take the kernel longer than a step of a
 /// trial.
 const MOST: usize = 256;
 
-/// `struct inet_diag_msg`, and after it attributes.
-const FIXED: usize = 72;
-const BY_FAMILY: Question = Question { kind: 20, answer: 20, is_dump: true, fixed: FIXED };
-/// `TCP_ESTABLISHED`, as a bit.
-const ESTABLISHED: u32 = 1 << 1;
+/// `TCP_ESTABLISHED`.
+const ESTABLISHED: u32 = 1;
 const INFO: u16 = 2;
+/// `INET_DIAG_VEGASINFO`, which asks for that of BBR too.
+const CONGESTION_INFO: u16 = 3;
 const CONGESTION: u16 = 4;
 const BBR_INFO: u16 = 16;
 const PACING_RATE: usize = offset_of!(libc::tcp_info, tcpi_pacing_rate);
@@ -61,9 +51,12 @@ impl TcpConnections {
     fn here(address: SocketAddr, end: End) -> io::Result<Self> {
         let mut found = Self::default();
         for family in [libc::AF_INET, libc::AF_INET6] {
-            let question = question(family as u8, address.port(), end);
+            let port = Some((end, address.port()));
+            let question =
+                question(family, ESTABLISHED, port, &[INFO, CONGESTION_INFO, CONGESTION]);
             for answer in Netlink::of_sockets()?.ask_for(MOST, BY_FAMILY, &question)? {
-                if address_of(&answer, end) == Some(address.ip().to_canonical()) {
+                if address_of(&answer, end).map(|end| end.ip()) == Some(address.ip().to_canonical())
+                {
                     found.add(&answer);
                 }
             }
@@ -91,42 +84,10 @@ impl TcpConnections {
     }
 }
 
-/// The address that this end of an answer's connection has.
-fn address_of(answer: &[u8], end: End) -> Option<IpAddr> {
-    let at = match end {
-        End::Local => 8,
-        End::Remote => 24,
-    };
-    let bytes: [u8; 16] = answer.get(at..at + 16)?.try_into().ok()?;
-    let address = match i32::from(*answer.first()?) {
-        libc::AF_INET => IpAddr::from([bytes[0], bytes[1], bytes[2], bytes[3]]),
-        _ => IpAddr::from(bytes),
-    };
-    Some(address.to_canonical())
-}
-
-/// `struct inet_diag_req_v2`: which connections, and which attributes of them.
-fn question(family: u8, port: u16, end: End) -> [u8; 56] {
-    let mut bytes = [0; 56];
-    bytes[0] = family;
-    bytes[1] = libc::IPPROTO_TCP as u8;
-    // Bit n - 1 asks for attribute n. That of BBR is answered with `INET_DIAG_VEGASINFO`.
-    bytes[2] = 1 << (INFO - 1) | 1 << 2 | 1 << (CONGESTION - 1);
-    bytes[4..8].copy_from_slice(&ESTABLISHED.to_ne_bytes());
-    let at = match end {
-        End::Local => 8,
-        End::Remote => 10,
-    };
-    bytes[at..at + 2].copy_from_slice(&port.to_be_bytes());
-    // No cookie.
-    bytes[48..].fill(0xff);
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 
     use proptest::prelude::*;
     use rustix::net::sockopt;

@@ -28,8 +28,9 @@ impl Rates {
 /// where no nominal one is published.
 impl Default for Rates {
     fn default() -> Self {
-        let rate = |bits, rate| Some((CertificateKey::Rsa(bits), NonZeroU32::new(rate)?));
-        Self([rate(2048, 40_000), rate(4096, 4_130)].into_iter().flatten().collect())
+        let rsa = CertificateKey::Rsa;
+        let rates = const { [NonZeroU32::new(40_000).unwrap(), NonZeroU32::new(4_130).unwrap()] };
+        Self(vec![(rsa(2048), rates[0]), (rsa(4096), rates[1])])
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cpus::CpuList;
 use targets::Captured;
@@ -13,8 +13,6 @@ use crate::{Peer, PeerError};
 
 /// How long a program may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
-/// Between two checks whether it has ended.
-const POLL: Duration = Duration::from_millis(2);
 /// How much of a program's output is read, from its end.
 const MOST_OUTPUT: u64 = 64 << 10;
 
@@ -53,10 +51,7 @@ pub(crate) fn written(file: &File) -> io::Result<String> {
 /// It cannot be started, or prints none within 5 s.
 pub fn version(peer: Peer, program: &Path, cpus: &CpuList) -> Result<String, PeerError> {
     let mut spawned = spawn(program, vec![peer.program().2.into()], cpus)?;
-    let deadline = Instant::now() + VERSION_LIMIT;
-    while spawned.process.exited().is_none() && Instant::now() < deadline {
-        std::thread::sleep(POLL);
-    }
+    spawned.process.wait(VERSION_LIMIT);
     spawned.process.stop();
     written(&spawned.stdout)
         .ok()

@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 use cpus::{CpuList, pin_current_thread};
 
 use crate::algorithm::{Algorithm, Unit};
+use crate::barrier::Barrier;
 use crate::cache::Cache;
-use crate::check::{Checker, Wrong};
+use crate::check::Checker;
 use crate::hardware::Hardware;
 use crate::instruments::{CycleSource, ThisCore};
 use crate::libraries::library::Library;
-use crate::meeting::Meeting;
-use crate::row::{Measured, Outcome, Row, RowKey};
+use crate::row::{Measured, NoFigure, Outcome, Row, RowKey};
 use crate::sampler::{Core, Instruments, Quality, Series, Tick};
-use crate::work::{Refused, Work};
+use crate::work::Work;
 use crate::workload::set_up;
 
 pub struct Request<'a> {
@@ -193,7 +193,7 @@ impl Request<'_> {
 
     fn all_rows(&self, core: ThisCore, places: &[Place], shared: &Shared<'_>) -> Option<OneCpu> {
         shared.together.wait()?;
-        let mut core = AmongOwn { core, are_alone: self.cpus.len() == 1 };
+        let mut core = SharedCores { core, are_alone: self.cpus.len() == 1 };
         let checker = Checker::new(self.checkers);
         let set_up = |place: &Place| {
             let row =
@@ -204,7 +204,7 @@ impl Request<'_> {
         let mut rows: Vec<_> = places.iter().map(set_up).collect::<Option<_>>()?;
         let visits = self.samples.div_ceil(crate::sampler::SAMPLES_A_VISIT) * PATIENCE;
         for _ in 0..visits {
-            if shared.lead_says(|| shared.interrupted.load(Ordering::Relaxed))? {
+            if shared.decide_together(|| shared.interrupted.load(Ordering::Relaxed))? {
                 break;
             }
             for (at, row) in rows.iter_mut().enumerate() {
@@ -221,7 +221,7 @@ impl Request<'_> {
                     || Instant::now() >= until
                     || shared.interrupted.load(Ordering::Relaxed)
             };
-            if shared.lead_says(is_over)? {
+            if shared.decide_together(is_over)? {
                 break;
             }
             for (at, row) in rows.iter_mut().enumerate() {
@@ -279,12 +279,12 @@ fn together(of_all: Vec<Option<Outcome>>) -> Option<Outcome> {
 }
 
 /// The instruments where other CPUs of the same measurement are busy on purpose.
-struct AmongOwn {
+struct SharedCores {
     core: ThisCore,
     are_alone: bool,
 }
 
-impl Instruments for AmongOwn {
+impl Instruments for SharedCores {
     fn tick(&mut self) -> Tick {
         self.core.tick()
     }
@@ -297,7 +297,7 @@ impl Instruments for AmongOwn {
 
 struct Measuring {
     place: Place,
-    workload: Result<Box<dyn Work>, Refused>,
+    workload: Result<Box<dyn Work>, NoFigure>,
     series: Series,
 }
 
@@ -307,7 +307,7 @@ impl Measuring {
         let size = place.size.unwrap_or_default();
         let workload = Hardware::of_this_process()
             .reaches(library)
-            .map_err(Refused::from)
+            .map_err(NoFigure::from)
             .and_then(|()| set_up(library, place.algorithm, size, request.cache, checker));
         Self { place, workload, series: Series::default() }
     }
@@ -329,19 +329,19 @@ impl Measuring {
         if let Ok(workload) = &mut self.workload
             && let Err(failed) = self.series.visit(workload.as_mut(), instruments)
         {
-            self.workload = Err(Wrong::from(failed).into());
+            self.workload = Err(failed.into());
         }
     }
 
     fn end(self, request: &Request<'_>, checker: &Checker<'_>) -> Option<Outcome> {
         let mut workload = match self.workload {
             Ok(workload) => workload,
-            Err(refused) => return Some(Outcome::None(refused.into())),
+            Err(no_figure) => return Some(Outcome::None(no_figure)),
         };
         let figure = self.series.figure()?;
         let library = request.libraries[self.place.library].as_ref();
         if let Err(wrong) = workload.confirm_again(library, checker) {
-            return Some(Outcome::None(Refused::from(wrong).into()));
+            return Some(Outcome::None(wrong.into()));
         }
         let bytes = self.place.size.map(|_| workload.message_bytes() as f64);
         // Messages are counted by their bytes, and operations by their number.
@@ -368,11 +368,11 @@ struct Shared<'a> {
     interrupted: &'a AtomicBool,
     /// Rows that are set up, of all threads together.
     prepared: AtomicUsize,
-    /// What the leader of a meeting decided for all.
+    /// What the leader of a barrier decided for all.
     decision: AtomicBool,
     /// Whether a thread has a row with too few quiet samples.
     are_disturbed: AtomicBool,
-    together: Meeting,
+    together: Barrier,
     threads: usize,
     /// Threads that have their samples of the visit under way.
     finished: AtomicUsize,
@@ -387,7 +387,7 @@ impl<'a> Shared<'a> {
             prepared: AtomicUsize::new(0),
             decision: AtomicBool::new(false),
             are_disturbed: AtomicBool::new(false),
-            together: Meeting::new(threads),
+            together: Barrier::new(threads),
             threads,
             finished: AtomicUsize::new(0),
             samples: (0..rows).map(|_| AtomicUsize::new(0)).collect(),
@@ -395,7 +395,7 @@ impl<'a> Shared<'a> {
     }
 
     /// One thread decides, and all follow. `None` where a thread has left.
-    fn lead_says(&self, decide: impl FnOnce() -> bool) -> Option<bool> {
+    fn decide_together(&self, decide: impl FnOnce() -> bool) -> Option<bool> {
         if self.together.wait()? {
             self.decision.store(decide(), Ordering::Relaxed);
         }
@@ -408,7 +408,7 @@ impl<'a> Shared<'a> {
         &self,
         at: usize,
         row: &mut Measuring,
-        core: &mut AmongOwn,
+        core: &mut SharedCores,
         samples: usize,
     ) -> Option<()> {
         if self.threads == 1 {

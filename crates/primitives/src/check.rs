@@ -9,29 +9,17 @@
 use crate::algorithm::{Agreement, Algorithm, Kem, Side, Signing};
 use crate::libraries::library::Library;
 use crate::material::{KemKeys, Material};
-use crate::routine::Routine;
+use crate::routine::{Failed, Routine};
 
-/// A result that is not what it should be: no figure can be given.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum Wrong {
-    #[error("its result is not that of {second}")]
-    Differs { second: String },
-    #[error("it accepts a damaged signature")]
-    AcceptsAnything,
-    #[error("{0}")]
-    Failed(#[from] crate::Failed),
-    #[error("there is no second library here to check its result")]
-    NoSecond,
-    #[error("{0}")]
-    NoKeys(#[from] crate::material::NoKeys),
-}
+/// Why a result that only one library makes has no figure.
+pub(crate) const NO_SECOND: &str = "there is no second library here to check its result";
 
 /// Runs a routine once on an input, from a clean buffer.
 pub(crate) fn once(
     routine: &mut Routine,
     algorithm: Algorithm,
     input: &[u8],
-) -> Result<Vec<u8>, crate::Failed> {
+) -> Result<Vec<u8>, Failed> {
     let mut output = vec![0; algorithm.output_bytes(input.len())];
     match routine {
         Routine::Apart(step) => {
@@ -77,21 +65,21 @@ impl<'a> Checker<'a> {
         algorithm: Algorithm,
         material: &Material,
         output: &[u8],
-    ) -> Result<String, Wrong> {
+    ) -> Result<String, Failed> {
         for second in self.others(library) {
             let Some(agrees) = agrees(second, algorithm, material, output) else {
                 continue;
             };
             let title = second.title().to_owned();
             if !agrees? {
-                return Err(Wrong::Differs { second: title });
+                return Err(Failed::because(format!("its result is not that of {title}")));
             }
             if is_verifier(algorithm) && accepts_damage(library, algorithm, material)? {
-                return Err(Wrong::AcceptsAnything);
+                return Err(Failed::because("it accepts a damaged signature"));
             }
             return Ok(title);
         }
-        Err(Wrong::NoSecond)
+        Err(Failed::because(NO_SECOND))
     }
 }
 
@@ -107,7 +95,7 @@ fn accepts_damage(
     library: &dyn Library,
     algorithm: Algorithm,
     material: &Material,
-) -> Result<bool, Wrong> {
+) -> Result<bool, Failed> {
     let mut damaged = material.input.clone();
     // The last byte belongs to the last number of any form of signature.
     if let Some(last) = damaged.last_mut() {
@@ -116,7 +104,7 @@ fn accepts_damage(
     let material = material.with_input(damaged);
     match library.prepare(algorithm, &material) {
         Ok(mut routine) => Ok(once(&mut routine, algorithm, &material.input).is_ok()),
-        Err(why) => Err(Wrong::Failed(crate::Failed::because(why))),
+        Err(why) => Err(Failed::because(why)),
     }
 }
 
@@ -126,13 +114,13 @@ fn agrees(
     algorithm: Algorithm,
     material: &Material,
     output: &[u8],
-) -> Option<Result<bool, Wrong>> {
+) -> Option<Result<bool, Failed>> {
     let run = |algorithm: Algorithm, material: &Material| {
         let mut routine = second.prepare(algorithm, material).ok()?;
         Some(once(&mut routine, algorithm, &material.input))
     };
     let equals = |algorithm, material: &Material, expected: &[u8]| {
-        Some(run(algorithm, material)?.map(|made| made == expected).map_err(Wrong::from))
+        Some(run(algorithm, material)?.map(|made| made == expected))
     };
     use Algorithm as A;
     match algorithm {

@@ -15,11 +15,12 @@ use self::handshakes::Handshakes;
 use self::records::Records;
 use crate::algorithm::{Algorithm, Handshake, Side};
 use crate::cache::Cache;
-use crate::check::{Checker, Wrong};
+use crate::check::Checker;
 use crate::libraries::library::Library;
-use crate::routine::{Failed, Unavailable};
+use crate::routine::Unavailable;
+use crate::row::NoFigure;
 use crate::stack::{Identity, Wanted};
-use crate::work::{Refused, Work};
+use crate::work::Work;
 
 /// Sets up what takes a connection.
 pub(crate) fn set_up(
@@ -28,7 +29,7 @@ pub(crate) fn set_up(
     size: usize,
     cache: Cache,
     checker: &Checker<'_>,
-) -> Result<Box<dyn Work>, Refused> {
+) -> Result<Box<dyn Work>, NoFigure> {
     if cache == Cache::Cold {
         return Err(
             Unavailable::because("records and handshakes are measured with warm caches").into()
@@ -44,12 +45,11 @@ pub(crate) fn set_up(
         (_, KeyExchange::EcdheRsa) => CertificateKey::Rsa(2048),
         _ => CertificateKey::EcdsaP256,
     };
-    let identity = Identity::of(key).map_err(Wrong::from)?;
+    let identity = Identity::of(key)?;
     let ends = pair::Ends::new(library, checker, side, wanted, identity)?;
     algorithm.check_size(size)?;
-    let work: Result<Box<dyn Work>, Failed> = match algorithm {
-        Algorithm::Record(_, way) => Records::new(ends, way, size).map(|work| Box::new(work) as _),
-        _ => Handshakes::new(ends).map(|work| Box::new(work) as _),
-    };
-    Ok(work.map_err(Wrong::from)?)
+    Ok(match algorithm {
+        Algorithm::Record(_, way) => Box::new(Records::new(ends, way, size)?),
+        _ => Box::new(Handshakes::new(ends)?),
+    })
 }

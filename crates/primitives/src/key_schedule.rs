@@ -5,28 +5,40 @@
 //! traffic secrets of both sides, keys and IVs of each, and both Finished keys. 40 HMACs of short
 //! messages, or so; the transcript's hashes are not part of it.
 
+use crate::material::Material;
+use crate::routine::{Failed, Routine};
+
 /// HMAC-SHA-256 over the parts of a message.
-pub type Hmac<'a> = dyn FnMut(&[u8], &[&[u8]]) -> Result<[u8; 32], crate::Failed> + 'a;
+type Hmac<'a> = dyn FnMut(&[u8], &[&[u8]]) -> Result<[u8; 32], Failed> + 'a;
 
 /// Traffic secrets of two sides in two epochs, and a key, an IV and a Finished key where there is.
 pub(crate) const OUTPUT_BYTES: usize = 4 * (32 + 16 + 12) + 2 * 32;
 
+/// The key schedule over a library's HMAC. Two of the fixed keys stand for the hashes of the transcript.
+pub(crate) fn routine(
+    material: &Material,
+    mut hmac: impl FnMut(&[u8], &[&[u8]]) -> Result<[u8; 32], Failed> + 'static,
+) -> Routine {
+    let hashes = (material.key, material.mac_key);
+    Routine::Apart(Box::new(move |shared, output| {
+        let secrets = Secrets { shared, hello_hash: &hashes.0, finished_hash: &hashes.1 };
+        derive(&secrets, &mut hmac, output)?;
+        Ok(OUTPUT_BYTES)
+    }))
+}
+
 /// The secrets of a handshake and what they are bound to.
-pub(crate) struct Secrets<'a> {
+struct Secrets<'a> {
     /// The (EC)DHE shared secret.
-    pub shared: &'a [u8],
+    shared: &'a [u8],
     /// The hash of the transcript up to ServerHello.
-    pub hello_hash: &'a [u8; 32],
+    hello_hash: &'a [u8; 32],
     /// The hash of the transcript up to the server's Finished.
-    pub finished_hash: &'a [u8; 32],
+    finished_hash: &'a [u8; 32],
 }
 
 /// Derives everything into `output`, which has [`OUTPUT_BYTES`].
-pub(crate) fn derive(
-    secrets: &Secrets<'_>,
-    hmac: &mut Hmac<'_>,
-    output: &mut [u8],
-) -> Result<(), crate::Failed> {
+fn derive(secrets: &Secrets<'_>, hmac: &mut Hmac<'_>, output: &mut [u8]) -> Result<(), Failed> {
     let mut output = Output { rest: output };
     let zeros = [0; 32];
     let early = hmac(&zeros, &[&zeros])?;
@@ -59,7 +71,7 @@ fn expand(
     label: &str,
     context: &[u8],
     bytes: u8,
-) -> Result<[u8; 32], crate::Failed> {
+) -> Result<[u8; 32], Failed> {
     let label_bytes = [label.len() as u8 + 6];
     let context_bytes = [context.len() as u8];
     hmac(
@@ -81,7 +93,7 @@ impl Output<'_> {
     }
 
     /// A traffic secret, its key and its IV.
-    fn traffic(&mut self, hmac: &mut Hmac<'_>, secret: &[u8; 32]) -> Result<(), crate::Failed> {
+    fn traffic(&mut self, hmac: &mut Hmac<'_>, secret: &[u8; 32]) -> Result<(), Failed> {
         self.put(secret);
         self.put(&expand(hmac, secret, "key", &[], 16)?[..16]);
         self.put(&expand(hmac, secret, "iv", &[], 12)?[..12]);

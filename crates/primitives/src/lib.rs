@@ -13,6 +13,7 @@
 //! - `instructions`: what single instructions cost, and what follows for algorithms.
 
 mod algorithm;
+mod barrier;
 pub mod bench;
 mod cache;
 mod cbc_hmac;
@@ -25,7 +26,6 @@ mod key_schedule;
 mod libraries;
 pub mod library;
 mod material;
-mod meeting;
 pub mod published;
 mod routine;
 pub mod row;
@@ -44,10 +44,10 @@ pub use cache::Cache;
 pub use hardware::Hardware;
 pub use instruments::{CycleSource, ThisCore};
 pub use libraries::library::Library;
-pub use material::{Material, NoKeys};
+pub use material::Material;
 pub use routine::{Failed, Many, Routine, Seal, Step, Unavailable};
 pub use row::{Row, RowKey};
-pub use work::{Refused, Work};
+pub use work::Work;
 pub use workload::set_up;
 
 /// `; did you mean X?`, with the candidate that is nearest to a word, if any is near.

@@ -19,6 +19,7 @@ use openssl::sign::Signer;
 use ring::signature::{self as rs, VerificationAlgorithm};
 
 use crate::algorithm::{Agreement, Algorithm, Curve, KEM_KEY, RsaBits, Signing};
+use crate::routine::{Failed, Unavailable};
 
 /// The associated data of sealing: as long as that of a TLS 1.2 record.
 const ASSOCIATED_DATA: [u8; 13] = [0x17; 13];
@@ -71,19 +72,15 @@ pub(crate) struct KemKeys {
     pub ciphertext: Vec<u8>,
 }
 
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("the keys for a measurement cannot be made: {0}")]
-pub struct NoKeys(String);
-
-impl From<ErrorStack> for NoKeys {
+impl From<ErrorStack> for Failed {
     fn from(error: ErrorStack) -> Self {
-        Self(error.to_string())
+        Self(format!("the keys for a measurement cannot be made: {error}"))
     }
 }
 
 impl Material {
     /// For messages of `size` bytes, which algorithms measured by the operation do not look at.
-    pub fn new(algorithm: Algorithm, size: usize) -> Result<Self, NoKeys> {
+    pub fn new(algorithm: Algorithm, size: usize) -> Result<Self, Failed> {
         let mut material = Self {
             key: std::array::from_fn(|i| i as u8),
             mac_key: std::array::from_fn(|i| 0x40 + i as u8),
@@ -142,6 +139,16 @@ impl Material {
         Ok(material)
     }
 
+    /// The own key pair, which the algorithm must have.
+    pub(crate) fn own(&self) -> Result<&KeyPair, Unavailable> {
+        self.own.as_ref().ok_or_else(|| Unavailable::because("there is no key for it"))
+    }
+
+    /// The ML-KEM key pair, which the algorithm must have.
+    pub(crate) fn kem(&self) -> Result<&KemKeys, Unavailable> {
+        self.kem.as_ref().ok_or_else(|| Unavailable::because("there is no key for it"))
+    }
+
     /// Of the same keys with another input.
     pub(crate) fn with_input(&self, input: Vec<u8>) -> Self {
         Self {
@@ -159,7 +166,7 @@ impl Material {
         &self,
         algorithm: Algorithm,
         lanes: usize,
-    ) -> Result<Vec<Vec<u8>>, NoKeys> {
+    ) -> Result<Vec<Vec<u8>>, Failed> {
         let input = |lane| {
             Ok(match algorithm {
                 Algorithm::RsaDecrypt(bits) => encrypted(rsa_keys(bits)?, &premaster())?,
@@ -179,13 +186,13 @@ impl Material {
         keys: &KeyPair,
         algorithm: Algorithm,
         signing: Signing,
-    ) -> Result<(), NoKeys> {
+    ) -> Result<(), Failed> {
         self.input = match signing {
             Signing::Sign => self.signed.to_vec(),
             Signing::Verify => signed(algorithm, keys, self.signed)?,
         };
         if signing == Signing::Verify && !is_accepted(algorithm, keys, self.signed, &self.input) {
-            return Err(NoKeys("ring refuses a signature of OpenSSL".to_owned()));
+            return Err(Failed::because("ring refuses a signature of OpenSSL"));
         }
         self.own = Some(keys.clone());
         Ok(())
@@ -211,8 +218,8 @@ fn encrypted(keys: &KeyPair, secret: &[u8]) -> Result<Vec<u8>, ErrorStack> {
 }
 
 /// The key pair of that size, made once per process: 4096 bits take 1 s.
-fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, NoKeys> {
-    static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 4] = [const { OnceLock::new() }; 4];
+fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, Failed> {
+    static KEYS: [OnceLock<Result<KeyPair, Failed>>; 4] = [const { OnceLock::new() }; 4];
     let keys = KEYS[bits as usize / 1024 - 1].get_or_init(|| {
         let rsa = Rsa::generate(bits.bits())?;
         let public = rsa.public_key_to_der_pkcs1()?;

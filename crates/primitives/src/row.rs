@@ -5,8 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::work::Refused;
-use crate::{Algorithm, Cache, CycleSource, Hardware};
+use crate::{Algorithm, Cache, CycleSource, Failed, Hardware, Unavailable};
 use crate::{sampler::Quality, sampler::Quartiles};
 
 /// What a row is of.
@@ -181,13 +180,16 @@ impl Measured {
     }
 }
 
-impl From<Refused> for NoFigure {
-    fn from(refused: Refused) -> Self {
-        let reason = match refused {
-            Refused::Unavailable(_) => Reason::Unavailable,
-            Refused::Wrong(_) => Reason::Refused,
-        };
-        Self { why: refused.to_string(), reason }
+impl From<Unavailable> for NoFigure {
+    fn from(why: Unavailable) -> Self {
+        Self { why: why.to_string(), reason: Reason::Unavailable }
+    }
+}
+
+/// A figure of a wrong result would mean nothing.
+impl From<Failed> for NoFigure {
+    fn from(failed: Failed) -> Self {
+        Self { why: format!("no figure: {failed}"), reason: Reason::Refused }
     }
 }
 
@@ -197,16 +199,16 @@ mod tests {
 
     #[test]
     fn a_row_without_a_figure_says_whether_it_is_a_failure() {
-        let unavailable = Refused::from(crate::Unavailable::because("no such thing"));
-        let wrong = Refused::from(crate::check::Wrong::NoSecond);
-        for (refused, text) in [
+        let unavailable = NoFigure::from(Unavailable::because("no such thing"));
+        let wrong = NoFigure::from(Failed::because(crate::check::NO_SECOND));
+        for (no_figure, text) in [
             (unavailable, r#"{"no_figure":"not available: no such thing","reason":"unavailable"}"#),
             (
                 wrong,
                 r#"{"no_figure":"no figure: there is no second library here to check its result","reason":"refused"}"#,
             ),
         ] {
-            let outcome = Outcome::None(refused.into());
+            let outcome = Outcome::None(no_figure);
             assert_eq!(serde_json::to_string(&outcome).unwrap(), text);
             assert_eq!(serde_json::from_str::<Outcome>(text).unwrap(), outcome);
         }

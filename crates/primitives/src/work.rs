@@ -1,8 +1,8 @@
-//! What is timed, or why it is not.
+//! What is timed.
 
-use crate::check::{Checker, Wrong};
+use crate::check::Checker;
 use crate::libraries::library::Library;
-use crate::routine::Unavailable;
+use crate::routine::Failed;
 use crate::sampler::Subject;
 
 /// What a row of the table measures, set up and proven to be right.
@@ -19,15 +19,6 @@ pub trait Work: Subject {
     fn confirmed_by(&self) -> &str;
 
     /// Whether what the last timed run made is still right.
-    fn confirm_again(&mut self, library: &dyn Library, checker: &Checker<'_>) -> Result<(), Wrong>;
-}
-
-/// Why there is nothing to be timed.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    #[error("{0}")]
-    Unavailable(#[from] Unavailable),
-    /// The result is wrong, so a figure of it means nothing.
-    #[error("no figure: {0}")]
-    Wrong(#[from] Wrong),
+    fn confirm_again(&mut self, library: &dyn Library, checker: &Checker<'_>)
+    -> Result<(), Failed>;
 }

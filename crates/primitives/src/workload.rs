@@ -2,13 +2,14 @@
 
 use crate::algorithm::{Algorithm, Unit};
 use crate::cache::{self, Cache};
-use crate::check::{Checker, Wrong};
+use crate::check::Checker;
 use crate::connection;
 use crate::libraries::library::Library;
-use crate::material::{Material, NoKeys};
+use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
+use crate::row::NoFigure;
 use crate::sampler::{Instruments, Spent, Subject};
-use crate::work::{Refused, Work};
+use crate::work::Work;
 
 /// A library's routine on inputs of one size, whose results were checked.
 struct Workload {
@@ -29,7 +30,7 @@ pub fn set_up(
     size: usize,
     cache: Cache,
     checker: &Checker<'_>,
-) -> Result<Box<dyn Work>, Refused> {
+) -> Result<Box<dyn Work>, NoFigure> {
     if algorithm.takes_a_connection() {
         return connection::set_up(library, algorithm, size, cache, checker);
     }
@@ -56,17 +57,17 @@ impl Workload {
         size: usize,
         cache: Cache,
         checker: &Checker<'_>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, NoFigure> {
         if cache == Cache::Cold && (algorithm.unit() == Unit::Operation || !cache::CAN_EVICT) {
             let why = "cold caches are for algorithms that go over bytes, on x86-64 and aarch64";
             return Err(Unavailable::because(why).into());
         }
-        let material = Material::new(algorithm, size).map_err(Wrong::from)?;
+        let material = Material::new(algorithm, size)?;
         let mut routine = library.prepare(algorithm, &material)?;
         algorithm.check_size(size)?;
-        let buffers = Buffers::new(&routine, algorithm, &material).map_err(Wrong::from)?;
+        let buffers = Buffers::new(&routine, algorithm, &material)?;
         let mut first = buffers.clone();
-        first.run(&mut routine).map_err(Wrong::from)?;
+        first.run(&mut routine)?;
         let confirmed = first.confirm(library, algorithm, &material, &routine, checker)?;
         let copies = match cache {
             Cache::Warm => 1,
@@ -106,7 +107,11 @@ impl Work for Workload {
 
     /// A routine that works in its buffer has worked on its own results; it gets the input again and
     /// runs once more.
-    fn confirm_again(&mut self, library: &dyn Library, checker: &Checker<'_>) -> Result<(), Wrong> {
+    fn confirm_again(
+        &mut self,
+        library: &dyn Library,
+        checker: &Checker<'_>,
+    ) -> Result<(), Failed> {
         let last = (self.next + self.buffers.len() - 1) % self.buffers.len();
         if matches!(self.routine, Routine::InPlace { .. }) {
             self.buffers[last] = Buffers::new(&self.routine, self.algorithm, &self.material)?;
@@ -122,7 +127,7 @@ impl Work for Workload {
 }
 
 impl Buffers {
-    fn new(routine: &Routine, algorithm: Algorithm, material: &Material) -> Result<Self, NoKeys> {
+    fn new(routine: &Routine, algorithm: Algorithm, material: &Material) -> Result<Self, Failed> {
         let bytes = algorithm.output_bytes(material.input.len());
         let mut output = vec![0; bytes];
         let inputs = match routine {
@@ -172,7 +177,7 @@ impl Buffers {
         material: &Material,
         routine: &Routine,
         checker: &Checker<'_>,
-    ) -> Result<Confirmed, Wrong> {
+    ) -> Result<Confirmed, Failed> {
         let by = match routine {
             Routine::Many { lanes, .. } => {
                 let results = self.output.chunks_exact(self.output.len() / lanes);
@@ -214,6 +219,7 @@ mod tests {
     use super::*;
     use crate::algorithm::{Hash, Protection, Way};
     use crate::library;
+    use crate::row::Reason;
 
     #[test]
     fn a_record_holds_16_kib_by_hand_and_in_a_connection() {
@@ -226,11 +232,11 @@ mod tests {
             {
                 match set_up(libraries[0].as_ref(), algorithm, size, Cache::Warm, &checker) {
                     Ok(_) => assert!(is_one, "{algorithm} {size}"),
-                    Err(Refused::Unavailable(why)) => {
+                    Err(NoFigure { why, reason }) => {
                         assert!(!is_one, "{algorithm} {size}: {why}");
-                        assert_eq!(why.0, "a record holds between 1B and 16KiB");
+                        assert_eq!(reason, Reason::Unavailable);
+                        assert!(why.ends_with("a record holds between 1B and 16KiB"), "{why}");
                     }
-                    Err(wrong) => panic!("{algorithm} {size}: {wrong}"),
                 }
             }
         }

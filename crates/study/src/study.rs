@@ -204,7 +204,7 @@ impl Study {
 
     /// Measures each cell and each table of primitives this many times, no more and no less; what
     /// changes is listed in [`cut`](Self::cut).
-    pub fn measure_so_often(&mut self, times: u32) {
+    pub fn set_trials(&mut self, times: u32) {
         if self.until.take().is_some() && !self.cells.is_empty() {
             self.cut.push("without until".to_owned());
         }
@@ -279,7 +279,7 @@ impl Cell {
 }
 
 /// What a server leaves to clients of which the study asks for a version, a suite or a group.
-pub fn offer(server: &dyn Server) -> Offer {
+pub fn offer(server: &Server) -> Offer {
     if server.is_configured() { Offer::AsPlanned } else { Offer::Anything }
 }
 

@@ -6,8 +6,8 @@
 //!
 //! A server does not outlive toll, however toll ends: see [`Running`].
 //!
-//! A new server is a file in `servers/` that implements [`Server`] and [`Program`], and a line in
-//! [`SERVERS`].
+//! A new server is a file in `servers/` with its [`Server`] and an implementation of [`Program`], and a line
+//! in [`SERVERS`].
 
 mod captured;
 mod crypto;
@@ -17,14 +17,15 @@ mod error;
 mod facts;
 mod files;
 mod host;
+mod launch_context;
 mod library;
+mod lines;
 mod listening;
 mod log;
 mod nobody;
 mod objects_on_disk;
 mod openssl;
 mod openssl_provider;
-mod place;
 mod port;
 mod process;
 mod program;
@@ -37,10 +38,10 @@ mod servers;
 mod settings;
 mod shell;
 mod silence;
-mod site;
 mod spawner;
 mod start;
 mod target;
+mod target_dir;
 mod warm_up;
 
 pub use captured::{Captured, unnamed};
@@ -51,21 +52,22 @@ pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
 pub use facts::Facts;
 pub use host::Host;
+pub use launch_context::LaunchContext;
 pub use library::{Library, TlsLibrary};
+pub use lines::{Lines, shortened};
 pub use log::end_of;
 pub use objects_on_disk::Objects;
 pub use port::Ports;
-pub use process::{Launch, Process, Stopped, wait_for};
-pub use program::{Binary, find_in, is_program};
+pub use process::{Launch, Process, Stopped, wait_for, wait_or_kill};
+pub use program::{Binary, find_in, is_program, output_within};
 pub use ready::Unready;
 pub use running::{Running, Started};
 pub use secret::Secret;
 pub use server::{Invocation, Program, Restart, Server};
 pub use servers::{CommandLine, SERVERS, by_name};
 pub use settings::Settings;
-pub use shell::{Shell, Unspoken, one_line};
+pub use shell::{RemoteStartError, Shell, one_line};
 pub use silence::Silence;
-pub use site::Site;
-pub use start::{RESTART_TAKES, command, restart, restart_on, start, start_on};
+pub use start::{RESTART_TAKES, command, restart, start};
 pub use target::{IfMissing, Target, ThreadsPerCore};
 pub use warm_up::{SteadyRule, WarmUp};

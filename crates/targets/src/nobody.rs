@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use objects::Storage;
 
-use crate::site::Site;
+use crate::launch_context::LaunchContext;
 
 /// The number of the user and of its group, whatever their names are.
 pub(crate) const NOBODY: u32 = 65_534;
@@ -19,7 +19,7 @@ pub(crate) const NOBODY: u32 = 65_534;
 /// Whether a server's workers are to run as nobody. They stay root where nobody may not read the objects, such as
 /// files on a disk in a folder of root's, with a provider of the user's own, whose device may be root's, and where
 /// root is of a container without other users.
-pub(crate) fn is_wanted(site: &Site<'_>) -> bool {
+pub(crate) fn is_wanted(site: &LaunchContext<'_>) -> bool {
     let on_disk = site.root.join(Storage::Disk.to_string());
     can_become()
         && site.settings.target.provider.is_none()

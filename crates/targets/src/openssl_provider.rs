@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use counters::{AcceleratorCounts, SendCounters};
 use offload::Kind;
 
+use crate::launch_context::LaunchContext;
 use crate::program::Binary;
-use crate::site::Site;
 use crate::{Running, Settings, TargetError};
 
 /// The variable that names OpenSSL's configuration.
@@ -31,11 +31,11 @@ impl Lines {
     ///
     /// # Errors
     /// toll's provider is not there, or lies at a path that cannot be written.
-    pub(crate) fn of(site: &Site<'_>) -> Result<Self, TargetError> {
-        let target = &site.settings.target;
+    pub(crate) fn of(context: &LaunchContext<'_>) -> Result<Self, TargetError> {
+        let target = &context.settings.target;
         let (name, settings) = match &target.provider {
             Some(provider) => (provider.name(), module(provider.path())?),
-            None if target.accelerator != Kind::None => (offload::NAME, own_settings(site)?),
+            None if target.accelerator != Kind::None => (offload::NAME, own_settings(context)?),
             None => return Ok(Self::default()),
         };
         let main = "providers = providers\nalg_section = algorithms\n";
@@ -84,16 +84,16 @@ pub(crate) fn check(settings: &Settings) -> Result<(), TargetError> {
 /// Why it cannot be used here, and what to do.
 pub(crate) fn multi_buffer(settings: &Settings) -> Result<Option<PathBuf>, TargetError> {
     let is_wanted = settings.target.accelerator == Kind::MultiBuffer;
-    let find = || offload::find_multi_buffer();
-    is_wanted.then(find).transpose().map_err(|why| TargetError::NoAccelerator(why.to_string()))
+    let found = is_wanted.then(offload::find_multi_buffer).transpose();
+    found.map_err(|why| TargetError::NoAccelerator(why.to_string()))
 }
 
 /// Makes the file of counts of a server that is about to start.
-pub(crate) fn prepare(site: &Site<'_>) -> Result<(), TargetError> {
-    if site.settings.target.accelerator == Kind::None {
+pub(crate) fn prepare(context: &LaunchContext<'_>) -> Result<(), TargetError> {
+    if context.settings.target.accelerator == Kind::None {
         return Ok(());
     }
-    let path = site.logs.join(COUNTS);
+    let path = context.logs.join(COUNTS);
     counters::create(&path, 1).map_err(TargetError::file(&path))
 }
 
@@ -111,10 +111,10 @@ pub(crate) fn counts(path: &Path) -> Result<AcceleratorCounts, TargetError> {
     counters.map(|it| it.accelerator.unwrap_or_default()).map_err(TargetError::file(path))
 }
 
-fn own_settings(site: &Site<'_>) -> Result<String, TargetError> {
-    let target = &site.settings.target;
-    let counts = site.logs.join(COUNTS);
-    if let Some(library) = multi_buffer(site.settings)? {
+fn own_settings(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    let target = &context.settings.target;
+    let counts = context.logs.join(COUNTS);
+    if let Some(library) = multi_buffer(context.settings)? {
         // One that the system's loader finds has no folder.
         let library = match library.is_absolute() {
             true => format!("crypto-mb = {}\n", quoted(&library)?),
@@ -127,7 +127,7 @@ fn own_settings(site: &Site<'_>) -> Result<String, TargetError> {
              batch-wait = {wait}\n\
              {library}\
              counters = {counts}\n",
-            module = module(&find(site.settings)?)?,
+            module = module(&find(context.settings)?)?,
             kind = target.accelerator,
             way = target.offload,
             wait = target.batch_wait.exact(),
@@ -142,7 +142,7 @@ fn own_settings(site: &Site<'_>) -> Result<String, TargetError> {
          accelerator-queue = {queue}\n\
          accelerator-count = {engines}\n\
          counters = {counts}\n",
-        module = module(&find(site.settings)?)?,
+        module = module(&find(context.settings)?)?,
         way = target.offload,
         rates = target.accelerator_rate,
         latency = target.accelerator_latency.exact(),
@@ -182,11 +182,11 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 mod tests {
     use super::*;
     use crate::Target;
-    use crate::site::tests::site;
+    use crate::launch_context::tests::context;
 
     fn lines(target: Target) -> Result<Lines, TargetError> {
         let settings = Settings::of(target);
-        Lines::of(&site("/f", &settings))
+        Lines::of(&context("/f", &settings))
     }
 
     #[test]
@@ -235,7 +235,7 @@ default_properties = ?provider=qat
         }
         std::fs::write(&library, "").unwrap();
         check(&settings).unwrap();
-        let text = Lines::of(&site("/f", &settings)).unwrap().sections;
+        let text = Lines::of(&context("/f", &settings)).unwrap().sections;
         for line in [
             "toll = key_provider",
             "/bin/../lib/toll/libtoll_offload.so",

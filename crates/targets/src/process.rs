@@ -31,7 +31,7 @@ pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 /// The time that the kernel has to take away a killed process.
 const REAPING: Duration = Duration::from_secs(2);
 /// Between two looks at a process.
-const GLANCE: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Removes the files and folders that it is given after a number of seconds, and ends its process group
 /// when its standard input ends: asks first, kills these seconds later.
@@ -40,7 +40,7 @@ const GUARD: &str = "trap '' TERM INT HUP; read -r _; grace=$1; shift; rm -rf --
 
 /// The time between SIGTERM and SIGKILL.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
+struct StopTimeout {
     /// Where toll stops the server.
     of_toll: Duration,
     /// Where the guard does.
@@ -48,8 +48,8 @@ struct Patience {
 }
 
 /// `mpirun` takes three seconds to end its ranks.
-const PATIENCE: Patience =
-    Patience { of_toll: Duration::from_secs(3), of_guard: Duration::from_secs(5) };
+const STOP_TIMEOUT: StopTimeout =
+    StopTimeout { of_toll: Duration::from_secs(3), of_guard: Duration::from_secs(5) };
 
 /// How a server ended that was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,12 +104,12 @@ impl Process {
     /// # Errors
     /// The system's, with the program that it concerns.
     pub fn start(launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
-        Self::start_with(launch, PATIENCE)
+        Self::start_with(launch, STOP_TIMEOUT)
     }
 
     fn start_with(
         mut launch: Launch<'_>,
-        patience: Patience,
+        patience: StopTimeout,
     ) -> Result<Self, (PathBuf, io::Error)> {
         let secrets = std::mem::take(&mut launch.secrets);
         let temporary = launch.temporary.take();
@@ -149,6 +149,11 @@ impl Process {
         // An error here would mean that somebody else has reaped the child; it is gone then too,
         // and the ports will tell.
         self.server.try_wait().ok().flatten()
+    }
+
+    /// The exit status, where it ends in this time.
+    pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        wait_for(&mut self.server, limit)
     }
 
     /// Ends the server: SIGTERM, 3 s of patience, then SIGKILL for its whole group. Takes at most
@@ -231,10 +236,21 @@ pub fn wait_for(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + limit;
     loop {
         match child.try_wait() {
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(GLANCE),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL_INTERVAL),
             ended => return ended.ok().flatten(),
         }
     }
+}
+
+/// The exit status of the child, where it ends in this time; else it is killed.
+pub fn wait_or_kill(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let ended = wait_for(child, limit);
+    if ended.is_none() {
+        // Nobody else has waited for it, so its number is still its own.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    ended
 }
 
 #[cfg(test)]
@@ -243,8 +259,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// For programs that answer SIGTERM at once, or never.
-    const SHORT: Patience =
-        Patience { of_toll: Duration::from_millis(800), of_guard: Duration::from_millis(500) };
+    const SHORT: StopTimeout =
+        StopTimeout { of_toll: Duration::from_millis(800), of_guard: Duration::from_millis(500) };
 
     fn shell(script: &str) -> Process {
         shell_with(script, Vec::new(), None)
@@ -297,7 +313,7 @@ mod tests {
             if group_members(group).is_empty() {
                 return true;
             }
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(POLL_INTERVAL);
         }
         false
     }

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-use crate::process::{START_LIMIT, wait_for};
+use crate::process::{START_LIMIT, wait_or_kill};
 use crate::{Settings, TargetError};
 
 /// Folders that hold servers and are often not in a user's `PATH`.
@@ -105,32 +106,30 @@ pub(crate) fn ask(
     arguments: &[OsString],
     environment: Vec<(OsString, OsString)>,
 ) -> Result<Output, TargetError> {
-    let answer = || {
-        // Files take any length while nobody reads.
-        let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
-        let mut child = Command::new(program)
-            .args(arguments)
-            .env_remove("NGINX")
-            .envs(environment)
-            .stdin(Stdio::null())
-            .stdout(stdout.try_clone()?)
-            .stderr(stderr.try_clone()?)
-            .spawn()?;
-        if wait_for(&mut child, START_LIMIT).is_none() {
-            child.kill()?;
-            child.wait()?;
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time"));
-        }
-        Ok(Output { status: child.wait()?, stdout: content(stdout)?, stderr: content(stderr)? })
-    };
-    answer().map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
+    let mut command = Command::new(program);
+    command.args(arguments).env_remove("NGINX").envs(environment);
+    output_within(&mut command, START_LIMIT)
+        .map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
 }
 
-fn content(mut file: File) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut content)?;
-    Ok(content)
+/// Runs a command, and returns what it has printed when it ends.
+///
+/// # Errors
+/// The system's; it has not ended within this time, and was killed.
+pub fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    // Files take any length while nobody reads.
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
+    let mut child = command.spawn()?;
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time");
+    let status = wait_or_kill(&mut child, limit).ok_or_else(late)?;
+    let content = |file: &mut File| {
+        let mut content = Vec::new();
+        file.rewind()?;
+        file.read_to_end(&mut content)?;
+        io::Result::Ok(content)
+    };
+    Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! and a connection to its TLS port.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use units::Bytes;
 
-/// The longest head of an answer that is looked at.
-const HEAD: usize = 8192;
 /// The shortest time limit that a socket takes seriously.
 const SHORTEST: Duration = Duration::from_millis(1);
 
@@ -47,7 +45,7 @@ pub(crate) fn attempt(
     size: Bytes,
     deadline: Instant,
 ) -> Result<(), Unready> {
-    get(http, size, deadline)?;
+    get_object(http, size, deadline)?;
     listens(https, deadline)
 }
 
@@ -58,71 +56,48 @@ pub(crate) fn listens(address: SocketAddr, deadline: Instant) -> Result<(), Unre
         .map_err(|e| Unready::NotYet(format!("no connection to {address}: {e}")))
 }
 
-fn get(http: SocketAddr, size: Bytes, deadline: Instant) -> Result<(), Unready> {
-    let path = objects::path(size);
-    let mut stream = TcpStream::connect_timeout(&http, left(deadline))
-        .map_err(|e| Unready::NotYet(format!("no connection to {http}: {e}")))?;
-    stream.set_write_timeout(Some(left(deadline)))?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
-
-    let mut buffer = vec![0; 1 << 16];
-    let mut filled = 0;
-    let head = loop {
-        stream.set_read_timeout(Some(left(deadline)))?;
-        match stream.read(&mut buffer[filled..])? {
-            0 => return Err(Unready::NotYet(format!("{http} closed without an answer"))),
-            n => filled += n,
+fn get_object(http: SocketAddr, size: Bytes, deadline: Instant) -> Result<(), Unready> {
+    let url = format!("http://{http}{}", objects::path(size));
+    let wrong = |why: String| Unready::Wrong(format!("GET {url}: {why}"));
+    let answer = get(&url, left(deadline)).map_err(|error| match error {
+        ureq::Error::Io(_) | ureq::Error::Timeout(_) => Unready::NotYet(format!("{url}: {error}")),
+        error => wrong(error.to_string()),
+    })?;
+    let (status, length) = (answer.status().as_u16(), answer.body().content_length());
+    match (status, length) {
+        (200, Some(length)) if length == size.0 => {}
+        (200, Some(length)) => {
+            return Err(wrong(format!("Content-Length {length} instead of {}", size.0)));
         }
-        if let Some(length) = head_length(&buffer[..filled], size)
-            .map_err(|wrong| Unready::Wrong(format!("GET http://{http}{path}: {wrong}")))?
-        {
-            break length;
-        }
-    };
-
-    let mut offset = (filled - head) as u64;
-    let mut right = objects::matches(0, &buffer[head..filled]);
-    while right && offset < size.0 {
-        stream.set_read_timeout(Some(left(deadline)))?;
-        match stream.read(&mut buffer)? {
-            0 => break,
-            n => {
-                right = objects::matches(offset, &buffer[..n]);
-                offset += n as u64;
-            }
-        }
+        (200, None) => return Err(wrong("no Content-Length".to_owned())),
+        (status, _) => return Err(wrong(format!("status {status} instead of 200"))),
     }
-    if right && offset == size.0 {
-        Ok(())
-    } else {
-        Err(Unready::Wrong(format!("GET http://{http}{path}: not the object's {size}")))
+    let mut body = answer.into_body().into_reader();
+    let mut buffer = vec![0; 1 << 16];
+    let mut offset = 0;
+    loop {
+        let count = match body.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+            read => read?,
+        };
+        if count == 0 && offset == size.0 {
+            return Ok(());
+        }
+        if count == 0 || !objects::matches(offset, &buffer[..count]) {
+            return Err(wrong(format!("not the object's {size}")));
+        }
+        offset += count as u64;
     }
 }
 
-/// The length of a complete head that promises the object; `None` where more of it must come.
-fn head_length(received: &[u8], size: Bytes) -> Result<Option<usize>, String> {
-    let mut headers = [httparse::EMPTY_HEADER; 64];
-    let mut response = httparse::Response::new(&mut headers);
-    let head = match response.parse(received) {
-        Ok(httparse::Status::Complete(head)) => head,
-        Ok(httparse::Status::Partial) if received.len() < HEAD => return Ok(None),
-        Ok(httparse::Status::Partial) => return Err("a head without end".to_owned()),
-        Err(e) => return Err(format!("no HTTP: {e}")),
-    };
-    if response.code != Some(200) {
-        return Err(format!("status {} instead of 200", response.code.unwrap_or(0)));
-    }
-    let length: Option<u64> = response
-        .headers
-        .iter()
-        .find(|header| header.name.eq_ignore_ascii_case("content-length"))
-        .and_then(|header| std::str::from_utf8(header.value).ok()?.trim().parse().ok());
-    match length {
-        Some(length) if length == size.0 => Ok(Some(head)),
-        Some(length) => Err(format!("Content-Length {length} instead of {}", size.0)),
-        None => Err("no Content-Length".to_owned()),
-    }
+/// The answer to a request without TLS, of any status.
+pub(crate) fn get(
+    url: &str,
+    limit: Duration,
+) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+    let config = ureq::Agent::config_builder().timeout_global(Some(limit));
+    let config = config.http_status_as_error(false).max_redirects(0).proxy(None).build();
+    config.new_agent().get(url).header("Connection", "close").call()
 }
 
 fn left(deadline: Instant) -> Duration {
@@ -133,6 +108,7 @@ fn left(deadline: Instant) -> Duration {
 mod tests {
     use super::*;
     use std::collections::HashMap;
+    use std::io::Write;
     use std::net::TcpListener;
 
     /// The outcome of an attempt at a server that gives every connection `answer` and closes.
@@ -144,7 +120,7 @@ mod tests {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut request = [0; 1024];
                 let n = stream.read(&mut request).unwrap();
-                assert!(request[..n].starts_with(b"GET /bytes/100B HTTP/1.1\r\nHost: 127.0.0.1"));
+                assert!(request[..n].starts_with(b"GET /bytes/100B HTTP/1.1\r\n"));
                 stream.write_all(answer).unwrap();
             });
             attempt(address, address, size, Instant::now() + Duration::from_secs(5))
@@ -174,7 +150,7 @@ mod tests {
             (answer("HTTP/1.1 404 Not Found\r\n\r\n", 0), "status 404 instead of 200"),
             (answer("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", 7), "Content-Length 7 instead"),
             (answer("HTTP/1.1 200 OK\r\n\r\n", 100), "no Content-Length"),
-            (b"\x15\x03\x03\x00\x02\x02\x46".to_vec(), "no HTTP"),
+            (b"\x15\x03\x03\x00\x02\x02\x46".to_vec(), "http parse fail"),
         ] {
             match against(&answer, Bytes(100)) {
                 Err(Unready::Wrong(why)) => assert!(why.contains(expected), "{why}"),

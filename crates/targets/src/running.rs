@@ -11,14 +11,14 @@ use tls::Stack;
 use crate::library;
 use crate::listening;
 use crate::log::{LogWatch, last_words};
-use crate::place::{CERTIFICATE, Place};
 use crate::process::{Process, Stopped};
 use crate::ready::Unready;
 use crate::repin::repin;
+use crate::target_dir::{CERTIFICATE, TargetDir};
 use crate::{Facts, Objects, Settings, TargetError};
 
 /// Between two looks at a server that starts.
-const GLANCE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A server that runs and answers.
 ///
@@ -47,7 +47,7 @@ pub struct Started {
 #[derive(Debug)]
 pub(crate) struct Starting {
     pub(crate) process: Process,
-    pub(crate) place: Place,
+    pub(crate) dir: TargetDir,
     /// The files that it logs to, the most telling last.
     pub(crate) log_files: Vec<PathBuf>,
     /// Lines in a log that tell of the loss of a process that the server itself replaces.
@@ -76,7 +76,7 @@ impl Starting {
         let set = listening::set_congestion(self.process.pid(), asked, &[https, http]);
         // Where nothing was asked, the receipt shows what the connections have.
         if let (Some(control), Err(source)) = (asked, set) {
-            let (name, control) = (self.place.name.clone(), control.clone());
+            let (name, control) = (self.dir.name.clone(), control.clone());
             return Err(TargetError::Congestion { name, control, source });
         }
         // Whose memory may not be looked at has not proven anything either.
@@ -86,18 +86,18 @@ impl Starting {
             _ => library::mapped_by_tree(self.process.pid(), libraries),
         };
         if let Some(folder) = settings.target.library_folder() {
-            library::check_mapped(&self.place.name, &folder, &libraries)?;
+            library::check_mapped(&self.dir.name, &folder, &libraries)?;
         }
         if let Some(provider) = &settings.target.provider {
-            library::check_provider(&self.place.name, self.process.pid(), provider)?;
+            library::check_provider(&self.dir.name, self.process.pid(), provider)?;
         }
         Ok(Running {
             facts: Facts {
-                name: self.place.name.clone(),
+                name: self.dir.name.clone(),
                 version,
                 https,
                 http,
-                certificate: self.place.folder.join(CERTIFICATE),
+                certificate: self.dir.folder.join(CERTIFICATE),
                 stack,
                 libraries,
                 cpus: settings.target.cpus.clone(),
@@ -122,7 +122,7 @@ impl Starting {
             if Instant::now() >= self.deadline {
                 return Err(self.not_ready(why));
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -134,12 +134,12 @@ impl Starting {
     }
 
     fn died(&self, how: String) -> TargetError {
-        TargetError::Died { name: self.place.name.clone(), how, log: last_words(&self.log_files) }
+        TargetError::Died { name: self.dir.name.clone(), how, log: last_words(&self.log_files) }
     }
 
     fn not_ready(&self, why: String) -> TargetError {
         TargetError::NotReady {
-            name: self.place.name.clone(),
+            name: self.dir.name.clone(),
             limit_s: self.limit.as_secs(),
             why,
             listens: listening::addresses(self.process.pid()).ok(),
@@ -185,7 +185,7 @@ impl Running {
 
     #[must_use]
     pub fn logs(&self) -> &Path {
-        &self.server.place.logs
+        &self.server.dir.logs
     }
 
     /// Whether the server still is the one that was started.
@@ -213,16 +213,16 @@ impl Running {
             match self.check_alive() {
                 Err(why) => return Some(why),
                 Ok(()) if Instant::now() >= end => return None,
-                Ok(()) => thread::sleep(GLANCE),
+                Ok(()) => thread::sleep(POLL_INTERVAL),
             }
         }
     }
 
     /// Stops the server, and keeps what another process of it needs.
-    pub(crate) fn end(self) -> (Place, Option<Box<Running>>, Arc<Objects>) {
-        let Starting { process, place, backend, .. } = self.server;
+    pub(crate) fn end(self) -> (TargetDir, Option<Box<Running>>, Arc<Objects>) {
+        let Starting { process, dir, backend, .. } = self.server;
         drop(process);
-        (place, backend, self.objects)
+        (dir, backend, self.objects)
     }
 
     /// Stops the server and returns when it is gone: it has 3 s to end by itself, then it is

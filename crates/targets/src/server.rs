@@ -10,57 +10,35 @@ use offload::CompletedBy;
 use serde::{Deserialize, Serialize};
 use tls::{SendMode, Stack};
 
+use crate::launch_context::LaunchContext;
 use crate::process::START_LIMIT;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::{Running, Started};
-use crate::site::Site;
 use crate::{AcceleratorCounts, CryptoFacts, SendCounters, Settings, TargetError, library};
 
 /// A kind of server that a study can measure. Each has one file in `servers/` and one line in
 /// [`SERVERS`](crate::SERVERS).
-pub trait Server: Sync {
+pub struct Server {
     /// Its name in study files, and of its folders in the results.
-    fn name(&self) -> &'static str;
-
+    pub(crate) name: &'static str,
     /// What toll starts; `None` where the server runs already.
-    fn program(&self) -> Option<&dyn Program>;
-
+    pub(crate) program: Option<&'static dyn Program>,
     /// Whether toll configures what it negotiates; otherwise it has settings of its own.
-    fn is_configured(&self) -> bool {
-        true
-    }
-
+    pub(crate) is_configured: bool,
     /// When a run starts it again, unless the study says so itself.
-    fn restart(&self) -> Restart {
-        Restart::Round
-    }
-
+    pub(crate) restart: Restart,
     /// Whether it can listen at other addresses than loopback.
-    fn listens_anywhere(&self) -> bool {
-        true
-    }
-
+    pub(crate) listens_anywhere: bool,
     /// How toll can have it send.
-    fn sends(&self) -> &'static [SendMode] {
-        &[SendMode::User]
-    }
-
+    pub(crate) sends: &'static [SendMode],
     /// How it can learn that a paused handshake can continue, the usual way first; empty where it pauses
     /// none.
-    fn completions(&self) -> &'static [CompletedBy] {
-        &[]
-    }
-
+    pub(crate) completions: &'static [CompletedBy],
     /// What it can run on; empty where toll has no choice.
-    fn stacks(&self) -> &'static [Stack] {
-        &[Stack::OpenSsl]
-    }
-
+    pub(crate) stacks: &'static [Stack],
     /// The keys of a target that only this server has a use for, or few others; in groups.
-    fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[]
-    }
+    pub(crate) own_keys: &'static [&'static [&'static str]],
 }
 
 /// When a run ends a server and starts it again. Processes of one program differ in speed, for
@@ -102,11 +80,11 @@ pub trait Program: Sync {
         Ok(None)
     }
 
-    /// The files of its configuration, by their names in the site's folder.
+    /// The files of its configuration, by their names in the context's folder.
     ///
     /// # Errors
     /// It cannot express a path, or cannot carry out the settings.
-    fn files(&self, _site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
+    fn files(&self, _site: &LaunchContext<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
         Ok(Vec::new())
     }
 
@@ -114,21 +92,21 @@ pub trait Program: Sync {
     ///
     /// # Errors
     /// A file cannot be written, or the server refuses what is in its configuration.
-    fn configure(&self, _site: &mut Site<'_>) -> Result<(), TargetError> {
+    fn configure(&self, _site: &mut LaunchContext<'_>) -> Result<(), TargetError> {
         Ok(())
     }
 
     /// How the configured server is started. For the commands that a dry run shows this is asked
     /// without a configuration, and with ports of 0.
-    fn launch(&self, site: &Site<'_>) -> Invocation;
+    fn launch(&self, context: &LaunchContext<'_>) -> Invocation;
 
     /// One look at whether it answers, which ends by `deadline`.
     ///
     /// # Errors
     /// Why it is not ready yet, or never will be.
-    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let started = site.started();
-        ready::attempt(started.http, started.https, site.smallest, deadline)?;
+    fn ready(&self, context: &LaunchContext<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let started = context.started();
+        ready::attempt(started.http, started.https, context.smallest, deadline)?;
         Ok(started)
     }
 
@@ -208,11 +186,50 @@ pub struct Invocation {
     pub stdout: Option<&'static str>,
 }
 
-impl dyn Server + '_ {
+impl Server {
+    /// As most are.
+    pub(crate) const fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            program: None,
+            is_configured: true,
+            restart: Restart::Round,
+            listens_anywhere: true,
+            sends: &[SendMode::User],
+            completions: &[],
+            stacks: &[Stack::OpenSsl],
+            own_keys: &[],
+        }
+    }
+
+    /// Its name in study files, and of its folders in the results.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What toll starts; `None` where the server runs already.
+    #[must_use]
+    pub fn program(&self) -> Option<&'static dyn Program> {
+        self.program
+    }
+
+    /// Whether toll configures what it negotiates; otherwise it has settings of its own.
+    #[must_use]
+    pub fn is_configured(&self) -> bool {
+        self.is_configured
+    }
+
+    /// When a run starts it again, unless the study says so itself.
+    #[must_use]
+    pub fn restart(&self) -> Restart {
+        self.restart
+    }
+
     /// Whether it is a program that has to be installed before toll can start it.
     #[must_use]
     pub fn is_installed(&self) -> bool {
-        let binary = self.program().map(|program| program.binary());
+        let binary = self.program.map(|program| program.binary());
         matches!(binary, Some(Binary::Installed { .. }))
     }
 
@@ -221,7 +238,7 @@ impl dyn Server + '_ {
     /// # Errors
     /// It is not installed, lacks what these settings need, or does not say.
     pub fn version(&self, settings: &Settings) -> Option<Result<String, TargetError>> {
-        let program = self.program()?;
+        let program = self.program?;
         Some(program.binary().find(settings).and_then(|path| {
             program.check(settings)?;
             program.version(&path, settings)
@@ -231,26 +248,26 @@ impl dyn Server + '_ {
     /// Its file, where it is installed and toll starts it.
     #[must_use]
     pub fn find(&self, settings: &Settings) -> Option<PathBuf> {
-        self.program()?.binary().find(settings).ok()
+        self.program?.binary().find(settings).ok()
     }
 }
 
-impl PartialEq for dyn Server + '_ {
+impl PartialEq for Server {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
+        self.name == other.name
     }
 }
 
-impl Eq for dyn Server + '_ {}
+impl Eq for Server {}
 
-impl fmt::Debug for dyn Server + '_ {
+impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }
 
-impl fmt::Display for dyn Server + '_ {
+impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }

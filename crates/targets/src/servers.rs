@@ -11,7 +11,7 @@ mod tests;
 mod tomcat;
 
 pub use command::CommandLine;
-pub(crate) use embedded::Embedded;
+pub(crate) use embedded::{EMBEDDED, Embedded};
 
 use crate::server::Server;
 
@@ -50,36 +50,36 @@ const SENDFILE: &[&str] = &["sendfile"];
 const COMPLETION: &[&str] = &["accelerator-completion"];
 
 /// All of them, in the order in which they are listed for people.
-pub static SERVERS: &[&dyn Server] = &[
-    &Embedded,
-    &nginx::Nginx,
-    &apache::Apache,
-    &haproxy::Haproxy,
-    &tomcat::Tomcat,
-    &command::Command,
-    &address::Address,
+pub static SERVERS: &[&Server] = &[
+    &EMBEDDED,
+    &nginx::NGINX,
+    &apache::APACHE,
+    &haproxy::HAPROXY,
+    &tomcat::TOMCAT,
+    &command::COMMAND,
+    &address::ADDRESS,
 ];
 
 /// The server with this name in study files.
 #[must_use]
-pub fn by_name(name: &str) -> Option<&'static dyn Server> {
+pub fn by_name(name: &str) -> Option<&'static Server> {
     SERVERS.iter().copied().find(|server| server.name() == name)
 }
 
-impl dyn Server {
+impl Server {
     /// Whether a key of a study's `[target]`, such as `certificate-key`, means something to it.
     #[must_use]
     pub fn uses(&self, key: &str) -> bool {
         match SERVERS.iter().any(|server| server.has_own(key)) {
             true => self.has_own(key),
-            false if LIBRARIES.contains(&key) => !self.stacks().is_empty(),
-            false if NEGOTIATED.contains(&key) => self.is_configured(),
-            false if STARTED.contains(&key) => self.program().is_some(),
+            false if LIBRARIES.contains(&key) => !self.stacks.is_empty(),
+            false if NEGOTIATED.contains(&key) => self.is_configured,
+            false if STARTED.contains(&key) => self.program.is_some(),
             false => true,
         }
     }
 
     pub(crate) fn has_own(&self, key: &str) -> bool {
-        self.own_keys().iter().any(|keys| keys.contains(&key))
+        self.own_keys.iter().any(|keys| keys.contains(&key))
     }
 }

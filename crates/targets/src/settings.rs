@@ -3,13 +3,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cpus::CpuList;
+use serde::{Deserialize, Serialize};
+use serde_with::{DisplayFromStr, serde_as};
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
 use crate::environment::LIBRARY_PATH;
 use crate::{Target, TargetError, library, program};
 
-/// The settings of a server under test: its description, and what a run adds to it.
-#[derive(Debug, Clone)]
+/// The settings of a server under test: its description, and what a run adds to it. What its machine decides
+/// is not sent to another one.
+#[serde_as]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Settings {
     /// What its description says.
     pub target: Target,
@@ -17,6 +21,7 @@ pub struct Settings {
     pub versions: Vec<Version>,
     /// The suites that it takes, in its order of preference; empty for its own default. Suites of
     /// each version that it speaks must be among them, and no others.
+    #[serde_as(as = "Vec<DisplayFromStr>")]
     pub suites: Vec<&'static Suite>,
     /// The groups that it takes, in its order of preference; empty for its own default.
     pub groups: Vec<Group>,
@@ -24,12 +29,16 @@ pub struct Settings {
     pub connections: usize,
     /// The CPUs of its backend, where it has one. By default those that toll may use and the server
     /// does not; if there are none, the server's.
+    #[serde(skip)]
     pub backend_cpus: Option<CpuList>,
     /// The folders in which its program is looked for, in this order.
+    #[serde(skip, default = "program::usual_folders")]
     pub program_folders: Vec<PathBuf>,
     /// The toll whose `serve` is the embedded server; the running program where none is given.
+    #[serde(skip)]
     pub toll: Option<PathBuf>,
     /// The time from its start until it answers; what its kind needs at most where none is given.
+    #[serde(skip)]
     pub start_limit: Option<Duration>,
 }
 

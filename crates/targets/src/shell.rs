@@ -1,8 +1,9 @@
 //! The command that runs programs of toll on other machines, and why it fails.
 
 use std::fmt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
@@ -47,19 +48,22 @@ impl Shell {
         self.before_host().into_iter().chain(rest).collect()
     }
 
-    /// The command that starts the agent there.
-    #[must_use]
-    pub fn command(&self, host: &Host, silence: Silence) -> Command {
-        let words = self.words(host, silence);
+    /// Runs a command of these words with its output in pipes, in a group of its own: Ctrl-C is toll's to
+    /// hear.
+    ///
+    /// # Errors
+    /// The shell cannot be started.
+    pub fn spawn(words: &[String], stdin: Stdio) -> Result<Child, String> {
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        command
+        command.args(&words[1..]).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let spawned = command.process_group(0).spawn();
+        spawned.map_err(|error| format!("cannot run {}: {error}", words[0]))
     }
 }
 
 /// A command that ended before the program of toll that it was to run on a host spoke.
 #[derive(Debug, Clone, Copy)]
-pub struct Unspoken<'a> {
+pub struct RemoteStartError<'a> {
     pub host: &'a str,
     /// What was to speak: `agent`.
     pub speaker: &'a str,
@@ -74,7 +78,7 @@ pub struct Unspoken<'a> {
     pub command: &'a str,
 }
 
-impl fmt::Display for Unspoken<'_> {
+impl fmt::Display for RemoteStartError<'_> {
     /// Why, and what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -178,8 +182,9 @@ mod tests {
         ] {
             let (speaker, program, place) = ("agent", "toll", "in PATH");
             let command = "ssh lg2";
-            let failed = Unspoken { host: "lg2", speaker, program, place, status, said, command }
-                .to_string();
+            let failed =
+                RemoteStartError { host: "lg2", speaker, program, place, status, said, command }
+                    .to_string();
             assert!(failed.contains(&to_do) && failed.contains("lg2"), "{failed}");
         }
     }

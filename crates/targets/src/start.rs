@@ -11,14 +11,14 @@ use rustix::process::Signal;
 use tls::CertificateKey;
 use units::{Bytes, Nanos};
 
+use crate::launch_context::{ERROR_LOG, LaunchContext, OUTPUT_LOG};
 use crate::log::LogWatch;
-use crate::place::Place;
 use crate::port::Ports;
 use crate::process::{Launch, Process};
 use crate::running::Starting;
 use crate::server::{Invocation, Program, Server};
 use crate::servers::Embedded;
-use crate::site::{ERROR_LOG, OUTPUT_LOG, Site};
+use crate::target_dir::TargetDir;
 use crate::{Objects, Running, Settings, TargetError};
 
 /// The name of a backend's folders.
@@ -32,7 +32,8 @@ pub const RESTART_TAKES: Nanos = Nanos(100_000_000);
 ///
 /// `folder` is the result folder: `folder/logs/<name>/` takes what the server writes,
 /// `folder/targets/<name>/` its certificate, its configuration, and while it runs its key. The name
-/// is the server's, with a number after it from the second one of a kind on.
+/// is the server's, with a number after it from the second one of a kind on. Its ports are those that
+/// were reserved before, where some are given.
 ///
 /// # Errors
 /// [`TargetError::Missing`] where the program is not installed, [`TargetError::NotBuilt`] where it is
@@ -40,32 +41,13 @@ pub const RESTART_TAKES: Nanos = Nanos(100_000_000);
 /// leave the target out; otherwise what is wrong with the settings, the system or the server. Nothing is
 /// left running.
 pub fn start(
-    server: &dyn Server,
+    server: &Server,
     settings: &Settings,
     objects: &Arc<Objects>,
     folder: &Path,
+    ports: Option<Ports>,
 ) -> Result<Running, TargetError> {
-    let ports = Ports::reserve(&settings.target.addresses())?;
-    start_on(ports, server, settings, objects, folder)
-}
-
-/// As [`start`], on ports that were reserved before.
-///
-/// # Errors
-/// As [`start`].
-pub fn start_on(
-    ports: Ports,
-    server: &dyn Server,
-    settings: &Settings,
-    objects: &Arc<Objects>,
-    folder: &Path,
-) -> Result<Running, TargetError> {
-    let Some(program) = server.program() else {
-        return Err(TargetError::Settings(format!(
-            "toll does not start {server}: it runs already"
-        )));
-    };
-    start_as(server.name(), program, ports, settings, objects, folder)
+    start_as(server.name(), program_of(server)?, settings, objects, folder, ports)
         .map_err(|error| error.of_key(settings.target.certificate_key))
 }
 
@@ -75,78 +57,72 @@ pub fn start_on(
 /// # Errors
 /// As [`start`]. Nothing is left running.
 pub fn restart(
-    server: Running,
-    program: &dyn Program,
+    running: Running,
+    server: &Server,
     settings: &Settings,
+    ports: Option<Ports>,
 ) -> Result<Running, TargetError> {
-    let ports = Ports::reserve(&settings.target.addresses())?;
-    restart_on(ports, server, program, settings)
-}
-
-/// As [`restart`], on ports that were reserved before.
-///
-/// # Errors
-/// As [`start`]. Nothing is left running.
-pub fn restart_on(
-    ports: Ports,
-    server: Running,
-    program: &dyn Program,
-    settings: &Settings,
-) -> Result<Running, TargetError> {
-    let (place, backend, objects) = server.end();
+    let (dir, backend, objects) = running.end();
+    let program = program_of(server)?;
     let binary = program.binary().find(settings)?;
     let version = program.version(&binary, settings)?;
-    start_at(place, backend, program, (binary, version), ports, settings, &objects)
+    start_at(dir, backend, program, (binary, version), ports, settings, &objects)
+}
+
+fn program_of(server: &Server) -> Result<&'static dyn Program, TargetError> {
+    let why = || TargetError::Settings(format!("toll does not start {server}: it runs already"));
+    server.program().ok_or_else(why)
 }
 
 fn start_as(
     name: &str,
     program: &dyn Program,
-    ports: Ports,
     settings: &Settings,
     objects: &Arc<Objects>,
     folder: &Path,
+    ports: Option<Ports>,
 ) -> Result<Running, TargetError> {
     settings.check()?;
     program.check(settings)?;
     let binary = program.binary().find(settings)?;
     let version = program.version(&binary, settings)?;
-    let place = Place::claim(folder, name, settings)?;
+    let dir = TargetDir::claim(folder, name, settings)?;
     let backend = match program.backend_cpus(settings)? {
         Some(cpus) => Some(Box::new(start_backend(cpus, settings, objects, folder)?)),
         None => None,
     };
-    start_at(place, backend, program, (binary, version), ports, settings, objects)
+    start_at(dir, backend, program, (binary, version), ports, settings, objects)
 }
 
-/// Starts the program in a place of its own, which may have had another process before.
+/// Starts the program in a folder of its own, which may have had another process before.
 fn start_at(
-    place: Place,
+    dir: TargetDir,
     backend: Option<Box<Running>>,
     program: &dyn Program,
     (binary, version): (PathBuf, String),
-    ports: Ports,
+    ports: Option<Ports>,
     settings: &Settings,
     objects: &Arc<Objects>,
 ) -> Result<Running, TargetError> {
-    let secrets = vec![place.write_key()?];
-    let (output_log, output) = place.log(OUTPUT_LOG)?;
+    let ports = ports.map_or_else(|| Ports::reserve(&settings.target.addresses()), Ok)?;
+    let secrets = vec![dir.write_key()?];
+    let (output_log, output) = dir.log(OUTPUT_LOG)?;
     let mut log_files = vec![output_log];
     let incidents = match program.incidents() {
         Some(is_incident) => {
-            let (error_log, _) = place.log(ERROR_LOG)?;
+            let (error_log, _) = dir.log(ERROR_LOG)?;
             log_files.push(error_log.clone());
             Some(LogWatch::new(error_log, is_incident))
         }
         None => None,
     };
-    let mut site = Site {
+    let mut context = LaunchContext {
         settings,
-        name: place.name.clone(),
+        name: dir.name.clone(),
         binary,
         version,
-        folder: place.folder.clone(),
-        logs: place.logs.clone(),
+        folder: dir.folder.clone(),
+        logs: dir.logs.clone(),
         root: objects.root(),
         smallest: objects.smallest(),
         https: ports.https(),
@@ -154,19 +130,19 @@ fn start_at(
         backend: backend.as_ref().map(|backend| backend.facts().http),
         secrets,
     };
-    for (name, text) in program.files(&site)? {
-        site.write(name, &text)?;
+    for (name, text) in program.files(&context)? {
+        context.write(name, &text)?;
     }
-    program.configure(&mut site)?;
-    let invocation = program.launch(&site);
+    program.configure(&mut context)?;
+    let invocation = program.launch(&context);
     let stdout = match invocation.stdout {
-        Some(name) => place.log(name)?.1,
+        Some(name) => dir.log(name)?.1,
         None => output.try_clone().map_err(TargetError::file(&log_files[0]))?,
     };
     // Otherwise the ports stay reserved until the server listens on them.
     let _ports = (!invocation.needs_free_ports).then_some(ports);
     let launch = Launch {
-        program: site.binary.clone(),
+        program: context.binary.clone(),
         arguments: invocation.arguments,
         environment: settings.variables().into_iter().chain(invocation.environment).collect(),
         without: &[],
@@ -175,18 +151,18 @@ fn start_at(
         stdout,
         stderr: output,
         death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },
-        secrets: std::mem::take(&mut site.secrets),
+        secrets: std::mem::take(&mut context.secrets),
         temporary: None,
     };
     let process = Process::start(launch)
         .map_err(|(program, source)| TargetError::Spawn { program, source })?;
     let limit = settings.start_limit.unwrap_or_else(|| program.start_limit());
     let deadline = Instant::now() + limit;
-    Starting { place, process, log_files, incidents, limit, deadline, backend }.finish(
+    Starting { dir, process, log_files, incidents, limit, deadline, backend }.finish(
         settings,
         objects,
         program.libraries(),
-        |deadline| program.ready(&site, deadline),
+        |deadline| program.ready(&context, deadline),
     )
 }
 
@@ -199,7 +175,7 @@ fn start_backend(
 ) -> Result<Running, TargetError> {
     let mut own = Settings { toll: settings.toll.clone(), ..Settings::new(cpus) };
     own.target.certificate_key = CertificateKey::EcdsaP256;
-    start_as(BACKEND, &Embedded, Ports::reserve(&own.target.addresses())?, &own, objects, folder)
+    start_as(BACKEND, &Embedded, &own, objects, folder, None)
 }
 
 /// The command that [`start`] runs, for a person: with the paths that the server called `name` has
@@ -207,7 +183,7 @@ fn start_backend(
 /// `None` where toll starts nothing.
 #[must_use]
 pub fn command(
-    server: &dyn Server,
+    server: &Server,
     settings: &Settings,
     root: &Path,
     folder: &Path,
@@ -217,7 +193,7 @@ pub fn command(
     let addresses = settings.target.addresses();
     let unknown = |address: &IpAddr| SocketAddr::new(*address, 0);
     let unknown: Vec<SocketAddr> = addresses.iter().map(unknown).collect();
-    let site = Site {
+    let context = LaunchContext {
         settings,
         name: name.to_owned(),
         binary: program.binary().name().into(),
@@ -231,7 +207,7 @@ pub fn command(
         http: unknown,
         secrets: Vec::new(),
     };
-    let Invocation { arguments, environment, .. } = program.launch(&site);
+    let Invocation { arguments, environment, .. } = program.launch(&context);
     let variables = settings.variables().into_iter().chain(environment);
     let mut words: Vec<String> =
         variables.map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();

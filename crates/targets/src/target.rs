@@ -18,7 +18,7 @@ use serde_with::skip_serializing_none;
 use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
 use units::{Bytes, Nanos};
 
-use crate::servers::Embedded;
+use crate::servers::EMBEDDED;
 use crate::{
     Aes, CommandLine, Crypto, Directives, Environment, Host, LibraryPath, Server, TlsLibrary,
     WarmUp,
@@ -30,9 +30,9 @@ use crate::{
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Target {
     /// Which program.
-    #[arg(skip = &Embedded as &dyn Server)]
+    #[arg(skip = &EMBEDDED)]
     #[serde(with = "by_name")]
-    pub server: &'static dyn Server,
+    pub server: &'static Server,
     /// What to do where it is not installed.
     #[arg(skip = IfMissing::Skip)]
     pub if_missing: IfMissing,
@@ -277,7 +277,7 @@ pub enum IfMissing {
 impl Default for Target {
     fn default() -> Self {
         Self {
-            server: &Embedded,
+            server: &EMBEDDED,
             if_missing: IfMissing::Skip,
             host: None,
             listen: Vec::new(),
@@ -381,7 +381,7 @@ impl Target {
     /// The modelled accelerator of its private keys, where it has one.
     #[must_use]
     pub fn accelerator(&self) -> Option<Description> {
-        let preferred = || self.server.completions().first().copied();
+        let preferred = || self.server.completions.first().copied();
         (self.accelerator == Kind::Model).then(|| Description {
             way: self.offload,
             completed_by: self.accelerator_completion.or_else(preferred).unwrap_or_default(),
@@ -404,7 +404,7 @@ impl Target {
     pub fn check(&self) -> Result<(), WrongValue> {
         let server = self.server;
         self.check_host()?;
-        if !server.sends().contains(&self.send) {
+        if !server.sends.contains(&self.send) {
             return wrong(
                 "send",
                 format!(
@@ -414,7 +414,7 @@ impl Target {
                 ),
             );
         }
-        let stacks = server.stacks();
+        let stacks = server.stacks;
         if !stacks.is_empty() && !stacks.contains(&self.library.stack()) {
             return wrong(
                 "library",
@@ -479,7 +479,7 @@ impl Target {
             );
             return wrong("library", why);
         }
-        let (server, completions) = (self.server, self.server.completions());
+        let (server, completions) = (self.server, self.server.completions);
         if self.pauses_handshakes() && completions.is_empty() {
             let why = format!(
                 "target.offload = {}, but {server} never pauses a handshake: its workers wait for \
@@ -528,7 +528,7 @@ impl Target {
                 .to_owned();
             return wrong("offload", why);
         }
-        if !self.server.completions().is_empty() {
+        if !self.server.completions.is_empty() {
             return Ok(());
         }
         let why = format!(
@@ -576,7 +576,7 @@ impl Target {
     /// Refuses hosts that its server cannot run on, and addresses that cannot be loaded.
     fn check_host(&self) -> Result<(), WrongValue> {
         let Some(host) = &self.host else { return Ok(()) };
-        if !self.server.listens_anywhere() {
+        if !self.server.listens_anywhere {
             let why = format!(
                 "target.host = {host}, but {} listens on loopback only; use another server",
                 self.server
@@ -635,7 +635,7 @@ mod by_name {
         LazyLock::new(|| SERVERS.iter().map(|server| server.name()).collect());
 
     pub(super) fn serialize<S: Serializer>(
-        server: &&'static dyn Server,
+        server: &&'static Server,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(server.name())
@@ -643,7 +643,7 @@ mod by_name {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<&'static dyn Server, D::Error> {
+    ) -> Result<&'static Server, D::Error> {
         let name = String::deserialize(deserializer)?;
         crate::by_name(&name).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
     }
@@ -688,7 +688,7 @@ mod tests {
     #[test]
     fn only_embedded_and_nginx_send_with_the_kernels_tls() {
         for server in crate::SERVERS {
-            let of = |send| Target { server: *server, send, ..Target::default() }.check();
+            let of = |send| Target { server, send, ..Target::default() }.check();
             let refusal = |send| of(send).err().filter(|wrong| wrong.key == "send");
             assert_eq!(refusal(SendMode::User), None, "{server}");
             let is_refused = !["embedded", "nginx"].contains(&server.name());

@@ -208,7 +208,7 @@ impl Arguments {
             study.profile = Some(Profiling { rules: self.profile_rules.clone() });
         }
         if let Some(trials) = self.trials {
-            study.measure_so_often(trials);
+            study.set_trials(trials);
         }
         Ok(study)
     }

@@ -166,6 +166,12 @@ impl Arguments {
                 "--library openssl-built is for studies; run LD_LIBRARY_PATH=target/openssl/lib toll serve",
             ));
         };
+        if let Some(lacking) = check::kernel_tls_lacking().filter(|_| target.send.is_kernels()) {
+            return Err(Failure::request(format!(
+                "--send {}: {lacking}, or leave it out",
+                target.send
+            )));
+        }
         let certificate = match (self.certificate, self.key) {
             (Some(certificate), Some(key)) => CertificateSource::Files { certificate, key },
             _ => CertificateSource::Fresh(target.certificate_key),

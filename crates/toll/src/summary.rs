@@ -43,7 +43,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
             page.blank();
         }
         page.table(latency::columns(&line.latency_ns));
-        page.table(histogram::columns(&measured.latencies, screen));
+        page.table(histogram::columns(&measured.outcome.latencies, screen));
         if let Some(late) = line.latency_ns.coalescing_max {
             let late = Nanos(late);
             let words = format!("answers were seen up to {late} late; --coalesce off: at once");
@@ -136,7 +136,7 @@ mod tests {
             ]);
         });
         for micros in 300..400 {
-            measured.latencies.whole.record(micros * 1_000).unwrap();
+            measured.outcome.latencies.whole.record(micros * 1_000).unwrap();
         }
         measured
     }

@@ -54,7 +54,7 @@ pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
 pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
-pub use machine::{Machine, SeriesThere, ThisMachine, neighbours};
+pub use machine::{Machine, RemoteSamples, ThisMachine, neighbours};
 pub use memory_use::MemoryUse;
 pub use mismatch::Mismatch;
 pub use moment::Moment;

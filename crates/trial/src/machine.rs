@@ -70,14 +70,14 @@ pub trait Machine {
     /// Why there is none.
     fn take_series(&mut self) -> Result<CpuSeries, ObserveError>;
     /// Ends the record of the server's machine, where that is another one.
-    fn take_series_there(&mut self) -> Option<SeriesThere> {
+    fn take_remote_series(&mut self) -> Option<RemoteSamples> {
         None
     }
 }
 
 /// What the CPUs of the server's machine did, by the clock of that.
 #[derive(Debug)]
-pub struct SeriesThere {
+pub struct RemoteSamples {
     /// Or why it is not known.
     pub series: Result<CpuSeries, ObserveError>,
     /// Where its kernel counts the time of interrupts, if that is known.

@@ -11,7 +11,7 @@ use units::Nanos;
 
 use crate::congestion::Connections;
 use crate::evidence::Interface;
-use crate::machine::SeriesThere;
+use crate::machine::RemoteSamples;
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::reports::Reports;
 
@@ -38,7 +38,7 @@ pub(crate) struct Observed {
     pub(crate) connections: Connections,
     pub(crate) series: Result<CpuSeries, ObserveError>,
     /// Of the server's machine, where that is another one.
-    pub(crate) there: Option<SeriesThere>,
+    pub(crate) there: Option<RemoteSamples>,
     pub(crate) core_hz: CoreHz,
     /// What server and ranks report of the load.
     pub(crate) reports: Reports,

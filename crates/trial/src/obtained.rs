@@ -186,7 +186,7 @@ impl Obtained {
             connections: Some(outcome.most_open),
             connections_at_begin: outcome.up.map(|up| up.at_begin),
             connections_at_end: outcome.up.map(|up| up.at_end),
-            kept_open: is_closed_by_server.then_some(outcome.kept_open),
+            kept_open: is_closed_by_server.then_some(outcome.not_closed_by_server),
             order_pages: order_pages(outcome),
             ..Self::default()
         };

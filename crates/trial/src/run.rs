@@ -103,7 +103,7 @@ impl Trial {
         if is_whole {
             readings.are_of_whole_load(outcome.window);
         }
-        let (series, there) = (machine.take_series(), machine.take_series_there());
+        let (series, there) = (machine.take_series(), machine.take_remote_series());
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
         let reports = (hooks.reports)();
@@ -132,7 +132,7 @@ impl Trial {
             interrupt: hooks.interrupt.load(Relaxed),
         };
         let line = judge(self, &outcome, &observed);
-        Ok(Measured { line, latencies: outcome.latencies, under_way: outcome.under_way })
+        Ok(Measured { line, outcome })
     }
 }
 

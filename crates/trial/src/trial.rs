@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Job, Latencies};
+use load::{Job, Outcome};
 use tls::CertificateKey;
 
 use crate::line::Line;
@@ -58,10 +58,8 @@ pub struct Hooks<'a> {
 pub struct Measured {
     /// Its line in the journal.
     pub line: Line,
-    /// What its percentiles were taken from.
-    pub latencies: Latencies,
-    /// How long those had taken that were under way when the window ended.
-    pub under_way: Latencies,
+    /// What the load itself counted, and the latencies that its percentiles were taken from.
+    pub outcome: Outcome,
 }
 
 impl Trial {

@@ -9,7 +9,7 @@ use crate::label::{label, label_in, spoken, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell};
 
-use super::offered::behind;
+use super::offered::not_kept_up;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, paired};
 use crate::wording::{grouped, list};
@@ -100,7 +100,7 @@ impl<'a> Compared<'a> {
             let ratio = baseline.and_then(|of| pairs.get(&pair(of))).cloned();
             let figure = match rule.metric.row().kind {
                 Kind::Tax => ratio.as_ref().and_then(Decided::taken).map(|tax| tax.figure),
-                _ if behind(trials, rule.metric).is_some() => None,
+                _ if not_kept_up(trials, rule.metric).is_some() => None,
                 _ => trials.figure(rule.metric),
             };
             let is_baseline = baseline.is_some_and(|of| std::ptr::eq(of, trials));
@@ -267,8 +267,8 @@ impl<'a> Compared<'a> {
         if let (Some(search), Some(infeasible)) = (&trials.search, trials.infeasible()) {
             return format!("no load meets {}: {infeasible}", search.limit);
         }
-        if let Some(behind) = behind(trials, self.rule.metric) {
-            return behind;
+        if let Some(why) = not_kept_up(trials, self.rule.metric) {
+            return why;
         }
         if counts.valid > 0 {
             return if !self.rule.metric.is_of(trials.cell) {

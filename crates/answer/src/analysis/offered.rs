@@ -17,7 +17,7 @@ use crate::wording::list;
 impl CellTrials<'_> {
     /// What keeps a figure of this metric from being the server's maximum.
     pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
-        match behind(self, metric) {
+        match not_kept_up(self, metric) {
             Some(_) => Some(Mark::NotOfferedLoad),
             None if is_of_whole_load(metric, self.cell) => {
                 self.mark().filter(|mark| *mark != Mark::NotServerBound)
@@ -30,7 +30,7 @@ impl CellTrials<'_> {
     /// client received the two in different ways, their servers had different congestion controls, or a
     /// server did not keep up with a load that both should have served.
     pub(super) fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
-        let are_whole = behind(self, metric).or_else(|| behind(other, metric)).is_none();
+        let are_whole = not_kept_up(self, metric).or_else(|| not_kept_up(other, metric)).is_none();
         let is_alike = self.is_received_as(other) && self.has_congestion_of(other) && are_whole;
         paired(self.samples(metric), other.samples(metric)).filter(|_| is_alike)
     }
@@ -48,7 +48,7 @@ pub(crate) fn fell_behind(metric: Metric, cell: &Cell, limits: &BTreeMap<Limit, 
 
 /// The same of a cell's trials, in words: `the server fell behind what it was asked for in 2 of 6
 /// trials (the server's CPU was the limit)`.
-pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> {
+pub(super) fn not_kept_up(trials: &CellTrials<'_>, metric: Metric) -> Option<String> {
     let limits = trials.limits();
     if !fell_behind(metric, trials.cell, &limits) {
         return None;

@@ -23,7 +23,7 @@ const MOST_NOISY: f64 = 0.25;
 pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<Quality> {
     let compared: Vec<Compared<'_>> =
         rules.iter().flat_map(|rule| Compared::all(rule, cells)).collect();
-    let figures: Vec<Figure> = compared.iter().flat_map(held).collect();
+    let figures: Vec<Figure> = compared.iter().flat_map(stated).collect();
     let fewest = figures.iter().map(|figure| figure.estimate.n).min()?;
     // Of a median of 0 there is no share.
     let shares = figures.iter().filter(|figure| figure.median() != 0.0);
@@ -51,7 +51,7 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
 }
 
 /// What the sentences state: ratios, and figures where there is no ratio.
-fn held(compared: &Compared<'_>) -> Vec<Figure> {
+fn stated(compared: &Compared<'_>) -> Vec<Figure> {
     let ratios: Vec<Figure> =
         compared.entries.iter().filter_map(|entry| Some(entry.ratio.clone()?.figure)).collect();
     match ratios.is_empty() && compared.kind() != Kind::Tax {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use study::{Cell, Metric, Study};
 use trial::{Limit, Line};
 
-use super::again::{Again, quieter};
+use super::remeasured::{Remeasured, quieter};
 use super::search::Search;
 use crate::figure::Figure;
 use crate::mark::Mark;
@@ -41,7 +41,7 @@ pub(super) struct CellTrials<'a> {
     /// Of the valid trials that were made to know where the server's CPU time goes.
     pub(super) profiles: Vec<&'a Profile>,
     /// Of those that were measured again, the lines have the quieter one.
-    pub(super) again: Again,
+    pub(super) again: Remeasured,
     /// How the load was found.
     pub(super) search: Option<Search>,
 }

@@ -10,7 +10,7 @@ use units::Quantity;
 
 use super::compared::{CLIENT, Compared};
 use super::headline::{LIMITED, undecided};
-use super::offered::behind;
+use super::offered::not_kept_up;
 use super::trials::CellTrials;
 use crate::figure::{Decided, Figure, difference, paired};
 use crate::findings::Headline;
@@ -233,7 +233,7 @@ impl<'a> Authored<'a> {
 
     fn median(&self, metric: Metric, row: &str) -> Option<f64> {
         let trials = self.rows.get(row)?;
-        let figure = trials.figure(metric).filter(|_| behind(trials, metric).is_none())?;
+        let figure = trials.figure(metric).filter(|_| not_kept_up(trials, metric).is_none())?;
         Some(figure.median())
     }
 

@@ -297,8 +297,8 @@ impl Run<'_, '_> {
             .zip(task.load)
             .filter(|_| !sampled)
             .map(|(find, load)| find.sought(load, &measured));
-        let Measured { line, latencies, .. } = measured;
-        let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
+        let Measured { line, outcome } = measured;
+        let log = latency_log(&outcome.latencies, line.started_unix_ms, line.window_ns)
             .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
         self.results.write_latencies(order, &log)?;
         let place = Place {

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use agent::{Clients, Here, Refusal, RemoteHost, RunningServer, Wanted};
+use agent::{Clients, LocalServer, Refusal, RemoteHost, RunningServer};
 use cluster::Cluster;
 use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Source, Trust, Url};
 use peers::{Client, Peer, PeerError};
 use profile::Rules;
 use targets::{
-    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, Running, SendCounters, Settings, Target,
+    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, SendCounters, Settings, Target,
     TargetError,
 };
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
-use super::elsewhere::Elsewhere;
+use super::found_server::FoundServer;
 use super::run::{Ask, Bench};
 use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
@@ -76,9 +76,9 @@ pub struct ThisTarget {
 #[derive(Debug)]
 enum Life {
     /// toll started it, and stops it.
-    Started(Box<dyn RunningServer>),
+    Started(Box<RunningServer>),
     /// It was there before.
-    Elsewhere(Elsewhere),
+    Found(FoundServer),
 }
 
 impl<'a> ThisBench<'a> {
@@ -177,9 +177,9 @@ impl<'a> ThisBench<'a> {
     fn start_there(
         &mut self,
         host: &Host,
-        wanted: Wanted,
+        settings: Settings,
         (sources, ranks): (Vec<Option<Source>>, usize),
-        before: Option<Box<dyn RunningServer>>,
+        before: Option<&RunningServer>,
     ) -> Result<ThisTarget, Refusal> {
         let cluster = self.cluster.take();
         // The machines that load it check for themselves, on their own paths.
@@ -190,22 +190,22 @@ impl<'a> ThisBench<'a> {
         };
         let clients = Clients { sources: &sources, others: &others };
         let started = self.host(host).and_then(|host| match before {
-            Some(before) => host.restart(before, wanted, &clients),
-            None => host.start(wanted, &clients),
+            Some(before) => host.restart(before, settings, &clients),
+            None => host.start(settings, &clients),
         });
         self.cluster = cluster;
-        started.map(|server| ThisTarget::new(Life::Started(server)))
+        started.map(ThisTarget::running)
     }
 
     fn find(&mut self, target: &Target, only: Only) -> Result<ThisTarget, Refusal> {
         self.elsewhere += 1;
-        let found = Elsewhere::find(target, self.elsewhere).map_err(Refusal::of)?;
+        let found = FoundServer::find(target, self.elsewhere).map_err(Refusal::of)?;
         let addresses: Vec<IpAddr> = found.addresses.iter().map(SocketAddr::ip).collect();
         if let Some(cluster) = &self.cluster {
             let (_, ranks) = self.clients(target, only);
             cluster.loads(ranks, &addresses).map_err(Refusal::of)?;
         }
-        Ok(ThisTarget::new(Life::Elsewhere(found)))
+        Ok(ThisTarget::new(Life::Found(found)))
     }
 
     /// Where connections of this machine to a server come from, and how many ranks load it.
@@ -230,24 +230,12 @@ impl<'a> ThisBench<'a> {
     }
 }
 
-/// A server of this machine that was started, or why it was not.
-fn here(started: Result<Running, TargetError>, target: &Target) -> Result<ThisTarget, Refusal> {
-    let here = Here::new(started?, target.clone());
-    Ok(ThisTarget::new(Life::Started(Box::new(here))))
-}
-
 /// The sizes of the objects, and the files, that the servers of a machine serve.
 fn content(cells: &[Cell], host: Option<&Host>) -> (Vec<Bytes>, Vec<Files>) {
     let cells = || cells.iter().filter(|cell| cell.target.host.as_ref() == host);
     let served = cells().filter(|cell| cell.target.server.program().is_some());
     let sizes = served.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
     (sizes, cells().filter_map(|cell| files(&cell.target, &cell.load)).collect())
-}
-
-/// What a server of another machine is started with.
-fn wanted(settings: Settings) -> Wanted {
-    let Settings { target, versions, suites, groups, connections, .. } = settings;
-    Wanted { target, versions, suites, groups, connections }
 }
 
 /// The CPUs that no server and no load of the study uses; where there are none, those of the loads
@@ -274,15 +262,14 @@ impl Bench for ThisBench<'_> {
         if server.program().is_none() {
             return self.find(target, only);
         }
+        let settings = self.settings(target, only, connections);
         if let Some(host) = &target.host {
-            let wanted = wanted(self.settings(target, only, connections));
-            return self.start_there(host, wanted, self.clients(target, only), None);
+            return self.start_there(host, settings, self.clients(target, only), None);
         }
         let failed = |what| Refusal::of(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
-        agent::check_kernel(target).map_err(Refusal::missing)?;
-        let settings = self.settings(target, only, connections);
-        here(targets::start(server, &settings, objects, &self.folder), target)
+        let started = LocalServer::start(settings, objects, &self.folder, None)?;
+        Ok(ThisTarget::running(RunningServer::Local(started)))
     }
 
     fn restart(
@@ -292,19 +279,21 @@ impl Bench for ThisBench<'_> {
         only: Only,
         connections: usize,
     ) -> Result<ThisTarget, Refusal> {
-        let (Life::Started(running), Some(program)) = (running.life, target.server.program())
-        else {
+        let Life::Started(running) = running.life else {
             return Err(Refusal::of("toll did not start it"));
         };
         let settings = self.settings(target, only, connections);
-        if let Some(host) = &target.host {
-            let clients = self.clients(target, only);
-            return self.start_there(host, wanted(settings), clients, Some(running));
+        match (*running, &target.host) {
+            (running, Some(host)) => {
+                let clients = self.clients(target, only);
+                self.start_there(host, settings, clients, Some(&running))
+            }
+            (RunningServer::Local(running), None) => {
+                let started = running.restart(settings, None)?;
+                Ok(ThisTarget::running(RunningServer::Local(started)))
+            }
+            (RunningServer::Remote(_), None) => Err(Refusal::of("it runs on another machine")),
         }
-        let Some(running) = running.into_running() else {
-            return Err(Refusal::of("it runs on another machine"));
-        };
-        here(targets::restart(running, program, &settings), target)
     }
 
     fn is_lost(&self, target: &ThisTarget) -> bool {
@@ -318,14 +307,14 @@ impl Bench for ThisBench<'_> {
     fn name(&self, target: &ThisTarget) -> String {
         match &target.life {
             Life::Started(running) => running.facts().name.clone(),
-            Life::Elsewhere(found) => found.name(),
+            Life::Found(found) => found.name(),
         }
     }
 
     fn version(&self, target: &ThisTarget) -> String {
         match &target.life {
             Life::Started(running) => running.facts().version.clone(),
-            Life::Elsewhere(found) => found.to_string(),
+            Life::Found(found) => found.to_string(),
         }
     }
 
@@ -442,6 +431,10 @@ impl ThisTarget {
         Self { life, warmed_up: Vec::new(), crypto: None }
     }
 
+    fn running(server: RunningServer) -> Self {
+        Self::new(Life::Started(Box::new(server)))
+    }
+
     /// Warms it up with this cell's load where the study asks for it and the suite was not used
     /// before; where it did not become steady, with that, and with what was planned for it now.
     fn warm_up(
@@ -482,7 +475,7 @@ impl ThisTarget {
     fn check_alive(&mut self) -> Result<(), String> {
         match &mut self.life {
             Life::Started(running) => running.check_alive(),
-            Life::Elsewhere(found) => found.check_alive(),
+            Life::Found(found) => found.check_alive(),
         }
     }
 
@@ -491,7 +484,7 @@ impl ThisTarget {
     fn cause(&mut self, error: String) -> String {
         match &mut self.life {
             Life::Started(running) => running.death().unwrap_or(error),
-            Life::Elsewhere(found) => found.check_alive().err().unwrap_or(error),
+            Life::Found(found) => found.check_alive().err().unwrap_or(error),
         }
     }
 
@@ -499,7 +492,7 @@ impl ThisTarget {
     fn cpus(&self) -> Option<CpuList> {
         match &self.life {
             Life::Started(running) => Some(running.facts().cpus.clone()),
-            Life::Elsewhere(found) => found.cpus.clone(),
+            Life::Found(found) => found.cpus.clone(),
         }
     }
 
@@ -511,10 +504,10 @@ impl ThisTarget {
     }
 
     /// The server, where toll started it.
-    fn started(&self) -> Option<&dyn RunningServer> {
+    fn started(&self) -> Option<&RunningServer> {
         match &self.life {
-            Life::Started(running) => Some(running.as_ref()),
-            Life::Elsewhere(_) => None,
+            Life::Started(running) => Some(running),
+            Life::Found(_) => None,
         }
     }
 
@@ -534,7 +527,7 @@ impl ThisTarget {
     /// Asks it, where toll started it.
     fn ask<T>(
         &self,
-        question: impl FnOnce(&dyn RunningServer) -> Result<Option<T>, String>,
+        question: impl FnOnce(&RunningServer) -> Result<Option<T>, String>,
     ) -> Result<Option<T>, String> {
         self.started().map_or(Ok(None), question)
     }
@@ -574,17 +567,17 @@ impl ThisTarget {
     fn pid(&self) -> Option<u32> {
         match &self.life {
             Life::Started(running) => running.process(),
-            Life::Elsewhere(found) => found.pid,
+            Life::Found(found) => found.pid,
         }
     }
 
     fn machine(&self) -> Result<Box<dyn Machine>, String> {
         match &self.life {
             Life::Started(running) => running.machine(),
-            Life::Elsewhere(Elsewhere { pid: Some(pid), .. }) => ThisMachine::with_server(*pid)
+            Life::Found(FoundServer { pid: Some(pid), .. }) => ThisMachine::with_server(*pid)
                 .map(|machine| Box::new(machine) as Box<dyn Machine>)
                 .map_err(|error| error.to_string()),
-            Life::Elsewhere(_) => Ok(Box::new(ThisMachine::without_server())),
+            Life::Found(_) => Ok(Box::new(ThisMachine::without_server())),
         }
     }
 }
@@ -656,7 +649,7 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
             let trust = Trust::File(facts.certificate.clone());
             (address, url, mixed_objects(&cell.target, &plan), trust)
         }
-        Life::Elsewhere(found) => (found.address(), found.url.clone(), None, Trust::System),
+        Life::Found(found) => (found.address(), found.url.clone(), None, Trust::System),
     };
     let trust = plan.trust().unwrap_or(known);
     let files = files(&cell.target, &plan);

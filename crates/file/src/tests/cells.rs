@@ -301,7 +301,7 @@ fn a_study_says_when_enough_was_measured() {
     let until = study.until.unwrap();
     assert_eq!((until.interval.get(), until.at_most), (5, Nanos(180_000_000_000)));
     assert_eq!(read_back(&study), study);
-    study.measure_so_often(3);
+    study.set_trials(3);
     assert_eq!((study.until, study.trials), (None, 3));
     assert_eq!(study.cut.len(), 2);
 }

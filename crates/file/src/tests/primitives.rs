@@ -160,7 +160,7 @@ fn a_part_is_asked_for_by_its_name() {
     let refused = refused.map(|wanted| (wanted.join(" "), only(wanted).unwrap_err()));
     assert_golden!(refused);
     let mut often = parse(&both);
-    often.measure_so_often(2);
+    often.set_trials(2);
     assert_eq!((often.trials, often.primitives.tables[0].rounds), (2, 2));
     assert_eq!(often.cut.len(), 2);
 }

@@ -2,10 +2,10 @@
 
 use super::{Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare};
 use crate::context::Context;
-use crate::failure::{ErrorKind, Failure};
-use crate::receive::Given;
 use crate::socket::Use;
 use crate::{Close, Operation};
+use wire::reception::Given;
+use wire::{ErrorKind, Failure};
 
 /// With no progress for this long, or longer where responses take long, the low-water mark is
 /// lowered. Otherwise a server that pauses, or sends less than it promised, would never wake the
@@ -15,7 +15,7 @@ const MARK_LIMIT: u64 = 200_000_000;
 /// How long to wait for a mark, in ns, where the last response took `took`. On a busy server all
 /// connections wait long for their turn, and to check each of them would cost more the slower the
 /// server is. An operation without progress still has half of its own limit left.
-fn patience(took: u64, timeout: u64) -> u64 {
+fn time_for_mark(took: u64, timeout: u64) -> u64 {
     took.saturating_mul(2).min(timeout / 2).max(MARK_LIMIT)
 }
 
@@ -95,7 +95,7 @@ impl Open {
             return Ok(match self.receive(context)? {
                 Next::Wait => {
                     let now = context.now();
-                    context.recorder.kept_open(context.window, now);
+                    context.recorder.not_closed_by_server(context.window, now);
                     self.closed(context)
                 }
                 next => next,
@@ -111,7 +111,7 @@ impl Open {
             let seen = format!("{what} made no progress for {}", context.plan.timeout);
             return Err(Failure::new(kind, seen));
         }
-        if self.mark > 1 && idle > patience(context.took, context.plan.timeout.0) {
+        if self.mark > 1 && idle > time_for_mark(context.took, context.plan.timeout.0) {
             self.set_mark(1);
         }
         Ok(Next::Wait)
@@ -164,7 +164,7 @@ mod tests {
             (u64::MAX, SECOND, SECOND / 2),
             (SECOND, SECOND / 10, MARK_LIMIT),
         ] {
-            assert_eq!(patience(took, timeout), expected, "{took} of {timeout}");
+            assert_eq!(time_for_mark(took, timeout), expected, "{took} of {timeout}");
         }
     }
 }

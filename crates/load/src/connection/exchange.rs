@@ -3,13 +3,13 @@
 use super::counted::Counted;
 use super::{Ending, LEAST_ROOM, Next, Open, Phase, Readable};
 use crate::context::Context;
-use crate::failure::{ErrorKind, Failure};
-use crate::receive::{Completed, Expectation, Given, Want};
-use crate::record::{MOST_PLAINTEXT, content_type};
 use crate::recorder::Times;
 use crate::session::Then;
 use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
+use wire::reception::{Completed, Expectation, Given, Want};
+use wire::record::{MOST_PLAINTEXT, content_type};
+use wire::{ErrorKind, Failure};
 
 /// The most bytes that one connection receives in one turn, so that the others get theirs.
 const LONGEST_TURN: u64 = 8 << 20;
@@ -25,7 +25,7 @@ impl Open {
         context: &mut Context<'_>,
         times: Times,
     ) -> Result<Next, Failure> {
-        let next = self.take_unasked(context)?;
+        let next = self.take_before_request(context)?;
         if next == Next::Wait {
             self.operation = Some(times);
             self.counted = Counted::default();
@@ -36,7 +36,10 @@ impl Open {
 
     /// Takes what has come before a request: a ticket, a close, or bytes that should not be there.
     /// The check costs a system call, so without bytes in hand only sampled responses do it.
-    pub(super) fn take_unasked(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+    pub(super) fn take_before_request(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Result<Next, Failure> {
         if !context.is_next_sampled() && self.received.is_empty() {
             return Ok(Next::Wait);
         }

@@ -12,14 +12,14 @@ use rustix::event::epoll::EventFlags;
 
 use self::counted::Counted;
 use crate::context::{Context, INCOMING, Ready};
-use crate::failure::Failure;
-use crate::handshake::Handshake;
-use crate::receive::{Completed, Reception};
-use crate::record::Sealer;
 use crate::recorder::Times;
 use crate::session::User;
 use crate::socket::Socket;
 use crate::window::Edge;
+use wire::Failure;
+use wire::handshake::Handshake;
+use wire::reception::{Completed, Reception};
+use wire::record::Sealer;
 
 /// A server that closes does so with its last response. Where the window ends before it is due to be
 /// given up, this long after the response it has not meant to.
@@ -245,7 +245,7 @@ impl Connection {
             // The response is complete; only the server's close is missing.
             let window = context.window;
             if window.end().saturating_sub(at) > KEPT_LIMIT {
-                context.recorder.kept_open(window, at.max(window.start()));
+                context.recorder.not_closed_by_server(window, at.max(window.start()));
             }
             open.closed(context);
         }

@@ -8,13 +8,13 @@ use super::{
 };
 use crate::context::{Context, INCOMING};
 use crate::descriptors;
-use crate::failure::{ErrorKind, Failure};
-use crate::handshake::Established;
-use crate::receive::Reception;
-use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
+use wire::handshake::Established;
+use wire::reception::Reception;
+use wire::record::content_type;
+use wire::{ErrorKind, Failure};
 
 impl Connection {
     /// Opens a connection, for an operation or ahead of one.
@@ -199,7 +199,7 @@ impl Open {
     /// Requests can be sent: sends the one of the operation under way, if there is one.
     fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
         if self.operation.is_some() {
-            if self.take_unasked(context)? != Next::Wait {
+            if self.take_before_request(context)? != Next::Wait {
                 return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));
             }
             self.request(context, now)?;

@@ -41,7 +41,7 @@ fn schedule(arrival: Arrival, part: Part) -> Schedule {
 
 /// One operation of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Begun {
+struct Started {
     slot: usize,
     intended: u64,
     at: u64,
@@ -54,8 +54,8 @@ fn simulate(
     slots: usize,
     looks: impl IntoIterator<Item = u64>,
     service: impl Fn(usize) -> u64,
-) -> Vec<Begun> {
-    let mut begun: Vec<Begun> = Vec::new();
+) -> Vec<Started> {
+    let mut begun: Vec<Started> = Vec::new();
     let mut busy_until = vec![Some(0); slots];
     for now in looks {
         loop {
@@ -77,14 +77,14 @@ fn simulate(
                 assert_eq!(busy_until[slot], None, "slot {slot} is busy");
                 assert!(intended <= now, "{intended} begins at {now}");
                 busy_until[slot] = Some(now + service(begun.len()).max(1));
-                begun.push(Begun { slot, intended, at: now });
+                begun.push(Started { slot, intended, at: now });
             }
         }
     }
     begun
 }
 
-fn intended(begun: &[Begun]) -> Vec<u64> {
+fn intended(begun: &[Started]) -> Vec<u64> {
     let mut starts: Vec<u64> = begun.iter().map(|begun| begun.intended).collect();
     starts.sort_unstable();
     starts

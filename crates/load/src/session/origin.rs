@@ -2,7 +2,7 @@
 
 use objects::Url;
 
-use crate::failure::{ErrorKind, Failure};
+use wire::{ErrorKind, Failure};
 
 /// Scheme, host and port (RFC 6454).
 #[derive(Debug)]

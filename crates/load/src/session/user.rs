@@ -8,8 +8,8 @@ use memchr::memmem;
 use super::cookies::Cookies;
 use super::template::{Values, as_is, form_encoded, percent_encoded};
 use super::{Method, Page, Reconnect, Site, Taking, html};
-use crate::failure::{ErrorKind, Failure};
-use crate::receive::KeptResponse;
+use wire::reception::KeptResponse;
+use wire::{ErrorKind, Failure};
 
 /// See the module.
 #[derive(Debug)]

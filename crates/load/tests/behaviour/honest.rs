@@ -170,7 +170,7 @@ fn requests_share_connections_or_have_their_own() {
         assert!(operation == Operation::Requests || server.connections() >= 40);
         assert_eq!(outcome.latencies.whole.len(), 40);
         assert!(outcome.most_open <= 6, "{operation}: {}", outcome.most_open);
-        assert_eq!(outcome.kept_open, 0);
+        assert_eq!(outcome.not_closed_by_server, 0);
     }
 }
 

@@ -390,6 +390,6 @@ fn a_response_counts_whose_server_keeps_the_connection_and_that_is_counted_too()
         assert_eq!((outcome.completed, outcome.in_flight), (4, 0), "{}", summary(&outcome));
         assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (4 * OBJECT, 0));
         assert_eq!(kinds(&outcome), []);
-        assert_eq!((outcome.kept_open, outcome.most_open), (4, 4));
+        assert_eq!((outcome.not_closed_by_server, outcome.most_open), (4, 4));
     }
 }

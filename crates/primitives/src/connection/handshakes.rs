@@ -1,7 +1,7 @@
 //! Handshakes of one side.
 
 use super::pair::Ends;
-use crate::check::{Checker, Wrong};
+use crate::check::Checker;
 use crate::libraries::library::Library;
 use crate::routine::Failed;
 use crate::sampler::{Instruments, Spent, Subject, Tick};
@@ -43,7 +43,7 @@ impl Work for Handshakes {
     }
 
     /// Each handshake was proven when it was made.
-    fn confirm_again(&mut self, _: &dyn Library, _: &Checker<'_>) -> Result<(), Wrong> {
+    fn confirm_again(&mut self, _: &dyn Library, _: &Checker<'_>) -> Result<(), Failed> {
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 use super::handshakes::Untimed;
 use super::pair::{Ends, Pair};
 use crate::algorithm::Way;
-use crate::check::{Checker, Wrong};
+use crate::check::Checker;
 use crate::libraries::library::Library;
 use crate::material::message;
 use crate::routine::Failed;
@@ -131,7 +131,7 @@ impl Work for Records {
     }
 
     /// Each record was proven when it was made.
-    fn confirm_again(&mut self, _: &dyn Library, _: &Checker<'_>) -> Result<(), Wrong> {
+    fn confirm_again(&mut self, _: &dyn Library, _: &Checker<'_>) -> Result<(), Failed> {
         Ok(())
     }
 }

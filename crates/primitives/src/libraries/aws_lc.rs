@@ -8,11 +8,11 @@ use aws_lc_rs::iv::FixedLength;
 use aws_lc_rs::{agreement, kem, rsa as encryption};
 
 use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Direction, Hash, Signing};
-use crate::key_schedule::{self, Secrets};
+use crate::key_schedule;
 use crate::libraries::agreeing;
 use crate::libraries::library::Library;
 use crate::libraries::ring_like::{common, first, put};
-use crate::material::{KeyPair, Material};
+use crate::material::Material;
 use crate::routine::{Failed, Routine, Seal, Unavailable};
 
 common!(aws_lc_rs);
@@ -107,7 +107,7 @@ fn plain(algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailab
 }
 
 fn rsa_decryption(material: &Material) -> Result<Routine, Unavailable> {
-    let key = encryption::PrivateDecryptingKey::from_pkcs8(&own(material)?.pkcs8);
+    let key = encryption::PrivateDecryptingKey::from_pkcs8(&material.own()?.pkcs8);
     let key = key.map_err(|error| refused(&error.to_string()))?;
     let key = encryption::Pkcs1PrivateDecryptingKey::new(key).map_err(|_| refused("the key"))?;
     Ok(Routine::Apart(Box::new(move |input, output| {
@@ -128,7 +128,7 @@ impl Exchange {
             Algorithm::EcdhP256(_) => &agreement::ECDH_P256,
             _ => &agreement::X25519,
         };
-        let own = agreement::PrivateKey::from_private_key(method, &own(material)?.secret);
+        let own = agreement::PrivateKey::from_private_key(method, &material.own()?.secret);
         Ok(Self { method, own: own.map_err(|error| refused(&error.to_string()))? })
     }
 }
@@ -161,7 +161,7 @@ struct MlKem(kem::DecapsulationKey<kem::AlgorithmId>);
 
 impl MlKem {
     fn new(material: &Material) -> Result<Self, Unavailable> {
-        let keys = material.kem.as_ref().ok_or_else(|| refused("no key"))?;
+        let keys = material.kem()?;
         let key = kem::DecapsulationKey::new(&kem::ML_KEM_768, &keys.decapsulation);
         key.map(Self).map_err(|error| refused(&error.to_string()))
     }

@@ -3,10 +3,10 @@
 use ring::agreement;
 
 use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Hash, Signing};
-use crate::key_schedule::{self, Secrets};
+use crate::key_schedule;
 use crate::libraries::library::Library;
 use crate::libraries::ring_like::{common, first, put};
-use crate::material::{KeyPair, Material};
+use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 
 common!(ring);

@@ -79,21 +79,15 @@ macro_rules! common {
         }
 
         fn key_schedule(material: &Material) -> Routine {
-            let hashes = (material.key, material.mac_key);
-            Routine::Apart(Box::new(move |shared, output| {
-                let secrets = Secrets { shared, hello_hash: &hashes.0, finished_hash: &hashes.1 };
-                let mut mac = |key: &[u8], parts: &[&[u8]]| {
-                    let mut context = hmac::Context::with_key(&mac_key(Hash::Sha256, key));
-                    parts.iter().for_each(|part| context.update(part));
-                    Ok(first(context.sign().as_ref()))
-                };
-                key_schedule::derive(&secrets, &mut mac, output)?;
-                Ok(key_schedule::OUTPUT_BYTES)
-            }))
+            key_schedule::routine(material, |key, parts| {
+                let mut context = hmac::Context::with_key(&mac_key(Hash::Sha256, key));
+                parts.iter().for_each(|part| context.update(part));
+                Ok(first(context.sign().as_ref()))
+            })
         }
 
         fn rsa(material: &Material) -> Result<Routine, Unavailable> {
-            let key = signature::RsaKeyPair::from_pkcs8(&own(material)?.pkcs8);
+            let key = signature::RsaKeyPair::from_pkcs8(&material.own()?.pkcs8);
             let key = key.map_err(|error| refused(&error.to_string()))?;
             let random = rand::SystemRandom::new();
             Ok(Routine::Apart(Box::new(move |message, output| {
@@ -109,7 +103,7 @@ macro_rules! common {
                 Curve::P256 => &signature::ECDSA_P256_SHA256_ASN1_SIGNING,
                 Curve::P384 => &signature::ECDSA_P384_SHA384_ASN1_SIGNING,
             };
-            let key = ecdsa_key(method, &own(material)?.pkcs8, &random)?;
+            let key = ecdsa_key(method, &material.own()?.pkcs8, &random)?;
             Ok(Routine::Apart(Box::new(move |message, output| {
                 let made = key.sign(&random, message);
                 put(made.map_err(|_| Failed::of("EcdsaKeyPair::sign"))?.as_ref(), output)
@@ -117,7 +111,7 @@ macro_rules! common {
         }
 
         fn ed25519(material: &Material) -> Result<Routine, Unavailable> {
-            let own = own(material)?;
+            let own = material.own()?;
             let key = signature::Ed25519KeyPair::from_seed_and_public_key(&own.secret, &own.public);
             let key = key.map_err(|error| refused(&error.to_string()))?;
             Ok(Routine::Apart(Box::new(move |message, output| {
@@ -132,15 +126,11 @@ macro_rules! common {
                 Algorithm::Ed25519(_) => &signature::ED25519,
                 _ => &signature::RSA_PKCS1_2048_8192_SHA256,
             };
-            let key = verifying_key(method, own(material)?.public.clone())?;
+            let key = verifying_key(method, material.own()?.public.clone())?;
             let signed = material.signed;
             Ok(Routine::Apart(Box::new(move |made, _| {
                 verify_with(&key, signed, made).map(|()| 0).map_err(|_| Failed::of("verification"))
             })))
-        }
-
-        fn own(material: &Material) -> Result<&KeyPair, Unavailable> {
-            material.own.as_ref().ok_or_else(|| refused("no key"))
         }
 
         fn refused(what: &str) -> Unavailable {

@@ -11,7 +11,8 @@ use openssl::error::ErrorStack;
 use openssl::x509::extension::{BasicConstraints, KeyUsage, SubjectAlternativeName};
 use tls::{CertificateKey, certificate};
 
-use crate::material::{KeyPair, NoKeys};
+use crate::material::KeyPair;
+use crate::routine::Failed;
 
 /// The name in the certificate, which clients verify.
 pub(crate) const NAME: &str = "localhost";
@@ -28,7 +29,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    pub fn of(key: CertificateKey) -> Result<&'static Self, NoKeys> {
+    pub fn of(key: CertificateKey) -> Result<&'static Self, Failed> {
         static MADE: Mutex<BTreeMap<String, &Identity>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(match made.entry(key.to_string()) {

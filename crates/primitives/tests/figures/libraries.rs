@@ -1,6 +1,7 @@
 //! Every algorithm of every library, against each other.
 
 use primitives::check::Checker;
+use primitives::row::{NoFigure, Reason};
 use primitives::{
     Aes, Algorithm, Cache, Handshake, Library, Protection, ThisCore, library, set_up,
 };
@@ -34,14 +35,13 @@ fn every_result_is_confirmed_by_a_second_library_or_has_a_reason_to_lack() {
                     assert!(!is_own || is_of_one(algorithm), "{algorithm}");
                     able += 1;
                 }
-                Err(primitives::Refused::Unavailable(why)) => {
-                    let why = why.to_string();
+                Err(NoFigure { why, reason: Reason::Unavailable }) => {
                     assert!(why.starts_with("not available: ") && why.len() > 25, "{why}");
                     // Which groups an OpenSSL has shows where one cannot be set.
                     assert!(is_of_one(algorithm) || !why.contains("failed"), "{algorithm}: {why}");
                     assert!(!why.contains('\n'), "{algorithm}: {why}");
                 }
-                Err(wrong) => panic!("{algorithm} of {}: {wrong}", library.title()),
+                Err(wrong) => panic!("{algorithm} of {}: {wrong:?}", library.title()),
             }
         }
         assert!(able >= if is_of_one(algorithm) { 1 } else { 2 }, "{algorithm}: {able}");
@@ -59,8 +59,8 @@ fn sizes_from_nothing_to_some_blocks_agree() {
         for size in [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 255, 256, 1000, 4096] {
             for library in &libraries {
                 match set_up(library.as_ref(), algorithm, size, Cache::Warm, &checker) {
-                    Ok(_) | Err(primitives::Refused::Unavailable(_)) => {}
-                    Err(wrong) => panic!("{algorithm} of {} at {size}: {wrong}", library.title()),
+                    Ok(_) | Err(NoFigure { reason: Reason::Unavailable, .. }) => {}
+                    Err(wrong) => panic!("{algorithm} of {} at {size}: {wrong:?}", library.title()),
                 }
             }
         }
@@ -79,7 +79,7 @@ fn cold_workloads_are_confirmed_too() {
                 workload.run(runs + 1, &mut ThisCore::new().unwrap()).unwrap();
                 workload.confirm_again(library.as_ref(), &checker).unwrap();
             }
-            Err(why) => {
+            Err(NoFigure { why, .. }) => {
                 assert!(
                     library.id() == "multibuffer" || library.id().starts_with("rustls"),
                     "{why}"

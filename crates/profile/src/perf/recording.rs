@@ -77,16 +77,8 @@ impl Recording {
     /// `perf` failed or does not end.
     pub fn stop(mut self) -> Result<PathBuf, PerfError> {
         self.interrupt();
-        let until = std::time::Instant::now() + PATIENCE;
-        let status = loop {
-            match self.perf.process.exited() {
-                Some(status) => break status,
-                None if std::time::Instant::now() > until => {
-                    return Err(PerfError::Late { what: "end", seconds: PATIENCE.as_secs() });
-                }
-                None => std::thread::sleep(Duration::from_millis(10)),
-            }
-        };
+        let late = || PerfError::Late { what: "end", seconds: PATIENCE.as_secs() };
+        let status = self.perf.process.wait(PATIENCE).ok_or_else(late)?;
         // It ends itself with the signal that ended it.
         let was_asked =
             std::os::unix::process::ExitStatusExt::signal(&status) == Some(Signal::INT.as_raw());

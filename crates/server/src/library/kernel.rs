@@ -4,9 +4,8 @@
 //! have a BIO of their socket instead of a [`Wire`]. What is sent after the handshake is plaintext, and
 //! goes through the wire as over plain HTTP; the kernel makes records of it. OpenSSL goes on reading.
 //!
-//! Where the kernel does not take the keys (it has no TLS layer, or not this suite), OpenSSL encrypts
-//! into memory, which is moved to the wire: the connection is served all the same, and counted as one
-//! of user space.
+//! A connection whose keys the kernel does not take (its suite is not one of the kernel's, or the module was
+//! removed meanwhile) ends after its handshake: it would not be what is measured.
 //!
 //! OpenSSL 3.0 changes its own keys at a KeyUpdate, not the kernel's: a client that asks for new keys
 //! (RFC 8446, section 4.6.3) gets no further response on that connection.
@@ -45,7 +44,7 @@ impl Library for KernelTls {
     fn accept(&self, wire: Wire) -> io::Result<KernelSession> {
         let mut ssl = Ssl::new(&self.context)?;
         sys::read_and_write_socket(&mut ssl, wire.descriptor())?;
-        Ok(KernelSession { ssl, wire, wanted: self.mode, state: State::Handshake })
+        Ok(KernelSession { ssl, wire, mode: self.mode, is_kernels: false })
     }
 }
 
@@ -53,28 +52,9 @@ impl Library for KernelTls {
 pub(crate) struct KernelSession {
     ssl: Ssl,
     wire: Wire,
-    wanted: SendMode,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// OpenSSL writes to the socket.
-    Handshake,
-    /// The kernel encrypts what is written to the socket.
-    Kernel,
-    /// OpenSSL writes to memory.
-    User,
-}
-
-impl KernelSession {
-    /// Moves what OpenSSL has encrypted to the wire.
-    fn gather(&mut self) {
-        if self.state == State::User {
-            let wire = &mut self.wire;
-            sys::take_written(&mut self.ssl, |records| wire.gather(records));
-        }
-    }
+    mode: SendMode,
+    /// Whether the kernel encrypts what is written to the socket; before, OpenSSL does.
+    is_kernels: bool,
 }
 
 impl Session for KernelSession {
@@ -95,49 +75,39 @@ impl Session for KernelSession {
             return Ok(Handshake::Paused(pause));
         }
         // A handshake that fails after the keys went to the kernel is one that the kernel counts.
-        if sys::is_kernels(&self.ssl) {
-            self.state = State::Kernel;
-        } else if matches!(outcome, Ok(Some(_))) {
-            sys::write_memory(&mut self.ssl)?;
-            self.state = State::User;
+        self.is_kernels = sys::is_kernels(&self.ssl);
+        match outcome? {
+            None => Ok(Handshake::Unready),
+            Some(_) if !self.is_kernels => {
+                Err(io::Error::other("the kernel does not take the keys of this connection"))
+            }
+            Some(_) => {
+                leave_jobs(&self.ssl);
+                Ok(Handshake::Complete)
+            }
         }
-        if outcome?.is_none() {
-            return Ok(Handshake::Unready);
-        }
-        leave_jobs(&self.ssl);
-        Ok(Handshake::Complete)
     }
 
     fn send_mode(&self) -> SendMode {
-        if self.state == State::Kernel { self.wanted } else { SendMode::User }
+        if self.is_kernels { self.mode } else { SendMode::User }
     }
 
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let count = sys::read(&mut self.ssl, room);
-        self.gather();
-        match count? {
-            Some(count) => Ok(count),
-            None => Err(io::ErrorKind::WouldBlock.into()),
-        }
+        sys::read(&mut self.ssl, room)?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
+    /// The kernel encrypts it.
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
-        let count = sys::write(&mut self.ssl, plaintext)?;
-        self.gather();
-        Ok(count.unwrap_or(0))
+        self.wire.gather(plaintext);
+        Ok(plaintext.len())
     }
 
-    /// OpenSSL writes its alert past the wire, so that with the kernel's TLS this waits for
+    /// OpenSSL writes its alert past the wire, so this waits for
     /// [`close_when_sent`](Self::close_when_sent).
-    fn close(&mut self) {
-        if self.state == State::User {
-            sys::shut_down(&mut self.ssl);
-            self.gather();
-        }
-    }
+    fn close(&mut self) {}
 
     fn close_when_sent(&mut self) {
-        if self.state == State::Kernel {
+        if self.is_kernels {
             sys::shut_down(&mut self.ssl);
         }
     }
@@ -159,7 +129,7 @@ mod sys {
     /// `SSL_ERROR_WANT_ASYNC`, which openssl-sys does not name.
     const WANT_ASYNC: c_int = 9;
 
-    /// The most that one call reads or writes.
+    /// The most that one call reads.
     fn length(bytes: usize) -> c_int {
         c_int::try_from(bytes).unwrap_or(c_int::MAX)
     }
@@ -175,40 +145,6 @@ mod sys {
             ffi::SSL_set_bio(ssl.as_ptr(), bio, bio);
         }
         Ok(())
-    }
-
-    unsafe extern "C" {
-        fn SSL_set0_wbio(ssl: *mut ffi::SSL, bio: *mut ffi::BIO);
-    }
-
-    /// Lets a session write to memory from now on.
-    pub(super) fn write_memory(ssl: &mut SslRef) -> io::Result<()> {
-        // SAFETY: the BIO is new and not null, and the session takes it over. The session's other
-        // one has a reference of its own for reading.
-        unsafe {
-            let bio = ffi::BIO_new(ffi::BIO_s_mem());
-            if bio.is_null() {
-                return Err(ErrorStack::get().into());
-            }
-            SSL_set0_wbio(ssl.as_ptr(), bio);
-        }
-        Ok(())
-    }
-
-    /// Passes on what was written to memory, and empties that.
-    pub(super) fn take_written(ssl: &mut SslRef, take: impl FnOnce(&[u8])) {
-        const RESET: c_int = 1;
-        let mut start: *mut libc::c_char = std::ptr::null_mut();
-        // SAFETY: the session writes to a BIO of memory, whose bytes stay where they are until it is
-        // emptied; it says how many there are.
-        unsafe {
-            let bio = ffi::SSL_get_wbio(ssl.as_ptr());
-            let count = ffi::BIO_get_mem_data(bio, &mut start);
-            if count > 0 {
-                take(std::slice::from_raw_parts(start.cast(), count as usize));
-                ffi::BIO_ctrl(bio, RESET, 0, std::ptr::null_mut());
-            }
-        }
     }
 
     /// Whether the kernel has taken the keys to send with.
@@ -228,11 +164,6 @@ mod sys {
     pub(super) fn read(ssl: &mut SslRef, room: &mut [u8]) -> io::Result<Option<usize>> {
         // SAFETY: the memory is as long as it is said to be.
         call(ssl, |ssl| unsafe { ffi::SSL_read(ssl, room.as_mut_ptr().cast(), length(room.len())) })
-    }
-
-    pub(super) fn write(ssl: &mut SslRef, bytes: &[u8]) -> io::Result<Option<usize>> {
-        // SAFETY: the memory is as long as it is said to be.
-        call(ssl, |ssl| unsafe { ffi::SSL_write(ssl, bytes.as_ptr().cast(), length(bytes.len())) })
     }
 
     /// The count of a call, 0 at the orderly end; `None` where the socket has to be waited for.

@@ -86,6 +86,9 @@ fn io_error(error: ssl::Error) -> io::Error {
     error.into_io_error().unwrap_or_else(io::Error::other)
 }
 
+/// The default without CBC suites, for which the kernel's TLS takes no keys.
+const OF_KERNEL: &str = "DEFAULT:!SHA1:!SHA256:!SHA384";
+
 /// A context that offers exactly what the settings name.
 pub(super) fn build(
     settings: &Settings,
@@ -108,6 +111,9 @@ pub(super) fn build(
     }
     set_versions(&mut context, versions).map_err(refused("these versions"))?;
     set_suites(&mut context, &settings.suites).map_err(refused("these suites"))?;
+    if settings.send.is_kernels() && settings.suites.is_empty() {
+        context.set_cipher_list(OF_KERNEL).map_err(refused("the kernel's suites"))?;
+    }
     if !settings.groups.is_empty() {
         let names: Vec<_> = settings.groups.iter().map(|group| group.openssl_name()).collect();
         context.set_groups_list(&names.join(":")).map_err(refused("these groups"))?;

@@ -84,9 +84,9 @@ impl Ceiling {
 
     /// What the limit is on, in a trial; `None` where there was nothing to time.
     pub fn seen(&self, measured: &Measured) -> Option<f64> {
-        let Measured { line, latencies, under_way } = measured;
+        let Measured { line, outcome } = measured;
         let timed = |of: fn(&Latencies) -> &Histogram<u64>, quantile| {
-            self.at_quantile(of(latencies), of(under_way), quantile)
+            self.at_quantile(of(&outcome.latencies), of(&outcome.under_way), quantile)
         };
         match self.watched {
             Watched::ConnectP99 => timed(|times| &times.connect, 0.99),
@@ -107,7 +107,7 @@ impl Ceiling {
     /// Whether operations were timed of which none has ended and none was under way for longer than
     /// the limit.
     pub fn is_none_late(&self, measured: &Measured) -> bool {
-        let Latencies { connect, first_byte, whole, .. } = &measured.under_way;
+        let Latencies { connect, first_byte, whole, .. } = &measured.outcome.under_way;
         let ages = match self.watched {
             Watched::ConnectP99 | Watched::ConnectMax => connect,
             Watched::FirstByteP99 | Watched::FirstByteMax => first_byte,

@@ -13,12 +13,12 @@ use cpus::CpuList;
 use rustix::process::Resource;
 use tls::Version;
 
+use crate::launch_context::LaunchContext;
 use crate::nobody::NOBODY;
 use crate::program::{self, Binary};
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
-use crate::site::Site;
 use crate::{Settings, TargetError, openssl};
 
 const CONFIGURATION: &str = "apache.conf";
@@ -31,21 +31,10 @@ const SPARE: usize = 64;
 /// The CPUs of the machine, of which Apache makes its number of listening sockets.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-pub(super) struct Apache;
+struct Apache;
 
-impl Server for Apache {
-    fn name(&self) -> &'static str {
-        "apache"
-    }
-
-    fn program(&self) -> Option<&dyn Program> {
-        Some(self)
-    }
-
-    fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[super::SENDFILE]
-    }
-}
+pub(super) static APACHE: Server =
+    Server { program: Some(&Apache), own_keys: &[super::SENDFILE], ..Server::named("apache") };
 
 impl Program for Apache {
     fn binary(&self) -> Binary {
@@ -81,31 +70,37 @@ impl Program for Apache {
         )
     }
 
-    fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
+    fn files(
+        &self,
+        context: &LaunchContext<'_>,
+    ) -> Result<Vec<(&'static str, String)>, TargetError> {
         let online = fs::read_to_string(ONLINE).map_err(TargetError::file(Path::new(ONLINE)))?;
         let online: CpuList = online.trim().parse().map_err(TargetError::Settings)?;
-        Ok(vec![(CONFIGURATION, render(site, online.len())?)])
+        Ok(vec![(CONFIGURATION, render(context, online.len())?)])
     }
 
-    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
-        let mut arguments = arguments(site);
+    fn configure(&self, context: &mut LaunchContext<'_>) -> Result<(), TargetError> {
+        let mut arguments = arguments(context);
         arguments.push("-t".into());
-        site.test(CONFIGURATION, &arguments, Vec::new(), complaint)
+        context.test(CONFIGURATION, &arguments, Vec::new(), complaint)
     }
 
-    fn launch(&self, site: &Site<'_>) -> Invocation {
-        let mut arguments = arguments(site);
+    fn launch(&self, context: &LaunchContext<'_>) -> Invocation {
+        let mut arguments = arguments(context);
         arguments.extend(["-D".into(), "FOREGROUND".into()]);
         Invocation { arguments, has_children: true, ..Invocation::default() }
     }
 
     /// It logs its start with the OpenSSL that it runs on.
-    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let log = fs::read_to_string(site.error_log())?;
+    fn ready(&self, context: &LaunchContext<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let log = fs::read_to_string(context.error_log())?;
         let library = library(&log)
             .ok_or_else(|| Unready::NotYet("it has not logged that it runs".to_owned()))?;
-        ready::attempt(site.http[0], site.https[0], site.smallest, deadline)?;
-        Ok(Started { version: format!("{}, OpenSSL {library}", site.version), ..site.started() })
+        ready::attempt(context.http[0], context.https[0], context.smallest, deadline)?;
+        Ok(Started {
+            version: format!("{}, OpenSSL {library}", context.version),
+            ..context.started()
+        })
     }
 
     /// It replaces a worker process that crashed.
@@ -115,8 +110,8 @@ impl Program for Apache {
 }
 
 /// -d, because its own folder is one of the system.
-fn arguments(site: &Site<'_>) -> Vec<OsString> {
-    let flags = [("-d", site.folder.clone()), ("-f", site.folder.join(CONFIGURATION))];
+fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
+    let flags = [("-d", context.folder.clone()), ("-f", context.folder.join(CONFIGURATION))];
     flags.into_iter().flat_map(|(flag, path)| [flag.into(), path.into()]).collect()
 }
 
@@ -139,9 +134,9 @@ fn connections_of_a_worker(settings: &Settings) -> usize {
 }
 
 /// The configuration, on a machine with this many CPUs online.
-fn render(site: &Site<'_>, online: usize) -> Result<String, TargetError> {
-    let workers = site.settings.target.cpus.len();
-    let connections = connections_of_a_worker(site.settings);
+fn render(context: &LaunchContext<'_>, online: usize) -> Result<String, TargetError> {
+    let workers = context.settings.target.cpus.len();
+    let connections = connections_of_a_worker(context.settings);
     // While all threads are busy, Apache closes connections that are kept.
     let threads = (connections + SPARE).min(MOST_THREADS);
     // A socket for each worker where the numbers divide, else one for all. That there are buckets at
@@ -152,12 +147,12 @@ fn render(site: &Site<'_>, online: usize) -> Result<String, TargetError> {
         true => format!("User #{NOBODY}\nGroup #{NOBODY}\n"),
         false => String::new(),
     };
-    let cache = match site.settings.target.session_cache {
+    let cache = match context.settings.target.session_cache {
         true => "shmcb:sessions(67108864)",
         false => "none",
     };
     let line = |at: &SocketAddr| format!("Listen {at}\n");
-    let https: Vec<String> = site.https.iter().map(ToString::to_string).collect();
+    let https: Vec<String> = context.https.iter().map(ToString::to_string).collect();
     Ok(format!(
         "\
 LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
@@ -194,29 +189,29 @@ SSLSessionCacheTimeout 3600
 <VirtualHost {https}>
 {tls}</VirtualHost>
 ",
-        sendfile = if site.settings.target.sendfile == Some(false) { "Off" } else { "On" },
-        folder = quoted(&site.folder)?,
-        pid = quoted(&site.folder.join("apache.pid"))?,
-        error_log = quoted(&site.error_log())?,
+        sendfile = if context.settings.target.sendfile == Some(false) { "Off" } else { "On" },
+        folder = quoted(&context.folder)?,
+        pid = quoted(&context.folder.join("apache.pid"))?,
+        error_log = quoted(&context.error_log())?,
         all_threads = threads * workers,
         // One idle thread is enough for all connections of a worker to be accepted.
         factor = connections.max(1),
-        listen = site.http.iter().chain(&site.https).map(line).collect::<String>(),
+        listen = context.http.iter().chain(&context.https).map(line).collect::<String>(),
         https = https.join(" "),
-        root = quoted(site.root)?,
-        tls = tls(site)?,
+        root = quoted(context.root)?,
+        tls = tls(context)?,
     ))
 }
 
-fn tls(site: &Site<'_>) -> Result<String, TargetError> {
-    let settings = site.settings;
+fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    let settings = context.settings;
     let on = |setting| if setting { "on" } else { "off" };
     let versions: Vec<String> =
         settings.versions.iter().map(|version| format!("+TLSv{}", version.number())).collect();
     let mut lines = vec![
         "SSLEngine on".to_owned(),
-        format!("SSLCertificateFile {}", quoted(&site.certificate())?),
-        format!("SSLCertificateKeyFile {}", quoted(&site.key())?),
+        format!("SSLCertificateFile {}", quoted(&context.certificate())?),
+        format!("SSLCertificateKeyFile {}", quoted(&context.key())?),
         format!("SSLProtocol -all {}", versions.join(" ")),
         "SSLHonorCipherOrder on".to_owned(),
     ];
@@ -255,14 +250,14 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::tests::site;
+    use crate::launch_context::tests::context;
 
     fn settings() -> Settings {
         Settings::new("0,2".parse().unwrap())
     }
 
     fn rendered(settings: &Settings) -> String {
-        render(&site("/f", settings), 4).unwrap()
+        render(&context("/f", settings), 4).unwrap()
     }
 
     #[test]

@@ -6,40 +6,26 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Instant;
 
+use crate::launch_context::LaunchContext;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Restart, Server};
-use crate::site::Site;
 use crate::{Settings, TargetError};
 
 /// What a command line may hold in braces, each with its meaning.
 const PLACEHOLDERS: [&str; 7] = ["address", "port", "plain-port", "cert", "key", "root", "cpus"];
 
-pub(super) struct Command;
+struct Command;
 
-impl Server for Command {
-    fn name(&self) -> &'static str {
-        "command"
-    }
-
-    fn program(&self) -> Option<&dyn Program> {
-        Some(self)
-    }
-
-    fn is_configured(&self) -> bool {
-        false
-    }
-
-    /// What a start of it takes, or does, only its owner knows.
-    fn restart(&self) -> Restart {
-        Restart::Never
-    }
-
-    fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[&["command"]]
-    }
-}
+pub(super) static COMMAND: Server = Server {
+    program: Some(&Command),
+    is_configured: false,
+    // What a start of it takes, or does, only its owner knows.
+    restart: Restart::Never,
+    own_keys: &[&["command"]],
+    ..Server::named("command")
+};
 
 impl Program for Command {
     fn binary(&self) -> Binary {
@@ -54,8 +40,8 @@ impl Program for Command {
         line(settings).map(ToString::to_string)
     }
 
-    fn launch(&self, site: &Site<'_>) -> Invocation {
-        let line = site.settings.target.command.as_ref().map(|line| line.filled(site));
+    fn launch(&self, context: &LaunchContext<'_>) -> Invocation {
+        let line = context.settings.target.command.as_ref().map(|line| line.filled(context));
         Invocation {
             arguments: vec!["-c".into(), line.unwrap_or_default().into()],
             has_children: true,
@@ -65,17 +51,17 @@ impl Program for Command {
     }
 
     /// What it serves is not known, so it is enough that it listens.
-    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
+    fn ready(&self, context: &LaunchContext<'_>, deadline: Instant) -> Result<Started, Unready> {
         let wanted = |is_wanted: fn(&CommandLine) -> bool| {
-            site.settings.target.command.as_ref().is_some_and(is_wanted)
+            context.settings.target.command.as_ref().is_some_and(is_wanted)
         };
         if wanted(CommandLine::has_tls) {
-            ready::listens(site.https[0], deadline)?;
+            ready::listens(context.https[0], deadline)?;
         }
         if wanted(CommandLine::has_plain) {
-            ready::listens(site.http[0], deadline)?;
+            ready::listens(context.http[0], deadline)?;
         }
-        Ok(site.started())
+        Ok(context.started())
     }
 }
 
@@ -112,7 +98,7 @@ impl CommandLine {
 
     /// The command line with its placeholders filled in.
     /// What stands in braces in a value stays as it is.
-    pub(crate) fn filled(&self, site: &Site<'_>) -> String {
+    pub(crate) fn filled(&self, context: &LaunchContext<'_>) -> String {
         let path = |path: &Path| shell_quoted(&path.to_string_lossy());
         // A dry run has no ports yet.
         let port = |address: SocketAddr, unknown: &str| match address.port() {
@@ -120,13 +106,13 @@ impl CommandLine {
             port => port.to_string(),
         };
         let known = [
-            ("{address}", site.https[0].ip().to_string()),
-            ("{port}", port(site.https[0], "PORT")),
-            ("{plain-port}", port(site.http[0], "PLAIN-PORT")),
-            ("{cert}", path(&site.certificate())),
-            ("{key}", path(&site.key())),
-            ("{root}", path(site.root)),
-            ("{cpus}", shell_quoted(&site.settings.target.cpus.to_string())),
+            ("{address}", context.https[0].ip().to_string()),
+            ("{port}", port(context.https[0], "PORT")),
+            ("{plain-port}", port(context.http[0], "PLAIN-PORT")),
+            ("{cert}", path(&context.certificate())),
+            ("{key}", path(&context.key())),
+            ("{root}", path(context.root)),
+            ("{cpus}", shell_quoted(&context.settings.target.cpus.to_string())),
         ];
         let (mut filled, mut rest) = (String::new(), self.0.as_str());
         while let Some(start) = rest.find('{') {
@@ -193,7 +179,7 @@ impl fmt::Display for CommandLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::tests::site;
+    use crate::launch_context::tests::context;
 
     #[test]
     fn placeholders_are_filled_and_quoted() {
@@ -202,9 +188,9 @@ mod tests {
                 .parse()
                 .unwrap();
         let settings = Settings::new("0,2".parse().unwrap());
-        let site = Site { root: Path::new("/r"), ..site("/it's", &settings) };
+        let context = LaunchContext { root: Path::new("/r"), ..context("/it's", &settings) };
         assert_eq!(
-            line.filled(&site),
+            line.filled(&context),
             r"serve -p 1:2 -c '/it'\''s/server.crt' -k '/it'\''s/server.key' '/r' '0,2' ${HOME}"
         );
     }
@@ -213,8 +199,9 @@ mod tests {
     fn a_path_with_the_name_of_a_placeholder_stays_as_it_is() {
         let line: CommandLine = "serve {port} {cert} {root}".parse().unwrap();
         let settings = Settings::new("0".parse().unwrap());
-        let site = Site { root: Path::new("/{cpus}"), ..site("/{root}/{key}", &settings) };
-        assert_eq!(line.filled(&site), "serve 1 '/{root}/{key}/server.crt' '/{cpus}'");
+        let context =
+            LaunchContext { root: Path::new("/{cpus}"), ..context("/{root}/{key}", &settings) };
+        assert_eq!(line.filled(&context), "serve 1 '/{root}/{key}/server.crt' '/{cpus}'");
     }
 
     #[test]

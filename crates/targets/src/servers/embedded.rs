@@ -10,13 +10,13 @@ use rustix::process::Resource;
 use serde::Deserialize;
 use tls::{SendMode, Stack};
 
+use crate::launch_context::{ANNOUNCEMENT, LaunchContext};
 use crate::nobody;
 use crate::openssl_provider;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
-use crate::site::{ANNOUNCEMENT, Site};
 use crate::{AcceleratorCounts, Running, SendCounters, Settings, TargetError};
 
 /// Descriptors of its process beside those of its connections, at least.
@@ -40,31 +40,18 @@ struct Announcement {
     accelerator: Option<String>,
 }
 
-impl Server for Embedded {
-    fn name(&self) -> &'static str {
-        "embedded"
-    }
-
-    fn program(&self) -> Option<&dyn Program> {
-        Some(self)
-    }
-
-    fn sends(&self) -> &'static [SendMode] {
-        SendMode::ALL
-    }
-
-    fn completions(&self) -> &'static [CompletedBy] {
-        &[CompletedBy::Poll, CompletedBy::Event]
-    }
-
-    fn stacks(&self) -> &'static [Stack] {
-        &Stack::ALL
-    }
-
-    fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[&["record-size", "records-per-write", "batch-wait"], super::OFFLOAD, super::COMPLETION]
-    }
-}
+pub(crate) static EMBEDDED: Server = Server {
+    program: Some(&Embedded),
+    sends: SendMode::ALL,
+    completions: &[CompletedBy::Poll, CompletedBy::Event],
+    stacks: &Stack::ALL,
+    own_keys: &[
+        &["record-size", "records-per-write", "batch-wait"],
+        super::OFFLOAD,
+        super::COMPLETION,
+    ],
+    ..Server::named("embedded")
+};
 
 impl Program for Embedded {
     fn binary(&self) -> Binary {
@@ -93,23 +80,23 @@ impl Program for Embedded {
 
     /// It takes ports of the system's choice, and announces them; where its addresses are given, those
     /// that were reserved there.
-    fn launch(&self, site: &Site<'_>) -> Invocation {
+    fn launch(&self, context: &LaunchContext<'_>) -> Invocation {
         Invocation {
-            arguments: arguments(site),
+            arguments: arguments(context),
             stdout: Some(ANNOUNCEMENT),
-            needs_free_ports: !site.settings.target.listen.is_empty(),
+            needs_free_ports: !context.settings.target.listen.is_empty(),
             ..Invocation::default()
         }
     }
 
-    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
+    fn ready(&self, context: &LaunchContext<'_>, deadline: Instant) -> Result<Started, Unready> {
         let Announcement { tls, plain, library, version, accelerator } =
-            ready::announcement(&site.announcement())?;
-        ready::attempt(plain, tls, site.smallest, deadline)?;
+            ready::announcement(&context.announcement())?;
+        ready::attempt(plain, tls, context.smallest, deadline)?;
         Ok(Started {
             version: match accelerator {
-                Some(accelerator) => format!("{}, {version}, {accelerator}", site.version),
-                None => format!("{}, {version}", site.version),
+                Some(accelerator) => format!("{}, {version}, {accelerator}", context.version),
+                None => format!("{}, {version}", context.version),
             },
             https: tls,
             http: plain,
@@ -127,19 +114,19 @@ impl Program for Embedded {
     }
 }
 
-fn arguments(site: &Site<'_>) -> Vec<OsString> {
-    let settings = site.settings;
+fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
+    let settings = context.settings;
     let on = |setting| if setting { "on" } else { "off" };
     let mut arguments: Vec<OsString> = ["serve", "--json"].map(Into::into).to_vec();
-    let at = |addresses: &[SocketAddr]| match site.settings.target.listen.is_empty() {
+    let at = |addresses: &[SocketAddr]| match context.settings.target.listen.is_empty() {
         true => "127.0.0.1:0".into(),
         false => list(addresses.iter().map(ToString::to_string)),
     };
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
-    add("--listen", at(&site.https));
-    add("--listen-plain", at(&site.http));
+    add("--listen", at(&context.https));
+    add("--listen-plain", at(&context.http));
     add("--cpus", settings.target.cpus.to_string().into());
-    add("--root", site.root.into());
+    add("--root", context.root.into());
     add("--library", settings.target.library.stack().name().into());
     add("--tls", list(settings.versions.iter().map(|version| version.number())));
     if !settings.suites.is_empty() {
@@ -148,8 +135,8 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     if !settings.groups.is_empty() {
         add("--groups", list(settings.groups.iter().map(|group| group.name())));
     }
-    add("--certificate", site.certificate().into());
-    add("--key", site.key().into());
+    add("--certificate", context.certificate().into());
+    add("--key", context.key().into());
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());
     add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
@@ -180,8 +167,8 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     add("--send", settings.target.send.to_string().into());
     add("--record-size", settings.target.record_size.to_string().into());
     add("--records-per-write", settings.target.records_per_write.to_string().into());
-    add("--counters", site.logs.join(COUNTERS).into());
-    if nobody::is_wanted(site) {
+    add("--counters", context.logs.join(COUNTERS).into());
+    if nobody::is_wanted(context) {
         arguments.push("--as-nobody".into());
     }
     arguments
@@ -196,7 +183,7 @@ fn list<T: AsRef<str>>(items: impl Iterator<Item = T>) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::tests::site;
+    use crate::launch_context::tests::context;
     use crate::{Target, TlsLibrary};
     use tls::{Group, Suite};
     use units::Nanos;
@@ -206,7 +193,7 @@ mod tests {
     }
 
     fn command(settings: &Settings) -> String {
-        arguments(&site("/f", settings)).join(" ".as_ref()).into_string().unwrap()
+        arguments(&context("/f", settings)).join(" ".as_ref()).into_string().unwrap()
     }
 
     #[test]

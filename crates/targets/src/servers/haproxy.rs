@@ -12,10 +12,10 @@ use cpus::CpuList;
 use offload::CompletedBy;
 
 use self::configuration::{library_configuration, render};
+use crate::launch_context::LaunchContext;
 use crate::openssl_provider::{self, OPENSSL_CONF};
 use crate::program::{self, Binary};
 use crate::server::{Invocation, Program, Server};
-use crate::site::Site;
 use crate::{AcceleratorCounts, Running, Settings, TargetError};
 
 const CONFIGURATION: &str = "haproxy.cfg";
@@ -24,26 +24,15 @@ const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
 /// The file of certificate and key together.
 const PEM: &str = "server.pem";
 
-pub(super) struct Haproxy;
+struct Haproxy;
 
-impl Server for Haproxy {
-    fn name(&self) -> &'static str {
-        "haproxy"
-    }
-
-    fn program(&self) -> Option<&dyn Program> {
-        Some(self)
-    }
-
-    /// With `ssl-mode-async` it waits for the descriptors of paused jobs.
-    fn completions(&self) -> &'static [CompletedBy] {
-        &[CompletedBy::Event]
-    }
-
-    fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[super::OFFLOAD, super::COMPLETION, &["batch-wait"]]
-    }
-}
+pub(super) static HAPROXY: Server = Server {
+    program: Some(&Haproxy),
+    // With `ssl-mode-async` it waits for the descriptors of paused jobs.
+    completions: &[CompletedBy::Event],
+    own_keys: &[super::OFFLOAD, super::COMPLETION, &["batch-wait"]],
+    ..Server::named("haproxy")
+};
 
 impl Program for Haproxy {
     fn binary(&self) -> Binary {
@@ -82,24 +71,27 @@ impl Program for Haproxy {
         }
     }
 
-    fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
-        let library = library_configuration(site)?;
-        Ok(vec![(CONFIGURATION, render(site)?), (LIBRARY_CONFIGURATION, library)])
+    fn files(
+        &self,
+        context: &LaunchContext<'_>,
+    ) -> Result<Vec<(&'static str, String)>, TargetError> {
+        let library = library_configuration(context)?;
+        Ok(vec![(CONFIGURATION, render(context)?), (LIBRARY_CONFIGURATION, library)])
     }
 
-    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
-        openssl_provider::prepare(site)?;
-        site.write_identity(PEM)?;
-        let Invocation { mut arguments, environment, .. } = self.launch(site);
+    fn configure(&self, context: &mut LaunchContext<'_>) -> Result<(), TargetError> {
+        openssl_provider::prepare(context)?;
+        context.write_identity(PEM)?;
+        let Invocation { mut arguments, environment, .. } = self.launch(context);
         arguments.push("-c".into());
-        site.test(CONFIGURATION, &arguments, environment, complaint)
+        context.test(CONFIGURATION, &arguments, environment, complaint)
     }
 
     /// -db: in the foreground, one process.
-    fn launch(&self, site: &Site<'_>) -> Invocation {
-        let library: OsString = site.folder.join(LIBRARY_CONFIGURATION).into();
+    fn launch(&self, context: &LaunchContext<'_>) -> Invocation {
+        let library: OsString = context.folder.join(LIBRARY_CONFIGURATION).into();
         Invocation {
-            arguments: vec!["-db".into(), "-f".into(), site.folder.join(CONFIGURATION).into()],
+            arguments: vec!["-db".into(), "-f".into(), context.folder.join(CONFIGURATION).into()],
             environment: vec![(OPENSSL_CONF.into(), library)],
             ..Invocation::default()
         }

@@ -10,36 +10,29 @@ use rustix::process::Resource;
 use tls::SendMode;
 
 use self::configuration::Configuration;
+use crate::launch_context::LaunchContext;
 use crate::nobody;
 use crate::openssl_provider::{self, Lines, OPENSSL_CONF};
 use crate::program::{self, Binary};
 use crate::server::{Invocation, Program, Server};
-use crate::site::Site;
 use crate::{AcceleratorCounts, Running, Settings, TargetError};
 
 const CONFIGURATION: &str = "nginx.conf";
 /// The file of OpenSSL's configuration for it, where it has one of its own.
 const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
 
-pub(super) struct Nginx;
+struct Nginx;
 
-impl Server for Nginx {
-    fn name(&self) -> &'static str {
-        "nginx"
-    }
-
-    fn program(&self) -> Option<&dyn Program> {
-        Some(self)
-    }
-
-    fn sends(&self) -> &'static [SendMode] {
-        SendMode::ALL
-    }
-
-    fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[&["record-size", "directives", "storage", "files"], super::SENDFILE, super::OFFLOAD]
-    }
-}
+pub(super) static NGINX: Server = Server {
+    program: Some(&Nginx),
+    sends: SendMode::ALL,
+    own_keys: &[
+        &["record-size", "directives", "storage", "files"],
+        super::SENDFILE,
+        super::OFFLOAD,
+    ],
+    ..Server::named("nginx")
+};
 
 impl Program for Nginx {
     fn binary(&self) -> Binary {
@@ -80,32 +73,35 @@ impl Program for Nginx {
         })
     }
 
-    fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
+    fn files(
+        &self,
+        context: &LaunchContext<'_>,
+    ) -> Result<Vec<(&'static str, String)>, TargetError> {
         let configuration = Configuration {
-            site,
-            user: user(site),
+            context,
+            user: user(context),
             most_descriptors: rustix::process::getrlimit(Resource::Nofile).maximum,
         };
         let mut files = vec![(CONFIGURATION, configuration.render()?)];
-        if openssl_provider::is_wanted(site.settings) {
-            let Lines { main, sections } = Lines::of(site)?;
+        if openssl_provider::is_wanted(context.settings) {
+            let Lines { main, sections } = Lines::of(context)?;
             let text = format!("openssl_conf = toll\n\n[toll]\n{main}{sections}");
             files.push((LIBRARY_CONFIGURATION, text));
         }
         Ok(files)
     }
 
-    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
-        openssl_provider::prepare(site)?;
+    fn configure(&self, context: &mut LaunchContext<'_>) -> Result<(), TargetError> {
+        openssl_provider::prepare(context)?;
         let mut arguments = vec!["-t".into(), "-q".into()];
-        arguments.extend(self::arguments(site));
-        site.test(CONFIGURATION, &arguments, environment(site), complaint)
+        arguments.extend(self::arguments(context));
+        context.test(CONFIGURATION, &arguments, environment(context), complaint)
     }
 
-    fn launch(&self, site: &Site<'_>) -> Invocation {
+    fn launch(&self, context: &LaunchContext<'_>) -> Invocation {
         Invocation {
-            arguments: arguments(site),
-            environment: environment(site),
+            arguments: arguments(context),
+            environment: environment(context),
             has_children: true,
             ..Invocation::default()
         }
@@ -132,8 +128,8 @@ impl Program for Nginx {
 }
 
 /// The user and the group of its workers, which nginx looks up by their names. A master that is root needs one.
-fn user(site: &Site<'_>) -> Option<String> {
-    let nobody = || nobody::is_wanted(site).then(nobody::names).flatten();
+fn user(context: &LaunchContext<'_>) -> Option<String> {
+    let nobody = || nobody::is_wanted(context).then(nobody::names).flatten();
     let is_root = rustix::process::geteuid().is_root();
     let names =
         || nobody().map_or_else(|| "root".to_owned(), |(user, group)| format!("{user} {group}"));
@@ -141,15 +137,16 @@ fn user(site: &Site<'_>) -> Option<String> {
 }
 
 /// -e, because until it has read its configuration nginx logs to a system folder.
-fn arguments(site: &Site<'_>) -> Vec<OsString> {
-    let folder = site.folder.clone();
-    let flags = [("-p", folder), ("-e", site.error_log()), ("-c", site.folder.join(CONFIGURATION))];
+fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
+    let folder = context.folder.clone();
+    let flags =
+        [("-p", folder), ("-e", context.error_log()), ("-c", context.folder.join(CONFIGURATION))];
     flags.into_iter().flat_map(|(flag, path)| [flag.into(), path.into()]).collect()
 }
 
-fn environment(site: &Site<'_>) -> Vec<(OsString, OsString)> {
-    let library = site.folder.join(LIBRARY_CONFIGURATION);
-    let is_wanted = openssl_provider::is_wanted(site.settings);
+fn environment(context: &LaunchContext<'_>) -> Vec<(OsString, OsString)> {
+    let library = context.folder.join(LIBRARY_CONFIGURATION);
+    let is_wanted = openssl_provider::is_wanted(context.settings);
     is_wanted.then(|| (OPENSSL_CONF.into(), library.into())).into_iter().collect()
 }
 

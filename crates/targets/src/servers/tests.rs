@@ -4,7 +4,7 @@ use offload::Way;
 use tls::{CertificateKey, Group, Suite};
 
 use super::{SERVERS, by_name};
-use crate::site::tests::site;
+use crate::launch_context::tests::context;
 use crate::{Settings, Target};
 
 #[test]
@@ -31,7 +31,7 @@ fn each_uses_the_keys_that_mean_something_to_it() {
 /// All files of a server's configuration, one after another.
 fn configuration(server: &str, settings: &Settings) -> String {
     let server = by_name(server).unwrap().program().unwrap();
-    let files = server.files(&site("/f", settings)).unwrap();
+    let files = server.files(&context("/f", settings)).unwrap();
     files.into_iter().map(|(_, text)| text).collect()
 }
 

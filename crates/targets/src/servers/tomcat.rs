@@ -15,14 +15,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use tls::Stack;
 
 use self::facts::NSS_SWITCHES;
+use crate::launch_context::{ANNOUNCEMENT, LaunchContext};
 use crate::program::{self, Binary};
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Restart, Server};
-use crate::site::{ANNOUNCEMENT, Site};
 use crate::{Aes, Crypto, CryptoFacts, Running, Settings, TargetError};
 
 const PACKAGE: &str = "openjdk-17-jdk-headless";
@@ -42,7 +41,7 @@ jdk.tls.disabledAlgorithms=SSLv3, TLSv1, TLSv1.1, DTLSv1.0, RC4, DES, MD5withRSA
 EC keySize < 224, 3DES_EDE_CBC, anon, NULL, ECDH
 ";
 
-pub(super) struct Tomcat;
+struct Tomcat;
 
 /// The line that it prints when it listens.
 #[derive(Deserialize)]
@@ -53,36 +52,16 @@ struct Announcement {
     java: String,
 }
 
-impl Server for Tomcat {
-    fn name(&self) -> &'static str {
-        "tomcat"
-    }
-
-    fn program(&self) -> Option<&dyn Program> {
-        Some(self)
-    }
-
-    fn is_configured(&self) -> bool {
-        false
-    }
-
-    fn stacks(&self) -> &'static [Stack] {
-        &[]
-    }
-
-    fn listens_anywhere(&self) -> bool {
-        false
-    }
-
-    /// Its code is compiled again after each start, which takes many seconds.
-    fn restart(&self) -> Restart {
-        Restart::Never
-    }
-
-    fn own_keys(&self) -> &'static [&'static [&'static str]] {
-        &[&["crypto", "aes"]]
-    }
-}
+pub(super) static TOMCAT: Server = Server {
+    program: Some(&Tomcat),
+    is_configured: false,
+    stacks: &[],
+    listens_anywhere: false,
+    // Its code is compiled again after each start, which takes many seconds.
+    restart: Restart::Never,
+    own_keys: &[&["crypto", "aes"]],
+    ..Server::named("tomcat")
+};
 
 impl Program for Tomcat {
     fn binary(&self) -> Binary {
@@ -102,35 +81,36 @@ impl Program for Tomcat {
         Ok("the pet store".to_owned())
     }
 
-    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+    fn configure(&self, context: &mut LaunchContext<'_>) -> Result<(), TargetError> {
         let mut security = DISABLED.to_owned();
-        if site.settings.target.crypto == Crypto::Nss {
-            security.push_str(&providers(&site.folder.join(NSS_CONFIGURATION))?);
+        if context.settings.target.crypto == Crypto::Nss {
+            security.push_str(&providers(&context.folder.join(NSS_CONFIGURATION))?);
             let configuration = format!(
                 "name = NSS\nnssLibraryDirectory = {}\nnssDbMode = noDb\nattributes = compatibility\n",
                 nss_folder()?.display()
             );
-            site.write(NSS_CONFIGURATION, &configuration)?;
+            context.write(NSS_CONFIGURATION, &configuration)?;
         }
-        site.write(SECURITY, &security)
+        context.write(SECURITY, &security)
     }
 
-    fn launch(&self, site: &Site<'_>) -> Invocation {
-        let target = &site.settings.target;
+    fn launch(&self, context: &LaunchContext<'_>) -> Invocation {
+        let target = &context.settings.target;
         let is_off = target.aes == Aes::Off;
         let variables = NSS_SWITCHES.map(|name| (name.into(), "1".into()));
         let is_without = |crypto| is_off && target.crypto == crypto;
         Invocation {
-            arguments: arguments(site, is_without(Crypto::Jdk)),
+            arguments: arguments(context, is_without(Crypto::Jdk)),
             environment: variables.into_iter().filter(|_| is_without(Crypto::Nss)).collect(),
             stdout: Some(ANNOUNCEMENT),
             ..Invocation::default()
         }
     }
 
-    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let Announcement { tls, plain, tomcat, java } = ready::announcement(&site.announcement())?;
-        ready::attempt(plain, tls, site.smallest, deadline)?;
+    fn ready(&self, context: &LaunchContext<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let Announcement { tls, plain, tomcat, java } =
+            ready::announcement(&context.announcement())?;
+        ready::attempt(plain, tls, context.smallest, deadline)?;
         let version = format!("{tomcat}, Java {java}");
         Ok(Started { version, https: tls, http: plain, stack: None })
     }
@@ -159,29 +139,29 @@ impl Program for Tomcat {
     }
 }
 
-fn arguments(site: &Site<'_>, is_without_aes: bool) -> Vec<OsString> {
+fn arguments(context: &LaunchContext<'_>, is_without_aes: bool) -> Vec<OsString> {
     // The flags of AES are read back, which needs diagnostic ones unlocked: whether on or off.
     let mut arguments: Vec<OsString> =
         ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-XX:+UnlockDiagnosticVMOptions"]
             .map(Into::into)
             .to_vec();
-    let cpus = site.settings.target.cpus.len();
+    let cpus = context.settings.target.cpus.len();
     arguments.push(format!("-XX:ActiveProcessorCount={cpus}").into());
     if is_without_aes {
         arguments.extend(["-XX:-UseAES", "-XX:-UseGHASHIntrinsics"].map(Into::into));
     }
     let mut security = OsString::from("-Djava.security.properties=");
-    security.push(site.folder.join(SECURITY));
+    security.push(context.folder.join(SECURITY));
     arguments.push(security);
     let jar = jar().unwrap_or_else(|_| Path::new("target").join(JAR));
-    let folder = site.root.join(&site.name);
+    let folder = context.root.join(&context.name);
     for (flag, path) in [("-jar", &jar), ("--database", &folder)] {
         arguments.extend([flag.into(), path.into()]);
     }
     arguments.extend(["--https", "0", "--plain", "0", "--certificate"].map(Into::into));
-    arguments.push(site.certificate().into());
-    arguments.extend(["--key".into(), site.key().into()]);
-    arguments.extend(["--root".into(), site.root.into()]);
+    arguments.push(context.certificate().into());
+    arguments.extend(["--key".into(), context.key().into()]);
+    arguments.extend(["--root".into(), context.root.into()]);
     arguments
 }
 
@@ -228,7 +208,7 @@ fn providers(nss: &Path) -> Result<String, TargetError> {
 mod tests {
     use super::*;
     use crate::Target;
-    use crate::site::tests::site;
+    use crate::launch_context::tests::context;
 
     fn settings(crypto: Crypto, aes: Aes) -> Settings {
         let settings = Settings::new("0".parse().unwrap());
@@ -238,7 +218,7 @@ mod tests {
     /// The flags of AES and the variables.
     fn switches(crypto: Crypto, aes: Aes) -> (Vec<String>, Vec<String>) {
         let settings = settings(crypto, aes);
-        let Invocation { arguments, environment, .. } = Tomcat.launch(&site("/f", &settings));
+        let Invocation { arguments, environment, .. } = Tomcat.launch(&context("/f", &settings));
         let text = |word: &OsString| word.to_str().unwrap().to_owned();
         let flags = arguments.iter().map(text).filter(|flag| flag.starts_with("-XX:-")).collect();
         (flags, environment.iter().map(|(name, _)| text(name)).collect())

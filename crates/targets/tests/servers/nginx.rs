@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tls::{CertificateKey, Group};
 use units::Bytes;
 
-fn nginx() -> &'static dyn Server {
+fn nginx() -> &'static Server {
     targets::by_name("nginx").unwrap()
 }
 
@@ -26,7 +26,7 @@ fn settings() -> Settings {
 }
 
 fn start(settings: &Settings, folder: &TempDir) -> Running {
-    targets::start(nginx(), settings, &objects(folder), folder.path()).unwrap()
+    targets::start(nginx(), settings, &objects(folder), folder.path(), None).unwrap()
 }
 
 /// What OpenSSL's client prints of a connection.
@@ -54,7 +54,7 @@ fn another_process_of_it_has_the_same_key_and_folders() {
     let key = folder.path().join("targets/nginx/server.key");
     let key_of_first = std::fs::read(&key).unwrap();
     let workers = children(first);
-    let server = targets::restart(server, nginx().program().unwrap(), &settings()).unwrap();
+    let server = targets::restart(server, nginx(), &settings(), None).unwrap();
     assert!(!is_running(first) && !workers.iter().any(|&pid| is_running(pid)));
     assert_ne!(server.pid(), first);
     assert_eq!(server.facts().name, name);
@@ -75,7 +75,7 @@ fn a_server_that_does_not_start_again_says_why_and_leaves_nothing() {
         target: Target { directives: "nonsense on".parse().unwrap(), ..settings().target },
         ..settings()
     };
-    let error = targets::restart(server, nginx().program().unwrap(), &broken).unwrap_err();
+    let error = targets::restart(server, nginx(), &broken, None).unwrap_err();
     assert!(error.to_string().contains("nonsense"), "{error}");
     assert!(!is_running(pid) && !folder.path().join("targets/nginx/server.key").exists());
 }
@@ -173,7 +173,8 @@ fn a_refused_configuration_is_quoted_and_nothing_runs() {
     write_program(&shim.join("nginx"), &script);
     let settings =
         Settings { groups: vec![Group::X25519], program_folders: vec![shim], ..settings() };
-    let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
+    let error =
+        targets::start(nginx(), &settings, &objects(&folder), folder.path(), None).unwrap_err();
     assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
     let message = error.to_string();
     assert!(message.contains("SSL_CTX_set1_curves_list"), "{message}");
@@ -192,7 +193,8 @@ fn a_server_that_ends_at_its_start_is_told_at_once() {
          esac";
     write_program(&shim.join("nginx"), script);
     let settings = Settings { program_folders: vec![shim], ..settings() };
-    let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
+    let error =
+        targets::start(nginx(), &settings, &objects(&folder), folder.path(), None).unwrap_err();
     let TargetError::Died { how, log, .. } = &error else { panic!("{error}") };
     assert!(how.ends_with('3') && log.contains("output.log") && log.contains("memory"), "{error}");
 }
@@ -202,7 +204,8 @@ fn where_it_is_missing_it_can_be_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let settings = Settings { program_folders: vec![folder.path().to_owned()], ..settings() };
     assert_eq!(nginx().find(&settings), None);
-    let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
+    let error =
+        targets::start(nginx(), &settings, &objects(&folder), folder.path(), None).unwrap_err();
     assert!(matches!(error, TargetError::Missing { program: "nginx", .. }), "{error}");
     assert!(!folder.path().join("targets").exists());
 }

@@ -26,7 +26,7 @@ fn start_program(program: PathBuf) -> TargetError {
     // An RSA key takes half a second to make.
     settings.target.certificate_key = CertificateKey::EcdsaP256;
     let embedded = targets::by_name("embedded").unwrap();
-    targets::start(embedded, &settings, &objects, folder.path()).unwrap_err()
+    targets::start(embedded, &settings, &objects, folder.path(), None).unwrap_err()
 }
 
 #[test]
@@ -82,7 +82,7 @@ time.sleep(60)"#,
     let settings = Settings { target, start_limit: Some(Duration::from_secs(3)), ..settings };
     let objects = Arc::new(Objects::make(&[Bytes(10)], folder.path()).unwrap());
     let kind = targets::by_name("command").unwrap();
-    let error = targets::start(kind, &settings, &objects, folder.path()).unwrap_err();
+    let error = targets::start(kind, &settings, &objects, folder.path(), None).unwrap_err();
     let port: u16 = std::fs::read_to_string(own_port).unwrap().parse().unwrap();
     let at = SocketAddr::from(([127, 0, 0, 1], port));
     assert!(error.to_string().contains(&at.to_string()), "{error}");

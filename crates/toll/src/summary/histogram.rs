@@ -110,7 +110,7 @@ mod tests {
     fn bars_are_as_long_as_their_counts() {
         let mut trial = line(|_| {});
         let times = [vec![300_000; 600], vec![301_500; 300], vec![303_000; 100]].concat();
-        trial.latencies = latencies(times);
+        trial.outcome.latencies = latencies(times);
         let expected = "
  from     to  operations
    ms     ms           %

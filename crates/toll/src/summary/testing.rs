@@ -1,6 +1,6 @@
 //! A trial for the tests of a summary to change.
 
-use load::Latencies;
+use load::Outcome;
 use report::Style;
 use trial::Measured;
 
@@ -34,7 +34,7 @@ pub(crate) fn line(change: impl FnOnce(&mut serde_json::Value)) -> Measured {
     });
     change(&mut value);
     let line = serde_json::from_value(value).unwrap();
-    Measured { line, latencies: Latencies::default(), under_way: Latencies::default() }
+    Measured { line, outcome: Outcome::default() }
 }
 
 /// What a plain screen of this width shows.

@@ -18,12 +18,12 @@ use units::Bytes;
 /// The folder in which the helper that is killed works.
 const HELPER_FOLDER: &str = "TOLL_TEST_FOLDER";
 
-pub(crate) fn server(name: &str) -> &'static dyn Server {
+pub(crate) fn server(name: &str) -> &'static Server {
     targets::by_name(name).unwrap()
 }
 
 /// Those whose negotiation toll configures, of this test program.
-fn kinds() -> impl Iterator<Item = &'static dyn Server> {
+fn kinds() -> impl Iterator<Item = &'static Server> {
     let kinds = targets::SERVERS.iter().copied().filter(|server| server.is_configured());
     kinds.filter(|server| crate::is_tried_here(server.name()))
 }
@@ -36,8 +36,8 @@ pub(crate) fn settings() -> Settings {
     Settings { toll: Some(toll_path()), ..Settings::new(CpuList::allowed().unwrap()) }
 }
 
-pub(crate) fn start(kind: &dyn Server, settings: &Settings, folder: &TempDir) -> Running {
-    targets::start(kind, settings, &objects(folder), folder.path()).unwrap()
+pub(crate) fn start(kind: &Server, settings: &Settings, folder: &TempDir) -> Running {
+    targets::start(kind, settings, &objects(folder), folder.path(), None).unwrap()
 }
 
 /// What curl says of a transfer over TLS, and the body.
@@ -312,8 +312,9 @@ fn a_library_path_that_gives_no_library_is_refused() {
     let library_path = empty.display().to_string().parse().unwrap();
     let with_path = Settings { target: Target { library_path, ..settings().target }, ..settings() };
     for kind in kinds() {
-        let refusal =
-            || targets::start(kind, &with_path, &objects(&folder), folder.path()).unwrap_err();
+        let refusal = || {
+            targets::start(kind, &with_path, &objects(&folder), folder.path(), None).unwrap_err()
+        };
         assert!(refusal().to_string().contains("libssl.so"), "{kind}: {}", refusal());
         // Another ABI, which the linker passes over.
         std::fs::write(empty.join("libcrypto.so.1.1"), "").unwrap();
@@ -369,8 +370,9 @@ fn all_go_when_their_starter_is_killed() {
 fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
-    let servers: Vec<_> =
-        kinds().map(|kind| targets::start(kind, &settings(), &objects, &path).unwrap()).collect();
+    let servers: Vec<_> = kinds()
+        .map(|kind| targets::start(kind, &settings(), &objects, &path, None).unwrap())
+        .collect();
     let backends = servers.iter().filter_map(Running::backend);
     let pids: Vec<_> =
         servers.iter().chain(backends).map(|server| server.pid().to_string()).collect();

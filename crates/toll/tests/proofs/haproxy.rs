@@ -45,7 +45,8 @@ fn haproxy_says_what_it_does_not_take() {
     let real = kind.find(&settings()).unwrap();
     let settings = Settings { program_folders: vec![folder.path().to_owned()], ..settings() };
     assert_eq!(kind.find(&settings), None);
-    let error = targets::start(kind, &settings, &objects(&folder), folder.path()).unwrap_err();
+    let error =
+        targets::start(kind, &settings, &objects(&folder), folder.path(), None).unwrap_err();
     assert!(matches!(error, TargetError::Missing { program: "haproxy", .. }), "{error}");
     // A haproxy whose OpenSSL lacks what is asked for, as a build without it would.
     let script = format!(
@@ -54,7 +55,8 @@ fn haproxy_says_what_it_does_not_take() {
     );
     write_program(&folder.path().join("haproxy"), &script);
     let settings = Settings { groups: vec![Group::X25519], ..settings };
-    let error = targets::start(kind, &settings, &objects(&folder), folder.path()).unwrap_err();
+    let error =
+        targets::start(kind, &settings, &objects(&folder), folder.path(), None).unwrap_err();
     assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
     let message = error.to_string();
     assert!(message.starts_with("haproxy "), "{message}");

@@ -38,7 +38,7 @@ fn a_command_that_fails_is_quoted() {
     let refusal = |line: &str| {
         let start_limit = Some(Duration::from_secs(1));
         let settings = Settings { start_limit, ..with_command(line) };
-        targets::start(server("command"), &settings, &objects(&folder), folder.path())
+        targets::start(server("command"), &settings, &objects(&folder), folder.path(), None)
             .unwrap_err()
             .to_string()
     };

@@ -15,11 +15,11 @@ const OPERATIONS: u64 = 40;
 const SUITES: [&str; 4] =
     ["TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA"];
 
-fn kinds() -> [&'static dyn Server; 2] {
+fn kinds() -> [&'static Server; 2] {
     ["embedded", "nginx"].map(|name| targets::by_name(name).unwrap())
 }
 
-fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
+fn start(kind: &Server, key: CertificateKey, folder: &TempDir) -> Running {
     let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
     let settings = Settings {
         suites: SUITES.map(|name| Suite::parse(name).unwrap()).to_vec(),
@@ -33,7 +33,7 @@ fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
         },
         ..Settings::new(CpuList::allowed().unwrap())
     };
-    targets::start(kind, &settings, &objects, folder.path()).unwrap()
+    targets::start(kind, &settings, &objects, folder.path(), None).unwrap()
 }
 
 fn job(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Job {
@@ -105,7 +105,7 @@ fn handshakes_are_full_with_every_kind_of_key() {
             },
             ..Settings::new(CpuList::allowed().unwrap())
         };
-        let server = targets::start(embedded, &settings, &objects, folder.path()).unwrap();
+        let server = targets::start(embedded, &settings, &objects, folder.path(), None).unwrap();
         for version in [Version::Tls12, Version::Tls13] {
             let mut job = job(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
             job.trust = Trust::Anyone;

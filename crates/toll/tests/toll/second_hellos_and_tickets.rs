@@ -17,7 +17,8 @@ fn start(groups: &[Group], tickets: bool, session_cache: bool, folder: &TempDir)
     let target = Target { certificate_key, tickets, session_cache, ..defaults.target };
     let settings = Settings { groups: groups.to_vec(), target, ..defaults };
     let objects = Arc::new(Objects::make(&[Bytes(1)], folder.path()).unwrap());
-    targets::start(targets::by_name("nginx").unwrap(), &settings, &objects, folder.path()).unwrap()
+    targets::start(targets::by_name("nginx").unwrap(), &settings, &objects, folder.path(), None)
+        .unwrap()
 }
 
 /// The line of a load of so many operations.

@@ -73,7 +73,7 @@ fn each_name_that_differs_is_reported_with_its_count() {
             job.plan.operation = Operation::OneRequestPerConnection;
             outcome.negotiated[0].1 = 10_000;
             outcome.verified.signatures = 200;
-            outcome.kept_open = 100;
+            outcome.not_closed_by_server = 100;
         }),
         ("a connection without its handshake", |job, outcome| {
             job.plan.operation = Operation::Handshakes;
@@ -128,7 +128,7 @@ fn a_server_that_keeps_its_connections_open_is_a_mismatch() {
             (job.plan.operation, job.plan.close) = (operation, close);
             outcome.negotiated[0].1 = 10_000;
             outcome.verified.signatures = 200;
-            outcome.kept_open = kept_open;
+            outcome.not_closed_by_server = kept_open;
         })
     };
     let one = Operation::OneRequestPerConnection;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::line::Line;
-use crate::machine::SeriesThere;
+use crate::machine::RemoteSamples;
 use crate::obtained::Orders;
 use crate::ranks::RankReport;
 use crate::ranks::{ClientFigures, RankFigures};
@@ -156,9 +156,9 @@ impl Machine for FakeMachine {
         Ok(series(self.stage.base, 99))
     }
 
-    fn take_series_there(&mut self) -> Option<SeriesThere> {
+    fn take_remote_series(&mut self) -> Option<RemoteSamples> {
         let series = || Ok(series(self.stage.base + AHEAD, 40));
-        self.is_elsewhere.then(|| SeriesThere { series: series(), interrupt_time: None })
+        self.is_elsewhere.then(|| RemoteSamples { series: series(), interrupt_time: None })
     }
 }
 

@@ -68,8 +68,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
         _ => baseline.unwrap_or_default(),
     };
     let ratio = |bar: &Bar| bar.ratio.as_ref().map(ratio).unwrap_or_default();
-    let ratio_ends =
-        |bar: &Bar| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
+    let ratio_ends = |bar: &Bar| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
     let limit = |bar: &Bar| {
         let cell = analysis.cells.iter().find(|cell| cell.cell == bar.cell);
         cell.map(limits).unwrap_or_default()

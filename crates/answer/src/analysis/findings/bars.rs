@@ -23,7 +23,13 @@ pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
             let baseline = baseline(only);
             let row = |bar: &Bar| BarRow {
                 label: bar.label.clone(),
-                bars: vec![drawn(bar, "", bar.figure.as_ref(), &only.published, baseline.as_ref())],
+                bars: vec![plotted(
+                    bar,
+                    "",
+                    bar.figure.as_ref(),
+                    &only.published,
+                    baseline.as_ref(),
+                )],
                 lacking: bar.infeasible.clone(),
             };
             only.bars.iter().map(row).collect()
@@ -36,7 +42,7 @@ pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
                     .iter()
                     .map(|bar| {
                         let (figure, baseline) = (bar.figure.as_ref(), baseline(answer));
-                        drawn(bar, &bar.label, figure, &answer.published, baseline.as_ref())
+                        plotted(bar, &bar.label, figure, &answer.published, baseline.as_ref())
                     })
                     .collect(),
                 lacking: answer.bars.iter().find_map(|bar| bar.infeasible.clone()),
@@ -78,7 +84,7 @@ fn titled(answer: &Answer, unit: Unit) -> Bars {
     }
 }
 
-fn drawn(
+fn plotted(
     bar: &Bar,
     name: &str,
     figure: Option<&Figure>,
@@ -144,8 +150,8 @@ fn points<'a>(
 fn rows_along(answers: &[&Answer], of: Of, published: &[Published]) -> Vec<BarRow> {
     let row = |(combination, _, point): (Option<String>, &Answer, &Point)| {
         let baseline = point.bars.iter().find(|bar| bar.is_baseline);
-        let drawn = |(place, bar): (usize, &Bar)| {
-            drawn(bar, &bar.label, of(point, place), published, baseline)
+        let plotted = |(place, bar): (usize, &Bar)| {
+            plotted(bar, &bar.label, of(point, place), published, baseline)
         };
         BarRow {
             label: combination
@@ -153,7 +159,7 @@ fn rows_along(answers: &[&Answer], of: Of, published: &[Published]) -> Vec<BarRo
                 .chain([point.label.clone()])
                 .collect::<Vec<_>>()
                 .join(", "),
-            bars: point.bars.iter().enumerate().map(drawn).collect(),
+            bars: point.bars.iter().enumerate().map(plotted).collect(),
             lacking: point.bars.iter().find_map(|bar| bar.infeasible.clone()),
         }
     };

@@ -44,14 +44,14 @@ impl Scene {
     /// Of one case, its cells swept by one key within each server.
     pub(super) fn new(
         case: &str,
-        servers: &[&'static dyn targets::Server],
+        servers: &[&'static targets::Server],
         compare: &str,
         values: &[&str],
     ) -> Self {
         let mut cells = Vec::new();
         for server in servers {
             for value in values {
-                let mut cell = cell(case, cells.len() + 1, *server);
+                let mut cell = cell(case, cells.len() + 1, server);
                 set(&mut cell, compare, value);
                 cells.push(cell);
             }
@@ -100,7 +100,7 @@ impl Scene {
     }
 
     /// Objects of 1 MiB from these servers with these suites, not measured yet.
-    pub(crate) fn suites(servers: &[&'static dyn targets::Server], suites: &[&str]) -> Self {
+    pub(crate) fn suites(servers: &[&'static targets::Server], suites: &[&str]) -> Self {
         Self::new("bulk", servers, "load.suite", suites)
     }
 
@@ -211,7 +211,7 @@ impl Scene {
     }
 
     /// Leaves out the target of a server.
-    pub(crate) fn skip(&mut self, server: &'static dyn targets::Server) {
+    pub(crate) fn skip(&mut self, server: &'static targets::Server) {
         let of_server = |cell: &&Cell| cell.target.server == server;
         let cells = self.study.cells.iter().filter(of_server);
         self.targets.push(TargetRecord {

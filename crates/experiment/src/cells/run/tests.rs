@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use targets::{IfMissing, Target};
 
-use load::Latencies;
+use load::Outcome;
 
 mod lost;
 mod profiles;
@@ -44,8 +44,8 @@ fn study() -> Study {
 /// What goes wrong, and what was done.
 #[derive(Default)]
 struct Stage {
-    missing: Option<&'static dyn targets::Server>,
-    refuses: Option<&'static dyn targets::Server>,
+    missing: Option<&'static targets::Server>,
+    refuses: Option<&'static targets::Server>,
     /// The probe of this cell fails.
     unfit: Option<&'static str>,
     /// The server has died when this trial, counted from 0, ends.
@@ -91,7 +91,7 @@ struct Stage {
 }
 
 /// Counts itself as running until it is dropped.
-struct Running(&'static dyn targets::Server, std::rc::Rc<std::cell::Cell<usize>>);
+struct Running(&'static targets::Server, std::rc::Rc<std::cell::Cell<usize>>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -232,9 +232,9 @@ impl Bench for Stage {
             line.lost_ranks = vec![2];
             line.load_error = Some("rank 2 on lg1: no result".into());
         }
-        let mut latencies = Latencies::default();
-        latencies.whole.record(1 + number as u64).unwrap();
-        Ok(Measured { line, latencies, under_way: Latencies::default() })
+        let mut outcome = Outcome::default();
+        outcome.latencies.whole.record(1 + number as u64).unwrap();
+        Ok(Measured { line, outcome })
     }
 }
 

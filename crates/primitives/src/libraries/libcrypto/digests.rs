@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::api::{Api, Ptr};
 use super::object::{Object, digest_context, hmac_context, ok};
 use crate::algorithm::Hash;
-use crate::key_schedule::{self, Secrets};
+use crate::key_schedule;
 use crate::libraries::ring_like::{first, put};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
@@ -156,17 +156,11 @@ pub(super) fn hmac(
 /// The key schedule of TLS 1.3 over HMAC with keys that change.
 pub(super) fn key_schedule(api: &Arc<Api>, material: &Material) -> Result<Routine, Unavailable> {
     let mut mac = Mac::new(api, Hash::Sha256)?;
-    let hashes = (material.key, material.mac_key);
-    Ok(Routine::Apart(Box::new(move |shared, output| {
-        let secrets = Secrets { shared, hello_hash: &hashes.0, finished_hash: &hashes.1 };
-        let mut hmac = |key: &[u8], parts: &[&[u8]]| {
-            mac.begin(Some(key))?;
-            parts.iter().try_for_each(|part| mac.update(part))?;
-            let mut result = [0; LARGEST];
-            mac.finish(&mut result)?;
-            Ok(first(&result))
-        };
-        key_schedule::derive(&secrets, &mut hmac, output)?;
-        Ok(key_schedule::OUTPUT_BYTES)
-    })))
+    Ok(key_schedule::routine(material, move |key, parts| {
+        mac.begin(Some(key))?;
+        parts.iter().try_for_each(|part| mac.update(part))?;
+        let mut result = [0; LARGEST];
+        mac.finish(&mut result)?;
+        Ok(first(&result))
+    }))
 }

@@ -26,8 +26,7 @@ impl MlKem {
         title: &str,
         material: &Material,
     ) -> Result<Self, Unavailable> {
-        let no_key = || Unavailable::because("there is no key for it");
-        let keys = material.kem.as_ref().ok_or_else(no_key)?;
+        let keys = material.kem()?;
         let lacking = || Unavailable::because(format_args!("{title} has no ML-KEM (3.5 has)"));
         let new = api.EVP_PKEY_new_raw_private_key_ex().map_err(|_| lacking())?;
         let secret = &keys.decapsulation;

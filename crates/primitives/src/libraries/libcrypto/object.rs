@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::api::{Api, Bytes, Out, Ptr};
 use crate::material::KeyPair;
-use crate::routine::{Failed, Unavailable};
+use crate::routine::Failed;
 
 /// What a function of the library answers: 1 for success.
 pub(super) fn ok(answer: i32, function: &str) -> Result<(), Failed> {
@@ -133,9 +133,4 @@ pub(super) fn key_context(api: &Arc<Api>, key: &Object) -> Result<Object, Failed
     let (new, free) = (api.EVP_PKEY_CTX_new()?, api.EVP_PKEY_CTX_free()?);
     // SAFETY: the key is one; the context takes a reference to it.
     Object::new(api, unsafe { new(key.ptr(), ptr::null_mut()) }, free, "EVP_PKEY_CTX_new")
-}
-
-/// The key pair that an algorithm needs.
-pub(super) fn keys(keys: Option<&KeyPair>) -> Result<&KeyPair, Unavailable> {
-    keys.ok_or_else(|| Unavailable::because("there is no key for it"))
 }

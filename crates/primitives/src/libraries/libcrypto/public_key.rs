@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::api::{Api, Ptr};
 use super::digests::{Digest, Hasher, LARGEST};
-use super::object::{Object, key_context, keys, ok, private_key, public_key};
+use super::object::{Object, key_context, ok, private_key, public_key};
 use crate::algorithm::{Algorithm, Curve, Signing};
 use crate::libraries::agreeing;
 use crate::material::Material;
@@ -29,8 +29,8 @@ pub(super) fn signature(
     };
     let mut hasher = Hasher::new(api, digest)?;
     let key = match signing {
-        Signing::Sign => private_key(api, keys(material.own.as_ref())?)?,
-        Signing::Verify => public_key(api, keys(material.own.as_ref())?)?,
+        Signing::Sign => private_key(api, material.own()?)?,
+        Signing::Verify => public_key(api, material.own()?)?,
     };
     let context = key_context(api, &key)?;
     let init = match signing {
@@ -70,7 +70,7 @@ pub(super) fn signature(
 
 /// RSA decryption with the padding that is the usual one: PKCS #1 version 1.5.
 pub(super) fn rsa_decryption(api: &Arc<Api>, material: &Material) -> Result<Routine, Unavailable> {
-    let context = key_context(api, &private_key(api, keys(material.own.as_ref())?)?)?;
+    let context = key_context(api, &private_key(api, material.own()?)?)?;
     let init = api.EVP_PKEY_decrypt_init()?;
     // SAFETY: the context is of this library.
     ok(unsafe { init(context.ptr()) }, "EVP_PKEY_decrypt_init")?;
@@ -85,7 +85,7 @@ pub(super) fn ed25519(
     material: &Material,
 ) -> Result<Routine, Unavailable> {
     let context = super::object::digest_context(api)?;
-    let pair = keys(material.own.as_ref())?;
+    let pair = material.own()?;
     let (key, init) = match signing {
         Signing::Sign => (private_key(api, pair)?, api.EVP_DigestSignInit()?),
         Signing::Verify => (public_key(api, pair)?, api.EVP_DigestVerifyInit()?),
@@ -127,7 +127,7 @@ impl Exchange {
         group: Group,
         material: &Material,
     ) -> Result<Self, Unavailable> {
-        let own = private_key(api, keys(material.own.as_ref())?)?;
+        let own = private_key(api, material.own()?)?;
         let generator = key_context(api, &own)?;
         // SAFETY: the context is of this library.
         let answer = unsafe { api.EVP_PKEY_keygen_init()?(generator.ptr()) };

@@ -5,7 +5,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
 use crate::algorithm::Hash;
-use crate::key_schedule::{self, Secrets};
+use crate::key_schedule;
 use crate::libraries::ring_like::{first, put};
 use crate::material::Material;
 use crate::routine::{Failed, Routine};
@@ -41,16 +41,10 @@ fn mac<M: Mac + Clone + 'static>(mac: Option<M>) -> Routine {
 }
 
 pub(super) fn key_schedule(material: &Material) -> Routine {
-    let hashes = (material.key, material.mac_key);
-    Routine::Apart(Box::new(move |shared, output| {
-        let secrets = Secrets { shared, hello_hash: &hashes.0, finished_hash: &hashes.1 };
-        let mut hmac = |key: &[u8], parts: &[&[u8]]| {
-            let mut mac = Hmac::<Sha256>::new_from_slice(key)
-                .map_err(|_| Failed::of("Hmac::new_from_slice"))?;
-            parts.iter().for_each(|part| mac.update(part));
-            Ok(first(&mac.finalize().into_bytes()))
-        };
-        key_schedule::derive(&secrets, &mut hmac, output)?;
-        Ok(key_schedule::OUTPUT_BYTES)
-    }))
+    key_schedule::routine(material, |key, parts| {
+        let mac = Hmac::<Sha256>::new_from_slice(key);
+        let mut mac = mac.map_err(|_| Failed::of("Hmac::new_from_slice"))?;
+        parts.iter().for_each(|part| mac.update(part));
+        Ok(first(&mac.finalize().into_bytes()))
+    })
 }

@@ -13,7 +13,7 @@ pub(super) struct MlKem(DecapsulationKey);
 
 impl MlKem {
     pub(super) fn new(material: &Material) -> Result<Self, Unavailable> {
-        let keys = material.kem.as_ref().ok_or_else(|| refused("no key"))?;
+        let keys = material.kem()?;
         if let Some(seed) = keys.seed {
             return Ok(Self(DecapsulationKey::from_seed(seed.into())));
         }

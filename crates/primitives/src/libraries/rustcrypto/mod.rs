@@ -8,7 +8,7 @@ mod public_key;
 use crate::algorithm::Algorithm;
 use crate::libraries::agreeing;
 use crate::libraries::library::Library;
-use crate::material::{KeyPair, Material};
+use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 use kem::MlKem;
 use public_key::{EcdhP256, X25519};
@@ -46,10 +46,6 @@ impl Library for RustCrypto {
             A::Record(..) | A::Handshake(..) => Err(Unavailable::because("it does not speak TLS")),
         }
     }
-}
-
-fn own(material: &Material) -> Result<&KeyPair, Unavailable> {
-    material.own.as_ref().ok_or_else(|| refused("no key"))
 }
 
 fn refused(error: impl std::fmt::Display) -> Unavailable {

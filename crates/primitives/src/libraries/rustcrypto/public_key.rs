@@ -8,7 +8,7 @@ use rsa::pkcs1::DecodeRsaPublicKey;
 use rsa::pkcs8::DecodePrivateKey;
 use rsa::signature::{SignatureEncoding, Signer as _, Verifier as _};
 
-use super::{own, refused};
+use super::refused;
 use crate::algorithm::{Curve, Signing};
 use crate::libraries::agreeing;
 use crate::libraries::ring_like::{first, put};
@@ -23,7 +23,7 @@ fn no(what: &'static str) -> impl Fn() -> Failed {
 pub(super) fn rsa(signing: Signing, material: &Material) -> Result<Routine, Unavailable> {
     use rsa::pkcs1v15::{Signature, SigningKey, VerifyingKey};
     use rsa::sha2::Sha256;
-    let own = own(material)?;
+    let own = material.own()?;
     let signed = material.signed;
     Ok(Routine::Apart(match signing {
         Signing::Sign => {
@@ -47,7 +47,7 @@ pub(super) fn rsa(signing: Signing, material: &Material) -> Result<Routine, Unav
 }
 
 pub(super) fn rsa_decryption(material: &Material) -> Result<Routine, Unavailable> {
-    let key = rsa::RsaPrivateKey::from_pkcs8_der(&own(material)?.pkcs8).map_err(refused)?;
+    let key = rsa::RsaPrivateKey::from_pkcs8_der(&material.own()?.pkcs8).map_err(refused)?;
     Ok(Routine::Apart(Box::new(move |input, output| {
         let secret =
             key.decrypt(rsa::Pkcs1v15Encrypt, input).map_err(|_| no("rsa decryption")())?;
@@ -59,7 +59,7 @@ pub(super) fn rsa_decryption(material: &Material) -> Result<Routine, Unavailable
 macro_rules! ecdsa_on {
     ($curve:ident, $signing:expr, $material:expr) => {{
         use $curve::ecdsa::{DerSignature, SigningKey, VerifyingKey};
-        let own = own($material)?;
+        let own = $material.own()?;
         let signed = $material.signed;
         Routine::Apart(match $signing {
             Signing::Sign => {
@@ -94,7 +94,7 @@ pub(super) fn ecdsa(
 }
 
 pub(super) fn ed25519(signing: Signing, material: &Material) -> Result<Routine, Unavailable> {
-    let own = own(material)?;
+    let own = material.own()?;
     let signed = material.signed;
     Ok(Routine::Apart(match signing {
         Signing::Sign => {
@@ -118,7 +118,7 @@ pub(super) struct X25519(x25519_dalek::StaticSecret);
 
 impl X25519 {
     pub(super) fn new(material: &Material) -> Result<Self, Unavailable> {
-        Ok(Self(first::<32>(&own(material)?.secret).into()))
+        Ok(Self(first::<32>(&material.own()?.secret).into()))
     }
 }
 
@@ -148,7 +148,7 @@ pub(super) struct EcdhP256(p256::SecretKey);
 
 impl EcdhP256 {
     pub(super) fn new(material: &Material) -> Result<Self, Unavailable> {
-        p256::SecretKey::from_slice(&own(material)?.secret).map(Self).map_err(refused)
+        p256::SecretKey::from_slice(&material.own()?.secret).map(Self).map_err(refused)
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use answer::Mark;
 use answer::analysis::{
-    Again, Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Repeated, TrialCounts,
+    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Remeasured, Repeated, TrialCounts,
 };
 use answer::findings::{Findings, Quality};
 use answer::primitive::Costs;
@@ -189,7 +189,7 @@ pub fn whole() -> Fabricated {
         study: "quick".to_owned(),
         question: "What does TLS cost on this machine, and what limits it?".to_owned(),
         trials: TrialCounts { planned: lines.len(), done: lines.len(), valid },
-        again: Again::default(),
+        again: Remeasured::default(),
         answers: answers(&cells),
         quality: Some(Quality { is_good: true, sentence: "Good: intervals within 4%.".to_owned() }),
         servers: Vec::new(),

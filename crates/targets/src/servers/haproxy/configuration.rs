@@ -17,9 +17,9 @@ use std::path::Path;
 use tls::Version;
 
 use super::PEM;
+use crate::launch_context::LaunchContext;
 use crate::nobody::{self, NOBODY};
 use crate::openssl_provider::Lines;
-use crate::site::Site;
 use crate::{Settings, TargetError, openssl};
 
 /// Sessions that the cache holds, where there is one; HAProxy's own default.
@@ -27,10 +27,10 @@ const SESSIONS: u32 = 20_000;
 
 /// # Errors
 /// A path that HAProxy's configuration cannot hold.
-pub(super) fn render(site: &Site<'_>) -> Result<String, TargetError> {
-    let cpus = site.settings.target.cpus.as_slice();
+pub(super) fn render(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    let cpus = context.settings.target.cpus.as_slice();
     let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-    let user = match nobody::is_wanted(site) {
+    let user = match nobody::is_wanted(context) {
         true => format!("    uid {NOBODY}\n    gid {NOBODY}\n"),
         false => String::new(),
     };
@@ -63,12 +63,13 @@ backend objects
         threads = cpus.len(),
         cpus = list.join(" "),
         user = user,
-        pauses = if site.settings.target.pauses_handshakes() { "    ssl-mode-async\n" } else { "" },
-        sessions = if site.settings.target.session_cache { SESSIONS } else { 0 },
-        http = addresses(&site.http),
-        https = addresses(&site.https),
-        tls = tls(site)?,
-        backend = site.backend.map_or_else(String::new, |address| address.to_string()),
+        pauses =
+            if context.settings.target.pauses_handshakes() { "    ssl-mode-async\n" } else { "" },
+        sessions = if context.settings.target.session_cache { SESSIONS } else { 0 },
+        http = addresses(&context.http),
+        https = addresses(&context.https),
+        tls = tls(context)?,
+        backend = context.backend.map_or_else(String::new, |address| address.to_string()),
     ))
 }
 
@@ -77,17 +78,17 @@ fn addresses(all: &[SocketAddr]) -> String {
     all.join(",")
 }
 
-fn tls(site: &Site<'_>) -> Result<String, TargetError> {
-    let Settings { target, versions, suites, .. } = site.settings;
+fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    let Settings { target, versions, suites, .. } = context.settings;
     let mut words = vec![
-        format!("ssl crt {}", quoted(&site.folder.join(PEM))?),
+        format!("ssl crt {}", quoted(&context.folder.join(PEM))?),
         format!("ssl-min-ver {}", version(versions.iter().min())),
         format!("ssl-max-ver {}", version(versions.iter().max())),
     ];
     let of_version = |version| openssl::suites(suites, version);
     words.extend(of_version(Version::Tls12).map(|names| format!("ciphers {names}")));
     words.extend(of_version(Version::Tls13).map(|names| format!("ciphersuites {names}")));
-    words.extend(openssl::groups(site.settings).map(|names| format!("curves {names}")));
+    words.extend(openssl::groups(context.settings).map(|names| format!("curves {names}")));
     if !target.tickets {
         words.push("no-tls-tickets".to_owned());
     }
@@ -98,9 +99,9 @@ fn tls(site: &Site<'_>) -> Result<String, TargetError> {
 ///
 /// # Errors
 /// A provider that is not there, or whose path cannot be written.
-pub(super) fn library_configuration(site: &Site<'_>) -> Result<String, TargetError> {
-    let settings = site.settings;
-    let Lines { main, sections } = Lines::of(site)?;
+pub(super) fn library_configuration(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    let settings = context.settings;
+    let Lines { main, sections } = Lines::of(context)?;
     let level = if openssl::has_weak_key(settings) { 0 } else { 1 };
     let mut text = format!(
         "\

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tls::{SendMode, Version};
 
-use crate::site::Site;
+use crate::launch_context::LaunchContext;
 use crate::{Target, TargetError, openssl};
 
 /// Descriptors of a worker at least, where the system allows as many: a connection and a file for
@@ -29,7 +29,7 @@ const DEFAULT_CIPHERS: &str = "HIGH:!aNULL:!MD5";
 
 /// All that the configuration depends on.
 pub(super) struct Configuration<'a> {
-    pub(super) site: &'a Site<'a>,
+    pub(super) context: &'a LaunchContext<'a>,
     /// The workers' user and group, where the master is root; else they run as nginx itself does.
     pub(super) user: Option<String>,
     /// The system's limit of descriptors, if there is one.
@@ -73,7 +73,7 @@ http {{
             sending = self.sending(),
             temporary = self.temporary()?,
             listen = self.listen(),
-            root = quoted(self.site.root)?,
+            root = quoted(self.context.root)?,
             tls = self.tls()?,
         )
         .map_err(unwritable)?;
@@ -87,14 +87,14 @@ http {{
             };
             addresses.iter().map(line).collect()
         };
-        lines(&self.site.http, "") + &lines(&self.site.https, " ssl")
+        lines(&self.context.http, "") + &lines(&self.context.https, " ssl")
     }
 
     /// How many workers there are, and how many connections and descriptors each may have: room for
     /// all connections of the load where the system lets it, else for its part of them.
     fn room(&self) -> Result<Room, TargetError> {
         let most = self.most_descriptors.unwrap_or(u64::MAX);
-        let settings = self.site.settings;
+        let settings = self.context.settings;
         let (all, cores) = (settings.connections as u64, settings.target.cpus.len() as u64);
         // The kernel spreads connections over the workers' sockets by chance, not evenly.
         let part = |workers| if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
@@ -118,7 +118,7 @@ http {{
     }
 
     fn main(&self, workers_on_a_core: u64, descriptors: u64) -> Result<String, TargetError> {
-        let cpus = self.site.settings.target.cpus.as_slice();
+        let cpus = self.context.settings.target.cpus.as_slice();
         let masks: Vec<String> =
             (0..workers_on_a_core).flat_map(|_| cpus).map(|&cpu| mask(cpu)).collect();
         let user = self.user.as_ref().map_or_else(String::new, |user| format!("user {user};\n"));
@@ -135,14 +135,14 @@ error_log {error_log} notice;
 ",
             workers = masks.len(),
             masks = masks.join(" "),
-            pid = quoted(&self.site.folder.join("nginx.pid"))?,
-            error_log = quoted(&self.site.error_log())?,
+            pid = quoted(&self.context.folder.join("nginx.pid"))?,
+            error_log = quoted(&self.context.error_log())?,
         ))
     }
 
     /// How connections are kept and responses sent, with the study's own directives.
     fn sending(&self) -> String {
-        let Target { send, sendfile, directives, .. } = &self.site.settings.target;
+        let Target { send, sendfile, directives, .. } = &self.context.settings.target;
         // Where TLS is in user space, it matters to plain HTTP alone.
         let sendfile = match sendfile.unwrap_or(*send != SendMode::KtlsWrite) {
             true => "sendfile on",
@@ -164,7 +164,7 @@ error_log {error_log} notice;
         &self,
         lines: impl IntoIterator<Item = L>,
     ) -> impl Iterator<Item = L> {
-        let given = &self.site.settings.target.directives;
+        let given = &self.context.settings.target.directives;
         let name = |line: &L| line.as_ref().split(' ').next().map(str::to_owned);
         lines.into_iter().filter(move |line| !name(line).is_some_and(|name| given.has(&name)))
     }
@@ -173,18 +173,18 @@ error_log {error_log} notice;
         ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .into_iter()
             .map(|kind| {
-                let path = quoted(&self.site.folder.join(format!("{kind}_temp")))?;
+                let path = quoted(&self.context.folder.join(format!("{kind}_temp")))?;
                 Ok(format!("    {kind}_temp_path {path};\n"))
             })
             .collect()
     }
 
     fn tls(&self) -> Result<String, TargetError> {
-        let settings = self.site.settings;
+        let settings = self.context.settings;
         let on = |setting| if setting { "on" } else { "off" };
         let mut lines = vec![
-            format!("ssl_certificate {}", quoted(&self.site.certificate())?),
-            format!("ssl_certificate_key {}", quoted(&self.site.key())?),
+            format!("ssl_certificate {}", quoted(&self.context.certificate())?),
+            format!("ssl_certificate_key {}", quoted(&self.context.key())?),
             format!("ssl_protocols {}", protocols(&settings.versions)),
             format!("ssl_ciphers {}", self.ciphers()),
             "ssl_prefer_server_ciphers on".to_owned(),
@@ -215,7 +215,7 @@ error_log {error_log} notice;
 
     /// OpenSSL's list for TLS 1.2, with its security level for all versions.
     fn ciphers(&self) -> String {
-        let settings = self.site.settings;
+        let settings = self.context.settings;
         let suites = openssl::suites(&settings.suites, Version::Tls12);
         let suites = suites.unwrap_or_else(|| DEFAULT_CIPHERS.to_owned());
         match openssl::has_weak_key(settings) {
@@ -254,11 +254,11 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 mod tests {
     use super::*;
     use crate::Settings;
-    use crate::site::tests::site;
+    use crate::launch_context::tests::context;
 
     fn rendered(settings: &Settings, most_descriptors: Option<u64>) -> Result<String, TargetError> {
-        let site = site("/r/targets/nginx", settings);
-        Configuration { site: &site, user: None, most_descriptors }.render()
+        let context = context("/r/targets/nginx", settings);
+        Configuration { context: &context, user: None, most_descriptors }.render()
     }
 
     #[test]

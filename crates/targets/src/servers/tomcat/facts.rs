@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::program;
 use crate::{Aes, Crypto, CryptoFacts, Running, TargetError};
+use crate::{program, ready};
 
 /// The variables that keep NSS from AES instructions and from those that authenticate GCM.
 pub(super) const NSS_SWITCHES: [&str; 2] = ["NSS_DISABLE_HW_AES", "NSS_DISABLE_PCLMUL"];
@@ -70,25 +68,19 @@ pub(super) fn crypto(
     Ok(CryptoFacts { crypto, aes, providers, switches, ns_per_byte, disabled })
 }
 
+/// The body of a short answer.
 fn ask(server: &Running, path: &str) -> Result<String, TargetError> {
-    get(server.facts().http, path).map_err(|error| silent(server, path, error.to_string()))
+    let failed = |why: String| silent(server, path, why);
+    let answer = ready::get(&format!("http://{}{path}", server.facts().http), LIMIT);
+    let mut answer = answer.map_err(|error| failed(error.to_string()))?;
+    match answer.status().as_u16() {
+        200 => answer.body_mut().read_to_string().map_err(|error| failed(error.to_string())),
+        status => Err(failed(format!("status {status}"))),
+    }
 }
 
 fn silent(server: &Running, question: &str, why: String) -> TargetError {
     TargetError::Silent { name: server.facts().name.clone(), question: question.to_owned(), why }
-}
-
-/// The body of a short answer.
-fn get(address: SocketAddr, path: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, LIMIT)?;
-    stream.set_read_timeout(Some(LIMIT))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    match answer.split_once("\r\n\r\n") {
-        Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
-        _ => Err(io::Error::other(answer.lines().next().unwrap_or("nothing").to_owned())),
-    }
 }
 
 /// The flags of its virtual machine, as that reports them to another process.

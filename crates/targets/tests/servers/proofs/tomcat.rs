@@ -27,7 +27,7 @@ fn objects(folder: &TempDir) -> Arc<Objects> {
 
 fn start(settings: &Settings, objects: &Arc<Objects>, folder: &TempDir) -> Running {
     let tomcat = targets::by_name("tomcat").unwrap();
-    targets::start(tomcat, settings, objects, folder.path()).unwrap()
+    targets::start(tomcat, settings, objects, folder.path(), None).unwrap()
 }
 
 fn orders(shop: &Running) -> u64 {

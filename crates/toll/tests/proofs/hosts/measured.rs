@@ -1,13 +1,13 @@
 //! What a trial of a server elsewhere says.
 
-use agent::{RemoteHost, Wanted};
+use agent::RemoteHost;
 use journal::{Role, TrialLine};
 use observe::Machine;
 use serde_json::Value;
 use support::{
     Desk, first_cpu, last_cpu, processes_with, run, text, toll, toll_path, until, write_program,
 };
-use targets::{Silence, Target};
+use targets::{Settings, Silence, Target};
 use tls::Version;
 use trial::{Limit, Reading};
 use units::Bytes;
@@ -145,15 +145,10 @@ fn the_agents_cpu_time_of_the_server_is_the_kernels() {
         listen: vec![[127, 0, 0, 1].into()],
         ..Target::default()
     };
-    let wanted = Wanted {
-        target,
-        versions: vec![Version::Tls13],
-        suites: Vec::new(),
-        groups: Vec::new(),
-        connections: 4,
-    };
+    let settings =
+        Settings { versions: vec![Version::Tls13], connections: 4, ..Settings::of(target) };
     let clients = agent::Clients { sources: &[None], others: &|_, _| Ok(Vec::new()) };
-    let server = host.start(wanted, &clients).unwrap();
+    let server = host.start(settings, &clients).unwrap();
     let facts = server.facts().clone();
     let pids: Vec<u32> =
         processes_with(&facts.https.to_string()).into_iter().map(|(pid, _)| pid).collect();

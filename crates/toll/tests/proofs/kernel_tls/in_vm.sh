@@ -140,9 +140,11 @@ until [ $(taken) -gt $((before + 10)) ]; do sleep 0.1; done
 until rmmod tls; do sleep 0.01; done 2>/dev/null
 wait $trial
 echo "exit $?"
-get https://127.0.0.1:8443/short
+get https://127.0.0.1:8443/short || echo "no response"
 counters
 end
+"$toll" serve --listen 127.0.0.1:8443 --send ktls-write 2>&1
+echo "refused $?"
 part module-journal
 cat gone/*/journal.jsonl
 part without

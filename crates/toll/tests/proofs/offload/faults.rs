@@ -33,7 +33,7 @@ fn haproxy(folder: &Path, latency: Nanos) -> Running {
         ..Settings::of(target.clone())
     };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], folder).unwrap());
-    targets::start(target.server, &settings, &objects, folder).unwrap()
+    targets::start(target.server, &settings, &objects, folder, None).unwrap()
 }
 
 /// The configuration of HAProxy, for another process of it.

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use study::{Metric, Only};
 use targets::Target;
 
-use load::Latencies;
+use load::Outcome;
 
 use super::*;
 use answer::Mark;
@@ -117,9 +117,9 @@ impl Bench for Hill {
         if cell.load.duration == HOLD && connections >= self.held_breaks_from {
             ms = 10_000;
         }
-        let mut latencies = Latencies::default();
-        latencies.first_byte.record(ms * 1_000_000).unwrap();
-        Ok(Measured { line, latencies, under_way: Latencies::default() })
+        let mut outcome = Outcome::default();
+        outcome.latencies.first_byte.record(ms * 1_000_000).unwrap();
+        Ok(Measured { line, outcome })
     }
 }
 

@@ -1,0 +1,114 @@
+//! Trials that were disturbed and measured again: the quieter of the two counts. Which it is follows
+//! from what others took of the CPUs, never from what was measured.
+
+use journal::TrialLine;
+use serde::Serialize;
+
+use crate::label::trials;
+
+/// How many trials were measured again, and of how many the second counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Remeasured {
+    pub measured: usize,
+    pub replaced: usize,
+}
+
+impl Remeasured {
+    pub(super) fn sum(self, other: Self) -> Self {
+        Self { measured: self.measured + other.measured, replaced: self.replaced + other.replaced }
+    }
+
+    /// In a sentence; `None` where there was none.
+    pub(super) fn sentence(self) -> Option<String> {
+        let Self { measured, replaced } = self;
+        let verb = if measured == 1 { "was" } else { "were" };
+        let were = if replaced == 1 { "was" } else { "were" };
+        (measured > 0).then(|| {
+            format!(
+                "{} {verb} disturbed by other programs or the hypervisor and measured again; the \
+                 quieter of the two counts, so {replaced} {were} replaced.",
+                trials(measured)
+            )
+        })
+    }
+}
+
+/// Leaves out the noisier trial of each pair in these lines of one cell. A second one that is not
+/// valid replaces nothing.
+pub(super) fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
+    let again: Vec<&TrialLine> =
+        lines.iter().copied().filter(|trial| trial.place.again && trial.line.valid).collect();
+    let mut replaced = 0;
+    for second in &again {
+        let is_first = |trial: &&TrialLine| {
+            !trial.place.again && trial.line.valid && trial.place.round == second.place.round
+        };
+        let Some(first) = lines.iter().copied().find(is_first) else { continue };
+        let is_quieter = second.line.verdict.disturbance() < first.line.verdict.disturbance();
+        replaced += usize::from(is_quieter);
+        let noisier = if is_quieter { first } else { *second };
+        lines.retain(|trial| !std::ptr::eq(*trial, noisier));
+    }
+    Remeasured { measured: again.len(), replaced }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::tests::scene::Scene;
+    use study::Metric;
+
+    /// A study in which the third trial of a cell was made again, with this disturbance and rate.
+    fn scene(steal: f64, foreign: f64, rate: f64) -> Scene {
+        let mut scene = Scene::handshakes();
+        let evidence = &mut scene.trial(1, 2).verdict.evidence;
+        (evidence.steal, evidence.foreign) = (Some(0.05), Some(0.15));
+        let name = &scene.study.cells[1].name;
+        let is_it = |trial: &&TrialLine| trial.place.cell == *name && trial.place.round == 2;
+        let mut second = scene.lines.iter().find(is_it).unwrap().clone();
+        (second.place.again, second.place.order) = (true, 99);
+        let evidence = &mut second.line.verdict.evidence;
+        (evidence.steal, evidence.foreign) = (Some(steal), Some(foreign));
+        second.line.rate_per_s = rate;
+        scene.lines.push(second);
+        scene
+    }
+
+    fn rates(scene: &Scene) -> Vec<f64> {
+        scene.analysis().cells[1].figures.get(Metric::Rate).unwrap().samples.clone()
+    }
+
+    #[test]
+    fn the_quieter_counts_whatever_its_rate() {
+        for rate in [1.0, 1e9] {
+            let quieter = scene(0.06, 0.01, rate);
+            assert!(rates(&quieter).contains(&rate));
+            assert_eq!(quieter.analysis().again, Remeasured { measured: 1, replaced: 1 });
+            let noisier = scene(0.2, 0.01, rate);
+            assert!(!rates(&noisier).contains(&rate));
+            assert_eq!(noisier.analysis().again, Remeasured { measured: 1, replaced: 0 });
+            let trials = noisier.analysis().cells[1].trials;
+            assert_eq!((trials.done, trials.valid), (7, 7));
+        }
+    }
+
+    #[test]
+    fn one_that_is_not_valid_replaces_nothing() {
+        let mut scene = scene(0.0, 0.0, 1.0);
+        scene.lines.last_mut().unwrap().line.valid = false;
+        assert_eq!(scene.analysis().again, Remeasured::default());
+        assert!(!rates(&scene).contains(&1.0));
+    }
+
+    #[test]
+    fn the_report_says_how_many_were_replaced() {
+        let scene = scene(0.0, 0.01, 1.0);
+        let notes = scene.analysis().findings(&scene.lines).notes;
+        let expected = "1 trial was disturbed by other programs or the hypervisor and measured \
+                        again; the quieter of the two counts, so 1 was replaced.";
+        assert!(notes.iter().any(|note| note == expected), "{notes:?}");
+        let quiet = Scene::handshakes();
+        let notes = quiet.analysis().findings(&quiet.lines).notes;
+        assert!(!notes.iter().any(|note| note.contains("disturbed")), "{notes:?}");
+    }
+}

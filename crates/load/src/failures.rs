@@ -1,0 +1,96 @@
+//! The failed operations of a load.
+
+use serde::{Deserialize, Serialize};
+use wire::{ErrorKind, Failure};
+
+/// The longest description that is kept, in characters. It may quote the peer.
+const LONGEST: usize = 240;
+
+/// The text as one line of limited length without control characters, so that it is safe to print
+/// on a terminal.
+fn printable(seen: &str) -> String {
+    let mut shown = seen.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let mut text: String = shown.by_ref().take(LONGEST).collect();
+    if shown.next().is_some() {
+        text.push_str("...");
+    }
+    text
+}
+
+/// How many operations failed, by kind, with a description of the first of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    counts: [u64; ErrorKind::ALL.len()],
+    first: [Option<String>; ErrorKind::ALL.len()],
+}
+
+impl Failures {
+    pub(crate) fn add(&mut self, failure: Failure) {
+        self.add_all(failure.kind, 1, &failure.seen);
+    }
+
+    /// Adds operations that failed in the same way, and what was seen of the first.
+    pub fn add_all(&mut self, kind: ErrorKind, count: u64, seen: &str) {
+        self.counts[kind as usize] += count;
+        self.first[kind as usize].get_or_insert_with(|| printable(seen));
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (i, (count, first)) in other.counts.into_iter().zip(other.first).enumerate() {
+            self.counts[i] += count;
+            if self.first[i].is_none() {
+                self.first[i] = first;
+            }
+        }
+    }
+
+    /// How many operations failed in this way.
+    #[must_use]
+    pub fn count(&self, kind: ErrorKind) -> u64 {
+        self.counts[kind as usize]
+    }
+
+    /// How many operations failed.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The kinds that occurred, each with its count and the description of its first occurrence.
+    pub fn iter(&self) -> impl Iterator<Item = (ErrorKind, u64, &str)> {
+        ErrorKind::ALL.into_iter().filter(|kind| self.count(*kind) > 0).map(|kind| {
+            (kind, self.count(kind), self.first[kind as usize].as_deref().unwrap_or_default())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peers_text_is_cut_and_stripped_of_control_characters() {
+        let mut failures = Failures::default();
+        failures.add(Failure::new(ErrorKind::Status, format!("404 {}", "x".repeat(100_000))));
+        failures.add(Failure::new(ErrorKind::Alert, "\x1b[2Jone\ntwo\u{9b}"));
+        let kept: Vec<&str> = failures.iter().map(|(_, _, seen)| seen).collect();
+        let shortened = format!("404 {}...", "x".repeat(LONGEST - 4));
+        assert_eq!(kept, ["\u{fffd}[2Jone\u{fffd}two\u{fffd}", &shortened]);
+    }
+
+    #[test]
+    fn merging_adds_counts_and_keeps_the_first_description() {
+        let mut one = Failures::default();
+        let mut two = Failures::default();
+        one.add(Failure::new(ErrorKind::Reset, "first"));
+        two.add(Failure::new(ErrorKind::Reset, "second"));
+        two.add(Failure::new(ErrorKind::Stall, "third"));
+        one.merge(two);
+        one.add_all(ErrorKind::Reset, 5, "fourth");
+        assert_eq!(one.total(), 8);
+        assert_eq!(
+            one.iter().collect::<Vec<_>>(),
+            [(ErrorKind::Reset, 7, "first"), (ErrorKind::Stall, 1, "third")]
+        );
+    }
+}

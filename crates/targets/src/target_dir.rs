@@ -1,0 +1,116 @@
+//! The folders of one target inside the result folder.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tls::Identity;
+
+use crate::secret::Secret;
+use crate::{Settings, Target, TargetError};
+
+/// Servers of one kind in one result folder before something must be wrong.
+const MOST: usize = 10_000;
+
+/// The file of a target's certificate, in its folder.
+pub(crate) const CERTIFICATE: &str = "server.crt";
+pub(crate) const KEY: &str = "server.key";
+
+/// A target's name and its folders, which no other target has. All paths are absolute.
+pub(crate) struct TargetDir {
+    /// `nginx`, then `nginx-2` ...
+    pub(crate) name: String,
+    /// For what the server writes.
+    pub(crate) logs: PathBuf,
+    /// For what toll writes: key, certificate, configuration.
+    pub(crate) folder: PathBuf,
+    /// Its private key in PEM form, for each of its processes.
+    key_pem: Vec<u8>,
+}
+
+/// Without the key.
+impl fmt::Debug for TargetDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TargetDir").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl TargetDir {
+    /// Makes the folders of a new target in the result folder, and a fresh key with its certificate.
+    pub(crate) fn claim(
+        result_folder: &Path,
+        kind: &str,
+        settings: &Settings,
+    ) -> Result<Self, TargetError> {
+        let result_folder =
+            std::path::absolute(result_folder).map_err(TargetError::file(result_folder))?;
+        let targets = result_folder.join("targets");
+        fs::create_dir_all(&targets).map_err(TargetError::file(&targets))?;
+        for number in 1..=MOST {
+            let name = if number == 1 { kind.to_owned() } else { format!("{kind}-{number}") };
+            let folder = targets.join(&name);
+            match fs::create_dir(&folder) {
+                Ok(()) => {}
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(e) => return Err(TargetError::file(&folder)(e)),
+            }
+            let logs = result_folder.join("logs").join(&name);
+            fs::create_dir_all(&logs).map_err(TargetError::file(&logs))?;
+            let Target { certificate_key, listen, .. } = &settings.target;
+            let identity = Identity::generate_for(*certificate_key, listen)?;
+            identity.write_certificate(&folder.join(CERTIFICATE))?;
+            return Ok(Self { name, logs, folder, key_pem: identity.key_pem });
+        }
+        Err(TargetError::Settings(format!(
+            "{} holds {MOST} targets already; use another result folder",
+            targets.display()
+        )))
+    }
+
+    /// Writes the key for a process, which it goes with.
+    pub(crate) fn write_key(&self) -> Result<Secret, TargetError> {
+        let path = self.folder.join(KEY);
+        Secret::write(path.clone(), &self.key_pem).map_err(TargetError::file(&path))
+    }
+
+    /// A new file for what the server prints, and its path.
+    pub(crate) fn log(&self, name: &str) -> Result<(PathBuf, File), TargetError> {
+        let path = self.logs.join(name);
+        let file = File::create(&path).map_err(TargetError::file(&path))?;
+        Ok((path, file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        let mut settings = Settings::new(cpus::CpuList::from(0));
+        // An RSA key takes half a second to make.
+        settings.target.certificate_key = tls::CertificateKey::EcdsaP256;
+        settings
+    }
+
+    #[test]
+    fn a_second_server_of_a_kind_gets_folders_of_its_own() {
+        let result = tempfile::tempdir().unwrap();
+        let claim = |_| TargetDir::claim(result.path(), "nginx", &settings()).unwrap().name;
+        let names: Vec<String> = (0..3).map(claim).collect();
+        assert_eq!(names, ["nginx", "nginx-2", "nginx-3"]);
+        assert!(result.path().join("logs/nginx-3").is_dir());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let result = tempfile::tempdir().unwrap();
+        let file = result.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = TargetDir::claim(&file, "nginx", &settings()).unwrap_err();
+        assert!(
+            matches!(&error, TargetError::File { path, .. } if path.starts_with(&file)),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! Why an operation fails.
+
+use std::fmt;
+
+/// Why an operation failed. The names are those of the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorKind {
+    /// No connection: refused.
+    Refused,
+    /// No route to the address.
+    Unreachable,
+    /// No connection: this machine had no port left.
+    Ports,
+    /// No connection: this process had no file descriptor left.
+    Descriptors,
+    /// No connection within the time limit.
+    ConnectTimeout,
+    /// The kernel ended the connection: the peer acknowledged nothing for too long.
+    TimedOut,
+    /// A TLS alert other than close_notify.
+    Alert,
+    /// The answer to the ClientHello did not begin with a TLS record.
+    NotTls,
+    /// The server broke the rules of TLS, or chose what was not offered.
+    Handshake,
+    /// The certificate or the signature does not authenticate the server.
+    Authentication,
+    /// The connection was reset.
+    Reset,
+    /// The kernel refused to connect, send or receive for another reason, which the description names.
+    Kernel,
+    /// The connection was closed before a response, or during the handshake.
+    EarlyClose,
+    /// The body ended before the length that the response promised.
+    ShortBody,
+    /// More bytes came than the response promised, than the object has, or than was requested.
+    LongBody,
+    /// No HTTP response, or one with a status other than 200 (a page: than its session says).
+    Status,
+    /// The body was not the object's, or a page was not what its session says.
+    Content,
+    /// A page of a session had another number of redirects than it should, or one that leads to
+    /// another server.
+    Redirect,
+    /// No progress within the time limit.
+    Stall,
+    /// A record that failed authentication, or whose place in the response was not proven.
+    UnverifiableRecord,
+}
+
+impl ErrorKind {
+    /// All kinds.
+    pub const ALL: [Self; 20] = [
+        Self::Refused,
+        Self::Unreachable,
+        Self::Ports,
+        Self::Descriptors,
+        Self::ConnectTimeout,
+        Self::TimedOut,
+        Self::Alert,
+        Self::NotTls,
+        Self::Handshake,
+        Self::Authentication,
+        Self::Reset,
+        Self::Kernel,
+        Self::EarlyClose,
+        Self::ShortBody,
+        Self::LongBody,
+        Self::Status,
+        Self::Content,
+        Self::Redirect,
+        Self::Stall,
+        Self::UnverifiableRecord,
+    ];
+
+    /// The name in the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Ports => "ports",
+            Self::Descriptors => "descriptors",
+            Self::ConnectTimeout => "connect-timeout",
+            Self::TimedOut => "timed-out",
+            Self::Alert => "alert",
+            Self::NotTls => "not-tls",
+            Self::Handshake => "handshake",
+            Self::Authentication => "authentication",
+            Self::Reset => "reset",
+            Self::Kernel => "kernel",
+            Self::EarlyClose => "early-close",
+            Self::ShortBody => "short-body",
+            Self::LongBody => "long-body",
+            Self::Status => "status",
+            Self::Content => "content",
+            Self::Redirect => "redirect",
+            Self::Stall => "stall",
+            Self::UnverifiableRecord => "unverifiable-record",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One failed operation: its kind and a description of what was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub kind: ErrorKind,
+    pub seen: String,
+    /// Whether it was found in a response that was decrypted whole. In one that is walked, the same
+    /// fault may stay unseen.
+    pub is_in_whole: bool,
+}
+
+impl Failure {
+    pub fn new(kind: ErrorKind, seen: impl Into<String>) -> Self {
+        Self { kind, seen: seen.into(), is_in_whole: false }
+    }
+
+    /// Bytes came before any request that they could answer.
+    pub fn unrequested() -> Self {
+        Self::new(ErrorKind::LongBody, "data that no request asked for")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_index_their_own_counts() {
+        for (i, kind) in ErrorKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, i);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Why a handshake fails: what is recorded, and the alert that is sent.
+
+use super::alert_name;
+use crate::{ErrorKind, Failure};
+
+/// A failure and the alert for the server (RFC 8446, section 6.2; RFC 5246, section 7.2.2).
+pub(super) struct Refusal {
+    pub(super) failure: Failure,
+    /// `None` where the server has ended the handshake.
+    pub(super) alert: Option<u8>,
+}
+
+impl Refusal {
+    fn new(kind: ErrorKind, seen: impl Into<String>, alert: u8) -> Self {
+        Self { failure: Failure::new(kind, seen), alert: Some(alert) }
+    }
+
+    /// The server ended the handshake.
+    pub(super) fn ended(kind: ErrorKind, seen: impl Into<String>) -> Self {
+        Self { failure: Failure::new(kind, seen), alert: None }
+    }
+
+    /// The server ended the handshake with this alert.
+    pub(super) fn from_alert(alert: &[u8]) -> Self {
+        match *alert {
+            [_, 0] => Self::ended(ErrorKind::EarlyClose, "close_notify within the handshake"),
+            [_, description] => {
+                Self::ended(ErrorKind::Alert, format!("alert {}", alert_name(description)))
+            }
+            _ => Self::malformed("alert"),
+        }
+    }
+
+    /// The bytes are no record.
+    pub(super) fn not_tls() -> Self {
+        Self::new(ErrorKind::NotTls, "bytes that are not a TLS record", 50)
+    }
+
+    /// A message out of order.
+    pub(super) fn unexpected(seen: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Handshake, seen, 10)
+    }
+
+    /// A message that breaks its own grammar.
+    pub(super) fn malformed(message: &str) -> Self {
+        Self::new(ErrorKind::Handshake, format!("a malformed {message}"), 50)
+    }
+
+    /// A choice that was not offered, or that contradicts another.
+    pub(super) fn illegal(seen: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Handshake, seen, 47)
+    }
+
+    /// A version that was not offered.
+    pub(super) fn version() -> Self {
+        Self::new(ErrorKind::Handshake, "a version that was not offered", 70)
+    }
+
+    /// An extension that was not offered.
+    pub(super) fn extension(kind: u16) -> Self {
+        Self::new(ErrorKind::Handshake, format!("extension {kind}, which was not offered"), 110)
+    }
+
+    /// A record that does not open.
+    pub(super) fn unopened() -> Self {
+        Self::new(ErrorKind::Handshake, "a record of the handshake that is not authentic", 20)
+    }
+
+    /// A certificate that is not accepted.
+    pub(super) fn certificate(failure: Failure) -> Self {
+        Self { failure, alert: Some(42) }
+    }
+
+    /// A signature or a Finished that does not match the handshake.
+    pub(super) fn unauthentic(seen: &str) -> Self {
+        Self::new(ErrorKind::Authentication, seen, 51)
+    }
+
+    /// An error of the client itself.
+    pub(super) fn internal(seen: &str) -> Self {
+        Self::new(ErrorKind::Handshake, seen, 80)
+    }
+}

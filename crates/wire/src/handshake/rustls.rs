@@ -1,0 +1,452 @@
+//! Handshakes through rustls: all of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rustls::client::{
+    ClientConnectionData, ResolvesClientCert, Resumption, UnbufferedClientConnection,
+};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
+use rustls::crypto::ring::default_provider;
+use rustls::kernel::KernelConnection;
+use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject;
+use rustls::sign::CertifiedKey;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{
+    ClientConfig, ConnectionTrafficSecrets, HandshakeKind, NamedGroup, ProtocolVersion,
+    RootCertStore, SignatureScheme, SupportedProtocolVersion,
+};
+use tls::{Cipher, Group, Suite, Version};
+
+use super::encoding::begins_with_record;
+use super::fixed_group::fixed;
+use super::refusal::Refusal;
+use super::resuming_share::ResumingShare;
+use super::rustls_output::{encode, failure};
+use super::server_flight::Sniffer;
+use super::sessions::Sessions;
+use super::tls13::Tls13Client;
+use super::verifier::{Noted, SamplingVerifier, Trusted};
+use super::{
+    Client, Established, Handshake, Negotiated, Offer, OfferError, PostHandshake, Remarks, Sampler,
+    Side, Trust,
+};
+use crate::randomness::Buffered;
+use crate::record::{AeadKey, Opener, Protection, Sealer};
+use crate::{ErrorKind, Failure};
+
+struct RustlsClient {
+    /// Never resumes.
+    full: Arc<ClientConfig>,
+    /// Resumes where it has a ticket or a session, and keeps new ones.
+    resuming: Arc<ClientConfig>,
+    resuming_share: ResumingShare,
+    sessions: Arc<Sessions>,
+    requests: Arc<CertificateRequests>,
+    verifier: Arc<SamplingVerifier>,
+    name: ServerName<'static>,
+    follows_key_updates: bool,
+}
+
+/// The client for an offer: toll's own handshake where that is enough, because it costs less;
+/// otherwise rustls.
+pub(super) fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Client>, OfferError> {
+    let client = RustlsClient::new(offer, signatures)?;
+    let is_simple = offer.version == Some(Version::Tls13)
+        && offer.fixed_key_exchange
+        && offer.resumed_percent == 0;
+    let own = is_simple.then(|| {
+        let RustlsClient { full, verifier, name, .. } = &client;
+        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), offer.follows_key_updates)
+    });
+    Ok(match own.flatten() {
+        Some(own) => Box::new(own),
+        None => Box::new(client),
+    })
+}
+
+impl RustlsClient {
+    fn new(offer: &Offer, signatures: Sampler) -> Result<Self, OfferError> {
+        let host = &offer.host;
+        let name = ServerName::try_from(host.clone())
+            .map_err(|_| OfferError(format!("`{host}` is not a server name that TLS can carry")))?;
+        let provider = Arc::new(provider(offer)?);
+        let roots = match &offer.trust {
+            Trust::Anyone => None,
+            trust => Some(trusted(trust)?),
+        };
+        let verifier = SamplingVerifier::new(roots, provider.clone(), signatures)
+            .map(Arc::new)
+            .map_err(OfferError)?;
+        let requests = Arc::new(CertificateRequests::default());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions(offer))
+            .map_err(|error| OfferError(format!("rustls: {error}")))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier.clone())
+            .with_client_cert_resolver(requests.clone());
+        config.enable_secret_extraction = true;
+        let sessions = Arc::new(Sessions::default());
+        config.resumption = Resumption::store(sessions.clone());
+        let resuming = Arc::new(config.clone());
+        config.resumption = Resumption::disabled();
+        let (full, resuming_share) = (Arc::new(config), ResumingShare::new(offer.resumed_percent));
+        let follows_key_updates = offer.follows_key_updates;
+        Ok(Self {
+            full,
+            resuming,
+            resuming_share,
+            sessions,
+            requests,
+            verifier,
+            name,
+            follows_key_updates,
+        })
+    }
+}
+
+impl Client for RustlsClient {
+    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+        let keeps_tickets = self.sessions.is_collecting() || self.resuming_share.next();
+        let config = if keeps_tickets { &self.resuming } else { &self.full };
+        let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
+            .map_err(|error| failure(&error))?;
+        let offers_session = keeps_tickets && self.sessions.take_offered();
+        Ok(Box::new(RustlsHandshake {
+            connection: Some(connection),
+            begins: false,
+            sniffed: keeps_tickets.then(Sniffed::default),
+            keeps: Keeps { tickets: keeps_tickets, keys: self.follows_key_updates },
+            verifier: self.verifier.clone(),
+            noted: None,
+            requests: self.requests.clone(),
+            remarks: Remarks { offers_session, ..Remarks::default() },
+        }))
+    }
+
+    fn collect(&self, is_collecting: bool) {
+        self.sessions.collect(is_collecting);
+    }
+}
+
+fn provider(offer: &Offer) -> Result<CryptoProvider, OfferError> {
+    let mut provider = default_provider();
+    provider.secure_random = &Buffered;
+    if let Some(suite) = offer.suite {
+        provider.cipher_suites.retain(|theirs| u16::from(theirs.suite()) == suite.code_point);
+        if provider.cipher_suites.is_empty() {
+            return Err(OfferError(format!("rustls has no {suite}; ask for another suite")));
+        }
+    }
+    // The hybrid's shares are thirty times as long, so it is offered only on request.
+    let wanted = |group: &Group| match offer.group {
+        None => *group != Group::X25519MlKem768,
+        Some(asked) => asked == *group,
+    };
+    match offer.fixed_key_exchange {
+        true => {
+            provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
+        }
+        false => {
+            provider.kx_groups.push(X25519MLKEM768);
+            provider
+                .kx_groups
+                .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group)));
+        }
+    }
+    Ok(provider)
+}
+
+static TLS12: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
+static TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
+
+fn versions(offer: &Offer) -> &'static [&'static SupportedProtocolVersion] {
+    match offer.version {
+        None => rustls::ALL_VERSIONS,
+        Some(Version::Tls12) => TLS12,
+        Some(Version::Tls13) => TLS13,
+    }
+}
+
+fn trusted(trust: &Trust) -> Result<Trusted, OfferError> {
+    let mut store = RootCertStore::empty();
+    let mut named = Vec::new();
+    match trust {
+        Trust::File(path) => {
+            let shown = path.display();
+            let certificates = rustls::pki_types::CertificateDer::pem_file_iter(path)
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                .map_err(|error| {
+                    OfferError(format!("{shown}: {error}; give a PEM file of certificates"))
+                })?;
+            if certificates.is_empty() {
+                return Err(OfferError(format!(
+                    "{shown} does not hold a certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
+                )));
+            }
+            for certificate in certificates {
+                named.push(certificate.clone());
+                store.add(certificate).map_err(|error| {
+                    OfferError(format!("{shown} holds a certificate that cannot be read: {error}"))
+                })?;
+            }
+        }
+        Trust::System | Trust::Anyone => {
+            let found = rustls_native_certs::load_native_certs();
+            store.add_parsable_certificates(found.certs);
+            if store.is_empty() {
+                return Err(OfferError(
+                    "the system has no certificate authorities (ca-certificates); give --ca FILE, or \
+                     --insecure to accept any certificate"
+                        .into(),
+                ));
+            }
+        }
+    }
+    Ok(Trusted { roots: store, named })
+}
+
+struct RustlsHandshake {
+    /// `None` once the handshake has ended.
+    connection: Option<UnbufferedClientConnection>,
+    /// Whether the server's first record has been taken.
+    begins: bool,
+    /// What shows whether the server of TLS 1.2 gives a session; only where it is to be kept.
+    sniffed: Option<Sniffed>,
+    keeps: Keeps,
+    verifier: Arc<SamplingVerifier>,
+    noted: Option<Noted>,
+    requests: Arc<CertificateRequests>,
+    remarks: Remarks,
+}
+
+/// Reads along.
+#[derive(Default)]
+struct Sniffed {
+    sniffer: Sniffer,
+    /// How many of the received bytes that rustls has not discarded were read already.
+    seen: usize,
+}
+
+/// Notes that a server asks for a certificate, and has none for it.
+#[derive(Debug, Default)]
+struct CertificateRequests(AtomicBool);
+
+impl ResolvesClientCert for CertificateRequests {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.store(true, Relaxed);
+        None
+    }
+
+    fn has_certs(&self) -> bool {
+        false
+    }
+}
+
+/// What is kept of a handshake for what comes after it.
+#[derive(Debug, Clone, Copy)]
+struct Keeps {
+    /// Tickets, for later handshakes.
+    tickets: bool,
+    /// Secrets, to follow KeyUpdates.
+    keys: bool,
+}
+
+impl Handshake for RustlsHandshake {
+    fn advance(
+        &mut self,
+        received: &mut Vec<u8>,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Failure> {
+        let Some(connection) = &mut self.connection else { return Err(over()) };
+        if let Some(Sniffed { sniffer, seen }) = &mut self.sniffed {
+            sniffer.take(&received[*seen..]);
+        }
+        loop {
+            let UnbufferedStatus { discard, state, .. } =
+                connection.process_tls_records(received.as_mut_slice());
+            // Other handshakes run on this thread before this one continues.
+            self.noted = self.verifier.take().or(self.noted.take());
+            self.remarks.asks_certificate |= self.requests.0.swap(false, Relaxed);
+            let next = match state {
+                Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                    encode(|out| data.encode(out), to_send)?;
+                    Next::Remeasured
+                }
+                Ok(ConnectionState::TransmitTlsData(data)) => {
+                    data.done();
+                    Next::Remeasured
+                }
+                Ok(ConnectionState::BlockedHandshake) => Next::Wait,
+                Ok(ConnectionState::WriteTraffic(_)) => Next::Finish,
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    return Err(Failure::new(
+                        ErrorKind::EarlyClose,
+                        "close_notify within the handshake",
+                    ));
+                }
+                Ok(ConnectionState::ReadTraffic(_)) => return Err(Failure::unrequested()),
+                Ok(_) => {
+                    return Err(Failure::new(
+                        ErrorKind::Handshake,
+                        "data before the handshake's end",
+                    ));
+                }
+                Err(error) => {
+                    let failed = match self.begins || begins_with_record(received) {
+                        true => failure(&error),
+                        false => Refusal::not_tls().failure,
+                    };
+                    received.drain(..discard);
+                    send_alert(connection, received, to_send);
+                    return Err(failed);
+                }
+            };
+            received.drain(..discard);
+            self.begins |= discard > 0;
+            // A handshake that resumes is only known to have been retried until it does.
+            self.remarks.is_retried |=
+                connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
+            match next {
+                Next::Remeasured => {}
+                Next::Wait => {
+                    if let Some(sniffed) = &mut self.sniffed {
+                        sniffed.seen = received.len();
+                    }
+                    return Ok(None);
+                }
+                Next::Finish => break,
+            }
+        }
+        let Some(connection) = self.connection.take() else { return Err(over()) };
+        let noted = self.noted.take();
+        let is_signature_verified = noted.as_ref().is_some_and(|noted| noted.is_signature_verified);
+        let remarks = Remarks { is_signature_verified, ..self.remarks };
+        let mut established = established(connection, noted, self.keeps, remarks)?;
+        let Negotiated { version, resumed, .. } = established.negotiated;
+        let flight = self.sniffed.take().and_then(|sniffed| sniffed.sniffer.flight());
+        established.remarks.given = flight
+            .filter(|_| version == Version::Tls12)
+            .and_then(|flight| flight.given_session(resumed));
+        Ok(Some(established))
+    }
+}
+
+enum Next {
+    Remeasured,
+    Wait,
+    Finish,
+}
+
+fn over() -> Failure {
+    Failure::new(ErrorKind::Handshake, "the handshake is over")
+}
+
+/// After an error rustls has an alert to send; whether it arrives does not matter. rustls needs the
+/// received bytes that it has not discarded: it counts how many of them it has read.
+fn send_alert(
+    connection: &mut UnbufferedClientConnection,
+    received: &mut [u8],
+    to_send: &mut Vec<u8>,
+) {
+    if let Ok(ConnectionState::EncodeTlsData(mut data)) =
+        connection.process_tls_records(received).state
+    {
+        let _ = encode(|out| data.encode(out), to_send);
+    }
+}
+
+fn established(
+    connection: UnbufferedClientConnection,
+    noted: Option<Noted>,
+    keeps: Keeps,
+    remarks: Remarks,
+) -> Result<Established, Failure> {
+    let unknown = |what: &str| {
+        Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"))
+    };
+    let version = match connection.protocol_version() {
+        Some(ProtocolVersion::TLSv1_2) => Version::Tls12,
+        Some(ProtocolVersion::TLSv1_3) => Version::Tls13,
+        _ => return Err(unknown("a version")),
+    };
+    let suite = connection
+        .negotiated_cipher_suite()
+        .and_then(|suite| Suite::by_code_point(suite.suite().into()))
+        .ok_or_else(|| unknown("a suite"))?;
+    let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
+    let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
+
+    let (secrets, rest) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
+    let (receive_sequence, receive) = secrets.rx;
+    let (send_sequence, send) = secrets.tx;
+    Ok(Established {
+        opener: Opener::new(protection(version, receive)?, receive_sequence),
+        sealer: Sealer::new(protection(version, send)?, send_sequence),
+        negotiated: Negotiated {
+            version,
+            suite,
+            group,
+            signature_scheme: noted.as_ref().map(|noted| noted.scheme),
+            certificate_key: noted.as_ref().and_then(|noted| noted.key),
+            encrypt_then_mac: false,
+            resumed,
+        },
+        remarks,
+        post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
+            .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
+    })
+}
+
+/// What rustls needs to make sessions of tickets and keys of KeyUpdates, once the keys are out.
+struct Kernel {
+    rest: KernelConnection<ClientConnectionData>,
+    keeps: Keeps,
+}
+
+impl PostHandshake for Kernel {
+    fn take_ticket(&mut self, ticket: &[u8]) -> Result<(), Failure> {
+        if !self.keeps.tickets {
+            return Ok(());
+        }
+        self.rest.handle_new_session_ticket(ticket).map_err(|error| failure(&error))
+    }
+
+    fn next_protection(&mut self, side: Side) -> Option<Protection> {
+        if !self.keeps.keys {
+            return None;
+        }
+        let (_, secrets) = match side {
+            Side::Client => self.rest.update_tx_secret(),
+            Side::Server => self.rest.update_rx_secret(),
+        }
+        .ok()?;
+        protection(Version::Tls13, secrets).ok()
+    }
+}
+
+fn protection(version: Version, secrets: ConnectionTrafficSecrets) -> Result<Protection, Failure> {
+    let (cipher, key, iv) = match &secrets {
+        ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (Cipher::Aes128Gcm, key, iv),
+        ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (Cipher::Aes256Gcm, key, iv),
+        ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => {
+            (Cipher::ChaCha20Poly1305, key, iv)
+        }
+        _ => return Err(Failure::new(ErrorKind::Handshake, "traffic keys of an unknown kind")),
+    };
+    let iv: Option<[u8; 12]> = iv.as_ref().try_into().ok();
+    let aead = iv
+        .and_then(|iv| AeadKey::new(cipher, key.as_ref(), &iv))
+        .ok_or_else(|| Failure::new(ErrorKind::Handshake, "traffic keys of a wrong length"))?;
+    Ok(match (version, cipher) {
+        (Version::Tls13, _) => Protection::Tls13(aead),
+        (Version::Tls12, Cipher::ChaCha20Poly1305) => Protection::Tls12ChaCha20(aead),
+        (Version::Tls12, _) => Protection::Tls12Gcm(aead),
+    })
+}
+
+fn group(name: NamedGroup) -> Option<Group> {
+    Group::ALL.into_iter().find(|group| group.code_point() == u16::from(name))
+}

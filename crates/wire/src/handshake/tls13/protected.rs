@@ -1,0 +1,186 @@
+//! The state after the ServerHello: takes the messages under the handshake's keys, up to both
+//! sides' Finished.
+
+use std::sync::Arc;
+
+use ::tls::{Group, Suite, Version};
+
+use super::flight::{self, kind};
+use super::hello::Hello;
+use super::schedule::{Finish, Handshake, Secrets, Transcripts};
+use super::server::AcceptedCertificate;
+use super::{CHANGE_CIPHER_SPEC, Common, no_keys};
+use crate::handshake::encoding::{put_message, put_records};
+use crate::handshake::refusal::Refusal;
+use crate::handshake::transcript::Transcript;
+use crate::handshake::{Established, Negotiated, Remarks};
+use crate::record::{Opener, Sealer, content_type};
+
+/// What the server has chosen and proven so far.
+pub(super) struct Protected {
+    suite: &'static Suite,
+    group: Group,
+    transcript: Transcript,
+    secrets: Secrets,
+    pub(super) opener: Opener,
+    pub(super) sealer: Sealer,
+    awaits: Awaits,
+    /// Whether a HelloRetryRequest came before.
+    is_retried: bool,
+    /// The context of a CertificateRequest.
+    certificate_request: Option<Vec<u8>>,
+}
+
+enum Awaits {
+    EncryptedExtensions,
+    Certificate,
+    CertificateVerify(Arc<AcceptedCertificate>),
+    Finished(Signed),
+}
+
+/// The server's signature.
+struct Signed {
+    by: Arc<AcceptedCertificate>,
+    scheme: u16,
+    is_verified: bool,
+}
+
+impl Protected {
+    /// The state after a ServerHello, with which the transcript ends. `None` where a library
+    /// refuses a key, which cannot happen with keys of the right length.
+    pub(super) fn new(
+        suite: &'static Suite,
+        group: Group,
+        transcript: Transcript,
+        keys: Handshake,
+        is_retried: bool,
+    ) -> Option<Self> {
+        Some(Self {
+            suite,
+            group,
+            transcript,
+            opener: Opener::new(keys.server.protection()?, 0),
+            sealer: Sealer::new(keys.client.protection()?, 0),
+            secrets: keys.secrets,
+            awaits: Awaits::EncryptedExtensions,
+            is_retried,
+            certificate_request: None,
+        })
+    }
+
+    /// Takes a message with its header of four bytes.
+    pub(super) fn take(
+        &mut self,
+        common: &Common,
+        kind: u8,
+        message: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Refusal> {
+        let body = &message[4..];
+        match (&self.awaits, kind) {
+            (Awaits::EncryptedExtensions, kind::ENCRYPTED_EXTENSIONS) => {
+                let kinds = flight::encrypted_extensions(body)
+                    .ok_or_else(|| Refusal::malformed("EncryptedExtensions"))?;
+                if let Some(unoffered) = kinds.into_iter().find(|k| !is_answer(&common.hello, *k)) {
+                    return Err(Refusal::extension(unoffered));
+                }
+                self.awaits = Awaits::Certificate;
+            }
+            (Awaits::Certificate, kind::CERTIFICATE_REQUEST)
+                if self.certificate_request.is_none() =>
+            {
+                let context = flight::certificate_request(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateRequest"))?;
+                self.certificate_request = Some(context.to_owned());
+            }
+            (Awaits::Certificate, kind::CERTIFICATE) => {
+                let accepted = common.server.accept(body, &common.hello.offered)?;
+                self.awaits = Awaits::CertificateVerify(accepted);
+            }
+            (Awaits::CertificateVerify(by), kind::CERTIFICATE_VERIFY) => {
+                let (scheme, signature) = flight::certificate_verify(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateVerify"))?;
+                if !common.schemes.contains(&scheme) {
+                    return Err(Refusal::illegal("a signature scheme that was not offered"));
+                }
+                let is_verified = common.server.draws_signature();
+                let is_signed =
+                    || by.has_signed(scheme, signature, self.transcript.hash().as_ref());
+                if is_verified && !is_signed() {
+                    return Err(Refusal::unauthentic(
+                        "a signature that does not match the handshake",
+                    ));
+                }
+                let by = by.clone();
+                self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
+            }
+            (Awaits::Finished(_), kind::FINISHED) => {
+                return self.finish(message, common.follows_key_updates, to_send).map(Some);
+            }
+            (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
+        }
+        self.transcript.add(message);
+        Ok(None)
+    }
+
+    /// Takes the server's Finished, sends the client's, and derives the keys of the connection.
+    fn finish(
+        &mut self,
+        message: &[u8],
+        follows_key_updates: bool,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Established, Refusal> {
+        let Awaits::Finished(server) = &self.awaits else {
+            return Err(Refusal::internal("nothing was signed"));
+        };
+        let signed = self.transcript.hash();
+        self.transcript.add(message);
+        let finished = self.transcript.hash();
+        let mut last = finished;
+        let mut answer = Vec::with_capacity(4 + 48);
+        if let Some(context) = &self.certificate_request {
+            // The answer without a certificate (RFC 8446, section 4.4.2).
+            let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
+            put_message(&mut answer, kind::CERTIFICATE, &body);
+            self.transcript.add(&answer);
+            last = self.transcript.hash();
+        }
+        let transcripts = Transcripts { signed, finished, last };
+        let Finish { by_server, by_client, client, server: key, updates } =
+            self.secrets.finish(&transcripts, follows_key_updates);
+        if by_server.as_ref() != &message[4..] {
+            return Err(Refusal::unauthentic("a Finished that does not match the handshake"));
+        }
+        put_message(&mut answer, kind::FINISHED, by_client.as_ref());
+        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
+        self.sealer.seal(content_type::HANDSHAKE, &answer, to_send).ok_or_else(no_keys)?;
+        Ok(Established {
+            opener: Opener::new(key.protection().ok_or_else(no_keys)?, 0),
+            sealer: Sealer::new(client.protection().ok_or_else(no_keys)?, 0),
+            negotiated: Negotiated {
+                version: Version::Tls13,
+                suite: self.suite,
+                group: Some(self.group),
+                signature_scheme: Some(server.scheme),
+                certificate_key: server.by.key,
+                encrypt_then_mac: false,
+                resumed: false,
+            },
+            remarks: Remarks {
+                is_signature_verified: server.is_verified,
+                asks_certificate: self.certificate_request.is_some(),
+                is_retried: self.is_retried,
+                ..Remarks::default()
+            },
+            post_handshake: updates,
+        })
+    }
+}
+
+/// Whether an extension of EncryptedExtensions answers one that the client offered and may be there
+/// (RFC 8446, section 4.2).
+fn is_answer(hello: &Hello, kind: u16) -> bool {
+    const SERVER_NAME: u16 = 0;
+    const SUPPORTED_GROUPS: u16 = 10;
+    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS) && hello.offered.contains(&kind)
+}

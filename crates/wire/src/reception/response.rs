@@ -1,0 +1,350 @@
+use crate::{ErrorKind, Failure};
+
+use super::chunks::Chunks;
+use super::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
+use super::kept::{self, KeptResponse};
+
+/// What the body of a response must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expectation {
+    /// The generated object of this size.
+    Object(u64),
+    /// `size` bytes of the stream of all generated objects, from `start` on.
+    File { size: u64, start: u64 },
+    /// Whatever the server sends.
+    Anything,
+    /// A page: whatever its status, it is opened and kept whole.
+    Page,
+}
+
+impl Expectation {
+    /// The length of the body, where that is known.
+    #[inline]
+    pub fn size(self) -> Option<u64> {
+        match self {
+            Self::Object(size) | Self::File { size, .. } => Some(size),
+            Self::Anything | Self::Page => None,
+        }
+    }
+
+    /// Where the body begins in the stream of all generated objects.
+    fn starts(self) -> Option<u64> {
+        match self {
+            Self::Object(_) => Some(0),
+            Self::File { start, .. } => Some(start),
+            Self::Anything | Self::Page => None,
+        }
+    }
+}
+
+/// A response that arrived as promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completed {
+    /// Length of the body.
+    pub body: u64,
+    /// How many of its bytes were opened or read.
+    pub opened: u64,
+    /// Whether every byte was compared with the generated object.
+    pub compared: bool,
+    /// Whether its head was read from a record that was not opened, so that nothing authenticates it.
+    pub peeked: bool,
+    /// Whether the server will close the connection.
+    pub closes: bool,
+}
+
+/// A response that is arriving. Its body is counted, compared with the generated object, or kept.
+pub(super) struct Response {
+    expectation: Expectation,
+    /// What is kept of a page.
+    kept: Option<Box<KeptResponse>>,
+    /// The beginning of a head that came in pieces.
+    head: PartialHead,
+    begun: bool,
+    phase: Phase,
+    body: u64,
+    closes: bool,
+    /// Length of the head with all that came before it; 0 until it is known.
+    head_length: usize,
+    /// Why it is not what was asked for, where the connection outlives it.
+    refusal: Option<Failure>,
+}
+
+enum Phase {
+    Head,
+    Length { left: u64 },
+    Chunked(Chunks),
+    UntilClose,
+    Done,
+}
+
+impl Response {
+    #[inline]
+    pub(super) fn new(expectation: Expectation) -> Self {
+        Self {
+            expectation,
+            kept: (expectation == Expectation::Page).then(Box::default),
+            head: PartialHead::default(),
+            begun: false,
+            phase: Phase::Head,
+            body: 0,
+            closes: false,
+            head_length: 0,
+            refusal: None,
+        }
+    }
+
+    /// Whether it is a response to something else, such as 503, that is received to its end.
+    #[inline]
+    pub(super) fn is_refusal(&self) -> bool {
+        self.refusal.is_some()
+    }
+
+    /// Whether it is kept, so that each of its bytes was opened.
+    #[inline]
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// What is left of it once it is complete: why it is not what was asked for, or what was kept.
+    #[inline]
+    pub(super) fn into_parts(self) -> (Option<Failure>, Option<Box<KeptResponse>>) {
+        (self.refusal, self.kept)
+    }
+
+    /// The response after this beginning, if that holds a whole head and promises more than is in
+    /// `content`.
+    #[inline]
+    pub(super) fn peeked(&self, content: &[u8]) -> Option<Self> {
+        let mut peeked = Self::new(self.expectation);
+        peeked.take(content).ok()?;
+        // A failure is reported only where it is authentic.
+        let is_usable = !self.begun && !peeked.is_refusal();
+        (is_usable && peeked.left().is_some_and(|left| left > 0)).then_some(peeked)
+    }
+
+    /// Whether the body of a generated object continues with `content` and does not end with it.
+    pub(super) fn knows(&self, content: &[u8]) -> bool {
+        self.expectation.starts().is_some_and(|start| {
+            self.left().is_some_and(|left| left > content.len() as u64)
+                && objects::matches(start + self.body, content)
+        })
+    }
+
+    /// The length of the head, once it has come.
+    #[inline]
+    pub(super) fn head_length(&self) -> Option<usize> {
+        (self.head_length > 0).then_some(self.head_length)
+    }
+
+    #[inline]
+    pub(super) fn body(&self) -> u64 {
+        self.body
+    }
+
+    #[inline]
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    #[inline]
+    pub(super) fn left(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Length { left } => Some(left),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn completed(&self) -> Option<Completed> {
+        matches!(self.phase, Phase::Done).then_some(Completed {
+            body: self.body,
+            opened: self.body,
+            compared: self.expectation.size().is_some(),
+            peeked: false,
+            closes: self.closes,
+        })
+    }
+
+    /// Counts dropped body bytes; at most as many as are left.
+    #[inline]
+    pub(super) fn drop_body(&mut self, count: u64) {
+        if let Phase::Length { left } = &mut self.phase {
+            let count = count.min(*left);
+            *left -= count;
+            self.body += count;
+            if *left == 0 {
+                self.phase = Phase::Done;
+            }
+        }
+    }
+
+    /// Takes the next content. Whatever is wrong after a refusal, the refusal is what failed.
+    #[inline]
+    pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
+        self.take_next(content).map_err(|failure| self.refusal.clone().unwrap_or(failure))
+    }
+
+    #[inline]
+    fn take_next(&mut self, content: &[u8]) -> Result<(), Failure> {
+        self.begun = true;
+        if !matches!(self.phase, Phase::Head) {
+            return self.take_body(content);
+        }
+        let mut head = std::mem::take(&mut self.head);
+        match head.take(content, |bytes| self.parse_head(bytes))? {
+            Some(body) => self.take_body(body),
+            None => {
+                self.head = head;
+                Ok(())
+            }
+        }
+    }
+
+    /// The stream ended; `authentic` where only the server can have ended it.
+    pub(super) fn end(&mut self, authentic: bool) -> Result<(), Failure> {
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
+        match &self.phase {
+            Phase::Done => Ok(()),
+            Phase::Head if !self.begun => {
+                Err(Failure::new(ErrorKind::EarlyClose, "closed before a response"))
+            }
+            Phase::Head => Err(Failure::new(ErrorKind::EarlyClose, "closed within the head")),
+            Phase::UntilClose if authentic => self.finish(),
+            Phase::UntilClose => Err(Failure::new(
+                ErrorKind::ShortBody,
+                "closed without close_notify where the close is the body's end",
+            )),
+            Phase::Length { left } => Err(Failure::new(
+                ErrorKind::ShortBody,
+                format!("closed after {} of {} body bytes", self.body, self.body + left),
+            )),
+            Phase::Chunked(_) => Err(Failure::new(
+                ErrorKind::ShortBody,
+                format!("closed after {} body bytes, before the last chunk", self.body),
+            )),
+        }
+    }
+
+    /// The length of the head, if `bytes` hold all of it.
+    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
+        let kept = self.kept.as_mut();
+        let read = read_head(bytes, |head| match (kept, head.code.unwrap_or(0)) {
+            (Some(kept), _) => Ok((kept.take_head(head)?, None)),
+            // toll requests neither ranges nor heads alone.
+            (None, 200) => Ok((body_end(head)?, None)),
+            (None, code) => {
+                let refusal = status(&format!("{code} {}", head.reason.unwrap_or_default()));
+                match body_end(head) {
+                    // Another request can follow, but for the codes without a body (RFC 9112, section
+                    // 6.3), which may announce one.
+                    Ok((end @ (BodyEnd::Length(_) | BodyEnd::Chunked), false))
+                        if !matches!(code, 204 | 304) =>
+                    {
+                        Ok(((end, false), Some(refusal)))
+                    }
+                    _ => Err(refusal),
+                }
+            }
+        })?;
+        let Some((length, ((end, closes), refusal))) = read else { return Ok(None) };
+        if refusal.is_some() {
+            (self.refusal, self.expectation) = (refusal, Expectation::Anything);
+        }
+        self.closes = closes;
+        match end {
+            BodyEnd::Chunked => self.phase = Phase::Chunked(Chunks::new()),
+            BodyEnd::Close => self.phase = Phase::UntilClose,
+            BodyEnd::Length(promised) => {
+                self.check_length(promised)?;
+                self.phase = Phase::Length { left: promised };
+                if promised == 0 {
+                    self.finish()?;
+                }
+            }
+        }
+        self.head_length = length;
+        Ok(Some(length))
+    }
+
+    fn take_body(&mut self, content: &[u8]) -> Result<(), Failure> {
+        match &mut self.phase {
+            Phase::Length { left } => {
+                let here = content.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= here as u64;
+                let is_done = *left == 0;
+                self.take_bytes(&content[..here])?;
+                if is_done { self.finish_before(&content[here..]) } else { Ok(()) }
+            }
+            Phase::Chunked(chunks) => {
+                let mut chunks = std::mem::replace(chunks, Chunks::new());
+                let mut rest = content;
+                while !rest.is_empty() && !chunks.is_done() {
+                    let (used, data) = chunks.take(rest).map_err(status)?;
+                    self.take_bytes(&rest[data])?;
+                    rest = &rest[used..];
+                }
+                let is_done = chunks.is_done();
+                self.phase = Phase::Chunked(chunks);
+                if is_done { self.finish_before(rest) } else { Ok(()) }
+            }
+            Phase::UntilClose => self.take_bytes(content),
+            Phase::Done if content.is_empty() => Ok(()),
+            Phase::Head | Phase::Done => Err(too_long()),
+        }
+    }
+
+    /// Compares or keeps body bytes, and counts them.
+    #[inline]
+    fn take_bytes(&mut self, content: &[u8]) -> Result<(), Failure> {
+        if let Some(kept) = &mut self.kept {
+            kept.take_body(content)?;
+        } else if let (Some(size), Some(start)) =
+            (self.expectation.size(), self.expectation.starts())
+        {
+            // The first difference is reported before the excess, wherever the bytes are cut.
+            let left = usize::try_from(size - self.body).unwrap_or(usize::MAX);
+            if !objects::matches(start + self.body, &content[..left.min(content.len())]) {
+                return Err(Failure::new(
+                    ErrorKind::Content,
+                    format!("the object differs after byte {}", self.body),
+                ));
+            }
+            if content.len() > left {
+                return Err(too_long());
+            }
+        }
+        self.body += content.len() as u64;
+        Ok(())
+    }
+
+    /// The body has ended, and `rest` comes after it. A wrong end is reported first, as it would be
+    /// if the rest came later.
+    #[inline]
+    fn finish_before(&mut self, rest: &[u8]) -> Result<(), Failure> {
+        self.finish()?;
+        if rest.is_empty() { Ok(()) } else { Err(too_long()) }
+    }
+
+    #[inline]
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.check_length(self.body)?;
+        self.phase = Phase::Done;
+        Ok(())
+    }
+
+    #[inline]
+    fn check_length(&self, length: u64) -> Result<(), Failure> {
+        if self.is_kept() && length > kept::LONGEST_BODY {
+            return Err(kept::too_large());
+        }
+        let Some(size) = self.expectation.size() else { return Ok(()) };
+        let seen = || format!("a body of {length} bytes for an object of {size}");
+        match length.cmp(&size) {
+            std::cmp::Ordering::Equal => Ok(()),
+            std::cmp::Ordering::Less => Err(Failure::new(ErrorKind::ShortBody, seen())),
+            std::cmp::Ordering::Greater => Err(Failure::new(ErrorKind::LongBody, seen())),
+        }
+    }
+}
