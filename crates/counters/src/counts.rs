@@ -171,8 +171,11 @@ impl SendCounters {
     fn of_row(cells: &Cells) -> (bool, Self) {
         let version = cells.version.load(Acquire);
         let mut numbers = [0; NUMBERS];
+        // What is never counted is not read: a row that is read for long is more often one that has changed.
+        let in_batches = cells.numbers[HAS_ACCELERATOR].load(Acquire) == IN_BATCHES;
+        let used = if in_batches { NUMBERS } else { IN_FLIGHT_MAX + 1 };
         // The ends of operations before their begins: as many of both means that none was under way.
-        for (number, cell) in numbers.iter_mut().zip(&cells.numbers).rev() {
+        for (number, cell) in numbers[..used].iter_mut().zip(&cells.numbers[..used]).rev() {
             *number = cell.load(Acquire);
         }
         let is_settled = version.is_multiple_of(2) && cells.version.load(Relaxed) == version;
