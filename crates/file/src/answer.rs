@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::case::{Case, Sweep};
+use super::document::{AnswerKeys, UpTo};
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::headline;
 use super::primitives::named;
 use ::keys::did_you_mean;
@@ -14,28 +13,7 @@ use load::Operation;
 use study::metric::Kind;
 use study::primitive::Table;
 use study::reference::{Published, PublishedUnit, Reference};
-use study::{AnswerRule, Cell, Metric, RatioGate};
-
-const KEYS: [&str; 15] = [
-    "case",
-    "metric",
-    "compare",
-    "baseline",
-    "along",
-    "crossover",
-    "nominal",
-    "published",
-    "project",
-    "gate",
-    headline::KEYS[0],
-    headline::KEYS[1],
-    headline::KEYS[2],
-    headline::KEYS[3],
-    headline::KEYS[4],
-];
-
-/// More cores than any machine has.
-const MOST_CORES: u64 = 65_536;
+use study::{AnswerRule, Cell, Metric};
 
 /// The keys whose value `none` is plain HTTP.
 const PLAIN: [&str; 2] = ["load.tls", "load.suite"];
@@ -45,21 +23,15 @@ pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, Vec<Cell>)>;
 
 /// Reads an answer about one of `cases`; `tables` are those of primitives.
 pub(super) fn read(
-    line: usize,
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     cases: &Cases<'_>,
     tables: &[Table],
     reference: Option<&Reference>,
 ) -> Result<AnswerRule, Flaw> {
-    fields.check_known("an answer", &KEYS)?;
-    let get = |key: &str| {
-        let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
-        fields.get(key).ok_or_else(lacking)
-    };
-    let (case, cells) = case(get("case")?, cases)?;
+    let AnswerKeys { metric, crossover, project, gate, .. } = fields.read()?;
+    let (case, cells) = case(fields.field("case")?, cases)?;
     let is_of_handshakes = cells.iter().any(|cell| cell.load.operation == Operation::Handshakes);
-    let field = get("metric")?;
-    let metric = metric(field)?;
+    let field = fields.field("metric")?;
     if metric.row().kind == Kind::State {
         return Err(field.wrong(
             "is neither good nor bad, so it makes no answer; gate it with --gate, or choose another \
@@ -72,14 +44,14 @@ pub(super) fn read(
             case.name
         )));
     }
-    let sweep = compared(get("compare")?, case)?;
+    let sweep = compared(fields.field("compare")?, case)?;
     let rule = AnswerRule {
         case: case.name.clone(),
         metric,
         compare: sweep.key.to_string(),
-        baseline: baseline(get("baseline")?, sweep)?,
+        baseline: baseline(fields.field("baseline")?, sweep)?,
         along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
-        crossover: fields.get("crossover").map_or(Ok(false), bool::deserialize)?,
+        crossover,
         published: fields.get("published").map_or(Ok(Vec::new()), |field| {
             let kind = format!("than metric = {}; leave it out", metric.name());
             published(field, reference, |of| match counts(of.unit, metric) {
@@ -87,35 +59,45 @@ pub(super) fn read(
                 false => Err(format!("has another unit or kind ({}) {kind}", of.says)),
             })
         })?,
-        project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
-        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
+        project: project.into_iter().map(|UpTo(cores)| cores).collect(),
+        gates: gate,
         nominal: fields
             .get("nominal")
             .map(|field| nominal(field, metric, cells, tables))
             .transpose()?,
         written: headline::read(fields, cases, &case.name)?,
     };
-    if let (Some(field), Some(_)) = (fields.get("nominal"), &rule.along) {
-        return Err(
-            field.flaw("cannot be used with `along`; leave `along` out, or write another answer")
-        );
-    }
-    if let (Some(field), Kind::Tax) = (fields.get("gate"), metric.row().kind) {
-        return Err(field.flaw("needs a ratio, and a tax is none; gate goodput-per-server-cpu"));
-    }
-    if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
-        return Err(
-            field.flaw("cannot be used with tls-tax; leave it out, or choose another metric")
-        );
-    }
-    if let (Some(field), true) = (fields.get("crossover"), rule.crossover) {
-        if rule.along.is_none() {
-            return Err(field.flaw("needs `along`; write along = \"...\" too"));
-        }
-        if metric.row().kind == Kind::Cost {
-            return Err(
-                field.flaw("needs a metric of which more is better; choose one such as goodput")
-            );
+    let (kind, has_along) = (metric.row().kind, rule.along.is_some());
+    for (key, is_wrong, why) in [
+        (
+            "nominal",
+            has_along,
+            "cannot be used with `along`; leave `along` out, or write another answer",
+        ),
+        (
+            "project",
+            kind != Kind::Throughput,
+            "needs the metric goodput or rate; write one of these",
+        ),
+        (
+            "gate",
+            kind == Kind::Tax,
+            "needs a ratio, and a tax is none; gate goodput-per-server-cpu",
+        ),
+        (
+            "along",
+            metric == Metric::TlsTax,
+            "cannot be used with tls-tax; leave it out, or choose another metric",
+        ),
+        ("crossover", rule.crossover && !has_along, "needs `along`; write along = \"...\" too"),
+        (
+            "crossover",
+            rule.crossover && kind == Kind::Cost,
+            "needs a metric of which more is better; choose one such as goodput",
+        ),
+    ] {
+        if let Some(field) = fields.get(key).filter(|_| is_wrong) {
+            return Err(field.flaw(why));
         }
     }
     if metric == Metric::TlsTax && !(PLAIN.contains(&&*rule.compare) && rule.baseline == "none") {
@@ -139,10 +121,6 @@ pub(super) fn case<'a, 'c>(
             did_you_mean(text, "its cases are", names)
         ))
     })
-}
-
-fn metric(field: Field<'_>) -> Result<Metric, Flaw> {
-    Metric::deserialize(field)
 }
 
 fn compared<'a>(field: Field<'_>, case: &'a Case<'a>) -> Result<&'a Sweep<'a>, Flaw> {
@@ -261,29 +239,9 @@ fn counts(unit: PublishedUnit, metric: Metric) -> bool {
     }
 }
 
-fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
-    if metric.row().kind != Kind::Throughput {
-        return Err(field.flaw("needs the metric goodput or rate; write one of these"));
-    }
-    project_counts(field)
-}
-
-/// One gate, or a list of them.
-pub(super) fn gates(field: Field<'_>) -> Result<Vec<RatioGate>, Flaw> {
-    field.one_or_more().into_iter().map(RatioGate::deserialize).collect()
-}
-
-/// Numbers of cores.
-pub(super) fn project_counts(field: Field<'_>) -> Result<Vec<u32>, Flaw> {
-    let count = |field: Field<'_>| {
-        field.integer(1, MOST_CORES).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
-    };
-    field.values()?.into_iter().map(count).collect()
-}
-
 /// A value of a sweep as it is kept.
 pub(super) fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
-    let text = sweep.key.canonical(field.called(sweep.key.table.prefix(), sweep.key.name))?;
+    let text = sweep.key.canonical(field.called(sweep.key.table.name(), sweep.key.name))?;
     if sweep.values.iter().chain(&sweep.written).any(|value| value.text == text) {
         return Ok(text);
     }

@@ -9,7 +9,7 @@ use targets::{Target, ThreadsPerCore};
 use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::keys::{Key, Table};
 use super::merged::Level;
 use super::{find, ranks};
@@ -43,16 +43,11 @@ pub(super) struct Swept<'a> {
     field: Field<'a>,
 }
 
-const OWN_KEYS: [&str; 3] = ["name", "sweep", find::NAME];
-
 impl<'a> Case<'a> {
     /// Reads a case; `shared` is what holds for all cases.
-    pub(super) fn read(line: usize, fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
-        check_keys(fields)?;
-        let name = match fields.get("name") {
-            Some(field) => name(field, "a case")?,
-            None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
-        };
+    pub(super) fn read(fields: Field<'a>, shared: &Draft<'a>) -> Result<Self, Flaw> {
+        let line = fields.line();
+        let name = name(fields.field("name")?, "a case")?;
         check_size(fields, &name, line)?;
         let part = format!("case {name}");
         Self::settings(fields, shared)
@@ -61,18 +56,11 @@ impl<'a> Case<'a> {
     }
 
     fn settings(
-        fields: &Fields<'a>,
+        fields: Field<'a>,
         shared: &Draft<'a>,
     ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
         let mut draft = shared.clone();
-        for table in Table::ALL {
-            if let Some(field) = fields.get(table.name()) {
-                draft.apply(field, table, Level::Case)?;
-            }
-        }
-        if let Some(field) = fields.get(find::NAME) {
-            draft.apply_find(field, Level::Case)?;
-        }
+        draft.apply(fields, Level::Case);
         let sweeps = match fields.get("sweep") {
             Some(field) => sweeps(field, &draft)?,
             None => Vec::new(),
@@ -144,7 +132,7 @@ impl<'a> Case<'a> {
         for Sweep { key, values, .. } in self.sweeps.iter().rev() {
             let value = &values[rest % values.len()];
             rest /= values.len();
-            draft.table(key.table).put(key.name, value.field, Level::Sweep);
+            draft.table_mut(key.table).put(key.name, value.field, Level::Sweep);
             params.insert(key.to_string(), value.text.clone());
         }
         let (mut target, mut load) = draft.resolve()?;
@@ -212,10 +200,9 @@ impl TooFew {
 }
 
 /// Refuses a case with too many cells before their values are read.
-fn check_size(fields: &Fields<'_>, name: &str, line: usize) -> Result<(), Flaw> {
+fn check_size(fields: Field<'_>, name: &str, line: usize) -> Result<(), Flaw> {
     let Some(field) = fields.get("sweep") else { return Ok(()) };
-    let sweeps = field.fields("")?;
-    let lengths = sweeps.iter().map(|sweep| sweep.len().unwrap_or(1));
+    let lengths = field.iter().map(|sweep| sweep.len().unwrap_or(1));
     let size = lengths.fold(1usize, usize::saturating_mul);
     if size > MOST_CELLS { Err(too_many(name, line)) } else { Ok(()) }
 }
@@ -249,19 +236,6 @@ fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// Refuses an unknown key, and suggests `load.duration` for `duration`.
-fn check_keys(fields: &Fields<'_>) -> Result<(), Flaw> {
-    let tables = Table::ALL.map(Table::name);
-    let is_own = |key| OWN_KEYS.contains(&key) || tables.contains(&key);
-    let Some(field) = fields.iter().find(|field| !is_own(field.key)) else { return Ok(()) };
-    if Key::named(field.key).is_some() {
-        return Err(field.flaw("is in quotes, which makes it another key; leave the quotes out"));
-    }
-    let keys: Vec<String> = Key::all().map(|key| key.to_string()).collect();
-    let known: Vec<_> = OWN_KEYS.into_iter().chain(keys.iter().map(String::as_str)).collect();
-    Err(field.unknown("a case", &known))
-}
-
 /// The name of `what`: part of the names of cells and of file names.
 pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     let text = field.text()?;
@@ -277,21 +251,17 @@ pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
 fn sweeps<'a>(field: Field<'a>, draft: &Draft<'a>) -> Result<Vec<Sweep<'a>>, Flaw> {
     let sweep = |field: Field<'a>| {
         let sweep = sweep(field)?;
-        let said = match sweep.key.table {
-            Table::Target => draft.target.level(sweep.key.name),
-            Table::Load => draft.load.level(sweep.key.name),
-        };
-        match said {
+        match draft.table(sweep.key.table).level(sweep.key.name) {
             Level::File => Ok(sweep),
             _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
         }
     };
-    field.fields("")?.iter().map(sweep).collect()
+    field.iter().map(sweep).collect()
 }
 
 /// A key of `sweep` with its values.
 pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
-    if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == field.key) {
+    if let Some(table) = Table::SWEPT.into_iter().find(|table| table.name() == field.key) {
         return Err(Flaw::at(
             field.line(),
             format!("sweep.{0} needs quotes; write sweep.\"{0}.KEY\" = [...]", table.name()),
@@ -300,7 +270,7 @@ pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
     let key = Key::swept(field.key).map_err(|why| field.flaw(&why))?;
     let mut texts = BTreeSet::new();
     let mut values: Vec<Swept<'_>> = Vec::new();
-    for value in field.called(key.table.prefix(), key.name).values()? {
+    for value in field.called(key.table.name(), key.name).values()? {
         let text = key.canonical(value)?;
         if !texts.insert(text.clone()) {
             return Err(value.wrong("is listed in its sweep twice; leave one out"));

@@ -5,12 +5,11 @@
 
 use cpus::{CpuList, Topology};
 use load::Plan;
-use serde::Deserialize;
 use targets::Target;
 
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::{Key, Table};
+use super::keys::Table;
 use super::merged::{Level, Merged};
 use study::CpuOrder;
 
@@ -41,46 +40,47 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn table(&mut self, table: Table) -> &mut Merged<'a> {
+    pub(super) fn table(&self, table: Table) -> &Merged<'a> {
         match table {
-            Table::Target => &mut self.target,
-            Table::Load => &mut self.load,
+            Table::Target => &self.target,
+            Table::Load => &self.load,
+            Table::Find => &self.find,
         }
     }
 
-    /// Puts all keys of a `[target]` or `[load]` table into this.
-    pub(super) fn apply(
-        &mut self,
-        field: Field<'a>,
-        table: Table,
-        level: Level,
-    ) -> Result<(), Flaw> {
-        let keys = (&*format!("a {}", table.name()), table.prefix(), table.names());
-        self.table(table).apply(field, keys, level)
+    pub(super) fn table_mut(&mut self, table: Table) -> &mut Merged<'a> {
+        match table {
+            Table::Target => &mut self.target,
+            Table::Load => &mut self.load,
+            Table::Find => &mut self.find,
+        }
     }
 
-    /// Puts all keys of a `[find]` table into this.
-    pub(super) fn apply_find(&mut self, field: Field<'a>, level: Level) -> Result<(), Flaw> {
-        self.find.apply(field, ("a find", "find.", super::search::names()), level)?;
-        self.find_line = Some(field.line());
-        Ok(())
-    }
-
-    /// Refuses values that are none of their keys'.
-    pub(super) fn check(&self) -> Result<(), Flaw> {
-        self.target.read::<Target>()?;
-        self.load.read::<Plan>().map(drop)
-    }
-
-    /// The value of a key as it stands, or the one that holds where it is not said.
-    pub(super) fn shown(&self, key: Key) -> Result<Option<String>, Flaw> {
-        let values = match key.table {
-            Table::Target => ::keys::values(&self.with_target_cpus(self.target.read()?)),
-            Table::Load => {
-                ::keys::values(&self.with_load_cpus(self.load.read::<Plan>()?.settled()))
+    /// Puts all keys of the tables of a file or a case into this.
+    pub(super) fn apply(&mut self, fields: Field<'a>, level: Level) {
+        for table in Table::ALL {
+            if let Some(field) = fields.get(table.name()) {
+                self.table_mut(table).apply(field, level);
             }
+        }
+        self.find_line = fields.get(Table::Find.name()).map(Field::line).or(self.find_line);
+    }
+
+    /// The keys of a table with the values that hold for all cells, whether they are written or not.
+    pub(super) fn values(&self, table: Table) -> Result<Vec<(String, String)>, Flaw> {
+        let mut values = match table {
+            Table::Load => ::keys::values(&self.load.read::<Plan>()?.settled()),
+            Table::Target | Table::Find => self.table(table).values(table)?,
         };
-        Ok(values.into_iter().find(|(name, _)| name == key.name).map(|(_, value)| value))
+        let cpus = match table {
+            Table::Target => &self.unsaid.0,
+            Table::Load | Table::Find => &self.unsaid.1,
+        };
+        let own = values.iter_mut().find(|(key, _)| key == "cpus");
+        if let Some((_, value)) = own.filter(|_| !self.table(table).has("cpus")) {
+            *value = cpus.to_string();
+        }
+        Ok(values)
     }
 
     fn with_target_cpus(&self, target: Target) -> Target {
@@ -120,7 +120,7 @@ impl<'a> Draft<'a> {
             return Ok(None);
         }
         if let Some(field) = self.target.field("cpus") {
-            return CpuOrder::deserialize(field).map(Some);
+            return field.read().map(Some);
         }
         let allowed = machine.allowed();
         let others = allowed.without(&plan.cpus).unwrap_or_else(|| allowed.clone());

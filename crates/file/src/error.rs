@@ -91,6 +91,11 @@ impl de::Error for Flaw {
         Self::lacking(why.to_string())
     }
 
+    fn missing_field(key: &'static str) -> Self {
+        let value = if key == "schema" { "1" } else { "\"...\"" };
+        Self::lacking(format!("{key} is missing; write {key} = {value}"))
+    }
+
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let hint = did_you_mean(variant, "write one of:", expected.iter().copied());
         Self::lacking(format!("`{variant}` is not a valid value{hint}"))

@@ -10,16 +10,9 @@ use super::merged::Level;
 use super::search::{self, Load, Search};
 use study::metric::Kind;
 
-pub(super) const NAME: &str = "find";
-
 const STEP: Nanos = Nanos(3_000_000_000);
 const PLATEAU: u8 = 2;
 const LIMIT: &str = "\"first-byte-max <= 2s\"";
-
-/// What is said of a search, key by key.
-pub(super) fn values(draft: &Draft<'_>) -> Result<Vec<(String, String)>, Flaw> {
-    Ok(::keys::values(&draft.find.read::<Search>()?))
-}
 
 /// The search of a cell, whose load it takes over; `None` where nothing is searched for.
 pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>, Flaw> {
@@ -30,10 +23,28 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
     };
     let maximize = search.maximize.ok_or_else(|| lacking("maximize", "\"goodput\""))?;
     let ceiling = search.ceiling.ok_or_else(|| lacking("while", LIMIT))?;
-    let (over, from, to) = match search.over {
-        search::Over::Connections => search.connections(draft, &lacking)?,
-        search::Over::Arrival => search.arrival(draft, &lacking)?,
+    let (least, key, example) = match search.over {
+        search::Over::Connections => (Some(Load::Connections(1)), "load.connections", "4096"),
+        search::Over::Arrival => (None, "load.arrival", "\"poisson 50000/s\""),
     };
+    let end = |name: &str, end: Option<Load>| match (search.over, end, draft.find.field(name)) {
+        (search::Over::Connections, Some(Load::Connections(count)), _) => {
+            Ok((Over::Connections, count))
+        }
+        (search::Over::Arrival, Some(Load::Arrival(Arrival::Open { rate, distribution })), _) => {
+            Ok((Over::Arrival(distribution), rate.thousandths()))
+        }
+        (.., Some(field)) => Err(field.wrong(&format!(
+            "is not a value of {key}, which is searched over; write one such as {example}"
+        ))),
+        (.., None) => Err(lacking(name, example)),
+    };
+    let ((over, from), (other, to)) = (end("from", search.from.or(least))?, end("to", search.to)?);
+    if over != other {
+        let what =
+            "find.to has another distribution than find.from; write uniform or poisson in both";
+        return Err(draft.find.flaw("to", what));
+    }
     if from >= to {
         let what = format!(
             "find.to = {} is not above find.from = {}; write a larger one",
@@ -78,55 +89,6 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
     Ok(Some(find))
 }
 
-impl Search {
-    fn connections(
-        &self,
-        draft: &Draft<'_>,
-        lacking: &impl Fn(&str, &str) -> Flaw,
-    ) -> Result<(Over, u64, u64), Flaw> {
-        let count = |load: Load, name: &str| match load {
-            Load::Connections(count) => Ok(count),
-            Load::Arrival(arrival) => {
-                let what = format!(
-                    "find.{name} = {arrival} is not a number of connections; write one such as 64, or \
-                     over = \"load.arrival\""
-                );
-                Err(draft.find.flaw(name, what))
-            }
-        };
-        let from = self.from.map_or(Ok(1), |from| count(from, "from"))?;
-        let to = count(self.to.ok_or_else(|| lacking("to", "4096"))?, "to")?;
-        Ok((Over::Connections, from, to))
-    }
-
-    fn arrival(
-        &self,
-        draft: &Draft<'_>,
-        lacking: &impl Fn(&str, &str) -> Flaw,
-    ) -> Result<(Over, u64, u64), Flaw> {
-        let open = |load: Option<Load>, name: &str, example: &str| match load {
-            None => Err(lacking(name, example)),
-            Some(Load::Arrival(Arrival::Open { rate, distribution })) => {
-                Ok((Over::Arrival(distribution), rate.thousandths()))
-            }
-            Some(_) => {
-                let what =
-                    format!("find.{name} is not a rate of arrivals; write one such as {example}");
-                Err(draft.find.flaw(name, what))
-            }
-        };
-        let (over, from) = open(self.from, "from", "\"poisson 100/s\"")?;
-        let (other, to) = open(self.to, "to", "\"poisson 50000/s\"")?;
-        match over == other {
-            true => Ok((over, from, to)),
-            false => Err(draft.find.flaw(
-                "to",
-                "find.to has another distribution than find.from; write uniform or poisson in both",
-            )),
-        }
-    }
-}
-
 /// Refuses a case that says itself what the search is to find, and connections as the load where
 /// arrivals are: more of them ask for no more.
 fn check_free(draft: &Draft<'_>, key: search::Over, plan: &Plan) -> Result<(), Flaw> {
@@ -146,23 +108,17 @@ fn check_free(draft: &Draft<'_>, key: search::Over, plan: &Plan) -> Result<(), F
         );
         return Err(draft.load.flaw("count", what));
     }
-    match (plan.arrival, key) {
-        (arrival @ Arrival::Paced { pace: Pace::Rate(_) }, search::Over::Connections) => {
-            let what = format!(
-                "load.arrival = {arrival} is the load, whatever the connections are; write a time \
-                 such as paced 4s"
-            );
-            Err(draft.load.flaw("arrival", what))
-        }
-        (arrival @ Arrival::Open { .. }, search::Over::Connections) => {
-            let what = format!(
-                "load.arrival = {arrival} is the load, whatever the connections are; write \
-                 find.over = \"load.arrival\""
-            );
-            Err(draft.load.flaw("arrival", what))
-        }
-        _ => Ok(()),
+    let is_load =
+        matches!(plan.arrival, Arrival::Open { .. } | Arrival::Paced { pace: Pace::Rate(_) });
+    if is_load && name == "connections" {
+        let what = format!(
+            "load.arrival = {} is the load, whatever the connections are; write find.over = \
+             \"load.arrival\", or a time such as load.arrival = \"paced 4s\"",
+            plan.arrival
+        );
+        return Err(draft.load.flaw("arrival", what));
     }
+    Ok(())
 }
 
 /// Refuses a limit on what this load does not time.

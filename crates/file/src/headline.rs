@@ -7,7 +7,7 @@ use study::headline::{Decides, RowOf, Template, Written};
 
 use super::answer::{Cases, baseline, case};
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use ::keys::did_you_mean;
 
 /// Those keys of an answer.
@@ -15,7 +15,7 @@ pub(super) const KEYS: [&str; 5] = ["rows", "decides", "headline", "same", "advi
 
 /// What is written of an answer about a case; `None` where nothing is.
 pub(super) fn read(
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     cases: &Cases<'_>,
     case: &str,
 ) -> Result<Option<Written>, Flaw> {
@@ -62,17 +62,17 @@ fn rows(field: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<BTreeMap<Str
         if !field.key.chars().all(is_name) || field.key.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(field.flaw("is not a valid name for a row; use letters, digits and _"));
         }
-        Ok((field.key.to_owned(), row(&field.fields("rows.")?, cases, usual)?))
+        Ok((field.key.to_owned(), row(field.fields()?, cases, usual)?))
     };
-    field.fields("rows.")?.iter().map(row).collect()
+    field.fields()?.iter().map(row).collect()
 }
 
-fn row(fields: &Fields<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+fn row(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
     let name =
         fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
     let name = name.unwrap_or(usual);
     let (case, _) = &cases[name];
-    let is_best = fields.get("best").map(|field| field.flag()).transpose()?.unwrap_or_default();
+    let is_best = fields.get("best").map_or(Ok(false), Field::read)?;
     let others = fields.iter().filter(|field| !["case", "best"].contains(&field.key));
     let params = others.map(|field| {
         let sweep = case.sweep(field.key).ok_or_else(|| {

@@ -4,10 +4,12 @@ use std::fmt;
 
 use load::Plan;
 use targets::Target;
+use toml::de::DeValue;
 
 use super::error::Flaw;
-use super::fields::{Field, Fields, Source};
+use super::fields::{Field, Source};
 use super::merged::Merged;
+use super::search::Search;
 use ::keys::did_you_mean;
 use study::Cell;
 
@@ -19,35 +21,35 @@ pub(super) struct Key {
     pub(super) name: &'static str,
 }
 
-/// What a key belongs to.
+/// A table whose keys are merged for each cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Table {
     Target,
     Load,
+    /// What is searched for; its keys are not swept.
+    Find,
 }
 
 /// The one key that says how a study is run, and not what is measured.
 const NOT_SWEPT: &str = "target.if-missing";
 
 impl Table {
-    pub(super) const ALL: [Self; 2] = [Self::Target, Self::Load];
+    pub(super) const ALL: [Self; 3] = [Self::Target, Self::Load, Self::Find];
+    pub(super) const SWEPT: [Self; 2] = [Self::Target, Self::Load];
 
     pub(super) fn name(self) -> &'static str {
-        self.prefix().trim_end_matches('.')
-    }
-
-    /// What stands before the names of its keys.
-    pub(super) fn prefix(self) -> &'static str {
         match self {
-            Self::Target => "target.",
-            Self::Load => "load.",
+            Self::Target => "target",
+            Self::Load => "load",
+            Self::Find => "find",
         }
     }
 
-    pub(super) fn names(self) -> &'static [&'static str] {
+    fn names(self) -> &'static [&'static str] {
         match self {
             Self::Target => ::keys::names::<Target>(),
             Self::Load => ::keys::names::<Plan>(),
+            Self::Find => ::keys::names::<Search>(),
         }
     }
 }
@@ -55,14 +57,14 @@ impl Table {
 impl fmt::Display for Key {
     /// With its table, as it is swept and as cells name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.table.prefix(), self.name)
+        write!(f, "{}.{}", self.table.name(), self.name)
     }
 }
 
 impl Key {
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let keys = |table: Table| table.names().iter().map(move |name| Self { table, name });
-        Table::ALL.into_iter().flat_map(keys)
+        Table::SWEPT.into_iter().flat_map(keys)
     }
 
     /// The key with this name, `load.suite`.
@@ -89,28 +91,22 @@ impl Key {
 
     /// The text that stands for this value in cells and answers: one for all its aliases.
     pub(super) fn canonical(self, field: Field<'_>) -> Result<String, Flaw> {
-        let alone = Merged::of(self.name, field);
-        let values = match self.table {
-            Table::Target => ::keys::values(&alone.read::<Target>()?),
-            Table::Load => ::keys::values(&alone.read::<Plan>()?),
-        };
+        let values = Merged::of(self.name, field).values(self.table)?;
         let own = values.into_iter().find(|(name, _)| name == self.name);
         own.map(|(_, value)| value).ok_or_else(|| field.flaw("has no value"))
     }
 
     /// The same for a value on the command line, which has no quotes.
     pub(super) fn canonical_text(self, value: &str) -> Result<String, String> {
-        let read = |written: &str| {
-            let text = format!("{} = {written}", self.name);
-            let table = toml::de::DeTable::parse(&text)
-                .map_err(|error| Flaw::lacking(error.message().to_owned()))?;
-            let lines = [0];
-            let source = Source::new(&text, &lines);
-            let fields = Fields::all(source, table.get_ref(), self.table.prefix());
-            fields.get(self.name).map_or(Ok(String::new()), |field| self.canonical(field))
+        let lines = [0];
+        let source = Source::new(value, &lines);
+        let read = |value: &DeValue<'_>| {
+            self.canonical(Field::alone(source, value).called(self.table.name(), self.name))
         };
-        let quoted = toml::Value::String(value.to_owned()).to_string();
-        read(&quoted).or_else(|flaw| read(value).map_err(|_| flaw.what()))
+        read(&DeValue::String(value.into())).or_else(|flaw| {
+            let unquoted = DeValue::parse(value).ok().map(|value| read(value.get_ref()));
+            unquoted.and_then(Result::ok).ok_or_else(|| flaw.what())
+        })
     }
 
     /// The value that a cell has; `None` where it is left open.

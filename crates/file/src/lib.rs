@@ -13,6 +13,7 @@ mod case;
 mod check;
 mod coalescing;
 mod cross_check;
+mod document;
 mod draft;
 mod error;
 mod fields;
@@ -30,14 +31,11 @@ mod shipped;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod until;
 
 use std::collections::BTreeMap;
 
 use cpus::Topology;
-use serde::Deserialize;
-use targets::Restart;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 pub use cross_check::{LeftOut, with_cross_check};
 pub use error::StudyError;
@@ -45,44 +43,15 @@ pub use only::only;
 pub use shipped::{StudyFile, shipped};
 
 use case::{Case, MOST_CELLS};
+use document::{Document, StudyName};
 use draft::Draft;
 use error::Flaw;
-use fields::{Field, Fields, Source};
-use keys::Table;
-use merged::{Level, Merged};
+use fields::{Field, Source};
+use merged::Level;
 use scale::Scale;
 use study::primitive::Primitives;
 use study::reference::Reference;
-use study::{Hosts, Profiling, Study};
-
-/// The only form of study files so far.
-const SCHEMA: u64 = 1;
-const SEED: u64 = 7;
-const TRIALS: u32 = 7;
-const MOST_TRIALS: u32 = 10_000;
-/// TOML's integers are signed.
-const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
-
-const KEYS: [&str; 18] = [
-    "schema",
-    "name",
-    "question",
-    "reference",
-    "seed",
-    "trials",
-    "restart",
-    "until",
-    "profile",
-    "hosts",
-    ranks::NAME,
-    "target",
-    "load",
-    "find",
-    "case",
-    primitives::NAME,
-    "answer",
-    "scale",
-];
+use study::{Profiling, Study};
 
 /// Reads a study from the text of a file. Where the text gives it no name, it has the file's,
 /// without folder and `.toml`. Where it names no CPUs, the server takes the first of `machine`
@@ -112,42 +81,21 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let lines = fields::line_starts(text);
     let source = Source::new(text, &lines);
     let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
-    let fields = Fields::all(source, table.get_ref(), "");
-    fields.check_known("a study", &KEYS)?;
-    check_schema(&fields)?;
-    let name = match fields.get("name") {
-        Some(field) => named(field)?,
-        None => named_as(file)?,
-    };
-    let question = match fields.get("question") {
-        Some(field) => field.sentence()?.to_owned(),
-        None => return Err(Flaw::lacking("the study has no question; write question = \"...\"")),
-    };
-    let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
-    let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
-    let until = fields.get("until").map(until::read).transpose()?;
-    let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
-    let profile = fields.get("profile").map_or(Ok(false), Field::flag)?;
-    let hosts = fields.get("hosts").map(hosts).transpose()?;
-    let ranks = ranks::read(&fields)?;
+    let root = DeValue::Table(table.into_inner());
+    let fields = Field::alone(source, &root);
+    let document: Document = fields.read()?;
+    let name = document.name.map_or_else(|| named_as(file), Ok)?.0;
+    let ranks = ranks::check(fields, document.rank)?;
+    let scale = Scale::find(fields, scale)?;
     let mut cut = Vec::new();
-    let scale = Scale::find(&fields, scale)?;
 
     let mut shared = Draft::new(machine.allowed());
-    for table in Table::ALL {
-        if let Some(field) = fields.get(table.name()) {
-            shared.apply(field, table, Level::File)?;
-        }
+    shared.apply(fields, Level::File);
+    let mut cases = cases(fields, &shared)?;
+    let mut trials = document.trials.0;
+    if let Some(scale) = &scale {
+        trials = scale.apply(trials, &mut cases, &mut cut)?;
     }
-    if let Some(field) = fields.get(find::NAME) {
-        shared.apply_find(field, Level::File)?;
-    }
-    shared.check()?;
-    let mut cases = cases(&fields, &shared)?;
-    let trials = match &scale {
-        Some(scale) => scale.apply(trials, &mut cases, &mut cut)?,
-        None => trials,
-    };
     let has = match &scale {
         Some(scale) => scale.has(&cases, &mut cut)?,
         None => vec![true; cases.len()],
@@ -164,7 +112,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
             cut.extend(left_out);
         }
     }
-    let written = primitives::tables(&fields, &shared, machine.allowed())?;
+    let written = primitives::tables(fields, &shared, machine.allowed())?;
     if cases.is_empty() && written.is_empty() {
         return Err(Flaw::lacking(
             "the study has no case; write a [[case]] with a name, or [[primitives]]",
@@ -175,14 +123,14 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         scale.apply_to_tables(&mut scaled, &mut cut)?;
     }
     let reference = fields.get("reference").map(reference).transpose()?;
+    let known = reference.as_ref();
     let (mut answers, mut of_primitives) = (Vec::new(), Vec::new());
-    for (line, fields) in fields.tables("answer", "")? {
-        let known = reference.as_ref();
+    for fields in fields.tables("answer")? {
         match fields.get(primitives::NAME) {
             Some(_) => {
-                of_primitives.push(primitive_answer::read(line, &fields, &written, &scaled, known)?)
+                of_primitives.push(primitive_answer::read(fields, &written, &scaled, known)?)
             }
-            None => answers.push(answer::read(line, &fields, &by_name, &written, known)?),
+            None => answers.push(answer::read(fields, &by_name, &written, known)?),
         }
     }
     coalescing::settle(&mut cells, &answers);
@@ -190,92 +138,51 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
         scale.drop_answers(&by_name, &mut answers, &mut cut);
     }
-    let primitives = Primitives { tables: scaled, answers: of_primitives };
-    let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
     let mut study = Study {
         name,
-        question,
-        seed,
+        question: document.question.0,
+        seed: document.seed.unsigned_abs(),
         trials,
-        until,
-        restart,
-        profile: profile.then(Profiling::default),
-        hosts: hosts.unwrap_or_default(),
+        until: document.until,
+        restart: document.restart,
+        profile: document.profile.then(Profiling::default),
+        hosts: document.hosts,
         ranks: ranks.into_iter().map(|rank| rank.place).collect(),
         cells,
         answers,
-        primitives,
-        reference,
+        primitives: Primitives { tables: scaled, answers: of_primitives },
+        reference: document.reference,
         cut,
     };
     study.drop_answers();
     Ok(study)
 }
 
-fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
-    match fields.get("schema") {
-        None => Err(Flaw::lacking(format!("the file has no schema; write schema = {SCHEMA}"))),
-        Some(field) => match field.integer(0, u64::MAX)? {
-            SCHEMA => Ok(()),
-            _ => Err(field.wrong(&format!("is not known here; this toll reads schema = {SCHEMA}"))),
-        },
-    }
-}
-
-/// How other machines are reached.
-fn hosts(field: Field<'_>) -> Result<Hosts, Flaw> {
-    Merged::table(&field.fields("hosts.")?, "hosts", ::keys::names::<Hosts>())?.read()
-}
-
 fn reference(field: Field<'_>) -> Result<Reference, Flaw> {
     Reference::find(field.text()?).map_err(|why| field.flaw(&format!("is wrong: {why}")))
 }
 
-fn trials(field: Field<'_>) -> Result<u32, Flaw> {
-    let trials = field.integer(1, MOST_TRIALS.into())?;
-    Ok(u32::try_from(trials).unwrap_or(MOST_TRIALS))
-}
-
-fn named(field: Field<'_>) -> Result<String, Flaw> {
-    let name = field.text()?;
-    match is_name(name) {
-        true => Ok(name.to_owned()),
-        false => {
-            Err(field.wrong("is not a valid name for a study; use letters, digits and hyphens"))
-        }
-    }
-}
-
-fn named_as(file: &str) -> Result<String, Flaw> {
+fn named_as(file: &str) -> Result<StudyName, Flaw> {
     let last = file.rsplit('/').next().unwrap_or(file);
     let name = last.strip_suffix(".toml").unwrap_or(last);
-    match is_name(name) {
-        true => Ok(name.to_owned()),
-        false => Err(Flaw::lacking(
+    name.parse().map_err(|_| {
+        Flaw::lacking(
             "the file's name is not a valid name for a study; write one such as name = \"my-study\"",
-        )),
-    }
+        )
+    })
 }
 
-/// A name is part of a folder's.
-fn is_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
-}
-
-fn cases<'a>(fields: &Fields<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Flaw> {
+fn cases<'a>(fields: Field<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Flaw> {
     let mut cases: Vec<Case<'a>> = Vec::new();
-    let mut known = BTreeMap::new();
     let mut size = 0usize;
-    for (line, fields) in fields.tables("case", "")? {
-        let case = Case::read(line, &fields, shared)?;
-        if let Some(other) = known.insert(case.name.clone(), line) {
-            let name = &case.name;
-            let what = format!("a case {name} begins at line {other} already; rename one");
-            return Err(Flaw::at(line, what));
+    for fields in fields.tables("case")? {
+        let case = Case::read(fields, shared)?;
+        if let Some(Case { name, line, .. }) = cases.iter().find(|other| other.name == case.name) {
+            let what = format!("a case {name} begins at line {line} already; rename one");
+            return Err(Flaw::at(case.line, what));
         }
+        size = check_size(size, &case)?;
         cases.push(case);
-        size = check_size(size, &cases[cases.len() - 1])?;
     }
     Ok(cases)
 }

@@ -4,11 +4,15 @@
 use std::collections::BTreeMap;
 
 use ::keys::{Conflict, Force, WrongValue};
+use load::Plan;
 use serde::Deserialize;
-use serde::de::value::MapDeserializer;
+use serde::de::value::MapAccessDeserializer;
+use targets::Target;
 
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::{Each, Field};
+use super::keys::Table;
+use super::search::Search;
 
 /// The keys of a table, from all levels.
 #[derive(Clone, Default)]
@@ -38,31 +42,14 @@ impl<'a> Merged<'a> {
         Self(BTreeMap::from([(name, Written { field, level: Level::File })]))
     }
 
-    /// All keys of a table that stands alone; `what` has the keys `known`.
-    pub(super) fn table(fields: &Fields<'a>, what: &str, known: &[&str]) -> Result<Self, Flaw> {
-        fields.check_known(what, known)?;
-        let written = |field: Field<'a>| (field.key, Written { field, level: Level::File });
-        Ok(Self(fields.iter().map(written).collect()))
-    }
-
     /// Puts a value in the place of those of farther levels.
     pub(super) fn put(&mut self, name: &'a str, field: Field<'a>, level: Level) {
         self.0.insert(name, Written { field, level });
     }
 
-    /// Puts all keys of a table into this; `what` has the keys `known`.
-    pub(super) fn apply(
-        &mut self,
-        field: Field<'a>,
-        (what, prefix, known): (&str, &'static str, &[&str]),
-        level: Level,
-    ) -> Result<(), Flaw> {
-        let fields = field.fields(prefix)?;
-        fields.check_known(what, known)?;
-        for field in fields.iter() {
-            self.put(field.key, field, level);
-        }
-        Ok(())
+    /// Puts all keys of a table into this.
+    pub(super) fn apply(&mut self, field: Field<'a>, level: Level) {
+        field.iter().for_each(|field| self.put(field.key, field, level));
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -83,8 +70,17 @@ impl<'a> Merged<'a> {
 
     /// The struct that these keys describe.
     pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Flaw> {
-        let fields = self.0.iter().map(|(name, written)| (*name, written.field));
-        T::deserialize(MapDeserializer::new(fields))
+        let fields = self.0.values().map(|written| written.field);
+        T::deserialize(MapAccessDeserializer::new(Each::of(fields)))
+    }
+
+    /// All keys of the table with their values, whether they are written or not; without those that are left open.
+    pub(super) fn values(&self, table: Table) -> Result<Vec<(String, String)>, Flaw> {
+        Ok(match table {
+            Table::Target => ::keys::values(&self.read::<Target>()?),
+            Table::Load => ::keys::values(&self.read::<Plan>()?),
+            Table::Find => ::keys::values(&self.read::<Search>()?),
+        })
     }
 
     /// An error about a key, which names its line.

@@ -1,55 +1,44 @@
 //! An `[[answer]]` about primitives: the costs of a table over one of its lists.
 
-use serde::Deserialize;
 use units::Bytes;
 
-use super::answer::{gates, project_counts, published};
+use super::answer::published;
+use super::document::{Sentence, TableAnswerKeys, UpTo};
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::primitives::{Size, named};
 use ::keys::did_you_mean;
 use primitives::library;
 use study::primitive::{Dimension, Rule, Table};
 use study::reference::{Published, PublishedUnit, Reference};
 
-pub(super) const KEYS: [&str; 8] =
-    ["primitives", "question", "compare", "baseline", "at", "published", "project", "gate"];
-
 /// Reads an answer about one of `tables`, as they are written and as a scale leaves them.
 pub(super) fn read(
-    line: usize,
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     written: &[Table],
     scaled: &[Table],
     reference: Option<&Reference>,
 ) -> Result<Rule, Flaw> {
-    fields.check_known("an answer about primitives", &KEYS)?;
-    let get = |key: &str| {
-        let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
-        fields.get(key).ok_or_else(lacking)
-    };
-    let table = named(get("primitives")?, written)?;
-    let compare = compared(get("compare")?, table)?;
+    let TableAnswerKeys { question, project, gate, .. } = fields.read()?;
+    let table = named(fields.field("primitives")?, written)?;
+    let compare = compared(fields.field("compare")?, table)?;
     let sizes = scaled.iter().find(|other| other.name == table.name).map_or(&[][..], |t| &t.sizes);
     Ok(Rule {
-        question: fields
-            .get("question")
-            .map(|field| field.sentence().map(str::to_owned))
-            .transpose()?,
+        question: question.map(|Sentence(question)| question),
         primitives: table.name.clone(),
         compare,
-        baseline: baseline(get("baseline")?, table, compare)?,
+        baseline: baseline(fields.field("baseline")?, table, compare)?,
         at: at(fields.get("at"), table, sizes)?,
         published: fields
             .get("published")
             .map_or(Ok(Vec::new()), |field| published(field, reference, check_published))?,
-        project: fields.get("project").map_or(Ok(Vec::new()), project_counts)?,
-        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
+        project: project.into_iter().map(|UpTo(cores)| cores).collect(),
+        gates: gate,
     })
 }
 
 fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
-    let dimension = Dimension::deserialize(field)?;
+    let dimension = field.read::<Dimension>()?;
     match dimension.values(table).len() {
         0 | 1 => Err(field.wrong(&format!(
             "has one value in primitives {}, so there is nothing to compare; write another there",
@@ -83,7 +72,7 @@ fn baseline(field: Field<'_>, table: &Table, compare: Dimension) -> Result<Strin
 fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
     let mut at = Vec::new();
     for value in field.map(Field::one_or_more).unwrap_or_default() {
-        let Size(size) = Size::deserialize(value)?;
+        let Size(size) = value.read()?;
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
             return Err(value.wrong(&format!(

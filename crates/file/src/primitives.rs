@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_with::DeserializeFromStr;
 use units::Bytes;
 
+use super::document::UpTo;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Field, Fields};
-use super::merged::Merged;
+use super::fields::Field;
 use ::keys::did_you_mean;
 use study::CpuOrder;
 use study::primitive::Table;
@@ -19,20 +19,42 @@ use study::primitive::Table;
 /// The name of the tables in study files.
 pub(super) const NAME: &str = "primitives";
 
-/// What a table says; a scale says some of it of all tables.
+/// A `[[primitives]]` table.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Written {
+pub(super) struct Written {
+    /// Small letters, digits and hyphens. [default: an error]
     name: Option<String>,
+    /// As in `toll bench`: `AES-128-GCM`, `"RSA-2048 sign"`, or kinds such as `gcm`, `rsa` (`toll bench
+    /// --list` prints all). [default: an error]
     algorithms: Vec<Selected>,
+    /// `openssl` (the system's), `aws-lc`, `ring`, `rustcrypto`, `rustls-ring`, `rustls-aws-lc`,
+    /// `multibuffer`, `multibuffer-avx2` and so on, or the absolute path of a libcrypto. [default: `openssl`]
     libraries: Vec<LibraryName>,
+    /// Of messages, 1 B to 16 MiB. [default: `16B`, `256B`, `1KiB`, `8KiB`, `16KiB`, `64KiB`]
     sizes: Option<Vec<Size>>,
+    /// Where the data lies: `warm`, `cold`. [default: `warm`]
     cache: Vec<Cache>,
+    /// Features of the processor: `all`, `avx2`, `sse`, `none`. [default: `all`]
     hardware: Vec<Hardware>,
-    threads: Option<u32>,
+    /// How many CPUs work at the same time. [default: 1]
+    threads: Option<UpTo<1_024>>,
+    /// Which CPUs, a thread pinned to each. [default: the first of `target.cpus`]
     cpus: Option<CpuList>,
-    rounds: u32,
-    samples: u16,
+    /// How often the table is measured; [comparisons](figures.md#how-does-a-study-combine-trials) take 6 or
+    /// more. [default: 3]
+    rounds: UpTo<1_000>,
+    /// Quiet samples of each figure in each round. [default: 10]
+    samples: UpTo<10_000>,
+}
+
+/// What a scale says of all tables.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scaled {
+    sizes: Option<Vec<Size>>,
+    rounds: Option<UpTo<1_000>>,
+    samples: Option<UpTo<10_000>>,
 }
 
 impl Default for Written {
@@ -46,8 +68,8 @@ impl Default for Written {
             hardware: vec![Hardware::All],
             threads: None,
             cpus: None,
-            rounds: 3,
-            samples: 10,
+            rounds: UpTo(3),
+            samples: UpTo(10),
         }
     }
 }
@@ -64,10 +86,6 @@ struct LibraryName(String);
 #[derive(PartialEq, DeserializeFromStr)]
 pub(super) struct Size(pub(super) Bytes);
 
-/// What a scale can say.
-const SCALED: [&str; 3] = ["sizes", "rounds", "samples"];
-/// The keys that are numbers, with the largest.
-const NUMBERS: [(&str, u64); 3] = [("threads", 1_024), ("rounds", 1_000), ("samples", 10_000)];
 const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
 /// More would not fit the buffers of many messages at once.
 const LARGEST: Bytes = Bytes(16 << 20);
@@ -107,31 +125,17 @@ impl FromStr for Size {
     }
 }
 
-impl Written {
-    fn read(said: &Merged<'_>) -> Result<Self, Flaw> {
-        for (field, most) in NUMBERS.iter().filter_map(|(key, most)| Some((said.field(key)?, most)))
-        {
-            field.integer(1, *most)?;
-        }
-        said.read()
-    }
-}
-
-/// The keys of a table.
-pub(super) fn names() -> &'static [&'static str] {
-    ::keys::names::<Written>()
-}
-
 /// Reads all tables; `shared` has the CPUs of servers, which are theirs too where they say none.
 pub(super) fn tables(
-    fields: &Fields<'_>,
+    fields: Field<'_>,
     shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<Vec<Table>, Flaw> {
     let mut tables: Vec<Table> = Vec::new();
     let mut rows = 0usize;
-    for (line, fields) in fields.tables(NAME, "")? {
-        let table = read(line, &fields, shared, allowed)?;
+    for fields in fields.tables(NAME)? {
+        let line = fields.line();
+        let table = read(fields, shared, allowed)?;
         if tables.iter().any(|other| other.name == table.name) {
             return Err(Flaw::at(
                 line,
@@ -156,29 +160,18 @@ pub(super) fn tables(
     Ok(tables)
 }
 
-fn read(
-    line: usize,
-    fields: &Fields<'_>,
-    shared: &Draft<'_>,
-    allowed: &CpuList,
-) -> Result<Table, Flaw> {
-    let said = Merged::table(fields, "a table of primitives", names())?;
-    let Some(name) = said.field("name") else {
-        return Err(Flaw::at(line, "a table of primitives has no name; write name = \"...\""));
-    };
-    let name = super::case::name(name, "a table")?;
-    settings(&said, shared, allowed)
+fn read(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
+    let name = super::case::name(fields.field("name")?, "a table")?;
+    fields.field("algorithms")?;
+    settings(fields, shared, allowed)
         .map(|table| Table { name: name.clone(), ..table })
-        .map_err(|flaw| flaw.within(&format!("primitives {name}"), line))
+        .map_err(|flaw| flaw.within(&format!("primitives {name}"), fields.line()))
 }
 
 /// All but the name.
-fn settings(said: &Merged<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
-    if !said.has("algorithms") {
-        return Err(Flaw::lacking("names no algorithms; write algorithms = [\"AES-128-GCM\"]"));
-    }
-    let written = Written::read(said)?;
-    let cpus = cpus(said, &written, shared, allowed)?;
+fn settings(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
+    let written: Written = fields.read()?;
+    let cpus = cpus(fields, &written, shared, allowed)?;
     // Each once, in the order of toll's tables, whatever the words.
     let is_chosen = |algorithm: &Algorithm| {
         written.algorithms.iter().any(|selected| selected.0.contains(algorithm))
@@ -187,26 +180,25 @@ fn settings(said: &Merged<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<
     let has_bytes = algorithms.iter().any(|algorithm| algorithm.unit() == Unit::Byte);
     let sizes = match written.sizes {
         Some(_) if !has_bytes => {
-            return Err(said.flaw(
-                "sizes",
-                "sizes has no effect, because none of these algorithms takes messages; leave it out",
+            return Err(fields.field("sizes")?.flaw(
+                "has no effect, because none of these algorithms takes messages; leave it out",
             ));
         }
-        Some(sizes) => sorted(unique(said.field("sizes"), sizes)?),
+        Some(sizes) => sorted(unique(fields.get("sizes"), sizes)?),
         None if has_bytes => SIZES.map(Bytes).to_vec(),
         None => Vec::new(),
     };
-    let libraries = unique(said.field("libraries"), written.libraries)?;
+    let libraries = unique(fields.get("libraries"), written.libraries)?;
     Ok(Table {
         name: String::new(),
         algorithms,
         libraries: libraries.into_iter().map(|library| library.0).collect(),
         sizes,
-        caches: unique(said.field("cache"), written.cache)?,
-        hardware: unique(said.field("hardware"), written.hardware)?,
+        caches: unique(fields.get("cache"), written.cache)?,
+        hardware: unique(fields.get("hardware"), written.hardware)?,
         cpus,
-        rounds: written.rounds,
-        samples: written.samples,
+        rounds: written.rounds.0,
+        samples: u16::try_from(written.samples.0).unwrap_or(u16::MAX),
     })
 }
 
@@ -230,16 +222,16 @@ fn unique<T: PartialEq>(field: Option<Field<'_>>, values: Vec<T>) -> Result<Vec<
 
 /// The CPUs that are written, or as many threads as are asked for on those of the servers.
 fn cpus(
-    said: &Merged<'_>,
+    fields: Field<'_>,
     written: &Written,
     shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<CpuList, Flaw> {
-    let threads = written.threads.map(|threads| threads as usize);
+    let threads = written.threads.map(|UpTo(threads)| threads as usize);
     let of_servers = shared.target.field("cpus");
-    let of_servers = of_servers.map(|field| Ok((CpuOrder::deserialize(field)?, field.line())));
+    let of_servers = of_servers.map(|field| Ok((field.read::<CpuOrder>()?, field.line())));
     let (pool, line) = match (&written.cpus, of_servers.transpose()?) {
-        (Some(cpus), _) => (cpus.clone(), said.line("cpus")),
+        (Some(cpus), _) => (cpus.clone(), fields.get("cpus").map(Field::line)),
         (None, Some((order, line))) if threads.unwrap_or(1) <= order.len() => {
             (order.first(threads.unwrap_or(1)).unwrap_or_else(|| order.list()), Some(line))
         }
@@ -259,7 +251,7 @@ fn cpus(
     let own = written.cpus.as_ref().map_or(1, CpuList::len);
     let wanted = threads.unwrap_or(own);
     if wanted > pool.len() {
-        let line = said.line("threads").or(line);
+        let line = fields.get("threads").map(Field::line).or(line);
         return Err(at(
             line,
             format!("threads = {wanted} need as many CPUs, and there are {}: {pool}", pool.len()),
@@ -274,24 +266,22 @@ pub(super) fn scale(
     tables: &mut [Table],
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    let fields = field.fields("primitives.")?;
-    let said = Merged::table(&fields, "the primitives of a scale", &SCALED)?;
-    let Written { sizes, rounds, samples, .. } = Written::read(&said)?;
+    let Scaled { sizes, rounds, samples } = field.read()?;
     if tables.is_empty() {
         return Err(field.flaw(
             "needs tables of primitives, and this study has none; leave it out of the scale",
         ));
     }
-    let sizes = sizes.map(|sizes| unique(said.field("sizes"), sizes)).transpose()?;
+    let sizes = sizes.map(|sizes| unique(field.get("sizes"), sizes)).transpose()?;
     let sizes = sizes.map(sorted);
     for table in tables {
-        if said.has("rounds") {
+        if let Some(UpTo(rounds)) = rounds {
             note(format!("primitives.rounds = {rounds} instead of {}", table.rounds));
             table.rounds = rounds;
         }
-        if said.has("samples") {
+        if let Some(UpTo(samples)) = samples {
             note(format!("primitives.samples = {samples} instead of {}", table.samples));
-            table.samples = samples;
+            table.samples = u16::try_from(samples).unwrap_or(u16::MAX);
         }
         if let Some(sizes) = sizes.as_ref().filter(|_| !table.sizes.is_empty()) {
             note(format!("primitives.sizes = {} instead of {}", words(sizes), words(&table.sizes)));

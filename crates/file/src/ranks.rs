@@ -10,12 +10,9 @@ use targets::Target;
 use super::check::refused_by_client;
 use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::Fields;
-use super::merged::Merged;
+use super::fields::Field;
 
 pub(super) const NAME: &str = "rank";
-
-const KEYS: [&str; 4] = ["host", "cpus", "source", "to"];
 
 /// A rank, and where the file says so.
 pub(super) struct Written {
@@ -24,24 +21,14 @@ pub(super) struct Written {
 }
 
 /// The ranks of a study, in the order of the file.
-pub(super) fn read(fields: &Fields<'_>) -> Result<Vec<Written>, Flaw> {
+pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<Written>, Flaw> {
     let mut ranks: Vec<Written> = Vec::new();
-    for (line, fields) in fields.tables(NAME, "rank.")? {
-        for (key, example) in [("host", "lg1"), ("cpus", "0-3")] {
-            if fields.get(key).is_none() {
-                let what = format!("a rank has no {key}; write {key} = \"{example}\"");
-                return Err(Flaw::at(line, what));
-            }
-        }
-        let written = Merged::table(&fields, "a rank", &KEYS)?;
-        let place: Rank = written.read()?;
+    for (fields, place) in fields.tables(NAME)?.into_iter().zip(places) {
         if !is_host(&place.host) {
-            let what = format!(
-                "rank.host = {:?} is not a valid name for a machine; write one such as lg1, and its user in \
-                 the configuration of ssh",
-                place.host
-            );
-            return Err(written.flaw("host", what));
+            return Err(fields.field("host")?.wrong(
+                "is not a valid name for a machine; write one such as lg1, and its user in the \
+                 configuration of ssh",
+            ));
         }
         let shares_a_cpu = |other: &&Written| {
             let own = &other.place.cpus;
@@ -49,12 +36,12 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Vec<Written>, Flaw> {
         };
         if let Some(other) = ranks.iter().find(shares_a_cpu) {
             let what = format!(
-                "rank.cpus = {} has a CPU of {} that the rank of line {} has too; give each its own",
-                place.cpus, place.host, other.line
+                "has a CPU of {} that the rank of line {} has too; give each its own",
+                place.host, other.line
             );
-            return Err(written.flaw("cpus", what));
+            return Err(fields.field("cpus")?.wrong(&what));
         }
-        ranks.push(Written { place, line });
+        ranks.push(Written { place, line: fields.line() });
     }
     Ok(ranks)
 }

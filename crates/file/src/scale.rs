@@ -7,56 +7,46 @@
 
 use super::answer::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
+use super::document::{Trials, UpTo};
+use super::draft::Draft;
 use super::error::Flaw;
-use super::fields::{Field, Fields};
+use super::fields::Field;
 use super::keys::{Key, Table};
 use super::merged::Level;
-use super::{find, primitives};
+use super::primitives;
 use ::keys::did_you_mean;
 use study::{AnswerRule, primitive};
 
 /// A scale of a file.
 pub(super) struct Scale<'a> {
     name: &'a str,
-    fields: Fields<'a>,
+    fields: Field<'a>,
 }
 
 const CASES: &str = "cases";
 const CASE: &str = "case";
-const KEYS: [&str; 8] =
-    ["trials", CASES, CASE, "target", "load", find::NAME, "sweep", primitives::NAME];
 
 impl<'a> Scale<'a> {
     /// The scale that is wanted, if one is.
-    pub(super) fn find(fields: &Fields<'a>, wanted: Option<&str>) -> Result<Option<Self>, Flaw> {
-        let scales = fields.get("scale").map(|field| field.fields("scale.")).transpose()?;
-        let scales: Vec<Field<'a>> = scales.iter().flat_map(Fields::iter).collect();
-        let mut found = None;
-        for scale in &scales {
-            let fields = scale.fields("")?;
-            fields.check_known("a scale", &KEYS)?;
-            if wanted == Some(scale.key) {
-                found = Some(Self { name: scale.key, fields });
-            }
+    pub(super) fn find(fields: Field<'a>, wanted: Option<&str>) -> Result<Option<Self>, Flaw> {
+        let Some(wanted) = wanted else { return Ok(None) };
+        let scales: Vec<Field<'a>> =
+            fields.get("scale").into_iter().flat_map(Field::iter).collect();
+        if let Some(fields) = scales.iter().find(|scale| scale.key == wanted) {
+            return Ok(Some(Self { name: fields.key, fields: *fields }));
         }
-        match (wanted, &found) {
-            (Some(wanted), None) => {
-                let names: Vec<&str> = scales.iter().map(|scale| scale.key).collect();
-                let hint = match names.is_empty() {
-                    true => "; the study has none, so leave --scale out".to_owned(),
-                    false => did_you_mean(wanted, "there are:", names.iter().copied()),
-                };
-                Err(Flaw::lacking(format!("`{wanted}` is not a scale of this study{hint}")))
-            }
-            _ => Ok(found),
-        }
+        let hint = match scales.is_empty() {
+            true => "; the study has none, so leave --scale out".to_owned(),
+            false => did_you_mean(wanted, "there are:", scales.iter().map(|scale| scale.key)),
+        };
+        Err(Flaw::lacking(format!("`{wanted}` is not a scale of this study{hint}")))
     }
 
     /// Which of all cases are those of this scale. The others are added to `cut`.
     pub(super) fn has(&self, all: &[Case<'_>], cut: &mut Vec<String>) -> Result<Vec<bool>, Flaw> {
         let Some(field) = self.fields.get(CASES) else { return Ok(vec![true; all.len()]) };
         let mut has = vec![false; all.len()];
-        for field in field.values()? {
+        for field in field.one_or_more() {
             let name = field.text()?;
             let Some(index) = all.iter().position(|case| case.name == name) else {
                 let names = all.iter().map(|case| case.name.as_str());
@@ -129,28 +119,25 @@ impl<'a> Scale<'a> {
         cut: &mut Vec<String>,
     ) -> Result<u32, Flaw> {
         let mut note = self.note(cut);
-        for table in Table::ALL {
-            if let Some(field) = self.fields.get(table.name()) {
-                set(field, table, cases, &mut note)?;
-            }
-        }
-        if let Some(field) = self.fields.get(CASE) {
-            for field in field.fields("case.")?.iter() {
-                set_one(field, cases, &mut note)?;
-            }
-        }
-        if let Some(field) = self.fields.get(find::NAME) {
-            set_find(field, cases, &mut note)?;
+        set(self.fields, cases, &mut note)?;
+        for field in self.fields.get(CASE).into_iter().flat_map(Field::iter) {
+            let Some(index) = cases.iter().position(|case| case.name == field.key) else {
+                let names = cases.iter().map(|case| case.name.as_str());
+                let hint = did_you_mean(field.key, "there are:", names);
+                return Err(field.flaw(&format!("is not a case of this scale{hint}")));
+            };
+            let mut note = |what: String| note(format!("{what} in case {}", field.key));
+            set(field, &mut cases[index..=index], &mut note)?;
         }
         if let Some(field) = self.fields.get("sweep") {
-            for field in field.fields("")?.iter() {
+            for field in field.iter() {
                 set_sweep(field, cases, &mut note)?;
             }
         }
         match self.fields.get("trials") {
             None => Ok(trials),
             Some(field) => {
-                let shorter = super::trials(field)?;
+                let UpTo(shorter) = field.read::<Trials>()?;
                 note(format!("trials = {shorter} instead of {trials}"));
                 Ok(shorter)
             }
@@ -158,71 +145,35 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// Keys of target and load of the case that the field is named after.
-fn set_one<'a>(
-    field: Field<'a>,
-    cases: &mut [Case<'a>],
-    note: &mut impl FnMut(String),
-) -> Result<(), Flaw> {
-    let Some(index) = cases.iter().position(|case| case.name == field.key) else {
-        let names = cases.iter().map(|case| case.name.as_str());
-        let hint = did_you_mean(field.key, "there are:", names);
-        return Err(field.flaw(&format!("is not a case of this scale{hint}")));
-    };
-    let fields = field.fields("")?;
-    fields.check_known("a case of a scale", &Table::ALL.map(Table::name))?;
-    let mut note = |what: String| note(format!("{what} in case {}", field.key));
-    for table in Table::ALL {
-        if let Some(field) = fields.get(table.name()) {
-            set(field, table, &mut cases[index..=index], &mut note)?;
-        }
-    }
-    Ok(())
-}
-
+/// Puts what is written in `[target]`, `[load]` and `[find]` into these cases; a search into those that have one.
 fn set<'a>(
-    field: Field<'a>,
-    table: Table,
+    written: Field<'a>,
     cases: &mut [Case<'a>],
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    let fields = field.fields(table.prefix())?;
-    fields.check_known(&format!("a {}", table.name()), table.names())?;
-    for field in fields.iter() {
-        let Some(name) = table.names().iter().find(|name| **name == field.key) else { continue };
-        let key = Key { table, name };
-        if let Some(case) = cases.iter().find(|case| case.sweeps.iter().any(|s| s.key == key)) {
-            return Err(field.flaw(&format!(
-                "is swept by case {}; write sweep.\"{key}\" = [...] in the scale",
-                case.name
-            )));
+    for table in Table::ALL {
+        let Some(fields) = written.get(table.name()) else { continue };
+        for field in fields.iter() {
+            let is_own = |key: Key| key.table == table && key.name == field.key;
+            let is_swept = |case: &&Case<'_>| case.sweeps.iter().any(|sweep| is_own(sweep.key));
+            if let Some(case) = cases.iter().find(is_swept) {
+                return Err(field.flaw(&format!(
+                    "is swept by case {}; write sweep.\"{}\" = [...] in the scale",
+                    case.name,
+                    field.name()
+                )));
+            }
         }
-        let now = key.canonical(field)?;
-        for case in &mut *cases {
-            let before = case.draft.shown(key)?;
-            case.draft.table(table).put(name, field, Level::File);
-            note(match before {
-                Some(before) => format!("{key} = {now} instead of {before}"),
-                None => format!("{key} = {now}"),
-            });
-        }
-    }
-    Ok(())
-}
-
-fn set_find<'a>(
-    field: Field<'a>,
-    cases: &mut [Case<'a>],
-    note: &mut impl FnMut(String),
-) -> Result<(), Flaw> {
-    for case in cases.iter_mut().filter(|case| case.draft.find_line.is_some()) {
-        let before = find::values(&case.draft)?;
-        case.draft.apply_find(field, Level::File)?;
-        for (key, now) in find::values(&case.draft)? {
-            let old = before.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
-            if old != Some(&now) {
-                let old = old.map(|old| format!(" instead of {old}")).unwrap_or_default();
-                note(format!("find.{key} = {now}{old}"));
+        let has_table = |draft: &Draft<'_>| table != Table::Find || draft.find_line.is_some();
+        for case in cases.iter_mut().filter(|case| has_table(&case.draft)) {
+            let before = case.draft.values(table)?;
+            case.draft.table_mut(table).apply(fields, Level::File);
+            for (key, now) in case.draft.values(table)? {
+                let old = before.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
+                if old != Some(&now) {
+                    let old = old.map(|old| format!(" instead of {old}")).unwrap_or_default();
+                    note(format!("{}.{key} = {now}{old}", table.name()));
+                }
             }
         }
     }

@@ -15,14 +15,24 @@ use units::Nanos;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Search {
+    /// The figure to maximize: `goodput` or `rate`. [default: an error]
     pub(super) maximize: Option<Metric>,
+    /// The key that is searched over: `load.connections`, or `load.arrival` for the rate of an open loop.
+    /// [default: `load.connections`]
     pub(super) over: Over,
+    /// The smallest load to try, as a value of that key. [default: `1`; for arrivals an error]
     pub(super) from: Option<Load>,
+    /// The largest load to try. [default: an error]
     pub(super) to: Option<Load>,
+    /// What must hold, `CLOCK <= TIME` or `SHARE <= PERCENT`: below. [default: an error]
     #[serde(rename = "while")]
     pub(super) ceiling: Option<Ceiling>,
+    /// The window of a trial that searches. [default: `3s`]
     pub(super) step: Option<Nanos>,
+    /// The window of a trial that measures. [default: `load.duration`]
     pub(super) hold: Option<Nanos>,
+    /// Figures this close to the largest count as equal, and the smallest load that has one is taken.
+    /// [default: `2%`]
     pub(super) plateau: Option<Percent>,
 }
 
@@ -42,11 +52,6 @@ pub(super) enum Over {
 pub(super) enum Load {
     Connections(u64),
     Arrival(Arrival),
-}
-
-/// The keys of a `[find]`.
-pub(super) fn names() -> &'static [&'static str] {
-    ::keys::names::<Search>()
 }
 
 impl<'de> Deserialize<'de> for Load {

@@ -1,25 +1,27 @@
 /// `; did you mean X?`, or else `; KNOWN a, b and c`.
-///
-/// A name that only lacks the table before its point (`duration` for `load.duration`) is near.
 pub fn did_you_mean<'a>(
     given: &str,
     known_are: &str,
     known: impl Iterator<Item = &'a str> + Clone,
 ) -> String {
+    match nearest(given, known.clone()) {
+        Some(name) => format!("; did you mean {name}?"),
+        None => format!("; {known_are} {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The known name that was probably meant. One that only lacks the table before its point (`duration` for
+/// `load.duration`) is near.
+pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let without_table =
         known.clone().find(|name| name.split_once('.').is_some_and(|(_, last)| last == given));
-    let near = || {
+    without_table.or_else(|| {
         known
-            .clone()
             .map(|name| (strsim::damerau_levenshtein(given, name), name))
             .min()
             .filter(|(distance, name)| *distance <= name.len() / 3)
             .map(|(_, name)| name)
-    };
-    match without_table.or_else(near) {
-        Some(name) => format!("; did you mean {name}?"),
-        None => format!("; {known_are} {}", known.collect::<Vec<_>>().join(", ")),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::de::{Error, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use did_you_mean::did_you_mean;
+pub use did_you_mean::{did_you_mean, nearest};
 pub use suggested::Suggested;
 
 /// Two keys that do not go together.

@@ -23,7 +23,8 @@ use crate::{Arrival, Header, OneIn, Pace, Percent, Source, Trust};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
-    /// One load thread is pinned to each.
+    /// CPUs of the load, a thread pinned to each. [default: the second CPU that toll may use, or its only
+    /// one]
     // `toll load` has a flag of its own, whose default depends on the server's process.
     #[arg(skip = CpuList::from(0))]
     pub cpus: CpuList,
@@ -45,6 +46,7 @@ pub struct Plan {
     /// The pages that users walk, petstore or a session file
     ///
     /// With --operation session.
+    // In studies: A [session file](sessions.md). [default: none, which a session needs]
     #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = LOAD)]
     pub session: Option<PathBuf>,
 
@@ -64,6 +66,7 @@ pub struct Plan {
     ///
     /// Repeatable. Not Host, Range, Connection, Content-Length or Accept-Encoding, which would change
     /// what is counted. It is kept in the receipt as it is.
+    // In studies: Several are a list. [default: none]
     #[arg(short = 'H', long, value_name = "NAME: VALUE", help_heading = LOAD)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub header: Vec<Header>,
@@ -72,6 +75,8 @@ pub struct Plan {
     ///
     /// Repeatable, or a list with commas: connections are spread over them
     /// [default: the kernel chooses; on loopback many addresses, where one would run short of ports].
+    // In studies: With an address, routing chooses the interface; with an interface, the kernel chooses the
+    // address. Of other clients only `ab` takes one, an address.
     #[arg(long, value_name = "ADDRESS|INTERFACE", value_delimiter = ',', hide_short_help = true, help_heading = LOAD)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<Source>,
@@ -89,7 +94,8 @@ pub struct Plan {
     #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS, help_heading = LOAD)]
     pub connections: usize,
 
-    /// How many of the study's ranks make the load, from the first on.
+    /// With `[[rank]]`: how many of the ranks make the load, from the first on
+    /// ([many-hosts.md](many-hosts.md)). [default: all]
     // `toll load` has no other hosts.
     #[arg(skip)]
     pub ranks: Option<NonZeroU32>,
@@ -109,12 +115,15 @@ pub struct Plan {
     /// The only group to offer for the key exchange, such as x25519
     ///
     /// x25519, secp256r1, secp384r1 or X25519MLKEM768 [default: one of the first three].
+    // In studies: X25519MLKEM768 is of TLS 1.3; `rustls-aws-lc` and OpenSSL have it, the latter from 3.5 on,
+    // and cells of other libraries are skipped with a line.
     #[arg(long, value_name = "GROUP", value_parser = Suggested::<Group>::new(groups), hide_possible_values = true, help_heading = TLS)]
     pub group: Option<Group>,
 
     /// Offer encrypt-then-MAC (RFC 7366) with a CBC suite
     ///
     /// [default: off]
+    // In studies: The target must be set to agree. [default: not offered]
     #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub encrypt_then_mac: Option<bool>,
 
@@ -123,12 +132,15 @@ pub struct Plan {
     /// fixed: one share, with static RSA one premaster secret, for all handshakes; this saves work of
     /// the client, and the server's work stays the same
     /// [default: fixed; fresh with the ECDHE suites of CBC, which have no other].
+    // In studies: [default: `fixed`; `fresh` with the ECDHE suites of CBC]
     #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
     pub key_exchange: Option<KeyExchangeMode>,
 
     /// The share of connections that resume a session, such as 70%
     ///
     /// The server must give tickets, or in TLS 1.2 keep sessions.
+    // In studies: By `tickets` or `session-cache` of the target; with `count`, tickets are collected before
+    // the count.
     #[arg(long, value_name = "PERCENT", default_value_t = Percent::default(), help_heading = TLS)]
     pub resumption: Percent,
 
@@ -142,6 +154,7 @@ pub struct Plan {
     /// The share of responses and signatures to verify, such as 1/8
     ///
     /// The share of responses to decrypt whole, and of signatures to verify [default: 1/64].
+    // In studies: `1/1` is all.
     #[arg(long, value_name = "1/K", help_heading = TLS)]
     pub verify: Option<OneIn>,
 
@@ -175,6 +188,8 @@ pub struct Plan {
     /// A load thread of a closed loop with 64 connections or more then pauses up to 2 ms. The client
     /// uses less CPU time, and latencies are up to the pause too long
     /// [default: on; in a study off where a latency is the metric or the limit].
+    // In studies: ([how](client.md#how-exact-are-latencies)) [default: `true`; `false` where a latency is an
+    // answer's metric or the limit of a search]
     #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub coalesce: Option<bool>,
 
@@ -186,18 +201,22 @@ pub struct Plan {
     ///
     /// rst is a reset, which leaves no TIME-WAIT on either side; with one-request-per-connection the
     /// server is then not asked to close.
+    // In studies: ([why](client.md#how-do-connections-open-and-close))
     #[arg(long, value_name = "HOW", default_value_t = Close::Fin, hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub close: Close,
 
     /// Congestion control of the client's sockets, by the kernel's name
     ///
     /// [default: the system's; to a loopback address one that does not pace, in place of BBR]
+    // In studies: Other clients than toll's have the system's. [default: as for `target.congestion`]
     #[arg(long, value_name = "NAME", value_parser = Suggested::<CongestionControl>::new(congestion::available), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub congestion: Option<CongestionControl>,
 
     /// Accept the certificates in this PEM file
     ///
     /// [default: the system's]
+    // In studies: [default: the certificate that toll made; with `server = "address"` the system's
+    // authorities]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = TLS)]
     pub ca: Option<PathBuf>,
 

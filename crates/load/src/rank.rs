@@ -9,16 +9,16 @@ use crate::{Arrival, Pace, Plan, Rate, Source};
 
 /// One of the processes that make a load together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rank {
-    /// The machine that it runs on, as the shell knows it.
+    /// The machine that it runs on, as the shell knows it. [default: an error]
     pub host: String,
-    /// One load thread is pinned to each.
+    /// CPUs of its load threads, a thread pinned to each. [default: an error]
     pub cpus: CpuList,
-    /// Where its connections come from [default: the kernel chooses].
+    /// Where its connections come from, an address or an interface of the host. [default: the kernel chooses]
     #[serde(default)]
     pub source: Option<Source>,
-    /// Which of the server's addresses it loads [default: the first].
+    /// The address of the server that it loads. [default: the first]
     #[serde(default)]
     pub to: Option<IpAddr>,
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use cpus::CpuList;
 use load::{Files, Mix, Operation, Percent, Plan, Rank};
 use peers::Offer;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 use targets::{Host, Restart, Server, Shell, Silence, Target};
 use tls::{Group, Suite, Version};
@@ -61,23 +62,34 @@ pub struct Study {
 
 /// `until = { interval = "5%", at-most = "3min" }`: rounds are added until either holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Until {
     /// No interval of the answers reaches farther from its median than this share of it.
+    #[serde(deserialize_with = "above_zero")]
     pub interval: Percent,
     /// The trials, with all that is done for them, take this long.
     pub at_most: Nanos,
+}
+
+/// An interval of no width is never reached.
+fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Percent, D::Error> {
+    match Percent::deserialize(deserializer)? {
+        share if share.get() == 0 => Err(D::Error::custom("0% is never reached; write 1% or more")),
+        share => Ok(share),
+    }
 }
 
 /// `[hosts]`: how toll reaches the other machines of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hosts {
-    /// The network of what ranks say to each other, such as `10.0.0.0/24` [default: any].
+    /// The network on which ranks talk to each other, such as `10.0.0.0/24`. [default: any]
     pub control: Option<String>,
-    /// What runs commands there.
+    /// What runs commands there, with its options: `ssh -F my-config`, or a program of your own, which is
+    /// called with the host and the command ([how](remote-server.md#can-i-use-something-else-than-ssh)).
     pub shell: Shell,
-    /// How long toll's programs there hear nothing of toll until they end.
+    /// How long toll's programs there hear nothing of toll until they end, with their servers and loads; toll
+    /// gives five signs of life in that time. A time of 1 s or more.
     pub silence: Silence,
 }
 

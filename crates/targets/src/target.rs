@@ -29,29 +29,35 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Target {
-    /// Which program.
+    /// `embedded` (built in), `nginx`, `apache`, `haproxy`, `tomcat`, `command` or `address` (see below).
+    /// [default: an error]
     #[arg(skip = &EMBEDDED)]
     #[serde(with = "by_name")]
     pub server: &'static Server,
-    /// What to do where it is not installed.
+    /// What happens where the server or the client is not installed, or the server's TLS library refuses the
+    /// key: `skip` its cells, or `fail` before anything is measured.
     #[arg(skip = IfMissing::Skip)]
     pub if_missing: IfMissing,
-    /// The machine that it runs on, as ssh names it; this one where it is left open.
+    /// The machine that it runs on, as ssh names it, `server` or `me@server`: toll starts it there over ssh
+    /// ([remote-server.md](remote-server.md)). [default: this machine]
     #[arg(skip)]
     pub host: Option<Host>,
-    /// The addresses of that machine at which it listens. The first is loaded; all are checked to be that
-    /// machine's.
+    /// With `host`: addresses at which the server listens there, `["10.1.1.1"]`; toll checks that each is
+    /// that machine's before it sends anything, and loads the first. [default: the address at which ssh
+    /// reached the machine]
     #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "addresses")]
     pub listen: Vec<IpAddr>,
-    /// One worker is pinned to each.
+    /// Its CPUs, a worker pinned to each: `0` or `0,2-5`. [default: the first CPU that toll may use]
     // `toll serve` has a flag of its own, whose default is all that it may use.
     #[arg(skip = CpuList::from(0))]
     pub cpus: CpuList,
-    /// How many cores it has: the first ones of `cpus`, as they are written there.
+    /// How many cores the server has, a count that can be swept: the first ones of `cpus`, in the order
+    /// given; without `cpus`, of all that toll may use but the client's, sockets in turn, cores that the
+    /// client uses last. [default: as many CPUs as `cpus` has]
     #[arg(skip)]
     pub cores: Option<usize>,
-    /// How many CPUs of each of these cores it has; one, where this is left open.
+    /// With `cores`: `1` gives the server one CPU of each core, `2` both hyperthreads. [default: `1`]
     #[arg(skip)]
     pub threads_per_core: Option<ThreadsPerCore>,
 
@@ -62,19 +68,23 @@ pub struct Target {
     pub certificate_key: CertificateKey,
 
     /// TLS library: openssl, rustls-ring or rustls-aws-lc
+    // In studies: `openssl-built` is that of `make openssl`; those of rustls run with `server = "embedded"`.
     #[arg(long, value_name = "NAME", default_value_t, value_parser = Suggested::<TlsLibrary>::new(libraries), hide_possible_values = true, help_heading = TLS)]
     pub library: TlsLibrary,
 
-    /// The generated objects that are asked for.
+    /// The size of the objects that are asked for, or several with their shares of the requests: `"1KiB 90%,
+    /// 1MiB 9.5%, 16MiB 0.5%"`.
     #[arg(skip = Mix::of_size(OBJECT))]
     #[serde(deserialize_with = "generated")]
     pub object: Mix,
 
-    /// Where its files are: `memory` (tmpfs), or `disk`, in the result folder; then the kernel's cache of
-    /// them is dropped before each trial.
+    /// Where nginx's files are: `memory` (tmpfs), or `disk`, in the result folder until the run ends; the
+    /// kernel's cache of them is dropped before each trial
+    /// ([how](figures.md#are-files-on-a-disk-read-from-there)).
     #[arg(skip)]
     pub storage: Storage,
-    /// How many different files of the object's size are asked for.
+    /// How many different files of the object's size are asked for, with nginx: each load thread asks for
+    /// them in a random order of its own, for all before it repeats one.
     #[arg(skip = NonZeroU32::MIN)]
     pub files: NonZeroU32,
 
@@ -98,6 +108,7 @@ pub struct Target {
     ///
     /// multi-buffer does eight RSA operations at once; it needs make crypto-mb and a CPU with AVX-512 IFMA. The
     /// model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
+    // In studies: With `embedded`, `haproxy` or `nginx` and `library = "openssl"` ([offload.md](offload.md)).
     #[arg(long, value_name = "KIND", default_value_t, group = KEYS, help_heading = TLS)]
     pub accelerator: Kind,
 
@@ -105,6 +116,8 @@ pub struct Target {
     ///
     /// asynchronous (other connections are served meanwhile), synchronous (the thread does nothing
     /// else), inline (not at all: the answer is there at once).
+    // In studies: With `accelerator` or `provider`; `asynchronous` not with nginx, `inline` only with
+    // `accelerator`.
     #[arg(long, value_name = "WAY", default_value_t, requires = KEYS, help_heading = TLS)]
     pub offload: Way,
 
@@ -134,6 +147,7 @@ pub struct Target {
     ///
     /// poll (the server asks when the next one is due), event (each paused handshake has a descriptor
     /// that becomes readable) [default: poll; event in servers that are not toll's].
+    // In studies: `poll` with `embedded` only. [default: `poll`, `event` with HAProxy]
     #[arg(long, value_name = "HOW", requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_completion: Option<CompletedBy>,
 
@@ -141,6 +155,7 @@ pub struct Target {
     ///
     /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for
     /// everything it implements.
+    // In studies: Instead of `accelerator` ([offload.md](offload.md)). [default: none]
     #[arg(long, value_name = "NAME=PATH", group = KEYS, help_heading = TLS, hide_short_help = true)]
     pub provider: Option<ProviderPath>,
 
@@ -148,11 +163,14 @@ pub struct Target {
     ///
     /// user (by the TLS library), ktls-write (the server writes plaintext, the kernel encrypts),
     /// ktls-sendfile (the kernel reads from a file and encrypts).
+    // In studies: The last two with `embedded` and `nginx`, and GCM or ChaCha20 suites. Without a TLS layer
+    // in the kernel their cells are handled by `if-missing`.
     #[arg(long, value_name = "MODE", default_value_t, value_parser = Suggested::<SendMode>::new(send_modes), hide_possible_values = true, help_heading = LOAD)]
     pub send: SendMode,
 
-    /// Whether files are sent by `sendfile` where the kernel's TLS does not decide that; the server's
-    /// usual way, where it is left open.
+    /// With `server = "nginx"` or `"apache"`: whether files go out over plain HTTP by `sendfile` (`true`) or
+    /// are read first and then written, as they are with TLS in user space (`false`); with kernel TLS `send`
+    /// decides. [default: `true`]
     #[arg(skip)]
     pub sendfile: Option<bool>,
 
@@ -160,10 +178,14 @@ pub struct Target {
     ///
     /// Connections have that of the socket that accepts them
     /// [default: the system's; at loopback addresses one that does not pace, in place of BBR].
+    // In studies: toll sets it on the sockets that listen, of every server that it starts
+    // ([figures.md](figures.md#is-the-sender-paced)); one that this kernel does not have is an error.
+    // [default: the system's; at a loopback address `cubic` or `reno` in place of BBR]
     #[arg(long, value_name = "NAME", value_parser = Suggested::<CongestionControl>::new(congestion::available), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub congestion: Option<CongestionControl>,
 
     /// The most plaintext in a TLS record, 512B to 16KiB
+    // In studies: With `embedded` and `nginx` (`ssl_buffer_size`); `sendfile` makes records of its own size.
     #[arg(long, value_name = "SIZE", default_value_t, help_heading = TLS)]
     pub record_size: RecordSize,
 
@@ -171,37 +193,44 @@ pub struct Target {
     ///
     /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite in parallel where encrypt-then-MAC is
     /// off; nginx does not use that.
+    // In studies: With `server = "embedded"`.
     #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
     pub records_per_write: RecordsPerWrite,
 
-    /// Directives that are added to toll's configuration of nginx or replace parts of it.
+    /// With `server = "nginx"`: directives of its `http` block, `"tcp_nodelay off; aio threads"`, which are
+    /// added to those of toll or replace them; those that toll's checks need are refused.
     #[arg(skip)]
     pub directives: Directives,
-    /// Where its TLS library comes from.
+    /// The folder of its `libssl.so` and `libcrypto.so`, an absolute path, or `system`.
     #[arg(skip = LibraryPath::System)]
     pub library_path: LibraryPath,
-    /// Variables of its environment.
+    /// Environment variables, `["OPENSSL_ia32cap=~0x200000200000000"]`, without blanks in their values; `[]`
+    /// or `none`.
     #[arg(skip)]
     pub environment: Environment,
-    /// How long it is loaded once after it starts, before its first trial.
+    /// For servers with a just-in-time compiler: how long the server is loaded once after it starts, before
+    /// its first trial with a suite ([how](web-application.md#how-do-i-know-that-a-switch-had-an-effect)). A
+    /// time, or `steady` (until its speed stays within 3%, 90 s at most). Trials of a server that is not
+    /// steady by then, or after a time of 10 s or more, are marked `not-steady`. [default: open]
     #[arg(skip)]
     pub warmup: Option<WarmUp>,
-    /// What the cryptography of a Java server runs on.
+    /// With `server = "tomcat"`: what its cryptography runs on, `jdk` or `nss`.
     #[arg(skip = Crypto::Jdk)]
     pub crypto: Crypto,
-    /// Whether that may use AES instructions of the CPU.
+    /// With `server = "tomcat"`: whether that may use AES instructions, `on` or `off`.
     #[arg(skip = Aes::On)]
     pub aes: Aes,
-    /// How a server of the user's own is started.
+    /// With `server = "command"`: how it is started. [default: open]
     #[arg(skip)]
     pub command: Option<CommandLine>,
-    /// What to ask for, of a server that runs already.
+    /// With `server = "address"`: what to ask for. [default: open]
     #[arg(skip)]
     pub url: Option<Url>,
-    /// The process of a server that runs already, where it is one of this machine.
+    /// With `server = "address"`: its process, if it is one of this machine. [default: open]
     #[arg(skip)]
     pub pid: Option<u32>,
-    /// Whether a server that runs already may be loaded though it is not at a loopback address.
+    /// With `server = "address"`: `true` confirms that you may load it, although one of its name's addresses
+    /// is not a loopback address.
     #[arg(skip)]
     pub i_operate_this_host: bool,
 }

@@ -5,6 +5,7 @@ mod cells;
 mod clients;
 mod documents;
 mod find;
+mod guide;
 mod headlines;
 mod hosts;
 mod primitives;

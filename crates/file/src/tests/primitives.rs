@@ -99,11 +99,11 @@ fn wrong_answers_are_refused_with_their_lines() {
     let about = |lines: &str| format!("primitives = 't'\n{lines}");
     let library = |lines: &str| about(&format!("compare = 'library'\n{lines}"));
     let refused = [
-        "primitives = 'u'".to_owned(),
+        "primitives = 'u'\ncompare = 'library'\nbaseline = 'ring'".to_owned(),
         about(""),
         about("metric = 'rate'"),
         about("compare = 'librari'"),
-        about("compare = 'cache'"),
+        about("compare = 'cache'\nbaseline = 'warm'"),
         library("baseline = 'ring'"),
         library("baseline = 'openssl'\nat = '4KiB'"),
         library("baseline = 'openssl'\npublished = 'nginx-a-core'"),
@@ -181,14 +181,11 @@ fn the_shipped_table_study_is_read_and_its_quick_form_is_short() {
 }
 
 #[test]
-fn the_guide_has_every_key_and_its_example_is_a_table() {
+fn the_guides_example_is_a_table() {
     let guide = documents::GUIDE;
     let (_, part) = guide.split_once("## Algorithms alone").unwrap();
     let (_, example) = part.split_once("```toml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
     let study = parse(&format!("schema = 1\nquestion = \"?\"\n{example}"));
     assert_eq!(study.primitives.tables[0].libraries.len(), 3);
-    for key in crate::primitives::names().iter().chain(&crate::primitive_answer::KEYS) {
-        assert!(part.contains(&format!("| `{key}` | ")), "{key}");
-    }
 }

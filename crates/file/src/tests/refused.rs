@@ -188,7 +188,7 @@ fn answers() {
     assert_golden!([
         answer(""),
         answer("metrics = 'rate'"),
-        answer("case = 'setup'\nmetric = 'goodput'"),
+        full_answer("setup", "goodput", "target.certificate-key", "baseline = 'rsa:2048'"),
         full_answer("bluk", "tls-tax", "load.suite", none),
         full_answer("bulk", "goodputt", "load.suite", none),
         full_answer("bulk", "server-busy", "load.suite", none),
