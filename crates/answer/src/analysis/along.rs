@@ -13,7 +13,6 @@ use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
 use super::prediction::{self, Prediction};
-use super::purity::purity;
 use crate::figure::Decided;
 use crate::wording::{capitalized, grouped, list};
 
@@ -60,7 +59,7 @@ impl<'a> Along<'a> {
             rule: 0,
             notes: curve.crossovers.iter().map(Crossover::note).collect(),
             derived: self.points.last().map(accelerator::derived).unwrap_or_default(),
-            purity: purity(self.points.iter().flat_map(|point| &point.entries)),
+            purity: None,
             caveats: prediction::doubt(&predictions).into_iter().chain(self.caveats()).collect(),
             case: rule.case.clone(),
             metric: rule.metric,

@@ -16,7 +16,6 @@ use super::derived::Derived;
 use super::loopback::Loopback;
 use super::offered::beside_published;
 use super::prediction::{self, Prediction};
-use super::purity::purity;
 use super::trials::CellTrials;
 use super::{accelerator, cores_of_device, hit_rate};
 use crate::findings::Headline;
@@ -36,7 +35,8 @@ pub struct Answer {
     /// What follows from the figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<Derived>,
-    /// What proves that handshakes were measured, in one sentence; only of connections over TLS.
+    /// What proves that handshakes were measured, in one sentence; only of connections over TLS. The first
+    /// answer of a rule has it for all of them.
     pub purity: Option<String>,
     /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
     pub caveats: Vec<String>,
@@ -103,7 +103,7 @@ impl Answer {
                 read,
             ]
             .concat(),
-            purity: purity(compared.entries.iter()),
+            purity: None,
             caveats: doubts
                 .into_iter()
                 .chain(prediction::doubt(&predictions))

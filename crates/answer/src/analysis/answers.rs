@@ -12,6 +12,7 @@ use super::answer::Answer;
 use super::compared::Compared;
 use super::headline;
 use super::library::newer;
+use super::purity::purity;
 use super::trials::CellTrials;
 use super::written;
 
@@ -32,6 +33,7 @@ pub(super) fn answers(
     let mut answers: Vec<Answer> = Vec::new();
     for (place, (rule, written)) in rules.iter().zip(written).enumerate() {
         let compared = Compared::all(rule, trials);
+        let purity = purity(compared.iter().flat_map(|of| &of.entries));
         let libraries: Vec<String> = compared
             .iter()
             .filter_map(|of| newer(of, targets, machine.filter(|_| is_here(of))?))
@@ -53,6 +55,7 @@ pub(super) fn answers(
             first.notes.extend(libraries.into_iter().take(1).filter(is_new));
             // Where the author's rows are absent, toll words what the author would have said.
             let is_plain = !is_written || rule.written.is_some();
+            first.purity = purity;
             first.headline = written.or_else(|| plain.filter(|_| is_plain));
         }
         answers.extend(of_rule);
