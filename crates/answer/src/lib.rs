@@ -14,6 +14,7 @@ mod label;
 mod mark;
 pub mod primitive;
 pub mod wording;
+mod written;
 
 pub use label::{label, label_in, trials};
 pub use mark::Mark;

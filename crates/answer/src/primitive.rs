@@ -6,6 +6,6 @@ mod findings;
 mod gates;
 mod row;
 
-pub use answer::{Answer, Curve, Point, Ratio, Series};
+pub use answer::{Answer, Projected, Ratio, of_one_round};
 pub use costs::{Costs, Discarded};
 pub use row::{Beside, Cost, LowerBound, Row};

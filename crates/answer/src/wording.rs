@@ -61,20 +61,6 @@ pub(crate) fn brief_beside(quantity: Quantity, value: f64, first: f64) -> String
     unit.with_unit(decimal(scaled, places(scaled, 3).clamp(0, 9)))
 }
 
-/// A sentence without the intervals in brackets: `2.9x [2.8, 3.0] as fast` as `2.9x as fast`.
-pub(crate) fn without_intervals(sentence: &str) -> String {
-    let mut parts = sentence.split(" [");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |told, part| match part.split_once(']') {
-        Some((interval, rest))
-            if interval.starts_with(|c: char| c.is_ascii_digit() || c == '-') =>
-        {
-            told + rest
-        }
-        _ => told + " [" + part,
-    })
-}
-
 /// A share without an interval: `75%`, `93.8%`.
 pub(crate) fn plain_percent(share: f64) -> String {
     let text = units::percent(share);
@@ -94,12 +80,6 @@ pub(crate) fn list<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Strin
 /// The same; `None` where there are no items.
 pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> Option<String> {
     Some(list(items)).filter(|list| !list.is_empty())
-}
-
-/// Clauses with `between` them; `None` where there are none.
-pub(crate) fn all_of(clauses: impl IntoIterator<Item = String>, between: &str) -> Option<String> {
-    let clauses: Vec<String> = clauses.into_iter().collect();
-    (!clauses.is_empty()).then(|| clauses.join(between))
 }
 
 /// Items by their keys, in the order in which the keys come first.
@@ -181,10 +161,6 @@ mod tests {
 
     #[test]
     fn a_figure_alone_has_three_digits() {
-        assert_eq!(
-            without_intervals("A is 2.9x [2.8, 3.0] as fast [as B], 3.1x [3.0, 3.2]."),
-            "A is 2.9x as fast [as B], 3.1x."
-        );
         assert_eq!(
             [12.3, 2.71, 1.04, 0.8, 0.0064].map(factor),
             ["12x", "2.7x", "1.04x", "0.80x", "0.0064x"]

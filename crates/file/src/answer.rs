@@ -65,7 +65,9 @@ pub(super) fn read(
             .get("nominal")
             .map(|field| nominal(field, metric, cells, tables))
             .transpose()?,
-        written: headline::read(fields, cases, &case.name)?,
+        written: headline::read(fields, &Metric::of_cells().collect::<Vec<_>>(), |row| {
+            headline::cell(row, cases, &case.name)
+        })?,
     };
     let (kind, has_along) = (metric.row().kind, rule.along.is_some());
     for (key, is_wrong, why) in [

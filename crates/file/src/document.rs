@@ -204,7 +204,7 @@ pub(super) struct TableAnswerKeys {
     baseline: String,
     /// What it asks, the heading of the answer in the report. [default: toll's]
     pub(super) question: Option<Sentence>,
-    /// The sizes that its sentence names; the figures are of the largest. [default: the table's largest]
+    /// The sizes at which it is compared. [default: the table's largest]
     #[serde(default)]
     at: Vec<Size>,
     /// A figure of the study's `reference`, or a list of them. [default: none]
@@ -217,6 +217,19 @@ pub(super) struct TableAnswerKeys {
     /// what a library does not support is not judged. [default: none]
     #[serde(default)]
     pub(super) gate: Vec<RatioGate>,
+    /// With `headline`: `rows.NAME = { algorithm = "SHA-1", library = "openssl", hardware = "all", cache = "warm",
+    /// size = "8KiB" }` is a row of the table; what it does not name is the first of the list, and the largest
+    /// of `at` [default: none]
+    rows: Option<IgnoredAny>,
+    /// With `headline`: two rows, compared in cycles, which decide between it and `same` [default: none]
+    decides: Option<IgnoredAny>,
+    /// What it says first, in your words ([how](#a-headline-in-your-words)), of `cycles_per_byte` or
+    /// `cycles_per_operation`, and `bytes_per_second` or `rate` [default: toll's]
+    headline: Option<Sentence>,
+    /// With `decides`: what it says where the two do not differ significantly [default: an error]
+    same: Option<Sentence>,
+    /// With `decides`: what to do, where the first surely takes fewer cycles [default: none]
+    advice: Option<Sentence>,
 }
 
 /// A number from 1 to `MOST`.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use study::Metric;
 use study::headline::{Decides, RowOf, Template, Written};
 
 use super::answer::{Cases, baseline, case};
@@ -13,11 +14,12 @@ use ::keys::did_you_mean;
 /// Those keys of an answer.
 pub(super) const KEYS: [&str; 5] = ["rows", "decides", "headline", "same", "advice"];
 
-/// What is written of an answer about a case; `None` where nothing is.
+/// What is written of an answer whose rows have these metrics, where `row` reads what a row is; `None` where
+/// nothing is.
 pub(super) fn read(
     fields: Field<'_>,
-    cases: &Cases<'_>,
-    case: &str,
+    metrics: &[Metric],
+    row: impl Fn(Field<'_>) -> Result<RowOf, Flaw>,
 ) -> Result<Option<Written>, Flaw> {
     let Some(headline) = fields.get("headline") else {
         let stray = KEYS.iter().find_map(|key| fields.get(key));
@@ -27,12 +29,13 @@ pub(super) fn read(
         };
     };
     let rows = match fields.get("rows") {
-        Some(field) => rows(field, cases, case)?,
+        Some(field) => rows(field, row)?,
         None => return Err(headline.flaw("needs rows to speak of; write rows.NAME = { ... }")),
     };
     let names: Vec<&str> = rows.keys().map(String::as_str).collect();
-    let template =
-        |field: Field<'_>| Template::new(field.sentence()?, &names).map_err(|why| field.flaw(&why));
+    let template = |field: Field<'_>| {
+        Template::new(field.sentence()?, &names, metrics).map_err(|why| field.flaw(&why))
+    };
     let decides = match fields.get("decides") {
         Some(field) => Some(Decides {
             rows: two_rows(field, &names)?,
@@ -56,18 +59,22 @@ pub(super) fn read(
     Ok(Some(Written { headline: template(headline)?, decides, rows }))
 }
 
-fn rows(field: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<BTreeMap<String, RowOf>, Flaw> {
+fn rows(
+    field: Field<'_>,
+    row: impl Fn(Field<'_>) -> Result<RowOf, Flaw>,
+) -> Result<BTreeMap<String, RowOf>, Flaw> {
     let row = |field: Field<'_>| {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !field.key.chars().all(is_name) || field.key.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(field.flaw("is not a valid name for a row; use letters, digits and _"));
         }
-        Ok((field.key.to_owned(), row(field.fields()?, cases, usual)?))
+        Ok((field.key.to_owned(), row(field.fields()?)?))
     };
     field.fields()?.iter().map(row).collect()
 }
 
-fn row(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+/// Which cell a row is, of the answer's case where it names no other.
+pub(super) fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
     let name =
         fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
     let name = name.unwrap_or(usual);

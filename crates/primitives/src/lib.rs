@@ -26,7 +26,6 @@ mod key_schedule;
 mod libraries;
 pub mod library;
 mod material;
-pub mod published;
 mod routine;
 pub mod row;
 pub mod sampler;

@@ -53,3 +53,23 @@ pub struct Run<'a> {
     /// The servers, with those that were left out.
     pub targets: &'a [TargetRecord],
 }
+
+static NO_HOSTS: BTreeMap<String, Machine> = BTreeMap::new();
+
+impl<'a> Run<'a> {
+    /// Findings without a result folder.
+    #[must_use]
+    pub fn of(question: &'a str, findings: &'a [Findings]) -> Self {
+        Self {
+            study: "",
+            question,
+            cut: &[],
+            findings,
+            lines: &[],
+            stacks: &[],
+            machine: None,
+            hosts: &NO_HOSTS,
+            targets: &[],
+        }
+    }
+}

@@ -22,7 +22,7 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
         Quantity::BytesPerSecond => ("bytes_per_second", 1.0),
         Quantity::Share | Quantity::BytesPerByte => ("ratio", 1.0),
         Quantity::Bytes => ("bytes", 1.0),
-        Quantity::Packets => ("", 1.0),
+        Quantity::Packets | Quantity::Cycles | Quantity::CyclesPerByte => ("", 1.0),
         // Seconds per 10^9 bytes are seconds per byte here.
         Quantity::Cpus => ("cpus", 1.0),
         Quantity::CyclesPerSecond => ("hertz", 1.0),

@@ -46,7 +46,9 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.paragraph("", &quality.sentence, look);
     }
     page.left_out(run);
-    for answer in run.findings.iter().flat_map(|found| &found.answers) {
+    let has_more =
+        |of: &&Answer| !(of.tables.is_empty() && of.notes.is_empty() && of.doubts.is_empty());
+    for answer in run.findings.iter().flat_map(|found| &found.answers).filter(has_more) {
         page.answer(answer);
     }
     for table in run.findings.iter().filter_map(|found| found.servers.as_ref()) {
@@ -58,8 +60,10 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.overview(table);
     }
     page.marks(&run.findings.iter().flat_map(Findings::marks).collect::<Vec<_>>());
-    for note in run.findings.iter().flat_map(|found| &found.notes) {
-        page.blank();
+    for (place, note) in run.findings.iter().flat_map(|found| &found.notes).enumerate() {
+        if place == 0 {
+            page.blank();
+        }
         page.paragraph("", note, Look::Dim);
     }
     for found in run.findings {

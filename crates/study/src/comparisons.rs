@@ -1,9 +1,11 @@
 //! How many comparisons the answers of a study make. Those of one answer are decided together, so that they
 //! determine how many rounds it takes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::headline::Slot;
+use units::Bytes;
+
+use crate::headline::{RowOf, Written};
 use crate::primitive::{Rule, Table};
 use crate::{AnswerRule, Cell, Metric, Study};
 
@@ -48,13 +50,7 @@ impl AnswerRule {
             let [one, other] = rows.each_ref().map(params);
             metric == self.metric && one.is_some() && one == other
         };
-        let slots = written.templates().filter_map(|template| template.asks().ok()).flatten();
-        let pairs: BTreeSet<(Metric, [String; 2])> = slots
-            .filter_map(|slot| match slot {
-                Slot::Compared(_, metric, rows) => Some((metric, rows)),
-                Slot::Figure(..) | Slot::Name(_) => None,
-            })
-            .collect();
+        let pairs = written.compared();
         pairs.iter().filter(|(metric, rows)| !is_own(*metric, rows)).count()
     }
 }
@@ -66,7 +62,27 @@ impl Rule {
         let caches = |hardware| table.caches.iter().map(move |cache| (hardware, *cache));
         let combinations = table.hardware.iter().flat_map(|hardware| caches(*hardware));
         let rows = combinations.flat_map(|(hardware, cache)| table.combination(hardware, cache));
-        rows.filter(|row| self.is_compared(row)).count()
+        let own = rows.filter(|row| self.is_compared(row)).count();
+        own + self.written.as_ref().map_or(0, |written| self.written_comparisons(written))
+    }
+
+    /// Those that its author's sentences make beside it: of rows that differ in another list, or of which none
+    /// is of the baseline.
+    fn written_comparisons(&self, written: &Written) -> usize {
+        let compare: &str = self.compare.into();
+        let is_own = |rows: &[String; 2]| {
+            let [Some(one), Some(other)] = rows.each_ref().map(|row| written.rows.get(row)) else {
+                return false;
+            };
+            let differing =
+                one.params.iter().filter(|(key, value)| other.params.get(*key) != Some(value));
+            let differing: Vec<&str> = differing.map(|(key, _)| key.as_str()).collect();
+            let is_baseline = |row: &RowOf| row.params.get(compare) == Some(&self.baseline);
+            let size = |size: &Bytes| one.params.get("size") == Some(&size.to_string());
+            let is_at = !one.params.contains_key("size") || self.at.iter().any(size);
+            differing == [compare] && is_at && (is_baseline(one) || is_baseline(other))
+        };
+        written.compared().iter().filter(|(_, rows)| !is_own(rows)).count()
     }
 
     /// Whether a row of its table is compared with the baseline.

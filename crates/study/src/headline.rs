@@ -5,7 +5,7 @@
 //! them compare. What a figure is, and whether a difference is sure, is known when there are trials; here is
 //! what a sentence asks for, and where an author asks for what does not exist.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, mpsc};
 
@@ -48,9 +48,21 @@ impl Written {
             .flat_map(|decides| std::iter::once(&decides.same).chain(&decides.advice));
         std::iter::once(&self.headline).chain(others)
     }
+
+    /// The pairs of rows that its sentences compare, each in a metric.
+    #[must_use]
+    pub fn compared(&self) -> BTreeSet<(Metric, [String; 2])> {
+        let slots = self.templates().filter_map(|template| template.asks().ok()).flatten();
+        let pair = |slot| match slot {
+            Slot::Compared(_, metric, rows) => Some((metric, rows)),
+            Slot::Figure(..) | Slot::Name(_) => None,
+        };
+        slots.filter_map(pair).collect()
+    }
 }
 
-/// Which cell a row is: its case, and the values of those swept keys that tell it from others.
+/// Which cell a row is: its case, and the values of those swept keys that tell it from others. Of a table of
+/// primitives: its name, and the values of its lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowOf {
     pub case: String,
@@ -112,13 +124,13 @@ pub enum Slot {
 }
 
 impl Template {
-    /// A sentence about rows of these names.
+    /// A sentence about rows of these names, which have these metrics.
     ///
     /// # Errors
-    /// It is no template, names what is none of `rows` or no metric, or compares what does not compare.
-    pub fn new(text: &str, rows: &[&str]) -> Result<Self, String> {
+    /// It is no template, names what is none of `rows` or of `metrics`, or compares what does not compare.
+    pub fn new(text: &str, rows: &[&str], metrics: &[Metric]) -> Result<Self, String> {
         let template = Self(text.to_owned());
-        template.check_names(rows)?;
+        template.check_names(rows, metrics)?;
         template.asks().map(|_| template)
     }
 
@@ -160,7 +172,7 @@ impl Template {
         template.render(rows).map_err(in_words)
     }
 
-    fn check_names(&self, rows: &[&str]) -> Result<(), String> {
+    fn check_names(&self, rows: &[&str], metrics: &[Metric]) -> Result<(), String> {
         let environment = environment();
         let template = environment.template_from_str(&self.0).map_err(in_words)?;
         for name in template.undeclared_variables(true) {
@@ -169,8 +181,9 @@ impl Template {
                 let hint = did_you_mean(row, "rows has", rows.iter().copied());
                 return Err(format!("names `{row}`, which is none of its rows{hint}"));
             }
-            if metric != NAME && metric_of(metric).is_none() {
-                let known: Vec<String> = Metric::of_cells().map(attribute).collect();
+            let is_known = |metric| metrics.contains(&metric);
+            if metric != NAME && !metric_of(metric).is_some_and(is_known) {
+                let known: Vec<String> = metrics.iter().copied().map(attribute).collect();
                 let hint = did_you_mean(metric, "metrics are", known.iter().map(String::as_str));
                 return Err(format!("names `{name}`, and `{metric}` is no metric{hint}"));
             }
@@ -204,7 +217,8 @@ fn attribute(metric: Metric) -> String {
 }
 
 fn metric_of(attribute: &str) -> Option<Metric> {
-    Metric::of_cells().find(|metric| self::attribute(*metric) == attribute)
+    let all = Metric::of_cells().chain(Metric::OF_ALGORITHMS);
+    { all }.find(|metric| self::attribute(*metric) == attribute)
 }
 
 type Say = Arc<dyn Fn(&Slot) -> String + Send + Sync>;
@@ -273,10 +287,14 @@ mod tests {
 
     const ROWS: [&str; 2] = ["rsa", "ecdsa"];
 
+    fn template(text: &str) -> Result<Template, String> {
+        Template::new(text, &ROWS, &Metric::of_cells().collect::<Vec<_>>())
+    }
+
     #[test]
     fn a_sentence_asks_for_what_it_says_in_its_order() {
         let text = "{{ rsa.rate }}; {{ ecdsa.rate | times(rsa.rate) }} with {{ ecdsa.name }}.";
-        let template = Template::new(text, &ROWS).unwrap();
+        let template = template(text).unwrap();
         let rsa = Slot::Figure(Metric::Rate, "rsa".to_owned());
         let times =
             Slot::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
@@ -298,6 +316,7 @@ mod tests {
         for (text, word) in [
             ("{{ rsa2048.rate }}", "rsa2048"),
             ("{{ rsa.rat }}", "rate"),
+            ("{{ rsa.cycles_per_byte }}", "metric"),
             ("{{ rsa }}", "metric"),
             ("{{ rsa.rate | time(ecdsa.rate) }}", "time"),
             ("{{ rsa.name | times(ecdsa.name) }}", "two figures"),
@@ -307,7 +326,7 @@ mod tests {
             ("{{ rsa.rate ", "template"),
             ("{% include 'other' %}", "template"),
         ] {
-            let refused = Template::new(text, &ROWS).unwrap_err();
+            let refused = template(text).unwrap_err();
             assert!(refused.contains(word) && refused.lines().count() == 1, "{text}: {refused}");
         }
     }

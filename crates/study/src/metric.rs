@@ -55,14 +55,14 @@ pub enum Kind {
 }
 
 macro_rules! metrics {
-    ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
+    ($($(#[$attribute:meta])* $name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
         /// A figure of a trial.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[derive(Serialize, Deserialize, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
         #[serde(rename_all = "kebab-case")]
         #[strum(serialize_all = "kebab-case")]
         pub enum Metric {
-            $(#[doc = $help] $name,)*
+            $(#[doc = $help] $(#[$attribute])* $name,)*
         }
 
         static ROWS: &[Row] = &[$(Row { help: $help, $($field: $value),* }),*];
@@ -339,6 +339,45 @@ metrics! {
         csv: "handshake_packets_received",
         gauge: "toll_handshake_packets_received",
     }
+    #[serde(skip_deserializing)]
+    CyclesPerByte: "Core cycles of an algorithm per byte of messages." {
+        words: "cost per byte",
+        axis: "of messages",
+        quantity: Quantity::CyclesPerByte,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |_| None,
+        beside: Metric::CyclesPerByte,
+        json: "cycles_per_byte",
+        csv: "cycles_per_byte",
+        gauge: "toll_cycles_per_byte",
+    }
+    #[serde(skip_deserializing)]
+    CyclesPerOperation: "Core cycles of an algorithm per operation." {
+        words: "cost per operation",
+        axis: "per operation",
+        quantity: Quantity::Cycles,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |_| None,
+        beside: Metric::CyclesPerOperation,
+        json: "cycles_per_op",
+        csv: "cycles_per_op",
+        gauge: "toll_cycles_per_op",
+    }
+    #[serde(skip_deserializing)]
+    BytesPerSecond: "Bytes of messages that an algorithm goes over per second." {
+        words: "rate of bytes",
+        axis: "of messages",
+        quantity: Quantity::BytesPerSecond,
+        kind: Kind::Throughput,
+        is_of_bodies: false,
+        of: |_| None,
+        beside: Metric::BytesPerSecond,
+        json: "bytes_per_s",
+        csv: "bytes_per_s",
+        gauge: "toll_bytes_per_s",
+    }
 }
 
 fn bits_per_server_cpu(line: &Line) -> Option<f64> {
@@ -366,8 +405,14 @@ impl Metric {
     /// The metrics that a cell has by itself, in the order of tables and exports.
     pub fn of_cells() -> impl Iterator<Item = Self> + Clone {
         let all = <Self as strum::VariantArray>::VARIANTS.iter().copied();
-        all.filter(|metric| metric.row().kind != Kind::Tax)
+        all.filter(|metric| {
+            !matches!(metric, Self::TlsTax) && !Self::OF_ALGORITHMS.contains(metric)
+        })
     }
+
+    /// What an algorithm costs, which no trial has.
+    pub const OF_ALGORITHMS: [Self; 3] =
+        [Self::CyclesPerByte, Self::CyclesPerOperation, Self::BytesPerSecond];
 
     /// What is known of it.
     #[must_use]

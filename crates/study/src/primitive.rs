@@ -10,7 +10,7 @@ use serde_with::{DisplayFromStr, serde_as};
 use units::Bytes;
 
 pub use part::{Part, What};
-pub use rule::{Dimension, Rule};
+pub use rule::{Dimension, Rule, SIZE};
 
 /// The tables of a study, and the answers that they give.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -55,6 +55,8 @@ pub struct Beside {
     /// Whether many messages were hashed at once.
     #[serde(default)]
     pub many_messages: bool,
+    /// How many, where that was published.
+    pub messages: Option<u64>,
     /// Where the data lay, where that was published.
     pub cache: Option<String>,
     /// What tells it from the others of its row: the processor.
@@ -123,13 +125,22 @@ pub enum PublishedUnit {
 const SCHEMA: u32 = 1;
 
 /// Each name with its file.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
+    ("isa-l-crypto", include_str!("../../../studies/reference/isa-l-crypto.toml")),
     ("petstore-xeon-e5620", include_str!("../../../studies/reference/petstore-xeon-e5620.toml")),
     ("quickassist-8955", include_str!("../../../studies/reference/quickassist-8955.toml")),
     ("xeon-e5-v3-2014", include_str!("../../../studies/reference/xeon-e5-v3-2014.toml")),
     ("xeon-gold-6142", include_str!("../../../studies/reference/xeon-gold-6142.toml")),
     ("xeon-scalable", include_str!("../../../studies/reference/xeon-scalable.toml")),
 ];
+
+impl Beside {
+    /// Whether it is of so many messages at once.
+    #[must_use]
+    pub fn is_of(&self, messages: u64) -> bool {
+        self.messages.map_or(self.many_messages == (messages > 1), |own| own == messages)
+    }
+}
 
 impl Reference {
     /// The names of all built-in references.

@@ -1,11 +1,8 @@
-mod bounds;
-mod figures;
 mod instructions;
 mod json;
-mod shown;
-mod table;
-mod words;
+mod one_round;
 
+use std::fmt::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -16,7 +13,7 @@ use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use units::Bytes;
 
-use self::figures::Context;
+use self::one_round::OneRound;
 use crate::progress::{Progress, in_minutes};
 use crate::{Failure, interrupt};
 
@@ -112,7 +109,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(again(arguments.hardware));
     }
     if arguments.list {
-        crate::print(&table::listed());
+        crate::print(&listed());
         return Ok(ExitCode::SUCCESS);
     }
     let interrupted = interrupt::flag()?;
@@ -151,28 +148,47 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let measurement = request.run(&interrupted, &mut report)?;
     drop(bar);
-    let context = Context {
+    let bounds = match (arguments.hardware, measurement.interrupted || arguments.json) {
+        (Hardware::All, false) => {
+            let (costs, _) = primitives::instructions::measure(cpus.as_slice()[0], &interrupted)?;
+            primitives::instructions::bounds(&costs)
+        }
+        _ => Vec::new(),
+    };
+    let round = OneRound {
+        measurement: &measurement,
         libraries: &libraries,
+        sizes: &sizes,
         cache: arguments.cache,
-        threads: cpus.len(),
+        cpus: &cpus,
         hardware: arguments.hardware,
-        samples: arguments.samples.into(),
+        samples: arguments.samples,
         shows_all: arguments.all || !arguments.libraries.is_empty(),
     };
+    let costs = round.costs(bounds);
     if arguments.json {
-        crate::print_json(&json::of(&measurement, &context))?;
+        crate::print_json(&json::of(&round, &costs))?;
     } else {
-        let bounds = match (arguments.hardware, measurement.interrupted) {
-            (Hardware::All, false) => {
-                let (costs, _) =
-                    primitives::instructions::measure(cpus.as_slice()[0], &interrupted)?;
-                primitives::instructions::bounds(&costs)
-            }
-            _ => Vec::new(),
-        };
-        crate::print(&table::in_words(&measurement, &bounds, &context));
+        one_round::print(round.findings(costs));
     }
     ended(&measurement)
+}
+
+/// The names of all algorithms and libraries.
+fn listed() -> String {
+    let mut text = String::from("Algorithms:\n");
+    for algorithm in Algorithm::all() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {algorithm}");
+    }
+    text += "Libraries (or the path of any libcrypto):\n";
+    for name in library::NAMES {
+        let _ = match library::open(name) {
+            Ok(library) => writeln!(text, "  {name:<22} {}", library.title()),
+            Err(why) => writeln!(text, "  {name:<22} not available here: {why}"),
+        };
+    }
+    text
 }
 
 /// The exit code, and the line for what is not whole.
@@ -288,5 +304,11 @@ mod tests {
     fn a_measurement_that_panics_has_failed() {
         let error = BenchError::Panicked { cpu: 1, why: "no".into() };
         assert_eq!(Failure::from(error).code, Failure::MEASUREMENT);
+    }
+
+    #[test]
+    fn every_name_is_listed() {
+        let names = listed();
+        assert!(names.contains("  AES-128-GCM\n") && names.contains("  rustcrypto "), "{names}");
     }
 }

@@ -28,6 +28,10 @@ pub enum Quantity {
     BytesPerByte,
     /// Packets.
     Packets,
+    /// Core cycles.
+    Cycles,
+    /// Core cycles per byte.
+    CyclesPerByte,
 }
 
 /// A unit with its number of decimals.
@@ -69,6 +73,8 @@ impl Quantity {
             }
             Self::BytesPerByte => number("B/B", "not a number of bytes per byte such as 2.5B/B"),
             Self::Packets => number("packets", "not a number of packets such as 9 packets"),
+            Self::Cycles => number("cycles", "not a number of cycles such as 900 cycles"),
+            Self::CyclesPerByte => number("cycles/byte", "not a cost such as 0.5 cycles/byte"),
         }
     }
 
@@ -86,6 +92,8 @@ impl Quantity {
             Self::BytesPerSecond => &[("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0)],
             Self::BytesPerByte => &[("B/B", 1.0)],
             Self::Packets => &[("packets", 1.0)],
+            Self::Cycles => &[("kilocycles", 1e3), ("cycles", 1.0)],
+            Self::CyclesPerByte => &[("cycles/byte", 1.0)],
         }
     }
 

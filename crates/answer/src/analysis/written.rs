@@ -2,27 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Decision, Direction};
-use study::headline::{Comparing, Decides, RowOf, Slot, Template, Written};
+use study::headline::{RowOf, Slot, Written};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Metric};
-use units::Quantity;
 
 use super::compared::{CLIENT, Compared};
-use super::headline::{LIMITED, undecided};
+use super::headline::LIMITED;
 use super::offered::not_kept_up;
 use super::trials::CellTrials;
-use crate::figure::{Decided, Figure, difference, paired};
+use crate::figure::{Decided, Figure, paired};
 use crate::findings::Headline;
 use crate::label::label_in;
 use crate::mark::Mark;
-use crate::wording::{brief, brief_beside, factor};
+use crate::written::{Authored, Pair, Row};
 
 /// The cells by the names that the author gave them.
 type Rows<'a> = BTreeMap<&'a str, &'a CellTrials<'a>>;
-
-/// Two rows, one beside the other.
-type Pair = (Metric, [String; 2]);
 
 /// The author's words, of the first cells that all have figures; `None` where there are none, or too few
 /// trials of them to decide: then toll words the answer.
@@ -35,7 +30,14 @@ pub(super) fn headline<'a>(
     // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
     let rows = choices(rule, written, trials).find(has_figures)?;
-    Authored { rule, written, rows }.headline(compared, trials)
+    let named = Named { rule, written, rows };
+    let decided = named.decided(compared);
+    let (metric, compare, rows) = (rule.metric, rule.compare.as_str(), &named.rows);
+    let (headline, slots) = Authored { written, metric, compare, rows, decided }.headline()?;
+    let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
+    let context = named.context(trials).map(|of| format!(" ({of})")).unwrap_or_default();
+    let limited = if named.is_limited(&slots) { LIMITED } else { "" };
+    Some(Headline { sentence: format!("{sentence}{context}.{limited}"), ..headline })
 }
 
 /// What a row leaves open is the same for all: one choice for each cell that the first row can be.
@@ -78,64 +80,37 @@ fn open<'a>(rule: &AnswerRule, row: &RowOf, cell: &'a Cell) -> BTreeMap<&'a str,
     params.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
-struct Authored<'a> {
+struct Named<'a> {
     rule: &'a AnswerRule,
     written: &'a Written,
     rows: Rows<'a>,
 }
 
-impl<'a> Authored<'a> {
-    fn headline(&self, compared: &[Compared<'a>], trials: &[CellTrials<'_>]) -> Option<Headline> {
-        let decided = self.decided(compared);
-        let (template, advice) = match &self.written.decides {
-            None => (&self.written.headline, None),
-            Some(Decides { rows, same, advice }) => {
-                match decided.get(&(self.rule.metric, rows.clone()))?.decision {
-                    Decision::TooFew => return None,
-                    Decision::NoDifference => (same, None),
-                    Decision::Sure(direction) => {
-                        let is_more = direction == Direction::Above;
-                        let is_better = is_more == self.rule.metric.is_higher_better();
-                        (&self.written.headline, advice.as_ref().filter(|_| is_better))
-                    }
-                }
-            }
-        };
-        let is_same =
-            self.written.decides.as_ref().is_some_and(|of| std::ptr::eq(&of.same, template));
-        let slots = template.asks().ok()?;
-        let (value, unit) = match slots.iter().find(|slot| !matches!(slot, Slot::Name(_))) {
-            _ if is_same => undecided(false),
-            Some(first) => (self.text(first, &slots, &decided)?, self.unit(first)?),
-            None => (String::new(), String::new()),
-        };
-        let sentence = self.filled(template, &decided)?;
-        let context = self.context(trials).map(|of| format!(" ({of})")).unwrap_or_default();
-        let limited = if self.is_limited(&slots) { LIMITED } else { "" };
-        Some(Headline {
-            sentence: format!(
-                "{}{context}.{limited}",
-                sentence.strip_suffix('.').unwrap_or(&sentence)
-            ),
-            advice: match advice {
-                Some(advice) => Some(self.filled(advice, &decided)?),
-                None => None,
-            },
-            value,
-            unit,
-        })
+impl Row for CellTrials<'_> {
+    fn median(&self, metric: Metric) -> Option<f64> {
+        let figure = self.figure(metric).filter(|_| not_kept_up(self, metric).is_none())?;
+        Some(figure.median())
     }
 
+    fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
+        self.samples(metric)
+    }
+
+    fn name(&self, key: &str) -> Option<String> {
+        Some(label_in(self.cell.load.operation, key, self.cell.params.get(key)?))
+    }
+
+    fn counts(&self, metric: Metric) -> String {
+        words_of(self.cell.load.operation, metric.row().words).into_owned()
+    }
+}
+
+impl<'a> Named<'a> {
     /// How the rows that it speaks of compare. What the answer compares anyway is decided there; the
     /// others are decided together with that answer.
     fn decided(&self, compared: &[Compared<'a>]) -> BTreeMap<Pair, Decided> {
-        let slots = self.written.templates().filter_map(|template| template.asks().ok()).flatten();
-        let pairs = slots.filter_map(|slot| match slot {
-            Slot::Compared(_, metric, rows) => Some((metric, rows)),
-            Slot::Figure(..) | Slot::Name(_) => None,
-        });
         let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
-        let pairs: BTreeSet<Pair> = pairs.chain(decides).collect();
+        let pairs: BTreeSet<Pair> = self.written.compared().into_iter().chain(decides).collect();
         let mut decided = BTreeMap::new();
         let mut family = Vec::new();
         for (metric, rows) in pairs {
@@ -187,86 +162,6 @@ impl<'a> Authored<'a> {
             true => paired(one.samples(metric), other.samples(metric)),
             false => one.ratio(other, metric),
         }
-    }
-
-    fn filled(&self, template: &Template, decided: &BTreeMap<Pair, Decided>) -> Option<String> {
-        let slots = template.asks().ok()?;
-        let texts =
-            slots.iter().map(|slot| Some((slot.clone(), self.text(slot, &slots, decided)?)));
-        let texts: BTreeMap<Slot, String> = texts.collect::<Option<_>>()?;
-        template.fill(move |slot| texts.get(slot).cloned().unwrap_or_default()).ok()
-    }
-
-    /// What stands at one of a sentence's places.
-    fn text(
-        &self,
-        slot: &Slot,
-        slots: &[Slot],
-        decided: &BTreeMap<Pair, Decided>,
-    ) -> Option<String> {
-        match slot {
-            Slot::Name(row) => {
-                let cell = self.rows.get(row.as_str())?.cell;
-                let key = &self.rule.compare;
-                Some(label_in(cell.load.operation, key, cell.params.get(key)?))
-            }
-            Slot::Figure(metric, row) => {
-                // In the unit of the first of its kind in the sentence.
-                let first = slots.iter().find_map(|slot| match slot {
-                    Slot::Figure(of, row) if of == metric => self.median(*of, row),
-                    _ => None,
-                });
-                let median = self.median(*metric, row)?;
-                Some(brief_beside(metric.row().quantity, median, first.unwrap_or(median)))
-            }
-            Slot::Compared(how, metric, rows) => {
-                let ratio = decided.get(&(*metric, rows.clone()))?;
-                let amount = self.amount(*how, *metric, rows, ratio.median());
-                match ratio.decision {
-                    Decision::TooFew => None,
-                    Decision::NoDifference => Some(amount? + " (no significant difference)"),
-                    Decision::Sure(_) => amount,
-                }
-            }
-        }
-    }
-
-    fn median(&self, metric: Metric, row: &str) -> Option<f64> {
-        let trials = self.rows.get(row)?;
-        let figure = trials.figure(metric).filter(|_| not_kept_up(trials, metric).is_none())?;
-        Some(figure.median())
-    }
-
-    fn amount(
-        &self,
-        how: Comparing,
-        metric: Metric,
-        rows: &[String; 2],
-        ratio: f64,
-    ) -> Option<String> {
-        let signed =
-            |amount: f64, text: String| if amount < 0.0 { format!("−{text}") } else { text };
-        match how {
-            Comparing::Times => Some(factor(ratio)),
-            Comparing::PercentMoreThan => {
-                let more = ratio - 1.0;
-                Some(signed(more, brief(Quantity::Share, more.abs())))
-            }
-            Comparing::MoreThan => {
-                let [one, other] = rows.each_ref().map(|row| self.rows.get(row.as_str()));
-                let more = difference(one?.samples(metric), other?.samples(metric))?.median();
-                Some(signed(more, brief(metric.row().quantity, more.abs())))
-            }
-        }
-    }
-
-    /// What a figure counts.
-    fn unit(&self, slot: &Slot) -> Option<String> {
-        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot else {
-            return None;
-        };
-        let operation = self.rows.get(row.as_str())?.cell.load.operation;
-        Some(words_of(operation, metric.row().words).into_owned())
     }
 
     /// Whether a rate in the sentence is not the server's maximum.

@@ -14,7 +14,7 @@ use crate::wording::grouped;
 use journal::Entries;
 use journal::primitive::{BoundLine, RowLine};
 use study::Study;
-use study::primitive::Table;
+use study::primitive::{Primitives, Table};
 use study::reference::Reference;
 
 /// What was found of a study's tables.
@@ -51,29 +51,46 @@ pub struct Discarded {
 }
 
 impl Costs {
-    /// What the journal says.
+    /// What the journal says of a study.
     #[must_use]
     pub fn of(study: &Study, entries: &Entries) -> Self {
-        let tables = &study.primitives.tables;
+        let reference = study.reference.as_deref().and_then(|name| Reference::find(name).ok());
+        let mut costs = Self::of_tables(&study.primitives, reference.as_slice(), entries);
+        // Where the study's author says what matters, nothing else is said first.
+        let rules = &study.primitives.answers;
+        let is_written = rules.iter().any(|rule| rule.written.is_some())
+            || study.answers.iter().any(|rule| rule.written.is_some());
+        for (rule, answer) in rules.iter().zip(&mut costs.answers) {
+            if is_written && rule.written.is_none() {
+                answer.headline = None;
+            }
+        }
+        costs
+    }
+
+    /// What was measured of these tables, beside what was published.
+    #[must_use]
+    pub fn of_tables(primitives: &Primitives, references: &[Reference], entries: &Entries) -> Self {
+        let tables = &primitives.tables;
         let mut discarded = Vec::new();
         let keys = keys(tables);
         let lines = sound(&keys, &entries.primitives, &mut discarded);
-        let mut bounds = bounds(tables, &entries.bounds, &mut discarded);
-        let reference = study.reference.as_deref().and_then(|name| Reference::find(name).ok());
+        let rounds = tables.iter().map(|table| table.rounds).max().unwrap_or(0);
+        let mut bounds = bounds(rounds, &entries.bounds, &mut discarded);
         let row = |(table, key): &(&Table, RowKey)| {
-            Row::of(&table.name, key, &lines, &bounds, reference.as_ref())
+            Row::of(&table.name, key, &lines, &bounds, references)
         };
         let rows: Vec<Row> = keys.iter().map(row).collect();
         for bound in &mut bounds {
             let of = rows.iter().filter(|row| row.bound == Some(bound.of));
             let costs = of.filter_map(|row| {
-                Some((row.library_title.as_str(), row.cost.as_ref()?.cycles.median()))
+                let cost = row.cost.as_ref().filter(|cost| !cost.is_disturbed())?;
+                Some((row.library_title.as_str(), cost.cycles.median()))
             });
             bound.beaten = instructions::beaten(bound.cycles_per_byte.median(), costs);
         }
         let find = |name: &str| tables.iter().find(|table| table.name == name);
-        let answers: Vec<Answer> = study
-            .primitives
+        let answers: Vec<Answer> = primitives
             .answers
             .iter()
             .filter_map(|rule| Some(answer::of(rule, find(&rule.primitives)?, &rows, &bounds)))
@@ -85,7 +102,7 @@ impl Costs {
             (0..table.rounds).filter(of_round).count()
         };
         Self {
-            gates: gates::all(study, &answers, &rows),
+            gates: gates::all(&primitives.answers, &answers, &rows),
             planned: keys.iter().map(|(table, _)| table.rounds as usize).sum(),
             done: keys.iter().map(done).sum(),
             answers,
@@ -95,6 +112,12 @@ impl Costs {
             started_unix_ms: lines.iter().map(|line| line.started_unix_ms).min(),
             rows,
         }
+    }
+
+    /// What the instructions allow, measured in one round.
+    #[must_use]
+    pub fn of_bounds(lines: &[BoundLine]) -> Self {
+        Self { bounds: bounds(1, lines, &mut Vec::new()), ..Self::default() }
     }
 
     /// Whether every row has all its rounds, and none was refused.
@@ -145,12 +168,7 @@ fn sound<'a>(
     sound
 }
 
-fn bounds(
-    tables: &[Table],
-    lines: &[BoundLine],
-    discarded: &mut Vec<Discarded>,
-) -> Vec<LowerBound> {
-    let rounds = tables.iter().map(|table| table.rounds).max().unwrap_or(0);
+fn bounds(rounds: u32, lines: &[BoundLine], discarded: &mut Vec<Discarded>) -> Vec<LowerBound> {
     let is_sound = |BoundLine { bound, round, .. }: &&BoundLine| {
         bound.cycles_per_byte.is_finite() && bound.cycles_per_byte > 0.0 && *round < rounds
     };

@@ -1,50 +1,48 @@
 //! What algorithms cost, as a report shows it.
 
-mod overview;
-mod rows;
+mod table;
 
-use units::Bytes;
-
-use super::{Answer, Costs, Curve, LowerBound, Point, Row, Series};
-use crate::figure::Decided;
-use crate::findings::{
-    self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line, Listing, Section, Table,
-};
-use crate::wording::{factor, without_intervals};
-use stats::Decision;
+use super::{Answer, Costs, LowerBound, Row};
+use crate::findings::{self, Cell, Chart, Column, Findings, Item, Listing, Section, Table};
+use crate::wording::{grouped, list, unique};
 
 impl Costs {
     /// What a report shows of it.
     #[must_use]
     pub fn findings(&self) -> Findings {
-        let mut names: Vec<&str> = self.rows.iter().map(|row| row.table.as_str()).collect();
-        names.dedup();
-        let each = |table: fn(&str, &[&Row]) -> Table| -> Vec<Table> {
-            let rows = |name: &str| -> Vec<&Row> {
-                self.rows.iter().filter(|row| row.table == name).collect()
-            };
-            names.iter().map(|name| table(name, &rows(name))).collect()
-        };
+        let rows = grouped(self.rows.iter().map(|row| (row.table.as_str(), row))).into_iter();
+        let tables: Vec<(&str, Table)> =
+            rows.map(|(name, rows)| (name, table::table(name, &rows, self))).collect();
+        // The first answer about a table has it.
+        let mut free: Vec<(&str, Table)> =
+            tables.iter().map(|(name, table)| (*name, table::brief(table))).collect();
+        let answers = self.answers.iter().map(|of| {
+            let own = free.extract_if(.., |(name, _)| *name == of.primitives).next();
+            answer(of, own.map(|(_, table)| table))
+        });
+        let answers = answers.collect();
+        let tables = tables.into_iter().map(|(_, table)| table);
         let measured = self.rows.iter().filter(|row| row.cost.is_some()).count();
-        let cycles = self.cycles_source.map(|s| format!("Core cycles are {}.", s.in_words()));
-        let method = format!(
-            "A cost is the median over the rounds of each round's median of quiet samples; small \
-             print gives the quartiles. Ratios are computed per round, with their intervals in brackets. Every result was checked against a second library before and \
-             after it was timed. {}",
-            cycles.as_deref().unwrap_or_default()
-        );
-        let bounds = (!self.bounds.is_empty()).then(|| bounds(&self.bounds));
+        let method = "A cost is the median over the rounds of each round's median of quiet samples; small \
+                      print gives the quartiles. Ratios are computed per round, with their intervals in \
+                      brackets. Every result was checked against a second library before and after it was \
+                      timed.";
+        let notes = self.notes();
+        let bounds = (!self.bounds.is_empty()).then(|| self.bounds_table());
         Findings {
             title: "What algorithms cost",
-            answers: self.answers.iter().map(answer).collect(),
-            overview: each(overview::table),
+            answers,
+            overview: free.into_iter().map(|(_, table)| table).collect(),
             tables: vec![Section {
                 title: "Costs",
                 about: "Every algorithm, library and size. Click a header to sort.",
-                tables: each(rows::table).into_iter().chain(bounds).collect(),
+                tables: tables.chain(bounds).collect(),
             }],
-            notes: cycles.into_iter().collect(),
-            method: vec![("What a cost is", method)],
+            method: vec![
+                ("What a cost is", method.to_owned()),
+                ("Notes on costs", notes.join(" ")),
+            ],
+            notes,
             rejected: Listing {
                 title: "Discarded lines of the journal, not used in any figure",
                 about: "",
@@ -65,7 +63,71 @@ impl Costs {
             ..Findings::default()
         }
     }
+
+    /// How to read the figures.
+    fn notes(&self) -> Vec<String> {
+        let cycles = self.cycles_source.map(|s| format!("Core cycles are {}.", s.in_words()));
+        let mut notes: Vec<String> = cycles.into_iter().collect();
+        let has = |is_it: fn(&Row) -> bool| self.rows.iter().any(is_it);
+        if has(|row| row.cost.as_ref().is_some_and(|cost| cost.contention_unknown)) {
+            notes.push(
+                "toll cannot detect on this processor whether other work used the core.".to_owned(),
+            );
+        }
+        if has(|row| row.times_the_bound.is_some()) {
+            notes.push(
+                "Bound: what the instructions allow, in cycles/byte; ~ is an estimate.".to_owned(),
+            );
+        }
+        notes.extend(
+            self.bounds
+                .iter()
+                .filter_map(|bound| Some(format!("{}: {}.", bound.of, bound.beaten.as_ref()?))),
+        );
+        let sources = unique(self.rows.iter().flat_map(|row| &row.published).map(|of| &of.source));
+        notes.extend(
+            sources.into_iter().map(|source| format!("Published, not measured here: {source}.")),
+        );
+        let ratios = || self.answers.iter().flat_map(|answer| &answer.ratios);
+        if ratios().any(|ratio| !ratio.times_as_fast.decision.is_sure()) {
+            notes.push("≈ no significant difference; ? too few rounds to compare.".to_owned());
+        }
+        if self.answers.iter().any(|answer| !answer.projected.is_empty()) {
+            notes.push(PROJECTED.to_owned());
+        }
+        notes.extend(self.lacking());
+        notes
+    }
+
+    /// What has no figure, by library and reason.
+    fn lacking(&self) -> Vec<String> {
+        let lacking = self.rows.iter().filter_map(|row| {
+            let why = &row.no_figure.as_ref()?.why;
+            Some(((!row.is_refused(), &row.library_title, why), row.key.algorithm.name()))
+        });
+        let mut reasons = grouped(lacking);
+        reasons.sort_by_key(|((is_unavailable, ..), _)| *is_unavailable);
+        let sentence = |((_, library, why), names): ((bool, &String, &String), Vec<&str>)| {
+            const MOST: usize = 3;
+            let names = unique(names);
+            let mut shown: Vec<String> =
+                names.iter().take(MOST).map(|name| (*name).to_owned()).collect();
+            if names.len() > MOST {
+                shown.push(format!("{} more", names.len() - MOST));
+            }
+            format!("{library}, {}: {why}.", list(shown))
+        };
+        reasons.into_iter().map(sentence).collect()
+    }
+
+    /// The bound of a row.
+    fn bound(&self, row: &Row) -> Option<&LowerBound> {
+        self.bounds.iter().find(|bound| row.bound == Some(bound.of))
+    }
 }
+
+const PROJECTED: &str = "Projected, not measured: the rate of one core at the measured frequency, times the cores. \
+    Many busy cores run at lower frequencies and share memory and caches, and two hyperthreads share one core.";
 
 impl From<&super::Discarded> for Item {
     fn from(line: &super::Discarded) -> Self {
@@ -73,109 +135,50 @@ impl From<&super::Discarded> for Item {
     }
 }
 
-fn answer(answer: &Answer) -> findings::Answer {
+fn answer(answer: &Answer, table: Option<Table>) -> findings::Answer {
     let published = (!answer.published.is_empty())
         .then(|| format!("Published: {}.", answer.published.join("; ")));
-    let projected = answer.projected.iter();
-    let projected = projected.map(|text| format!("Projected, not measured: {text}"));
-    let sentences = answer.sentences.iter().cloned();
+    let title = answer.question.clone();
     findings::Answer {
-        title: answer.question.clone().unwrap_or_else(|| "What algorithms cost".to_owned()),
-        headline: headline(answer),
-        tables: Vec::new(),
-        charts: answer.curves.iter().map(curve).map(Chart::Curve).collect(),
-        notes: sentences.chain(published).chain(projected).collect(),
+        title: title.unwrap_or_else(|| format!("Costs, {}", answer.primitives)),
+        headline: answer.headline.clone(),
+        tables: table.into_iter().collect(),
+        charts: answer.curves.iter().cloned().map(Chart::Curve).collect(),
+        notes: published.into_iter().collect(),
         doubts: answer.caveats.clone(),
     }
 }
 
-/// The first sentence without its intervals, and the greatest difference that the rounds show.
-fn headline(answer: &Answer) -> Option<Headline> {
-    let ratios = || answer.ratios.iter().map(|ratio| &ratio.times_as_fast);
-    let sure = ratios().filter(|ratio| ratio.decision.is_sure());
-    let furthest = sure.max_by(|a, b| a.distance().total_cmp(&b.distance()));
-    let is_too_few = |ratio: &Decided| ratio.decision == Decision::TooFew;
-    let (value, unit) = match furthest {
-        Some(furthest) => (factor(furthest.median()), "as fast, the largest difference"),
-        None if ratios().any(is_too_few) => ("?".to_owned(), "too few rounds"),
-        None => ("≈".to_owned(), "no significant difference"),
-    };
-    answer.ratios.first()?;
-    Some(Headline {
-        value,
-        unit: unit.to_owned(),
-        sentence: without_intervals(answer.sentences.first()?),
-        advice: None,
-    })
-}
-
-fn curve(curve: &Curve) -> findings::Curve {
-    let bound = curve.bound.as_ref();
-    findings::Curve {
-        title: curve.title.clone(),
-        subtitle: "upright lines are quartiles".to_owned(),
-        x_axis: "size of a message (logarithmic)".to_owned(),
-        y_axis: "core cycles per byte (logarithmic); lower is better".to_owned(),
-        axis: Axis::Factors,
-        lines: curve.series.iter().map(line).collect(),
-        bound: bound
-            .map(|(of, cost)| (format!("{} of {of}: {cost:.3} cycles/byte", of.word()), *cost)),
-        ..findings::Curve::default()
+impl LowerBound {
+    /// `0.176`; `~0.176` where it is an estimate.
+    fn in_short(&self) -> String {
+        let sign = if self.of.word() == "bound" { "" } else { "~" };
+        format!("{sign}{:.3}", self.cycles_per_byte.median())
     }
 }
 
-fn line(series: &Series) -> Line {
-    let dot = |point: &Point| {
-        let Point { size_bytes, median, low, high, is_disturbed, .. } = point;
-        let disturbed = if *is_disturbed { ", disturbed: too high" } else { "" };
-        let size = Bytes(*size_bytes).to_string();
-        Dot {
-            x: *size_bytes as f64,
-            y: *median,
-            y_label: format!("{median:.3}"),
-            range: Some((*low, *high)),
-            title: format!(
-                "{}, {size}: {median:.3} cycles/byte, quartiles {low:.3} to {high:.3}{disturbed}",
-                series.label
-            ),
-            x_label: size,
-            is_doubtful: *is_disturbed,
-            published: point
-                .published
-                .iter()
-                .map(|(of, cost)| (format!("published: {of}, {cost} cycles/byte"), *cost))
-                .collect(),
-            ..Dot::default()
+impl Costs {
+    /// What the instructions allow.
+    #[must_use]
+    pub fn bounds_table(&self) -> Table {
+        let cost = |bound: &LowerBound| {
+            let estimate = &bound.cycles_per_byte.estimate;
+            let (low, high) = (estimate.interval.low, estimate.interval.high);
+            let median = (format!("{:.3}", estimate.median), estimate.median);
+            Cell { more: format!("[{low:.3}, {high:.3}]"), ..median.into() }
+        };
+        let bounds = || self.bounds.iter();
+        let beaten = |of: &LowerBound| of.beaten.clone().unwrap_or_else(|| of.of.word().to_owned());
+        Table {
+            title: "What the instructions allow".to_owned(),
+            count: format!("{} bounds and estimates", self.bounds.len()),
+            columns: vec![
+                Column::words("of", bounds().map(|bound| bound.of.to_string())),
+                Column::words("bound or estimate", bounds().map(beaten)),
+                Column::numbers("cycles/byte", "range of the rounds", bounds().map(cost)),
+                Column::words("how", bounds().map(|bound| bound.arithmetic.clone())),
+            ],
+            ..Table::default()
         }
-    };
-    Line {
-        label: series.label.clone(),
-        is_baseline: series.is_baseline,
-        is_joined: true,
-        dots: series.points.iter().map(dot).collect(),
-    }
-}
-
-fn bounds(bounds: &[LowerBound]) -> Table {
-    let cost = |bound: &LowerBound| {
-        let estimate = &bound.cycles_per_byte.estimate;
-        let (low, high) = (estimate.interval.low, estimate.interval.high);
-        let median = (format!("{:.3}", estimate.median), estimate.median);
-        Cell { more: format!("[{low:.3}, {high:.3}]"), ..median.into() }
-    };
-    let text =
-        |name: &str, of: fn(&LowerBound) -> String| Column::words(name, bounds.iter().map(of));
-    Table {
-        title: "What the instructions allow".to_owned(),
-        count: format!("{} bounds and estimates", bounds.len()),
-        columns: vec![
-            text("of", |bound| bound.of.to_string()),
-            text("bound or estimate", |bound| {
-                bound.beaten.clone().unwrap_or_else(|| bound.of.word().to_owned())
-            }),
-            Column::numbers("cycles/byte", "range of the rounds", bounds.iter().map(cost)),
-            text("how", |bound| bound.arithmetic.clone()),
-        ],
-        ..Table::default()
     }
 }

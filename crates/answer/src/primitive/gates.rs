@@ -1,6 +1,6 @@
 //! The gates of answers about primitives.
 
-use study::Study;
+use study::primitive::Rule;
 use units::Bytes;
 
 use super::{Answer, Row};
@@ -9,9 +9,9 @@ use crate::gate::outcome::GateOutcome;
 
 /// One for each gate of each answer, about the sizes that its sentences are about. What a library does
 /// not support is not judged.
-pub(super) fn all(study: &Study, answers: &[Answer], rows: &[Row]) -> Vec<GateOutcome> {
+pub(super) fn all(rules: &[Rule], answers: &[Answer], rows: &[Row]) -> Vec<GateOutcome> {
     let mut outcomes = Vec::new();
-    for (rule, answer) in study.primitives.answers.iter().zip(answers) {
+    for (rule, answer) in rules.iter().zip(answers) {
         for gate in &rule.gates {
             let gate = Gate::of_answer(gate, &format!("{}: times as fast", rule.primitives));
             let is_meant = |row: &&Row| {

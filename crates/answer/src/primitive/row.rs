@@ -3,13 +3,18 @@
 use primitives::instructions::Bounded;
 use primitives::row::{Measured, NoFigure, Reason};
 use primitives::sampler::Quality;
-use primitives::{Algorithm, Hardware, RowKey};
+use primitives::{Algorithm, Cache, Hardware, RowKey};
 use serde::Serialize;
 
 use crate::figure::Figure;
+use crate::wording::brief;
+use crate::written::{self, Row as _};
 use journal::primitive::RowLine;
+use study::Metric;
+use study::headline::RowOf;
+use study::primitive::{Dimension, SIZE};
 use study::reference::Reference;
-use units::PerSecond;
+use units::{Bytes, PerSecond};
 
 /// One row of a table over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,6 +56,9 @@ pub struct Cost {
     pub ops_per_s: f64,
     /// Bytes per second, of all threads.
     pub bytes_per_s: Option<f64>,
+    /// The rates of the rounds: of bytes where these are the unit.
+    #[serde(skip)]
+    pub rates: Vec<f64>,
     /// Messages in a run.
     pub messages_per_op: u64,
     /// Samples of all rounds.
@@ -73,6 +81,9 @@ pub struct Beside {
     pub label: String,
     /// Core cycles per byte.
     pub cycles_per_byte: f64,
+    /// Where it was published.
+    #[serde(skip)]
+    pub source: String,
 }
 
 /// What an algorithm costs at the least.
@@ -93,7 +104,7 @@ impl Row {
         key: &RowKey,
         lines: &[&RowLine],
         bounds: &[LowerBound],
-        reference: Option<&Reference>,
+        references: &[Reference],
     ) -> Self {
         // Of a round that was measured again, the last counts.
         let mut of_rounds: Vec<&RowLine> = Vec::new();
@@ -112,10 +123,8 @@ impl Row {
             .as_ref()
             .zip(bound)
             .map(|(cost, bound)| cost.cycles.median() / bound.cycles_per_byte.median());
-        let published = match (&cost, reference) {
-            (Some(cost), Some(reference)) => published(key, cost, reference),
-            _ => Vec::new(),
-        };
+        let published = |cost| references.iter().flat_map(|of| published(key, cost, of)).collect();
+        let published = cost.as_ref().map_or(Vec::new(), published);
         let title = of_rounds.last().map_or(&key.library, |line| &line.row.library_title);
         Self {
             library_title: title.clone(),
@@ -129,10 +138,93 @@ impl Row {
         }
     }
 
+    /// `OpenSSL 3.0.22`, `toll's multi-buffer kernels`: without the part in brackets, which the tables show.
+    pub(super) fn library(&self) -> String {
+        let title = self.library_title.split(" (").next().unwrap_or_default();
+        match title.strip_prefix("multi-buffer") {
+            Some("") => "toll's multi-buffer kernels".to_owned(),
+            Some(backend) => format!("toll's{backend} kernels"),
+            None => title.to_owned(),
+        }
+    }
+
+    /// What it has of a dimension, in words.
+    pub(super) fn value(&self, dimension: Dimension) -> String {
+        let text = match dimension {
+            Dimension::Algorithm => self.key.algorithm.name(),
+            Dimension::Library => return self.library(),
+            Dimension::Hardware => match self.key.hardware {
+                Hardware::All => "all instructions",
+                Hardware::Avx2 => "AVX2 at most",
+                Hardware::Sse => "SSE 4.2 at most",
+                Hardware::None => "no instructions for cryptography",
+            },
+            Dimension::Cache => match self.key.cache {
+                Cache::Warm => "data in the cache",
+                Cache::Cold => "data in memory",
+            },
+        };
+        text.to_owned()
+    }
+
+    /// Whether it is the row that a study's author named.
+    pub(super) fn is(&self, of: &RowOf) -> bool {
+        let own = |key: &str| match key {
+            SIZE => self.key.size_bytes.map(|size| Bytes(size).to_string()),
+            _ => {
+                Dimension::ALL.into_iter().find(|of| of.as_ref() == key).map(|of| of.of(&self.key))
+            }
+        };
+        of.case == self.table
+            && of.params.iter().all(|(key, value)| own(key).as_ref() == Some(value))
+    }
+
+    /// The metric of its cost.
+    pub(super) fn metric(&self) -> Metric {
+        match self.key.size_bytes {
+            Some(_) => Metric::CyclesPerByte,
+            None => Metric::CyclesPerOperation,
+        }
+    }
+
+    /// `0.580 cycles/byte`, `967 kilocycles`.
+    pub(super) fn cost_in_words(&self) -> Option<String> {
+        let metric = self.metric();
+        Some(brief(metric.row().quantity, self.median(metric)?))
+    }
+
     /// Whether it has no figure because its result is wrong, and not because the library does not do it.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.no_figure.as_ref().is_some_and(|none| none.reason == Reason::Refused)
+    }
+}
+
+impl written::Row for Row {
+    fn median(&self, metric: Metric) -> Option<f64> {
+        let cost = self.cost.as_ref()?;
+        match metric {
+            _ if metric == self.metric() => Some(cost.cycles.median()),
+            Metric::BytesPerSecond => cost.bytes_per_s,
+            Metric::Rate if cost.bytes_per_s.is_none() => Some(cost.ops_per_s),
+            _ => None,
+        }
+    }
+
+    fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
+        match (&self.cost, self.median(metric)) {
+            (Some(cost), Some(_)) if metric == self.metric() => cost.samples(),
+            (Some(cost), Some(_)) => cost.rounds.iter().copied().zip(cost.rates.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn name(&self, key: &str) -> Option<String> {
+        Some(self.value(Dimension::ALL.into_iter().find(|of| of.as_ref() == key)?))
+    }
+
+    fn counts(&self, metric: Metric) -> String {
+        metric.row().words.to_owned()
     }
 }
 
@@ -167,6 +259,7 @@ impl Cost {
                 Some(_) => median(&|figure| figure.bytes_per_s.unwrap_or(f64::NAN)),
                 None => None,
             },
+            rates: figures.iter().map(|(_, f)| f.bytes_per_s.unwrap_or(f.ops_per_s)).collect(),
             messages_per_op: last.messages_per_op,
             taken: sum(Measured::taken),
             dropped: sum(Measured::dropped),
@@ -196,14 +289,17 @@ fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<Beside> {
         let size = beside.size.parse::<units::Bytes>().ok().map(|size| size.0);
         algorithm == Some(key.algorithm)
             && size == key.size_bytes
-            && beside.many_messages == (cost.messages_per_op > 1)
+            && beside.is_of(cost.messages_per_op)
             && beside.cache.as_ref().is_none_or(|cache| *cache == key.cache.to_string())
             && key.hardware == Hardware::All
     };
     let costs = reference.costs().filter(|(beside, _)| is_beside(beside));
-    costs
-        .map(|(beside, cycles_per_byte)| Beside { label: beside.label.clone(), cycles_per_byte })
-        .collect()
+    let costs = costs.map(|(beside, cycles_per_byte)| Beside {
+        label: beside.label.clone(),
+        cycles_per_byte,
+        source: reference.source.clone(),
+    });
+    costs.collect()
 }
 
 pub(super) fn is_of(line: &RowLine, table: &str, key: &RowKey) -> bool {

@@ -1,9 +1,8 @@
 //! What algorithms cost, in the page and on a terminal.
 
 use answer::analysis::Figure;
-use answer::primitive::{
-    Answer, Beside, Cost, Costs, Curve, Discarded, LowerBound, Point, Row, Series,
-};
+use answer::findings::{Curve, Dot, Headline, Line};
+use answer::primitive::{Answer, Beside, Cost, Costs, Discarded, LowerBound, Projected, Row};
 use primitives::instructions::Bounded;
 use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
@@ -34,6 +33,7 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
         core_hz: 2.5e9,
         ops_per_s: 2.5e9 / cycles / size_bytes as f64,
         bytes_per_s: Some(2.5e9 / cycles),
+        rates: vec![2.5e9 / cycles; 3],
         messages_per_op: 1,
         taken: 40,
         dropped: 10,
@@ -47,7 +47,11 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
             why: format!("no figure: its result is not that of {HOSTILE}"),
             reason: Reason::Refused,
         }),
-        published: vec![Beside { label: "Xeon Scalable".to_owned(), cycles_per_byte: 0.65 }],
+        published: vec![Beside {
+            label: "Xeon Scalable".to_owned(),
+            cycles_per_byte: 0.65,
+            source: HOSTILE.to_owned(),
+        }],
         bound: Some(Bounded::Gcm),
         times_the_bound: cost.is_some().then_some(3.25),
         table: "ciphers".to_owned(),
@@ -56,37 +60,45 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
     }
 }
 
-fn series(label: &str, is_baseline: bool, costs: [f64; 2]) -> Series {
-    let point = |(size_bytes, median): (u64, f64)| Point {
-        size_bytes,
-        median,
-        low: median * 0.9,
-        high: median * 1.1,
-        is_disturbed: false,
-        published: vec![("Xeon Scalable".to_owned(), 0.65)],
+fn line(label: &str, is_baseline: bool, costs: [f64; 2]) -> Line {
+    let dot = |(size, y): (f64, f64)| Dot {
+        x: size,
+        y,
+        range: Some((y * 0.9, y * 1.1)),
+        published: vec![("published: Xeon Scalable, 0.65 cycles/byte".to_owned(), 0.65)],
+        ..Dot::default()
     };
-    let points = [1024, 8192].into_iter().zip(costs).map(point).collect();
-    Series { label: label.to_owned(), is_baseline, points }
+    let dots = [1024.0, 8192.0].into_iter().zip(costs).map(dot).collect();
+    Line { label: label.to_owned(), is_baseline, is_joined: true, dots }
 }
 
 fn run() -> Fabricated {
     let mut run = whole();
+    let projected = Projected { row: row("old", 8192, None).key, cores: 4, per_s: 8e9 };
+    let headline = Headline {
+        value: "2.0x".to_owned(),
+        unit: "as fast".to_owned(),
+        sentence: "It is twice as fast.".to_owned(),
+        advice: None,
+    };
     run.costs = Some(Costs {
         planned: 18,
         done: 17,
         answers: vec![Answer {
             question: Some("What does another library bring?".to_owned()),
-            sentences: vec!["It is twice as fast.".to_owned(), "In detail.".to_owned()],
+            headline: Some(headline),
             published: vec!["AES-128-GCM at 8 KiB: 0.65 cycles/byte".to_owned()],
-            projected: Some("8 GB/s on 4 cores.".to_owned()),
+            projected: vec![projected],
             caveats: vec![format!("one lies: {HOSTILE}")],
             primitives: "ciphers".to_owned(),
             compare: "library",
+            baseline: "old".to_owned(),
             ratios: Vec::new(),
             curves: vec![Curve {
                 title: format!("AES-128-GCM {HOSTILE}"),
-                series: vec![series("old", true, [1.0, 0.6]), series("new", false, [0.5, 0.3])],
-                bound: Some((Bounded::Gcm, 0.2)),
+                lines: vec![line("old", true, [1.0, 0.6]), line("new", false, [0.5, 0.3])],
+                bound: Some(("estimate of AES-128-GCM: 0.200 cycles/byte".to_owned(), 0.2)),
+                ..Curve::default()
             }],
         }],
         rows: vec![
@@ -114,7 +126,6 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
     for part in [
         "What does another library bring?",
         "It is twice as fast.",
-        "Projected, not measured: 8 GB",
         "17 of 18 figures of primitives were measured",
         "dashed is the estimate of AES-128-GCM: 0.200 ",
         "published: Xeon Scalable, 0.65 ",
@@ -125,7 +136,7 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
         "the greater of two",
         "beaten by ring: not a bound",
         "Discarded lines of the journal",
-        "0.300 !",
+        "0.300!",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -148,9 +159,16 @@ fn a_study_of_tables_alone_mentions_no_trials() {
 #[test]
 fn the_terminal_has_them_too() {
     let text = run().terminal(200, Style::Plain);
-    for part in
-        ["It is twice as fast.", "refused", "0.300!", "3.25x", "Xeon Scalable 0.65", "no such"]
-    {
+    for part in [
+        "It is twice as fast.",
+        "refused",
+        "0.300!",
+        "3.25x",
+        "Xeon Scalable 0.65",
+        "no such",
+        "8.0 GB/s",
+        "not a bound",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains('\u{1b}'));

@@ -1,10 +1,11 @@
 //! What an `[[answer]]` about primitives compares.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr};
+use strum::{AsRefStr, Display, IntoStaticStr};
 use units::Bytes;
 
 use crate::gate::RatioGate;
+use crate::headline::Written;
 use crate::reference::Published;
 use primitives::RowKey;
 
@@ -28,10 +29,24 @@ pub struct Rule {
     pub project: Vec<u32>,
     /// How many times as fast as the baseline all others must be.
     pub gates: Vec<RatioGate>,
+    /// What the study's author writes of it.
+    #[serde(default)]
+    pub written: Option<Written>,
 }
 
 /// A list of a table that can be compared over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, IntoStaticStr)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Display,
+    IntoStaticStr,
+    AsRefStr
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Dimension {
@@ -44,6 +59,9 @@ pub enum Dimension {
     /// Where the data lies.
     Cache,
 }
+
+/// What the size of messages is called beside the dimensions, where an author names a row.
+pub const SIZE: &str = "size";
 
 impl Dimension {
     pub const ALL: [Self; 4] = [Self::Algorithm, Self::Library, Self::Hardware, Self::Cache];

@@ -1,21 +1,24 @@
 //! `toll bench instructions`: what single instructions cost, and the bounds that follow.
 
-use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use answer::findings::{Column, Findings, Table};
+use answer::primitive::Costs;
+use journal::primitive::BoundLine;
 use primitives::CycleSource;
 use primitives::instructions::{self, Bound, Cost, Timing};
 use primitives::sampler::{Figure, Quality, Quartiles};
-use report::{Column, table};
 use serde::Serialize;
+use trial::SCHEMA;
 
-use super::bounds;
-use super::figures::MARK;
-use crate::{Failure, interrupt, screen};
+use super::one_round;
+use crate::{Failure, interrupt};
 
 /// The word that asks for it, in place of an algorithm's name.
 pub(crate) const WORD: &str = "instructions";
+
+const NOT_HERE: &str = "not available here: toll measures no instructions on this architecture.\n";
 
 #[derive(Serialize)]
 struct Json {
@@ -54,7 +57,10 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
             bounds,
         })?;
     } else {
-        crate::print(&in_words(&costs, &bounds, source));
+        match costs.is_empty() {
+            true => crate::print(NOT_HERE),
+            false => one_round::print(findings(&costs, &bounds, source)),
+        }
     }
     Ok(if was_interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })
 }
@@ -80,54 +86,48 @@ fn quality(cost: &Cost) -> Quality {
     }
 }
 
-fn mark(cost: &Cost) -> &'static str {
-    if quality(cost) == Quality::Disturbed { MARK } else { "" }
-}
-
-fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
-    if costs.is_empty() {
-        return "not available here: toll measures no instructions on this architecture.\n".into();
-    }
-    let mut text = String::new();
-    if let Some(cbc) = bounds.first() {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "{} cannot cost less than {:.3} cycles/byte here: {}.\n",
-            cbc.of, cbc.cycles_per_byte, cbc.arithmetic
-        );
-    }
+/// What the instructions cost, and what follows.
+fn findings(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> Findings {
     let words = |name: &str, of: fn(&Cost) -> &str| {
         Column::words(name, costs.iter().map(|cost| of(cost).to_owned()))
     };
     let cycles = |name: &str, of: fn(&Timing) -> &Figure| {
         let cell = |cost: &Cost| match &cost.measured {
-            Ok(timing) => format!("{:.2}{}", of(timing).cycles.median, mark(cost)),
+            Ok(timing) => {
+                let mark = if quality(cost) == Quality::Disturbed { "!" } else { "" };
+                format!("{:.2}{mark}", of(timing).cycles.median)
+            }
             Err(_) => "-".to_owned(),
         };
-        Column::numbers(name, "", costs.iter().map(cell))
+        Column::numbers(name, "core cycles", costs.iter().map(cell))
     };
-    let (width, style) = (screen::width(), screen::style());
-    let columns = vec![
-        words("core cycles", |cost| cost.instruction.name),
-        words("what it does", |cost| cost.instruction.purpose).gives_way(1),
-        cycles("latency", |timing| &timing.latency),
-        cycles("throughput", |timing| &timing.throughput),
-    ];
-    text += &table(columns, width, style);
-    text += &bounds::table(bounds, None);
-    let _ = writeln!(text, "Core cycles are {}.", source.in_words());
-    for cost in costs {
-        if let Err(why) = &cost.measured {
-            let _ = writeln!(text, "{}: {why}.", cost.instruction.name);
-        }
+    let is_disturbed = costs.iter().any(|cost| quality(cost) == Quality::Disturbed);
+    let note = "! too few quiet samples: other work used the core, so the throughputs are too low";
+    let table = Table {
+        title: "Instructions".to_owned(),
+        columns: vec![
+            words("", |cost| cost.instruction.name),
+            words("what it does", |cost| cost.instruction.purpose).gives_way(1),
+            cycles("latency", |timing| &timing.latency),
+            cycles("throughput", |timing| &timing.throughput),
+        ],
+        notes: is_disturbed.then(|| note.to_owned()).into_iter().collect(),
+        ..Table::default()
+    };
+    let entries = bounds.iter().map(|bound| BoundLine {
+        schema: SCHEMA,
+        bound: bound.clone(),
+        round: 0,
+        order: 0,
+    });
+    let bounds = Costs::of_bounds(&entries.collect::<Vec<_>>()).bounds_table();
+    let lacking = costs.iter().filter_map(|cost| {
+        Some(format!("{}: {}.", cost.instruction.name, cost.measured.as_ref().err()?))
+    });
+    let source = format!("Core cycles are {}.", source.in_words());
+    Findings {
+        overview: vec![table, bounds],
+        notes: std::iter::once(source).chain(lacking).collect(),
+        ..Findings::default()
     }
-    if costs.iter().any(|cost| quality(cost) == Quality::Disturbed) {
-        let _ = writeln!(
-            text,
-            "{MARK}: too few quiet samples: other work used the core, so the throughputs are too \
-             low."
-        );
-    }
-    text
 }

@@ -1,12 +1,11 @@
 //! What `toll bench --json` prints: snake_case, units in the names.
 
-use primitives::bench::Measurement;
-use primitives::published;
+use answer::primitive::{Beside, Costs};
 use primitives::row::Measured;
 use primitives::{Cache, CycleSource, Hardware, Row};
 use serde::Serialize;
 
-use super::figures::{Context, reference};
+use super::one_round::OneRound;
 
 #[derive(Serialize)]
 struct Bench<'a> {
@@ -42,25 +41,30 @@ struct More {
     /// The median.
     ns_per_op: f64,
     gb_per_s: Option<f64>,
-    published_cycles_per_byte: Option<published::Reference>,
+    /// As `toll report --json` has it.
+    published: Vec<Beside>,
 }
 
 /// The whole.
-pub(crate) fn of<'a>(measurement: &'a Measurement, context: &Context<'a>) -> impl Serialize + 'a {
+pub(crate) fn of<'a>(round: &OneRound<'a>, costs: &Costs) -> impl Serialize + 'a {
+    let published = |row: &Row| {
+        let of = costs.rows.iter().find(|of| of.key == row.key);
+        of.map_or(Vec::new(), |of| of.published.clone())
+    };
     let more = |row: &Row, measured: &Measured| More {
         ns_per_op: measured.ns_per_op(),
         gb_per_s: measured.bytes_per_s.map(|bytes| bytes / 1e9),
-        published_cycles_per_byte: reference(row, measured),
+        published: published(row),
     };
     let line = |row| Line { row, more: row.outcome.measured().map(|measured| more(row, measured)) };
     Bench {
-        schema: 1,
-        cycles_source: measurement.source,
-        cache: context.cache,
-        threads: context.threads,
-        hardware: context.hardware,
-        interrupted: measurement.interrupted,
-        libraries: context
+        schema: 2,
+        cycles_source: round.measurement.source,
+        cache: round.cache,
+        threads: round.cpus.len(),
+        hardware: round.hardware,
+        interrupted: round.measurement.interrupted,
+        libraries: round
             .libraries
             .iter()
             .map(|library| Library {
@@ -69,6 +73,6 @@ pub(crate) fn of<'a>(measurement: &'a Measurement, context: &Context<'a>) -> imp
                 processor_features: library.processor_features(),
             })
             .collect(),
-        rows: measurement.rows.iter().map(line).collect(),
+        rows: round.measurement.rows.iter().map(line).collect(),
     }
 }

@@ -18,7 +18,7 @@ fn row(case: &str, key: &str, value: &str) -> RowOf {
 }
 
 fn template(text: &str) -> Template {
-    Template::new(text, &["one", "other"]).unwrap()
+    Template::new(text, &["one", "other"], &Metric::of_cells().collect::<Vec<_>>()).unwrap()
 }
 
 fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str) {
@@ -163,7 +163,8 @@ fn the_best_row_is_found_and_named() {
     let text =
         "{{ best.name }}: {{ best.goodput_per_server_cpu | times(cbc.goodput_per_server_cpu) }}";
     scene.study.answers[0].written = Some(Written {
-        headline: Template::new(text, &["best", "cbc"]).unwrap(),
+        headline: Template::new(text, &["best", "cbc"], &Metric::of_cells().collect::<Vec<_>>())
+            .unwrap(),
         rows: [("best".to_owned(), best), ("cbc".to_owned(), row("bulk", SUITE, CBC))].into(),
         decides: None,
     });

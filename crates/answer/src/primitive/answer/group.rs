@@ -1,6 +1,6 @@
 //! Rows that an answer compares.
 
-use primitives::{Cache, Hardware, RowKey};
+use primitives::{Cache, RowKey};
 use study::primitive::{Dimension, Rule, Table};
 use units::Bytes;
 
@@ -11,12 +11,17 @@ use crate::wording::grouped;
 /// The rows that differ in what is compared and in their sizes only.
 pub(super) struct Group<'a> {
     pub(super) rule: &'a Rule,
-    pub(super) table: &'a Table,
+    table: &'a Table,
     /// By the value that is compared, the baseline first.
     pub(super) values: Vec<Vec<&'a Row>>,
-    /// The other values at the sizes that sentences are about, and how many times as fast as the baseline
-    /// they are.
-    pub(super) ratios: Vec<(&'a Row, Decided)>,
+    pub(super) ratios: Vec<Ratio<'a>>,
+}
+
+/// A row at a size that the answer is about, beside the baseline.
+pub(super) struct Ratio<'a> {
+    pub(super) row: &'a Row,
+    pub(super) baseline: &'a Row,
+    pub(super) times_as_fast: Decided,
 }
 
 pub(super) fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
@@ -33,95 +38,56 @@ pub(super) fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> V
         Group { rule, table, values, ratios: Vec::new() }
     };
     let mut groups: Vec<Group<'_>> = groups.map(group).collect();
-    let ratios = groups.iter().enumerate().flat_map(|(place, group)| {
-        let figures = group.sizes().into_iter().flat_map(|size| group.figures_at(size));
-        figures.map(move |(row, figure)| ((place, row), figure)).collect::<Vec<_>>()
+    let figures = groups.iter().enumerate().flat_map(|(place, group)| {
+        let figures = group.figures().into_iter();
+        figures.map(move |(row, baseline, figure)| ((place, row, baseline), figure))
     });
-    for ((place, row), ratio) in Decided::decide(ratios.collect(), 1.0) {
-        groups[place].ratios.push((row, ratio));
+    for ((place, row, baseline), times_as_fast) in Decided::decide(figures.collect(), 1.0) {
+        groups[place].ratios.push(Ratio { row, baseline, times_as_fast });
     }
     groups
 }
 
 impl<'a> Group<'a> {
-    fn first(&self) -> Option<&'a RowKey> {
-        self.values.first()?.first().map(|row| &row.key)
+    /// The rows of all values, in their order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &'a Row> {
+        self.values.iter().flatten().copied()
     }
 
-    /// The rows at a size, in the order of the values; those that have figures.
-    pub(super) fn at(&self, size: Option<Bytes>) -> Vec<(&'a Row, &'a Cost)> {
-        let size = size.map(|size| size.0);
-        let of_value = |rows: &Vec<&'a Row>| {
-            let row = rows.iter().find(|row| row.key.size_bytes == size)?;
-            Some((*row, row.cost.as_ref()?))
+    /// Each other value with the baseline, at the sizes that the answer is about; the largest first.
+    fn figures(&self) -> Vec<(&'a Row, &'a Row, Figure)> {
+        let is_at = |row: &&Row| {
+            let is_at = |size| self.rule.at.contains(&Bytes(size));
+            row.key.size_bytes.is_none_or(is_at)
         };
-        self.values.iter().filter_map(of_value).collect()
-    }
-
-    /// The sizes that sentences are about; none where the unit is an operation.
-    pub(super) fn sizes(&self) -> Vec<Option<Bytes>> {
-        let is_of_bytes = self.values.iter().flatten().any(|row| row.key.size_bytes.is_some());
-        match is_of_bytes {
-            true => self.rule.at.iter().copied().map(Some).collect(),
-            false => vec![None],
+        let baselines = self.rows().filter(|row| self.rule.is_baseline(&row.key)).filter(is_at);
+        let mut figures = Vec::new();
+        for baseline in baselines {
+            let Some(its) = &baseline.cost else { continue };
+            let is_beside = |row: &&Row| {
+                row.key.size_bytes == baseline.key.size_bytes && !self.rule.is_baseline(&row.key)
+            };
+            for row in self.rows().filter(is_beside) {
+                let cost = row.cost.as_ref().map(Cost::samples);
+                let figure = cost.and_then(|cost| paired(its.samples(), cost));
+                figures.extend(figure.map(|figure| (row, baseline, figure)));
+            }
         }
+        figures.sort_by_key(|(row, ..)| std::cmp::Reverse(row.key.size_bytes));
+        figures
     }
 
-    /// Names of values of other lists than the compared one, where the table has several of them.
-    pub(super) fn qualifiers(&self) -> Vec<&'static str> {
-        let Some(key) = self.first() else { return Vec::new() };
-        let is_always_cold =
-            self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold];
-        let has_caches = self.has_several(Dimension::Cache) || is_always_cold;
-        let mut all = Vec::new();
-        all.extend(self.has_several(Dimension::Hardware).then_some(of_hardware(key.hardware)));
-        all.extend(has_caches.then_some(of_cache(key.cache)));
-        all
-    }
-
-    /// Whether the table has several values of another list than the compared one.
-    pub(super) fn has_several(&self, dimension: Dimension) -> bool {
-        dimension != self.rule.compare && dimension.values(self.table).len() > 1
-    }
-
-    /// At a size that sentences are about: the baseline, and the other values with how many times as fast
-    /// they are; `None` where the baseline has no figure.
-    pub(super) fn ratios_at(
-        &self,
-        size: Option<Bytes>,
-    ) -> Option<(&'a Row, Vec<(&'a Row, &Decided)>)> {
-        let (baseline, _) = self.baseline_at(size)?;
-        let is_of_size = |row: &Row| row.key.size_bytes == size.map(|size| size.0);
-        let ratios = self.ratios.iter().filter(|(row, _)| is_of_size(row));
-        Some((baseline, ratios.map(|(row, ratio)| (*row, ratio)).collect()))
-    }
-
-    fn baseline_at(&self, size: Option<Bytes>) -> Option<(&'a Row, &'a Cost)> {
-        self.at(size).into_iter().find(|(row, _)| self.rule.is_baseline(&row.key))
-    }
-
-    fn figures_at(&self, size: Option<Bytes>) -> Vec<(&'a Row, Figure)> {
-        let Some((_, its_cost)) = self.baseline_at(size) else { return Vec::new() };
-        let others = self.at(size).into_iter().filter(|(row, _)| !self.rule.is_baseline(&row.key));
-        let ratio = |(row, cost): (&'a Row, &Cost)| {
-            Some((row, paired(its_cost.samples(), cost.samples())?))
+    /// What its rows have in common: `AES-128-GCM`, or `SHA-1, OpenSSL 3.0.22, data in memory`.
+    pub(super) fn common(&self) -> String {
+        let with_figure = self.rows().find(|row| row.cost.is_some());
+        let Some(row) = with_figure.or_else(|| self.rows().next()) else { return String::new() };
+        let is_told = |dimension: &Dimension| match dimension {
+            _ if *dimension == self.rule.compare => false,
+            Dimension::Algorithm | Dimension::Library => true,
+            Dimension::Hardware => self.table.hardware.len() > 1,
+            Dimension::Cache => self.table.caches != [Cache::Warm],
         };
-        others.filter_map(ratio).collect()
-    }
-}
-
-pub(super) fn of_hardware(hardware: Hardware) -> &'static str {
-    match hardware {
-        Hardware::All => "all instructions",
-        Hardware::Avx2 => "AVX2 at most",
-        Hardware::Sse => "SSE 4.2 at most",
-        Hardware::None => "no instructions for cryptography",
-    }
-}
-
-pub(super) fn of_cache(cache: Cache) -> &'static str {
-    match cache {
-        Cache::Warm => "data in the cache",
-        Cache::Cold => "data in memory",
+        let told = Dimension::ALL.into_iter().filter(is_told);
+        told.map(|dimension| row.value(dimension)).collect::<Vec<_>>().join(", ")
     }
 }

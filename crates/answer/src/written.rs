@@ -1,0 +1,142 @@
+//! The sentences that a study's author wrote, with the figures of the rows that they speak of.
+
+use std::collections::BTreeMap;
+
+use stats::{Decision, Direction};
+use study::Metric;
+use study::headline::{Comparing, Decides, Slot, Template, Written};
+use units::Quantity;
+
+use crate::figure::{Decided, difference};
+use crate::findings::Headline;
+use crate::wording::{brief, brief_beside, factor};
+
+/// Figures by round, of a cell or of an algorithm.
+pub(crate) trait Row {
+    /// The figure, where a sentence may state it.
+    fn median(&self, metric: Metric) -> Option<f64>;
+
+    fn samples(&self, metric: Metric) -> Vec<(u32, f64)>;
+
+    /// What its value of a key is called.
+    fn name(&self, key: &str) -> Option<String>;
+
+    /// What the metric counts of it, in a few words.
+    fn counts(&self, metric: Metric) -> String;
+}
+
+/// Two rows, one beside the other.
+pub(crate) type Pair = (Metric, [String; 2]);
+
+/// What an author wrote, and what is known of its rows.
+pub(crate) struct Authored<'a, R> {
+    pub(crate) written: &'a Written,
+    /// In which the rows are compared that decide.
+    pub(crate) metric: Metric,
+    /// The key whose values are compared.
+    pub(crate) compare: &'a str,
+    /// By the names that the author gave them.
+    pub(crate) rows: &'a BTreeMap<&'a str, &'a R>,
+    /// How the rows compare that the sentences speak of: ratios.
+    pub(crate) decided: BTreeMap<Pair, Decided>,
+}
+
+impl<R: Row> Authored<'_, R> {
+    /// The headline with the places of its sentence; `None` where a figure is lacking, or there are too few
+    /// samples to decide.
+    pub(crate) fn headline(&self) -> Option<(Headline, Vec<Slot>)> {
+        let (template, advice, is_same) = match &self.written.decides {
+            None => (&self.written.headline, None, false),
+            Some(Decides { rows, same, advice }) => {
+                match self.decided.get(&(self.metric, rows.clone()))?.decision {
+                    Decision::TooFew => return None,
+                    Decision::NoDifference => (same, None, true),
+                    Decision::Sure(direction) => {
+                        let is_more = direction == Direction::Above;
+                        let is_better = is_more == self.metric.is_higher_better();
+                        let advice = advice.as_ref().filter(|_| is_better);
+                        (&self.written.headline, advice, false)
+                    }
+                }
+            }
+        };
+        let slots = template.asks().ok()?;
+        let (value, unit) = match slots.iter().find(|slot| !matches!(slot, Slot::Name(_))) {
+            _ if is_same => ("≈".to_owned(), "no significant difference".to_owned()),
+            Some(first) => (self.text(first, &slots)?, self.unit(first)?),
+            None => (String::new(), String::new()),
+        };
+        let advice = match advice {
+            Some(advice) => Some(self.filled(advice)?),
+            None => None,
+        };
+        Some((Headline { value, unit, sentence: self.filled(template)?, advice }, slots))
+    }
+
+    fn filled(&self, template: &Template) -> Option<String> {
+        let slots = template.asks().ok()?;
+        let texts = slots.iter().map(|slot| Some((slot.clone(), self.text(slot, &slots)?)));
+        let texts: BTreeMap<Slot, String> = texts.collect::<Option<_>>()?;
+        template.fill(move |slot| texts.get(slot).cloned().unwrap_or_default()).ok()
+    }
+
+    /// What stands at one of a sentence's places.
+    fn text(&self, slot: &Slot, slots: &[Slot]) -> Option<String> {
+        match slot {
+            Slot::Name(row) => self.rows.get(row.as_str())?.name(self.compare),
+            Slot::Figure(metric, row) => {
+                // In the unit of the first of its kind in the sentence.
+                let first = slots.iter().find_map(|slot| match slot {
+                    Slot::Figure(of, row) if of == metric => self.median(*of, row),
+                    _ => None,
+                });
+                let median = self.median(*metric, row)?;
+                Some(brief_beside(metric.row().quantity, median, first.unwrap_or(median)))
+            }
+            Slot::Compared(how, metric, rows) => {
+                let ratio = self.decided.get(&(*metric, rows.clone()))?;
+                let amount = self.amount(*how, *metric, rows, ratio.median());
+                match ratio.decision {
+                    Decision::TooFew => None,
+                    Decision::NoDifference => Some(amount? + " (no significant difference)"),
+                    Decision::Sure(_) => amount,
+                }
+            }
+        }
+    }
+
+    fn median(&self, metric: Metric, row: &str) -> Option<f64> {
+        self.rows.get(row)?.median(metric)
+    }
+
+    fn amount(
+        &self,
+        how: Comparing,
+        metric: Metric,
+        rows: &[String; 2],
+        ratio: f64,
+    ) -> Option<String> {
+        let signed =
+            |amount: f64, text: String| if amount < 0.0 { format!("−{text}") } else { text };
+        match how {
+            Comparing::Times => Some(factor(ratio)),
+            Comparing::PercentMoreThan => {
+                let more = ratio - 1.0;
+                Some(signed(more, brief(Quantity::Share, more.abs())))
+            }
+            Comparing::MoreThan => {
+                let [one, other] = rows.each_ref().map(|row| self.rows.get(row.as_str()));
+                let more = difference(one?.samples(metric), other?.samples(metric))?.median();
+                Some(signed(more, brief(metric.row().quantity, more.abs())))
+            }
+        }
+    }
+
+    /// What a figure counts.
+    fn unit(&self, slot: &Slot) -> Option<String> {
+        let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot else {
+            return None;
+        };
+        Some(self.rows.get(row.as_str())?.counts(*metric))
+    }
+}
