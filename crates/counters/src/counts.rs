@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tls::SendMode;
 
+use crate::BatchCounts;
 use crate::block::{Block, Cells, NUMBERS};
-use crate::row::{ACCELERATOR, CALLS, HAS_ACCELERATOR};
+use crate::row::{ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE};
 
 /// How long connections and operations may take to end after a load.
 const SETTLED_WITHIN: Duration = Duration::from_secs(1);
@@ -57,26 +58,33 @@ pub struct AcceleratorCounts {
     pub abandoned: u64,
     /// The most operations that were under way at once since that was last reset.
     pub in_flight_max: u64,
+    /// Where the accelerator computes in batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batches: Option<BatchCounts>,
 }
 
 impl AcceleratorCounts {
     /// Operations that are neither answered nor given up.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
-        self.submitted.saturating_sub(self.completed + self.timed_out + self.abandoned)
+        let sent_back = self.batches.map_or(0, |batches| batches.sent_back());
+        self.submitted.saturating_sub(self.completed + self.timed_out + self.abandoned + sent_back)
     }
 
     /// These and those of another thread or process.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let in_flight_max = self.in_flight_max.max(other.in_flight_max);
-        Self { in_flight_max, ..self.each(other, |own, other| own + other) }
+        let batches = BatchCounts::each(self.batches, other.batches, |own, other| own + other);
+        Self { in_flight_max, batches, ..self.each(other, |own, other| own + other) }
     }
 
     /// What was added since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        Self { in_flight_max: self.in_flight_max, ..self.each(earlier, u64::saturating_sub) }
+        let batches = BatchCounts::each(self.batches, earlier.batches, u64::saturating_sub);
+        let in_flight_max = self.in_flight_max;
+        Self { in_flight_max, batches, ..self.each(earlier, u64::saturating_sub) }
     }
 
     fn each(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
@@ -86,15 +94,32 @@ impl AcceleratorCounts {
 
     /// As they are in a row.
     pub(crate) fn numbers(&self) -> [u64; 7] {
-        let Self { submitted, completed, computed, refused, timed_out, abandoned, in_flight_max } =
-            *self;
+        let Self {
+            submitted,
+            completed,
+            computed,
+            refused,
+            timed_out,
+            abandoned,
+            in_flight_max,
+            batches: _,
+        } = *self;
         [submitted, completed, computed, refused, timed_out, abandoned, in_flight_max]
     }
 
     fn of_numbers(numbers: [u64; 7]) -> Self {
         let [submitted, completed, computed, refused, timed_out, abandoned, in_flight_max] =
             numbers;
-        Self { submitted, completed, computed, refused, timed_out, abandoned, in_flight_max }
+        Self {
+            submitted,
+            completed,
+            computed,
+            refused,
+            timed_out,
+            abandoned,
+            in_flight_max,
+            batches: None,
+        }
     }
 }
 
@@ -138,7 +163,7 @@ impl SendCounters {
     /// As those of [`read`](Self::read).
     pub fn reset_in_flight_max(file: &Path) -> io::Result<()> {
         for Cells { numbers, .. } in Block::to_read(file)?.rows() {
-            numbers[NUMBERS - 1].store(0, Relaxed);
+            numbers[IN_FLIGHT_MAX].store(0, Relaxed);
         }
         Ok(())
     }
@@ -146,19 +171,27 @@ impl SendCounters {
     fn of_row(cells: &Cells) -> (bool, Self) {
         let version = cells.version.load(Acquire);
         let mut numbers = [0; NUMBERS];
+        // What is never counted is not read: a row that is read for long is more often one that has changed.
+        let in_batches = cells.numbers[HAS_ACCELERATOR].load(Acquire) == IN_BATCHES;
+        let used = if in_batches { NUMBERS } else { IN_FLIGHT_MAX + 1 };
         // The ends of operations before their begins: as many of both means that none was under way.
-        for (number, cell) in numbers.iter_mut().zip(&cells.numbers).rev() {
+        for (number, cell) in numbers[..used].iter_mut().zip(&cells.numbers[..used]).rev() {
             *number = cell.load(Acquire);
         }
         let is_settled = version.is_multiple_of(2) && cells.version.load(Relaxed) == version;
         let calls = |place| Calls { calls: numbers[place], bytes: numbers[place + 1] };
         let accelerator = std::array::from_fn(|place| numbers[ACCELERATOR + place]);
+        let accelerator = AcceleratorCounts::of_numbers(accelerator);
+        let batches = || BatchCounts::of_numbers(&numbers[IN_FLIGHT_MAX + 1..]);
         let counters = Self {
             connections: SendMode::ALL.iter().copied().zip(numbers).collect(),
             write: calls(CALLS),
             sendfile: calls(CALLS + 2),
-            accelerator: (numbers[HAS_ACCELERATOR] == 1)
-                .then(|| AcceleratorCounts::of_numbers(accelerator)),
+            accelerator: match numbers[HAS_ACCELERATOR] {
+                ONE_BY_ONE => Some(accelerator),
+                IN_BATCHES => Some(AcceleratorCounts { batches: Some(batches()), ..accelerator }),
+                _ => None,
+            },
         };
         (is_settled, counters)
     }
@@ -228,6 +261,7 @@ mod tests {
         timed_out: 50,
         abandoned: 6,
         in_flight_max: 70,
+        batches: None,
     };
 
     #[test]
@@ -267,7 +301,7 @@ mod tests {
         // Each maps the file as a process of its own does.
         for _ in 0..2 {
             let row = Row::open(file.path()).unwrap()[0];
-            row.has_accelerator();
+            row.has_accelerator(false);
             row.count_accelerated(&ACCELERATED);
         }
         let (is_settled, before) = SendCounters::read(file.path()).unwrap();
@@ -281,6 +315,30 @@ mod tests {
         let (is_settled, after) = SendCounters::read(file.path()).unwrap();
         assert!(is_settled);
         assert_eq!(after.since(&before).accelerator, Some(over));
+    }
+
+    #[test]
+    fn batches_are_counted_where_there_are_some() {
+        let file = file(1);
+        let row = Row::open(file.path()).unwrap()[0];
+        row.has_accelerator(true);
+        let batches = BatchCounts {
+            by_size: [1, 0, 0, 0, 0, 0, 0, 9],
+            below_break_even: 2,
+            faulty: 3,
+            computing_ns: 4,
+            waited_ns: 5,
+            rsa_decrypt: 6,
+            rsa_sign: u64::MAX >> 1,
+        };
+        let new = AcceleratorCounts { submitted: 73, batches: Some(batches), ..ACCELERATED };
+        row.count_accelerated(&AcceleratorCounts { completed: 12, timed_out: 50, ..new });
+        let (is_settled, counted) = SendCounters::read(file.path()).unwrap();
+        let counted = counted.accelerator.unwrap();
+        assert_eq!((counted.batches, counted.in_flight()), (Some(batches), 0));
+        assert!(is_settled);
+        assert_eq!(counted.since(&counted).batches, Some(BatchCounts::default()));
+        assert_eq!(counted.with(&counted).batches.unwrap().by_size[7], 18);
     }
 
     /// The numbers of a round follow one another, and differ from round to round: were a round called settled
@@ -317,7 +375,7 @@ mod tests {
                     let bytes = rounds * (rounds + 1) / 2;
                     let connections = counters.connections[&SendMode::User];
                     if rounds < last || (connections, counters.write.bytes) != (rounds, bytes) {
-                        return Err(counters);
+                        return Err(Box::new(counters));
                     }
                     seen += u64::from(rounds > last);
                     last = rounds;

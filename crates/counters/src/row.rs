@@ -14,6 +14,10 @@ use crate::block::{Block, Cells};
 pub(crate) const CALLS: usize = SendMode::ALL.len();
 pub(crate) const HAS_ACCELERATOR: usize = CALLS + 4;
 pub(crate) const ACCELERATOR: usize = HAS_ACCELERATOR + 1;
+pub(crate) const IN_FLIGHT_MAX: usize = ACCELERATOR + 6;
+/// What is at the place of `HAS_ACCELERATOR`.
+pub(crate) const ONE_BY_ONE: u64 = 1;
+pub(crate) const IN_BATCHES: u64 = 2;
 
 /// A system call that sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,16 +68,19 @@ impl Row {
         self.add(place + 1, bytes);
     }
 
-    /// There is an accelerator, also if it is never asked.
-    pub fn has_accelerator(self) {
-        self.0.numbers[HAS_ACCELERATOR].store(1, Relaxed);
+    /// There is an accelerator, also if it is never asked; one that computes in batches, or not.
+    pub fn has_accelerator(self, in_batches: bool) {
+        let kind = if in_batches { IN_BATCHES } else { ONE_BY_ONE };
+        self.0.numbers[HAS_ACCELERATOR].store(kind, Relaxed);
     }
 
     /// What is new, and the number of operations that are under way.
     pub fn count_accelerated(self, new: &AcceleratorCounts) {
         let [added @ .., in_flight_max] = new.numbers();
-        let cells = &self.0.numbers[ACCELERATOR..];
-        for (cell, new) in cells.iter().zip(added).filter(|(_, new)| *new > 0) {
+        let (cells, of_batches) = self.0.numbers[ACCELERATOR..].split_at(added.len() + 1);
+        let batches = new.batches.map(|batches| batches.numbers());
+        let batches = of_batches.iter().zip(batches.into_iter().flatten());
+        for (cell, new) in cells.iter().zip(added).chain(batches).filter(|(_, new)| *new > 0) {
             // Who sees an operation's end has its begin before it.
             cell.fetch_add(new, Release);
         }

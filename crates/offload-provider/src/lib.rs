@@ -11,6 +11,9 @@
 //! accelerator-count = 1
 //! counters = /run/toll/counts
 //! ```
+//!
+//! With `accelerator = multi-buffer` it is Intel's library, from the file `crypto-mb`, in batches for which an
+//! operation waits no longer than `batch-wait`.
 
 use std::ffi::{c_int, c_void};
 

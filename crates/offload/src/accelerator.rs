@@ -9,8 +9,9 @@ use units::Nanos;
 use crate::counts;
 use crate::device::{Device, Premaster};
 use crate::model::Model;
+use crate::multi_buffer::MultiBuffer;
 use crate::queue::{Progress, Queue};
-use crate::{CompletedBy, Description, Ticket, Way};
+use crate::{Batching, CompletedBy, Description, Ticket, Way};
 
 /// That of this process.
 static ACCELERATOR: OnceLock<Accelerator> = OnceLock::new();
@@ -20,7 +21,27 @@ pub struct Accelerator {
     way: Way,
     completed_by: CompletedBy,
     start: Instant,
-    queue: Mutex<Queue>,
+    engine: Engine,
+}
+
+/// What does the operations.
+enum Engine {
+    /// A device beside the CPU.
+    Device(Mutex<Queue>),
+    /// The CPU itself.
+    MultiBuffer(MultiBuffer),
+}
+
+/// How often a device is asked for an answer that is due where nothing else happens.
+const POLL: Duration = Duration::from_micros(10);
+
+/// Why there is no accelerator.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    #[error("{0}")]
+    Library(#[from] crypto_mb::OpenError),
+    #[error("OpenSSL refuses the accelerator: {0}")]
+    OpenSsl(#[from] openssl::error::ErrorStack),
 }
 
 impl Accelerator {
@@ -28,6 +49,17 @@ impl Accelerator {
     pub(crate) fn make(description: &Description) -> &'static Self {
         let Description { way, completed_by, .. } = *description;
         ACCELERATOR.get_or_init(|| Self::new(way, completed_by, Box::new(Model::new(description))))
+    }
+
+    /// Makes that of this process of Intel's library, where it has none yet.
+    pub(crate) fn make_multi_buffer(
+        library: crypto_mb::CryptoMb,
+        batching: &Batching,
+        completed_by: CompletedBy,
+    ) -> &'static Self {
+        let engine = Engine::MultiBuffer(MultiBuffer::new(library, batching.wait.into()));
+        let way = batching.way;
+        ACCELERATOR.get_or_init(|| Self { way, completed_by, start: Instant::now(), engine })
     }
 
     /// Makes that of this process with another device, where it has none yet.
@@ -42,13 +74,30 @@ impl Accelerator {
     }
 
     fn new(way: Way, completed_by: CompletedBy, device: Box<dyn Device>) -> Self {
-        Self { way, completed_by, start: Instant::now(), queue: Mutex::new(Queue::new(device)) }
+        let engine = Engine::Device(Mutex::new(Queue::new(device)));
+        Self { way, completed_by, start: Instant::now(), engine }
+    }
+
+    /// The name and version of the library that it is, where it is one.
+    #[must_use]
+    pub fn library(&self) -> Option<&str> {
+        self.multi_buffer().map(MultiBuffer::title)
+    }
+
+    pub(crate) fn multi_buffer(&self) -> Option<&MultiBuffer> {
+        match &self.engine {
+            Engine::Device(_) => None,
+            Engine::MultiBuffer(device) => Some(device),
+        }
     }
 
     /// How many operations were submitted and are not over, answered ones that nobody has taken too.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.queue().in_flight()
+        match &self.engine {
+            Engine::Device(queue) => locked(queue).in_flight(),
+            Engine::MultiBuffer(device) => device.in_flight(),
+        }
     }
 
     /// How jobs are paused for it, if they are.
@@ -58,25 +107,41 @@ impl Accelerator {
 
     /// Forgets an operation whose connection was given up.
     pub(crate) fn abandon(&self, ticket: Ticket) {
-        if self.queue().abandon(ticket) {
+        let is_abandoned = match &self.engine {
+            Engine::Device(queue) => locked(queue).abandon(ticket),
+            Engine::MultiBuffer(device) => device.abandon(ticket),
+        };
+        if is_abandoned {
             counts::add(|counts| counts.abandoned += 1);
         }
     }
 
     /// The paused operations of the calling thread that can continue, each named once: they are answered,
-    /// or their time was over a second ago.
+    /// or their time was over a second ago. A thread that `is_idle` has nothing else to do.
     #[must_use]
-    pub fn ready(&self) -> Vec<Ticket> {
-        let (now, owner) = (self.now(), thread::current().id());
-        self.queue().ready(owner, now)
+    pub fn ready(&self, is_idle: bool) -> Vec<Ticket> {
+        match &self.engine {
+            Engine::Device(queue) => {
+                let (now, owner) = (self.now(), thread::current().id());
+                locked(queue).ready(owner, now)
+            }
+            Engine::MultiBuffer(device) => device.ready(is_idle),
+        }
     }
 
-    /// The time until the next paused operation of the calling thread is expected to be ready; `None` where
-    /// it has none.
+    /// The time after which to ask for those that are [`ready`](Self::ready); `None` where the calling
+    /// thread has none.
     #[must_use]
     pub fn next(&self) -> Option<Duration> {
-        let due = self.queue().next(thread::current().id())?;
-        Some(Nanos(due.0.saturating_sub(self.now().0)).into())
+        match &self.engine {
+            Engine::Device(queue) => {
+                let due = locked(queue).next(thread::current().id())?;
+                let left = Duration::from(Nanos(due.0.saturating_sub(self.now().0)));
+                Some(left.max(POLL))
+            }
+            // The thread itself is to compute them.
+            Engine::MultiBuffer(device) => device.has_waiting().then_some(Duration::ZERO),
+        }
     }
 
     /// What the device answers where it is to answer `premaster`, and `None` where it does not. Until then
@@ -89,6 +154,7 @@ impl Accelerator {
         is_polled: bool,
         wait: impl Fn(Ticket, Duration),
     ) -> Option<Premaster> {
+        let Engine::Device(queue) = &self.engine else { return None };
         if self.way == Way::Inline {
             counts::add(|counts| {
                 counts.submitted += 1;
@@ -98,7 +164,7 @@ impl Accelerator {
         }
         let (now, owner) = (self.now(), is_polled.then(|| thread::current().id()));
         let (ticket, in_flight) = {
-            let mut queue = self.queue();
+            let mut queue = locked(queue);
             (queue.submit(owner, key_bits, premaster, now), queue.in_flight() as u64)
         };
         let Some(ticket) = ticket else {
@@ -112,7 +178,7 @@ impl Accelerator {
         loop {
             let now = self.now();
             // Released before the wait, in which another connection may come here.
-            let progress = self.queue().take(ticket, now);
+            let progress = locked(queue).take(ticket, now);
             match progress {
                 Progress::UnderWay { due } => {
                     wait(ticket, Nanos(due.0.saturating_sub(now.0)).into())
@@ -132,8 +198,8 @@ impl Accelerator {
     fn now(&self) -> Nanos {
         Nanos(self.start.elapsed().as_nanos() as u64)
     }
+}
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,11 +4,14 @@ use std::sync::OnceLock;
 
 use counters::{AcceleratorCounts, Row};
 
+use crate::Accelerator;
+
 static ROW: OnceLock<Row> = OnceLock::new();
 
-/// From now on, all threads of this process count their operations here.
+/// From now on, once the accelerator is made, all threads of this process count their operations here.
 pub fn count_in(row: Row) {
-    row.has_accelerator();
+    let in_batches = Accelerator::get().is_some_and(|it| it.multi_buffer().is_some());
+    row.has_accelerator(in_batches);
     ROW.get_or_init(|| row);
 }
 

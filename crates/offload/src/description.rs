@@ -19,6 +19,8 @@ pub enum Kind {
     None,
     /// On a modelled device.
     Model,
+    /// On the CPU by Intel's multi-buffer library, in batches of eight.
+    MultiBuffer,
 }
 
 /// How a server waits for the accelerator.
@@ -66,6 +68,38 @@ pub struct Description {
     pub queue: NonZeroUsize,
     /// How many engines work side by side.
     pub engines: NonZeroUsize,
+}
+
+/// How Intel's multi-buffer library is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batching {
+    /// How it is waited for; never [`Way::Inline`].
+    pub way: Way,
+    /// The longest time that an operation waits for company.
+    pub wait: Nanos,
+}
+
+impl Batching {
+    /// How long an operation waits for company, unless something else is said.
+    pub const WAIT: Nanos = Nanos(100_000);
+
+    /// Refuses a key that the library has no code for.
+    ///
+    /// # Errors
+    /// Which keys it has code for.
+    pub fn check_key(self, key: CertificateKey) -> Result<(), String> {
+        match key {
+            CertificateKey::Rsa(2048 | 3072 | 4096) => Ok(()),
+            _ => Err(format!("does rsa:2048, rsa:3072 and rsa:4096, not {key}")),
+        }
+    }
+}
+
+/// In words: `multi-buffer, asynchronous, batch-wait 100us`.
+impl fmt::Display for Batching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}, batch-wait {}", Kind::MultiBuffer, self.way, self.wait.exact())
+    }
 }
 
 impl Description {

@@ -1,6 +1,7 @@
 //! Private keys on an accelerator.
 //!
-//! Cards are rare, so the device is a **model** that every machine runs: it answers an operation after a
+//! One is real: Intel's **multi-buffer** library, which does up to eight operations at once on CPUs with
+//! AVX-512 IFMA. Cards are rare, so the other device is a **model** that every machine runs: it answers an operation after a
 //! time that follows from settings. With static RSA in TLS 1.2, a client may send the same encrypted
 //! premaster secret in every handshake. What was decrypted once is answered from memory, when the modelled
 //! device would have answered: the CPU is relieved as by a card, and only the device's speed is a setting.
@@ -16,6 +17,7 @@ mod counts;
 mod description;
 mod device;
 mod model;
+mod multi_buffer;
 mod provider;
 mod provider_path;
 mod queue;
@@ -23,10 +25,12 @@ mod rates;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use accelerator::Accelerator;
+pub use accelerator::{Accelerator, InstallError};
 pub use counts::count_in;
-pub use description::{CompletedBy, Description, Kind, Way};
-pub use provider::{NAME, install, load, paused, provide, tls_server};
+pub use description::{Batching, CompletedBy, Description, Kind, Way};
+pub use provider::{
+    NAME, find_multi_buffer, install, install_multi_buffer, load, paused, provide, tls_server,
+};
 pub use provider_path::ProviderPath;
 pub use queue::Ticket;
 pub use rates::Rates;

@@ -1,7 +1,7 @@
-//! The OpenSSL provider `toll`: RSA keys, and decryption with them.
+//! The OpenSSL provider `toll`: RSA keys, decryption and, for the multi-buffer library, signatures with them.
 //!
-//! Only decryption with the padding of TLS goes to the accelerator; everything else is passed on to
-//! OpenSSL's own provider, in a library context that nothing else uses. An engine or a method of an RSA key
+//! Only decryption with the padding of TLS and signatures of messages go to the accelerator; everything else
+//! is passed on to OpenSSL's own provider, in a library context that nothing else uses. An engine or a method of an RSA key
 //! would not do: static RSA fails with them in OpenSSL 3, because they lack the padding of TLS.
 
 mod about;
@@ -9,19 +9,27 @@ mod alarm;
 mod decrypt;
 mod job;
 mod key;
+mod padding;
 mod settings;
+mod sign;
 mod software;
 mod sys;
 
 use std::ffi::{CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
 
+use crypto_mb::CryptoMb;
 use openssl::error::ErrorStack;
 use openssl::ssl::SslContextBuilder;
 use openssl_sys as ffi;
 
-use crate::{Accelerator, Description, ProviderPath, counts};
+use crate::multi_buffer::{PrivateRsa, Purpose};
+use crate::{Accelerator, Batching, CompletedBy, Description, InstallError, ProviderPath, counts};
+use alarm::Alarm;
 pub use job::paused;
 use sys::{Algorithm, Dispatch};
 
@@ -34,6 +42,30 @@ pub const NAME: &str = "toll";
 /// OpenSSL refuses the provider.
 pub fn install(description: &Description) -> Result<&'static Accelerator, ErrorStack> {
     let accelerator = Accelerator::make(description);
+    add_provider()?;
+    Ok(accelerator)
+}
+
+/// Loads Intel's multi-buffer library as the accelerator of this process, and adds the provider.
+///
+/// # Errors
+/// The library cannot be used here, or OpenSSL refuses the provider.
+pub fn install_multi_buffer(batching: &Batching) -> Result<&'static Accelerator, InstallError> {
+    let library = CryptoMb::open()?;
+    let accelerator = Accelerator::make_multi_buffer(library, batching, CompletedBy::Poll);
+    add_provider()?;
+    Ok(accelerator)
+}
+
+/// Where Intel's multi-buffer library is, if it can be used here.
+///
+/// # Errors
+/// Why not, and what to do.
+pub fn find_multi_buffer() -> Result<PathBuf, crypto_mb::OpenError> {
+    CryptoMb::open().map(|library| library.path().to_owned())
+}
+
+fn add_provider() -> Result<(), ErrorStack> {
     let (default, name) = (std::ptr::null_mut(), c"toll".as_ptr());
     // SAFETY: the names end with zero and the function stays where it is. A provider that is loaded keeps
     // the default one from being loaded by itself.
@@ -42,7 +74,7 @@ pub fn install(description: &Description) -> Result<&'static Accelerator, ErrorS
             && !ffi::OSSL_PROVIDER_load(default, c"default".as_ptr()).is_null()
             && !ffi::OSSL_PROVIDER_load(default, name).is_null()
     };
-    if is_loaded { Ok(accelerator) } else { Err(ErrorStack::get()) }
+    if is_loaded { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
 /// Adds another provider to OpenSSL's default library context.
@@ -94,10 +126,10 @@ pub unsafe fn provide(
         // SAFETY: OpenSSL gives its functions, with an end, and a handle for them.
         let settings = unsafe { settings::read(handle, core.cast()) };
         let settings = settings.map_err(|why| eprintln!("toll's OpenSSL provider: {why}")).ok()?;
+        settings.accelerator.make();
         if let Some(row) = settings.counters {
             counts::count_in(row);
         }
-        Accelerator::make(&settings.description);
         Some(())
     };
     if guarded(begin) == 0 {
@@ -136,12 +168,60 @@ unsafe extern "C" fn query(
 ) -> *const Algorithm {
     const KEYS: &[Algorithm] = &[Algorithm::new(key::FUNCTIONS), Algorithm::END];
     const CIPHERS: &[Algorithm] = &[Algorithm::new(decrypt::FUNCTIONS), Algorithm::END];
+    const SIGNATURES: &[Algorithm] = &[Algorithm::new(sign::FUNCTIONS), Algorithm::END];
+    let signs = || Accelerator::get().is_some_and(|it| it.multi_buffer().is_some());
     // SAFETY: OpenSSL gives a place for this.
     unsafe { *no_cache = 0 };
     match operation {
         sys::OP_KEYMGMT => KEYS.as_ptr(),
         sys::OP_ASYM_CIPHER => CIPHERS.as_ptr(),
+        // A model only decrypts.
+        sys::OP_SIGNATURE if signs() => SIGNATURES.as_ptr(),
         _ => std::ptr::null(),
+    }
+}
+
+/// Has the multi-buffer library use a key, in a batch with others where the caller is in a job that can be
+/// paused; `None` where OpenSSL is to do it.
+fn in_batch(key: &Arc<PrivateRsa>, input: Vec<u8>, purpose: Purpose) -> Option<Vec<u8>> {
+    let accelerator = Accelerator::get()?;
+    let device = accelerator.multi_buffer()?;
+    let pauses = accelerator.pauses().filter(|_| job::is_running());
+    let is_polled = pauses == Some(CompletedBy::Poll);
+    let ticket = device.submit(key, input, purpose, is_polled)?;
+    if pauses == Some(CompletedBy::Event) {
+        // Who completes a batch computes it. The timers of the others are over by then.
+        device.run_full();
+    }
+    let end = Instant::now() + device.wait();
+    loop {
+        if let Some(answer) = device.take(ticket) {
+            if pauses == Some(CompletedBy::Event) {
+                Alarm::end_of_operation();
+            }
+            return answer;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        match pauses {
+            Some(CompletedBy::Poll) => job::pause(ticket),
+            Some(CompletedBy::Event) if !left.is_zero() && Alarm::pause(ticket, left).is_some() => {
+            }
+            // The first whose time is over, or that has no descriptor, computes what waits with it.
+            Some(CompletedBy::Event) | None => device.finish(ticket),
+        }
+    }
+}
+
+/// What OpenSSL gives as input, for as long as the caller has its pointer: nothing may come as null.
+///
+/// # Safety
+/// `start` is null or has `length` bytes.
+unsafe fn input(start: &*const u8, length: usize) -> Option<&[u8]> {
+    match (start.is_null(), length) {
+        (true, 0) => Some(&[]),
+        (true, _) => None,
+        // SAFETY: the caller's.
+        (false, _) => Some(unsafe { std::slice::from_raw_parts(*start, length) }),
     }
 }
 

@@ -13,6 +13,8 @@ use crate::routine::Unavailable;
 /// Bytes of an ML-KEM-768 ciphertext and of an encapsulation key (FIPS 203, table 3).
 pub(crate) const KEM_CIPHERTEXT: usize = 1088;
 pub(crate) const KEM_KEY: usize = 1184;
+/// Bytes of a premaster secret of TLS 1.2 (RFC 5246, 7.4.7.1).
+pub(crate) const PREMASTER_BYTES: usize = 48;
 
 /// An algorithm in the direction in which it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -263,5 +265,16 @@ impl Algorithm {
             A::KeySchedule => crate::key_schedule::OUTPUT_BYTES,
             A::Record(..) | A::Handshake(..) => 0,
         }
+    }
+
+    /// How much of the place for a result, where many lie one after the other, the result takes.
+    pub(crate) fn result_bytes(self, place: &[u8]) -> usize {
+        let bytes = match self {
+            A::RsaDecrypt(_) => PREMASTER_BYTES,
+            // DER: a tag, the length in a byte, and as many bytes.
+            A::Ecdsa(_, Sign) => 2 + usize::from(place[1]),
+            _ => place.len(),
+        };
+        bytes.min(place.len())
     }
 }

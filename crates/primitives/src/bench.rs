@@ -344,11 +344,14 @@ impl Measuring {
             return Some(Outcome::None(wrong.into()));
         }
         let bytes = self.place.size.map(|_| workload.message_bytes() as f64);
-        let ops_per_s = 1e9 / figure.nanos;
+        // Messages are counted by their bytes, and operations by their number.
+        let operations = if bytes.is_some() { 1.0 } else { workload.lanes() as f64 };
+        let cycles_per_op = figure.cycles.per(operations);
+        let ops_per_s = 1e9 / figure.nanos * operations;
         Some(Outcome::Measured(Box::new(Measured {
             cycles_per_byte: bytes.map(|bytes| figure.cycles.per(bytes)),
-            cycles_per_op: figure.cycles,
-            core_hz: figure.cycles.median * ops_per_s,
+            cycles_per_op,
+            core_hz: cycles_per_op.median * ops_per_s,
             ops_per_s,
             bytes_per_s: bytes.map(|bytes| ops_per_s * bytes),
             messages_per_op: workload.lanes() as u64,

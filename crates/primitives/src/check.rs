@@ -30,12 +30,12 @@ pub(crate) fn once(
             output[*front..*front + input.len()].copy_from_slice(input);
             seal(&mut output)?;
         }
-        Routine::Many { lanes, hash } => {
+        Routine::Many { lanes, run } => {
             let messages = vec![input.to_vec(); *lanes];
-            let mut digests = vec![0; output.len() * *lanes];
-            hash(&messages, &mut digests)?;
-            digests.truncate(output.len());
-            output = digests;
+            let place = output.len();
+            output.resize(place * *lanes, 0);
+            run(&messages, &mut output)?;
+            output.truncate(algorithm.result_bytes(&output[..place]));
         }
     }
     Ok(output)

@@ -113,6 +113,7 @@ impl Hardware {
             "openssl" => return self.openssl_obeys(library),
             "aws-lc" | "multibuffer" => return Ok(()),
             "isa-l" => "ISA-L has no way to mask instructions",
+            "crypto-mb" => "crypto_mb needs AVX-512 IFMA, which this level masks",
             "ring" => "ring has no way to mask instructions",
             _ => "RustCrypto masks instructions when it is compiled, not when it runs",
         };

@@ -44,7 +44,7 @@ pub use hardware::Hardware;
 pub use instruments::{CycleSource, ThisCore};
 pub use libraries::library::Library;
 pub use material::Material;
-pub use routine::{Failed, HashMany, Routine, Seal, Step, Unavailable};
+pub use routine::{Failed, Many, Routine, Seal, Step, Unavailable};
 pub use row::{Row, RowKey};
 pub use work::Work;
 pub use workload::set_up;

@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::algorithm::normal;
 use crate::libraries::library::Library;
 pub use crate::libraries::library::{NAMES, OpenError};
-use crate::libraries::{aws_lc, isa_l, libcrypto, multi_buffer, ring, rustcrypto, rustls};
+use crate::libraries::{
+    aws_lc, crypto_mb, isa_l, libcrypto, multi_buffer, ring, rustcrypto, rustls,
+};
 
 /// The libraries that are measured where none is named.
 pub const DEFAULT: [&str; 7] =
@@ -38,6 +40,7 @@ pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
         "rustls-ring" => Box::new(rustls::Rustls::with_ring()),
         "rustls-aws-lc" => Box::new(rustls::Rustls::with_aws_lc()),
         name if name.starts_with("isa-l") => Box::new(isa_l::IsaL::named(name)?),
+        name if name.starts_with("crypto-mb") => Box::new(crypto_mb::CryptoMb::named(name)?),
         name => Box::new(multi_buffer::MultiBuffer::named(name)?),
     })
 }

@@ -18,7 +18,7 @@ use openssl::rsa::{Padding, Rsa};
 use openssl::sign::Signer;
 use ring::signature::{self as rs, VerificationAlgorithm};
 
-use crate::algorithm::{Algorithm, Curve, KEM_KEY, RsaBits, Signing};
+use crate::algorithm::{Agreement, Algorithm, Curve, KEM_KEY, RsaBits, Signing};
 use crate::routine::{Failed, Unavailable};
 
 /// The associated data of sealing: as long as that of a TLS 1.2 record.
@@ -159,6 +159,26 @@ impl Material {
             kem: self.kem.clone(),
             ..*self
         }
+    }
+
+    /// The inputs of what is done at once: others for each, where a second library can tell them apart.
+    pub(crate) fn of_lanes(
+        &self,
+        algorithm: Algorithm,
+        lanes: usize,
+    ) -> Result<Vec<Vec<u8>>, Failed> {
+        let input = |lane| {
+            Ok(match algorithm {
+                Algorithm::RsaDecrypt(bits) => encrypted(rsa_keys(bits)?, &premaster())?,
+                Algorithm::X25519(Agreement::Derive) => curve25519(Id::X25519)?.public,
+                Algorithm::EcdhP256(Agreement::Derive) => ec_keys(Curve::P256)?.public,
+                Algorithm::X25519(_) | Algorithm::EcdhP256(_) | Algorithm::Ecdsa(..) => {
+                    self.input.clone()
+                }
+                _ => message(self.input.len(), lane),
+            })
+        };
+        (0..lanes).map(input).collect()
     }
 
     fn signature(

@@ -6,8 +6,8 @@ pub type Step = Box<dyn FnMut(&[u8], &mut [u8]) -> Result<usize, Failed>>;
 /// Overwrites a buffer.
 pub type Seal = Box<dyn FnMut(&mut [u8]) -> Result<(), Failed>>;
 
-/// Hashes messages, and writes their digests one after the other.
-pub type HashMany = Box<dyn FnMut(&[Vec<u8>], &mut [u8]) -> Result<(), Failed>>;
+/// Does one operation on each input, and writes the results one after the other, in places of one size.
+pub type Many = Box<dyn FnMut(&[Vec<u8>], &mut [u8]) -> Result<(), Failed>>;
 
 /// An algorithm of a library, with its keys and contexts set up.
 pub enum Routine {
@@ -19,8 +19,8 @@ pub enum Routine {
         front: usize,
         seal: Seal,
     },
-    /// Many messages at once; the digests come one after the other.
-    Many { lanes: usize, hash: HashMany },
+    /// Many inputs at once: messages that are hashed, or operations with keys.
+    Many { lanes: usize, run: Many },
 }
 
 /// Why a library does not do an algorithm; one line.

@@ -49,15 +49,16 @@ pub enum Outcome {
 pub struct Measured {
     /// Core cycles for each byte of messages; absent where the unit is an operation.
     pub cycles_per_byte: Option<Quartiles>,
-    /// Core cycles of a run, which is one operation, or as many messages as are hashed at once. Of
-    /// several CPUs those of the CPU with the median cost.
+    /// Core cycles of an operation, or of as many messages as are hashed at once. Of several CPUs those of
+    /// the CPU with the median cost.
     pub cycles_per_op: Quartiles,
     /// The core's frequency meanwhile: the median of the cycles over that of the times.
     pub core_hz: f64,
-    /// Runs per second, of all CPUs together.
+    /// Operations, or such hashes, per second, of all CPUs together.
     pub ops_per_s: f64,
     /// Bytes of messages per second, of all CPUs together; absent where the unit is an operation.
     pub bytes_per_s: Option<f64>,
+    /// Messages that are hashed at once, or operations that are done at once.
     pub messages_per_op: u64,
     /// Samples that the figure is made of; these and those below are of all CPUs together.
     pub samples: u64,

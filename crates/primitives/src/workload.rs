@@ -5,7 +5,7 @@ use crate::cache::{self, Cache};
 use crate::check::Checker;
 use crate::connection;
 use crate::libraries::library::Library;
-use crate::material::{Material, message};
+use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 use crate::row::NoFigure;
 use crate::sampler::{Instruments, Spent, Subject};
@@ -65,7 +65,7 @@ impl Workload {
         let material = Material::new(algorithm, size)?;
         let mut routine = library.prepare(algorithm, &material)?;
         algorithm.check_size(size)?;
-        let buffers = Buffers::new(&routine, algorithm, &material);
+        let buffers = Buffers::new(&routine, algorithm, &material)?;
         let mut first = buffers.clone();
         first.run(&mut routine)?;
         let confirmed = first.confirm(library, algorithm, &material, &routine, checker)?;
@@ -114,7 +114,7 @@ impl Work for Workload {
     ) -> Result<(), Failed> {
         let last = (self.next + self.buffers.len() - 1) % self.buffers.len();
         if matches!(self.routine, Routine::InPlace { .. }) {
-            self.buffers[last] = Buffers::new(&self.routine, self.algorithm, &self.material);
+            self.buffers[last] = Buffers::new(&self.routine, self.algorithm, &self.material)?;
             self.buffers[last].run(&mut self.routine)?;
         }
         let buffers = &self.buffers[last];
@@ -127,7 +127,7 @@ impl Work for Workload {
 }
 
 impl Buffers {
-    fn new(routine: &Routine, algorithm: Algorithm, material: &Material) -> Self {
+    fn new(routine: &Routine, algorithm: Algorithm, material: &Material) -> Result<Self, Failed> {
         let bytes = algorithm.output_bytes(material.input.len());
         let mut output = vec![0; bytes];
         let inputs = match routine {
@@ -138,11 +138,11 @@ impl Buffers {
             }
             Routine::Many { lanes, .. } => {
                 output = vec![0; bytes * lanes];
-                (0..*lanes).map(|lane| message(material.input.len(), lane)).collect()
+                material.of_lanes(algorithm, *lanes)?
             }
         };
         let output_bytes = output.len();
-        Self { inputs, output, output_bytes }
+        Ok(Self { inputs, output, output_bytes })
     }
 
     fn bytes(&self) -> usize {
@@ -161,7 +161,7 @@ impl Buffers {
                 Ok(())
             }
             Routine::InPlace { seal, .. } => seal(&mut self.output),
-            Routine::Many { hash, .. } => hash(&self.inputs, &mut self.output),
+            Routine::Many { run, .. } => run(&self.inputs, &mut self.output),
         }
     }
 
@@ -180,11 +180,12 @@ impl Buffers {
     ) -> Result<Confirmed, Failed> {
         let by = match routine {
             Routine::Many { lanes, .. } => {
-                let digests = self.output.chunks_exact(self.output.len() / lanes);
+                let results = self.output.chunks_exact(self.output.len() / lanes);
                 let mut by = String::new();
-                for (input, digest) in self.inputs.iter().zip(digests) {
+                for (input, result) in self.inputs.iter().zip(results) {
                     let material = material.with_input(input.clone());
-                    by = checker.check(library, algorithm, &material, digest)?;
+                    let result = &result[..algorithm.result_bytes(result)];
+                    by = checker.check(library, algorithm, &material, result)?;
                 }
                 by
             }

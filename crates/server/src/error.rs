@@ -44,6 +44,8 @@ pub enum ServerError {
     #[error("the accelerator {0}")]
     Accelerator(String),
     #[error("{0}")]
+    NoAccelerator(#[from] offload::InstallError),
+    #[error("{0}")]
     Provider(String),
     #[error("the kernel's TLS does not have {0}; remove it from --suites, or write --send user")]
     SuiteKernel(&'static Suite),

@@ -93,6 +93,9 @@ impl Server {
             Some(AcceleratorSource::Model(model)) => {
                 Some(offload::install(model).map_err(refused)?)
             }
+            Some(AcceleratorSource::MultiBuffer(batching)) => {
+                Some(offload::install_multi_buffer(batching)?)
+            }
             Some(AcceleratorSource::Provider(provider, _)) => {
                 provider.check().map_err(ServerError::Provider)?;
                 offload::load(provider).map_err(refused)?;
@@ -141,6 +144,12 @@ impl Server {
     #[must_use]
     pub fn library(&self) -> Stack {
         self.service.settings.library
+    }
+
+    /// The library that private keys are used by, with its version, where it is not the TLS library.
+    #[must_use]
+    pub fn accelerator(&self) -> Option<&'static str> {
+        self.service.accelerator.and_then(Accelerator::library)
     }
 
     /// Serves until `stop` is true, which is noticed within a quarter of a second; then finishes

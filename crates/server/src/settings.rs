@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use congestion::CongestionControl;
 use cpus::CpuList;
-use offload::{Description, ProviderPath, Way};
+use offload::{Batching, Description, ProviderPath, Way};
 use tls::{
     CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, SendMode, Stack,
     Suite, Version,
@@ -61,6 +61,8 @@ pub struct Settings {
 pub enum AcceleratorSource {
     /// A modelled device.
     Model(Description),
+    /// Intel's multi-buffer library.
+    MultiBuffer(Batching),
     /// Whatever this provider of OpenSSL has.
     Provider(ProviderPath, Way),
 }
@@ -69,7 +71,7 @@ impl AcceleratorSource {
     /// The name of its provider.
     pub(crate) fn provider(&self) -> &str {
         match self {
-            Self::Model(_) => offload::NAME,
+            Self::Model(_) | Self::MultiBuffer(_) => offload::NAME,
             Self::Provider(provider, _) => provider.name(),
         }
     }
@@ -78,6 +80,7 @@ impl AcceleratorSource {
     pub(crate) fn way(&self) -> Way {
         match self {
             Self::Model(model) => model.way,
+            Self::MultiBuffer(batching) => batching.way,
             Self::Provider(_, way) => *way,
         }
     }

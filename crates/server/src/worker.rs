@@ -24,9 +24,6 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 /// The longest wait, after which the signal to stop is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How often the accelerator is asked for an answer that is due where nothing else happens.
-const POLL: Duration = Duration::from_micros(10);
-
 /// The most connections that are accepted before those that are there get a turn.
 const ACCEPTS: usize = 64;
 
@@ -43,6 +40,8 @@ pub(crate) struct Worker<'a, L: Library> {
     /// Connections that can go on, each once, in the order of their turns.
     queue: VecDeque<usize>,
     accelerator: Option<&'static Accelerator>,
+    /// Whether the last wait brought nothing to do.
+    is_idle: bool,
     /// Connections whose handshake the accelerator works on, where it is polled.
     parked: HashMap<Ticket, usize>,
     /// Connections whose paused job can continue by an event.
@@ -91,6 +90,7 @@ impl<'a, L: Library> Worker<'a, L> {
             connections: Slab::new(),
             queue: VecDeque::new(),
             accelerator,
+            is_idle: false,
             parked: HashMap::new(),
             woken: Vec::new(),
             gather: Gather::default(),
@@ -153,8 +153,10 @@ impl<'a, L: Library> Worker<'a, L> {
         };
         let is_parking = !self.parked.is_empty();
         let answer = self.accelerator.filter(|_| is_parking).and_then(Accelerator::next);
-        let timeout = answer.map_or(timeout, |answer| timeout.min(answer.max(POLL)));
+        let timeout = answer.map_or(timeout, |answer| timeout.min(answer));
+        self.is_idle = !busy;
         for event in self.epoll.wait(timeout)? {
+            self.is_idle = false;
             let key = (event.token & !(JOB | LISTENER)) as usize;
             if event.token & LISTENER != 0 {
                 if let Some(listener) = self.listeners.get_mut(key) {
@@ -229,7 +231,7 @@ impl<'a, L: Library> Worker<'a, L> {
     /// Continues the handshakes that the accelerator has answered.
     fn resume(&mut self) {
         if let Some(accelerator) = self.accelerator.filter(|_| !self.parked.is_empty()) {
-            let answered = accelerator.ready().into_iter();
+            let answered = accelerator.ready(self.is_idle).into_iter();
             self.woken.extend(answered.filter_map(|ticket| self.parked.remove(&ticket)));
         }
         for key in std::mem::take(&mut self.woken) {

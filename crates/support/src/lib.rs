@@ -4,6 +4,7 @@
 //! All of it panics where a test has to fail.
 
 mod clients;
+mod crypto_mb;
 mod desk;
 mod golden;
 mod process;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 
 pub use clients::{curl, peer, s_client};
+pub use crypto_mb::CryptoMbStandIn;
 pub use desk::Desk;
 pub use golden::golden;
 pub use insta;

@@ -25,6 +25,10 @@ pub enum TargetError {
         /// What builds it.
         command: &'static str,
     },
+    /// The library that is to use its private keys is not there, or not for this CPU; a caller may leave the
+    /// target out.
+    #[error("{0}; or leave this target out")]
+    NoAccelerator(String),
     /// The security level of its TLS library forbids the certificate's key; a caller may leave the
     /// target out.
     #[error(
@@ -121,7 +125,13 @@ impl TargetError {
     /// Whether a caller may leave the target out and measure the others.
     #[must_use]
     pub fn is_missing(&self) -> bool {
-        matches!(self, Self::Missing { .. } | Self::NotBuilt { .. } | Self::WeakKey { .. })
+        matches!(
+            self,
+            Self::Missing { .. }
+                | Self::NotBuilt { .. }
+                | Self::NoAccelerator(_)
+                | Self::WeakKey { .. }
+        )
     }
 
     /// The same, or that the key is too weak where OpenSSL or the server says so.

@@ -70,11 +70,22 @@ pub(crate) fn is_wanted(settings: &Settings) -> bool {
 /// # Errors
 /// Which file is missing, and what makes it.
 pub(crate) fn check(settings: &Settings) -> Result<(), TargetError> {
+    multi_buffer(settings)?;
     match &settings.target.provider {
         Some(provider) => provider.check().map_err(TargetError::Settings),
         None if settings.target.accelerator != Kind::None => find(settings).map(drop),
         None => Ok(()),
     }
+}
+
+/// The file of Intel's multi-buffer library, where a server's private keys are used by that.
+///
+/// # Errors
+/// Why it cannot be used here, and what to do.
+pub(crate) fn multi_buffer(settings: &Settings) -> Result<Option<PathBuf>, TargetError> {
+    let is_wanted = settings.target.accelerator == Kind::MultiBuffer;
+    let found = is_wanted.then(offload::find_multi_buffer).transpose();
+    found.map_err(|why| TargetError::NoAccelerator(why.to_string()))
 }
 
 /// Makes the file of counts of a server that is about to start.
@@ -103,6 +114,26 @@ pub(crate) fn counts(path: &Path) -> Result<AcceleratorCounts, TargetError> {
 fn own_settings(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     let target = &context.settings.target;
     let counts = context.logs.join(COUNTS);
+    if let Some(library) = multi_buffer(context.settings)? {
+        // One that the system's loader finds has no folder.
+        let library = match library.is_absolute() {
+            true => format!("crypto-mb = {}\n", quoted(&library)?),
+            false => String::new(),
+        };
+        return Ok(format!(
+            "{module}\
+             accelerator = {kind}\n\
+             offload = {way}\n\
+             batch-wait = {wait}\n\
+             {library}\
+             counters = {counts}\n",
+            module = module(&find(context.settings)?)?,
+            kind = target.accelerator,
+            way = target.offload,
+            wait = target.batch_wait.exact(),
+            counts = quoted(&counts)?,
+        ));
+    }
     Ok(format!(
         "{module}\
          offload = {way}\n\

@@ -37,7 +37,7 @@ pub const RESTART_TAKES: Nanos = Nanos(100_000_000);
 ///
 /// # Errors
 /// [`TargetError::Missing`] where the program is not installed, [`TargetError::NotBuilt`] where it is
-/// not built, and [`TargetError::WeakKey`] where it does not take the key, so that the caller may
+/// not built, [`TargetError::NoAccelerator`] where a library is, and [`TargetError::WeakKey`] where it does not take the key, so that the caller may
 /// leave the target out; otherwise what is wrong with the settings, the system or the server. Nothing is
 /// left running.
 pub fn start(

@@ -11,7 +11,7 @@ use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
 use objects::{Files, MOST_FILES, Mix, Storage, Url};
-use offload::{CompletedBy, Description, Kind, ProviderPath, Rates, Way};
+use offload::{Batching, CompletedBy, Description, Kind, ProviderPath, Rates, Way};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
@@ -103,9 +103,11 @@ pub struct Target {
     #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub encrypt_then_mac: bool,
 
-    /// Where private keys are used: none (on the CPU), or model (a modelled accelerator)
+    /// Where private keys are used: none (on the CPU by OpenSSL), multi-buffer (on the CPU by Intel's
+    /// library), or model (a modelled accelerator)
     ///
-    /// The model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
+    /// multi-buffer does eight RSA operations at once; it needs make crypto-mb and a CPU with AVX-512 IFMA. The
+    /// model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
     // In studies: With `embedded`, `haproxy` or `nginx` and `library = "openssl"` ([offload.md](offload.md)).
     #[arg(long, value_name = "KIND", default_value_t, group = KEYS, help_heading = TLS)]
     pub accelerator: Kind,
@@ -119,7 +121,11 @@ pub struct Target {
     #[arg(long, value_name = "WAY", default_value_t, requires = KEYS, help_heading = TLS)]
     pub offload: Way,
 
-    /// Operations per second of each engine of the accelerator, by key
+    /// The longest time that an operation of multi-buffer waits for others to share its batch
+    #[arg(long, value_name = "TIME", default_value = "100us", requires = "accelerator", help_heading = TLS, hide_short_help = true)]
+    pub batch_wait: Nanos,
+
+    /// Operations per second of each engine of the modelled accelerator, by key
     #[arg(long, value_name = "RATES", default_value_t, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_rate: Rates,
 
@@ -317,6 +323,7 @@ impl Default for Target {
             encrypt_then_mac: false,
             accelerator: Kind::None,
             offload: Way::default(),
+            batch_wait: Batching::WAIT,
             accelerator_rate: Rates::default(),
             accelerator_latency: Description::LATENCY,
             accelerator_queue: Description::QUEUE,
@@ -370,6 +377,9 @@ impl Target {
         let device =
             ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
         let completion = "accelerator-completion";
+        if self.accelerator != Kind::MultiBuffer {
+            add("accelerator", "does not compute in batches", &["batch-wait"]);
+        }
         if self.accelerator == Kind::None {
             let why = "uses private keys on the CPU";
             if self.provider.is_none() {
@@ -379,7 +389,13 @@ impl Target {
             add("accelerator", why, &[completion]);
         } else {
             add("accelerator", "has a provider of its own", &["provider"]);
+            if self.accelerator == Kind::MultiBuffer {
+                let why = "is as fast as the CPU";
+                add("accelerator", why, &device);
+                add("accelerator", why, &[completion]);
+            }
             match self.offload {
+                _ if self.accelerator == Kind::MultiBuffer => {}
                 Way::Asynchronous => {}
                 Way::Synchronous => add("offload", "pauses no handshake", &[completion]),
                 Way::Inline => {
@@ -391,7 +407,7 @@ impl Target {
         conflicts
     }
 
-    /// The accelerator of its private keys, where it has one.
+    /// The modelled accelerator of its private keys, where it has one.
     #[must_use]
     pub fn accelerator(&self) -> Option<Description> {
         let preferred = || self.server.completions.first().copied();
@@ -403,6 +419,13 @@ impl Target {
             queue: self.accelerator_queue,
             engines: self.accelerator_count,
         })
+    }
+
+    /// How Intel's multi-buffer library is used, where it has its private keys.
+    #[must_use]
+    pub fn batching(&self) -> Option<Batching> {
+        let (way, wait) = (self.offload, self.batch_wait);
+        (self.accelerator == Kind::MultiBuffer).then_some(Batching { way, wait })
     }
 
     /// # Errors
@@ -509,14 +532,40 @@ impl Target {
                 .to_owned();
             return wrong("offload", why);
         }
-        let Some(accelerator) = self.accelerator() else { return Ok(()) };
-        accelerator.check_key(self.certificate_key).map_err(|why| WrongValue {
+        if let Some(batching) = self.batching() {
+            self.check_batching(batching)?;
+        }
+        let key = self.certificate_key;
+        let is_fit = match (self.accelerator(), self.batching()) {
+            (Some(model), _) => model.check_key(key),
+            (None, Some(batching)) => batching.check_key(key),
+            (None, None) => Ok(()),
+        };
+        is_fit.map_err(|why| WrongValue {
             key: "certificate-key",
             why: format!(
                 "target.certificate-key = {}: the accelerator {why}",
                 self.certificate_key
             ),
         })
+    }
+
+    fn check_batching(&self, batching: Batching) -> Result<(), WrongValue> {
+        if batching.way == Way::Inline {
+            let why = "target.offload = inline, but the multi-buffer library is no model: it answers when it \
+                       has computed; write asynchronous or synchronous"
+                .to_owned();
+            return wrong("offload", why);
+        }
+        if !self.server.completions.is_empty() {
+            return Ok(());
+        }
+        let why = format!(
+            "target.accelerator = multi-buffer, but {} pauses no handshake, so that it has no batches; use \
+             embedded or haproxy",
+            self.server
+        );
+        wrong("accelerator", why)
     }
 
     /// Whether it serves other files than the objects that all servers have.
@@ -719,6 +768,7 @@ mod tests {
             "encrypt-then-mac",
             "accelerator",
             "offload",
+            "batch-wait",
             "accelerator-rate",
             "accelerator-latency",
             "accelerator-queue",

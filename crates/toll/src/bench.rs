@@ -37,8 +37,9 @@ pub(crate) struct Arguments {
 
     /// A library: openssl (the system's), aws-lc, ring, rustcrypto, rustls-ring, rustls-aws-lc,
     /// multibuffer (toll's own kernels), multibuffer-avx2 and so on, isa-l (if the variable ISAL names
-    /// its folder), or the path of a libcrypto, with the libssl beside it for records and handshakes;
-    /// repeatable
+    /// its folder), crypto-mb (Intel's, of make crypto-mb: private keys, eight operations at once) or
+    /// crypto-mb-4, -2, -1 (fewer), or the path of a libcrypto, with the libssl beside it for records and
+    /// handshakes; repeatable
     #[arg(long = "library", value_name = "NAME|PATH")]
     libraries: Vec<String>,
 

@@ -75,9 +75,10 @@ pub(crate) struct Arguments {
 
     /// Count what is sent, in this file
     ///
-    /// It has 128 bytes per thread, 16 numbers of 64 bits: a version, which is even while no connection is
-    /// open; connections by mode; calls and bytes of write and sendfile; 1 where there is an accelerator, and
-    /// seven counts of it. `od -A n -v -w128 -t u8 FILE` prints them.
+    /// It has 256 bytes per thread, 32 numbers of 64 bits: a version, which is even while no connection is
+    /// open; connections by mode; calls and bytes of write and sendfile; 1 where there is an accelerator, or 2
+    /// where it computes in batches, seven counts of it, and 14 of batches. `od -A n -v -w256 -t u8 FILE`
+    /// prints them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     counters: Option<PathBuf>,
 
@@ -131,6 +132,8 @@ Examples:
       files that the kernel encrypts, and how many connections sent so
   toll serve --suites AES128-SHA --accelerator model --offload asynchronous
       handshakes whose private key is on a modelled accelerator
+  toll serve --accelerator multi-buffer
+      private keys by Intel's library, eight operations at once (make crypto-mb)
   toll serve --suites AES128-SHA --encrypt-then-mac off --records-per-write 3
       AES-CBC as published measurements have it";
 
@@ -201,7 +204,8 @@ impl Arguments {
 fn accelerator(target: &Target) -> Option<AcceleratorSource> {
     let provider = target.provider.clone();
     let provider = provider.map(|path| AcceleratorSource::Provider(path, target.offload));
-    provider.or(target.accelerator().map(AcceleratorSource::Model))
+    let model = || target.accelerator().map(AcceleratorSource::Model);
+    provider.or_else(model).or(target.batching().map(AcceleratorSource::MultiBuffer))
 }
 
 /// The library with its version, such as `OpenSSL 3.0.22 25 Aug 2026` or `rustls 0.23.46 with ring`.
@@ -222,6 +226,7 @@ fn announce(server: &Server, json: bool) {
             "plain": plain.first(),
             "pid": std::process::id(),
             "library": server.library(),
+            "accelerator": server.accelerator(),
             "version": version,
         })
         .to_string()

@@ -3,7 +3,7 @@
 //! Counts are the server's own, from before the load to after it, the warm-up included.
 
 use load::Operation;
-use offload::Way;
+use offload::{Batching, Way};
 use targets::{AcceleratorCounts, Target};
 use units::thousands;
 
@@ -32,6 +32,9 @@ impl Receipt {
         counted: Option<AcceleratorCounts>,
         load: &Handshakes,
     ) {
+        if let Some(asked) = target.batching() {
+            return self.add_multi_buffer(target, &asked, counted.unwrap_or_default());
+        }
         let Some(asked) = target.accelerator() else {
             // A provider of the user's own does not count.
             let provider = target.provider.as_ref();
@@ -72,12 +75,39 @@ impl Receipt {
         self.obtained.accelerator =
             Some(AcceleratorUse { kind: target.accelerator.to_string(), counts, busy });
     }
+
+    /// Adds what the multi-buffer library did. Each full handshake uses the private key once: the library must
+    /// have done that, or sent it back because a batch would have cost more.
+    fn add_multi_buffer(&mut self, target: &Target, asked: &Batching, counts: AcceleratorCounts) {
+        let counts =
+            AcceleratorCounts { batches: Some(counts.batches.unwrap_or_default()), ..counts };
+        let batches = counts.batches.unwrap_or_default();
+        let done = counts.completed + batches.below_break_even;
+        let wanted = self.obtained.full.unwrap_or(0).max(done + batches.faulty);
+        if (done as f64) < COMPLETED * wanted as f64 || wanted == 0 {
+            self.mismatch.push(Mismatch::new(
+                "accelerator",
+                asked.to_string(),
+                format!(
+                    "{} of {} full handshakes ({} below the break-even, {} faulty)",
+                    thousands(done),
+                    thousands(wanted),
+                    thousands(batches.below_break_even),
+                    thousands(batches.faulty)
+                ),
+            ));
+        }
+        self.asked.accelerator = Some(asked.to_string());
+        let kind = target.accelerator.to_string();
+        self.obtained.accelerator = Some(AcceleratorUse { kind, counts, busy: None });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use offload::Kind;
+    use targets::BatchCounts;
 
     /// Of 1,000 full handshakes at 480 per second, where the device can do 500.
     fn receipt(target: &Target, counts: Option<AcceleratorCounts>) -> Receipt {
@@ -138,6 +168,7 @@ mod tests {
             timed_out,
             abandoned: 0,
             in_flight_max: 1,
+            batches: None,
         };
         for wrong in [
             counts(0, 1_000, 0, 0),
@@ -152,6 +183,40 @@ mod tests {
         assert_eq!(judged(counts(990, 1, 0, 10)).0, "");
         assert!(!judged(counts(989, 1, 0, 11)).0.is_empty());
         assert_eq!(receipt(&target(Way::Asynchronous), None).mismatch.len(), 1);
+    }
+
+    /// Of 1,000 full handshakes with the multi-buffer library.
+    fn batched(completed: u64, below_break_even: u64, faulty: u64) -> Receipt {
+        let batches = BatchCounts { below_break_even, faulty, ..BatchCounts::default() };
+        let submitted = completed + below_break_even + faulty;
+        let counts = AcceleratorCounts {
+            submitted,
+            completed,
+            batches: Some(batches),
+            ..AcceleratorCounts::default()
+        };
+        let target = Target { accelerator: Kind::MultiBuffer, ..Target::default() };
+        receipt(&target, Some(counts))
+    }
+
+    #[test]
+    fn batches_are_in_the_receipt_with_what_went_back_to_the_cpu() {
+        for (completed, below, faulty) in [(1_000, 0, 0), (0, 1_000, 0), (900, 90, 10)] {
+            let receipt = batched(completed, below, faulty);
+            assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
+            let json = serde_json::to_value(&receipt.obtained).unwrap();
+            let accelerator = &json["accelerator"];
+            assert_eq!(accelerator["kind"], "multi-buffer");
+            assert_eq!(accelerator["batches"]["below_break_even"], below);
+            assert_eq!(accelerator["batches"]["by_size"].as_array().unwrap().len(), 8);
+            let asked = "multi-buffer, asynchronous, batch-wait 100us";
+            assert_eq!(receipt.asked.accelerator.as_deref(), Some(asked));
+        }
+        // Keys that another used, and results that were wrong.
+        for (completed, below, faulty) in [(989, 0, 0), (0, 0, 0), (980, 9, 11)] {
+            let receipt = batched(completed, below, faulty);
+            assert_eq!(receipt.mismatch.len(), 1, "{completed} {below} {faulty}");
+        }
     }
 
     #[test]

@@ -518,10 +518,10 @@ impl ThisTarget {
 
     /// What its accelerator did, where it has one.
     fn accelerated(&self, cell: &Cell) -> Result<Option<AcceleratorCounts>, String> {
-        match cell.target.accelerator() {
-            Some(_) => self.ask(|running| running.accelerated()),
-            None => Ok(None),
+        if cell.target.accelerator().is_none() && cell.target.batching().is_none() {
+            return Ok(None);
         }
+        self.ask(|running| running.accelerated())
     }
 
     /// Asks it, where toll started it.

@@ -2,8 +2,8 @@
 //! the accelerator; the rest is OpenSSL's own.
 //!
 //! With that padding, a ciphertext that is wrong in any way decrypts to 48 random bytes, so that a client
-//! does not learn what is wrong with it (RFC 5246, section 7.4.7.1). OpenSSL's own provider does that
-//! here too, since it is the one that decrypts.
+//! does not learn what is wrong with it (RFC 5246, section 7.4.7.1). Where a model has the key, OpenSSL's own
+//! provider does that, since it is the one that decrypts; for the multi-buffer library `padding` does.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
@@ -11,12 +11,14 @@ use std::thread;
 
 use ffi::OSSL_PARAM;
 use openssl_sys as ffi;
+use zeroize::Zeroizing;
 
 use super::key::{self, Key, Question};
 use super::software::{self, Direction};
 use super::sys::{self, Dispatch};
-use super::{alarm::Alarm, guarded, job};
+use super::{alarm::Alarm, guarded, in_batch, job, padding};
 use crate::device::Premaster;
+use crate::multi_buffer::Purpose;
 use crate::{Accelerator, CompletedBy, counts};
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
@@ -77,8 +79,11 @@ impl Operation {
         }
     }
 
-    /// Decrypts a premaster secret: on the accelerator where it was decrypted before.
+    /// Decrypts a premaster secret: by the multi-buffer library, or on a model where it was decrypted before.
     fn decrypt_premaster(&mut self, ciphertext: &[u8]) -> Option<Premaster> {
+        if let Some(premaster) = self.decrypt_in_batch(ciphertext) {
+            return Some(premaster);
+        }
         let Begun { key, software } = self.begun.as_mut()?;
         let question = Question {
             client_version: self.client_version,
@@ -86,7 +91,7 @@ impl Operation {
             ciphertext: ciphertext.into(),
         };
         let remembered = key.remembered(&question);
-        let answer = remembered.and_then(|premaster| ask(key.bits, premaster));
+        let answer = remembered.and_then(|premaster| ask_model(key.bits, premaster));
         if answer.is_some() {
             return answer;
         }
@@ -98,16 +103,28 @@ impl Operation {
             software.run(Direction::Decrypt, room.as_mut_ptr(), &mut length, ciphertext)?;
         }
         let premaster = Premaster::try_from(room.get(..length)?).ok()?;
-        if remembered.is_none() {
+        if remembered.is_none() && Accelerator::get()?.multi_buffer().is_none() {
             counts::add(|counts| counts.computed += 1);
             key.remember(question, premaster);
         }
         Some(premaster)
     }
+
+    /// Decrypts a premaster secret by the multi-buffer library; `None` where OpenSSL is to do it.
+    fn decrypt_in_batch(&self, ciphertext: &[u8]) -> Option<Premaster> {
+        let key = self.begun.as_ref()?.key.in_batches()?;
+        let decrypted = in_batch(key, ciphertext.to_vec(), Purpose::RsaDecrypt)?;
+        let decrypted = Zeroizing::new(decrypted);
+        // Without a negotiated version, the client's alone is right.
+        let version = |number: u32| u16::try_from(number).unwrap_or_default();
+        let client = version(self.client_version);
+        let other = version(self.negotiated_version);
+        padding::premaster(&decrypted, [client, if other == 0 { client } else { other }]).ok()
+    }
 }
 
-/// Has the accelerator answer; `None` where it does not.
-fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
+/// Has a model answer; `None` where it does not.
+fn ask_model(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
     let accelerator = Accelerator::get()?;
     match accelerator.pauses().filter(|_| job::is_running()) {
         None => accelerator.ask(key_bits, premaster, false, |_, left| thread::sleep(left)),
@@ -134,19 +151,6 @@ fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
 unsafe fn at(operation: &mut *mut c_void) -> Option<&mut Operation> {
     // SAFETY: the caller's.
     unsafe { operation.cast::<Operation>().as_mut() }
-}
-
-/// What OpenSSL gives as input, for as long as the caller has its pointer: nothing may come as null.
-///
-/// # Safety
-/// `start` is null or has `length` bytes.
-unsafe fn input(start: &*const u8, length: usize) -> Option<&[u8]> {
-    match (start.is_null(), length) {
-        (true, 0) => Some(&[]),
-        (true, _) => None,
-        // SAFETY: the caller's.
-        (false, _) => Some(unsafe { std::slice::from_raw_parts(*start, length) }),
-    }
 }
 
 unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
@@ -206,7 +210,7 @@ unsafe extern "C" fn encrypt(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
-        let input = self::input(&input, input_length)?;
+        let input = super::input(&input, input_length)?;
         let software = &mut at(&mut operation)?.begun.as_mut()?.software;
         *out_length = out_size;
         software.run(Direction::Encrypt, out, &mut *out_length, input)
@@ -223,7 +227,7 @@ unsafe extern "C" fn decrypt(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
-        let input = self::input(&input, input_length)?;
+        let input = super::input(&input, input_length)?;
         let operation = at(&mut operation)?;
         if !operation.is_tls || out.is_null() {
             *out_length = out_size;
@@ -280,9 +284,9 @@ mod tests {
         let (none, some) = (std::ptr::null(), [1, 2, 3]);
         // SAFETY: what is not null has three bytes; the operation is what `new` made, and freed once.
         unsafe {
-            assert_eq!(input(&none, 0), Some(&[][..]));
-            assert_eq!(input(&none, 3), None);
-            assert_eq!(input(&some.as_ptr(), 3), Some(&some[..]));
+            assert_eq!(crate::provider::input(&none, 0), Some(&[][..]));
+            assert_eq!(crate::provider::input(&none, 3), None);
+            assert_eq!(crate::provider::input(&some.as_ptr(), 3), Some(&some[..]));
             let operation = new(std::ptr::null_mut());
             let mut length = 0;
             for run in [encrypt, decrypt] {

@@ -11,6 +11,7 @@ use super::guarded;
 use super::software;
 use super::sys::{self, Dispatch};
 use crate::device::Premaster;
+use crate::multi_buffer::PrivateRsa;
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
     Dispatch::new(sys::KEYMGMT_NEW, new as *const ()),
@@ -40,6 +41,8 @@ pub(super) struct Key {
     pub(super) bits: u32,
     is_private: bool,
     memory: RwLock<HashMap<Question, Premaster>>,
+    /// The same for the multi-buffer library, where that has code for it.
+    in_batches: OnceLock<Option<Arc<PrivateRsa>>>,
 }
 
 /// What the answer to a client depends on, beside the key.
@@ -52,7 +55,19 @@ pub(super) struct Question {
 
 impl Key {
     fn new(software: software::Key, is_private: bool) -> Self {
-        Self { bits: software.bits(), software, is_private, memory: RwLock::default() }
+        Self {
+            bits: software.bits(),
+            software,
+            is_private,
+            memory: RwLock::default(),
+            in_batches: OnceLock::new(),
+        }
+    }
+
+    /// The key for the multi-buffer library; `None` where that has no code for it.
+    pub(super) fn in_batches(&self) -> Option<&Arc<PrivateRsa>> {
+        let make = || self.software.rsa().and_then(PrivateRsa::new).map(Arc::new);
+        self.in_batches.get_or_init(make).as_ref()
     }
 
     pub(super) fn remembered(&self, question: &Question) -> Option<Premaster> {

@@ -7,15 +7,34 @@ use std::path::Path;
 use std::str::FromStr;
 
 use counters::Row;
+use crypto_mb::CryptoMb;
 use openssl_sys as ffi;
 
 use super::sys::{self, CoreGetParams, Dispatch};
-use crate::{CompletedBy, Description};
+use crate::{Accelerator, Batching, CompletedBy, Description, Kind};
 
 pub(super) struct Settings {
-    pub(super) description: Description,
+    pub(super) accelerator: Which,
     /// Where to count.
     pub(super) counters: Option<Row>,
+}
+
+/// What the provider asks.
+pub(super) enum Which {
+    Model(Description),
+    MultiBuffer(Box<CryptoMb>, Batching),
+}
+
+impl Which {
+    /// Makes it the accelerator of this process.
+    pub(super) fn make(self) {
+        match self {
+            Self::Model(description) => Accelerator::make(&description),
+            Self::MultiBuffer(library, batching) => {
+                Accelerator::make_multi_buffer(*library, &batching, CompletedBy::Event)
+            }
+        };
+    }
 }
 
 /// Settings that are not there have their defaults.
@@ -39,16 +58,31 @@ pub(super) unsafe fn read(
         Description { completed_by: CompletedBy::Event, ..Description::default() };
     let way = lines.read(c"offload", &mut description.way);
     way.map_err(|why| format!("{why}; write asynchronous, synchronous or inline"))?;
+    let mut kind = Kind::Model;
+    lines.read(c"accelerator", &mut kind)?;
     lines.read(c"accelerator-rate", &mut description.rates)?;
     lines.read(c"accelerator-latency", &mut description.latency)?;
     lines.read(c"accelerator-queue", &mut description.queue)?;
     lines.read(c"accelerator-count", &mut description.engines)?;
+    let accelerator = match kind {
+        Kind::MultiBuffer => {
+            let mut wait = Batching::WAIT;
+            lines.read(c"batch-wait", &mut wait)?;
+            let library = match lines.text(c"crypto-mb") {
+                Some(path) => CryptoMb::open_at(Path::new(path)),
+                None => CryptoMb::open(),
+            };
+            let library = library.map_err(|why| why.to_string())?;
+            Which::MultiBuffer(Box::new(library), Batching { way: description.way, wait })
+        }
+        Kind::None | Kind::Model => Which::Model(description),
+    };
     let counters = lines.text(c"counters").map(|path| {
         Row::open(Path::new(path)).map_err(|error| format!("counters = {path}: {error}"))
     });
     // One row for all processes of the server.
     let counters = counters.transpose()?.and_then(|rows| rows.into_iter().next());
-    Ok(Settings { description, counters })
+    Ok(Settings { accelerator, counters })
 }
 
 /// The section of this provider.

@@ -1,10 +1,13 @@
 //! OpenSSL's own provider in a library context that nothing else uses: asked for RSA, it gives its own
 //! implementation and never this one.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use ffi::{EVP_PKEY, EVP_PKEY_CTX, OSSL_LIB_CTX, OSSL_PARAM};
+use foreign_types::ForeignTypeRef;
+use openssl::pkey::{PKeyRef, Private};
+use openssl::rsa::Rsa;
 use openssl_sys as ffi;
 
 use super::sys;
@@ -88,6 +91,76 @@ impl Drop for Key {
     fn drop(&mut self) {
         // SAFETY: it is not used afterwards.
         unsafe { ffi::EVP_PKEY_free(self.0) };
+    }
+}
+
+impl Key {
+    /// The numbers of a private key.
+    pub(super) fn rsa(&self) -> Option<Rsa<Private>> {
+        // SAFETY: the key is valid while it is borrowed.
+        unsafe { PKeyRef::<Private>::from_ptr(self.0) }.rsa().ok()
+    }
+}
+
+/// What makes a signature of a message.
+pub(super) struct Signing {
+    context: *mut ffi::EVP_MD_CTX,
+    /// Its part that has the settings, which goes with it.
+    settings: *mut EVP_PKEY_CTX,
+}
+
+impl Signing {
+    /// # Safety
+    /// `function` is null, or the name of a hash function with an end.
+    pub(super) unsafe fn new(key: &Key, function: *const c_char) -> Option<Self> {
+        let (none, mut settings) = (std::ptr::null(), std::ptr::null_mut());
+        // SAFETY: the context is new, and the key valid; the rest is the caller's.
+        unsafe {
+            let context = ffi::EVP_MD_CTX_new();
+            let context = (!context.is_null()).then_some(context)?;
+            let is_begun = sys::EVP_DigestSignInit_ex(
+                context,
+                &mut settings,
+                function,
+                library(),
+                none,
+                key.0,
+                std::ptr::null(),
+            );
+            let signing = Self { context, settings };
+            (is_begun == 1).then_some(signing)
+        }
+    }
+
+    /// # Safety
+    /// `params` ends as OpenSSL has it.
+    pub(super) unsafe fn set_params(&mut self, params: *const OSSL_PARAM) -> Option<()> {
+        // SAFETY: the context is valid; the rest is the caller's.
+        (unsafe { ffi::EVP_PKEY_CTX_set_params(self.settings, params) } == 1).then_some(())
+    }
+
+    /// Signs, once. Without a place for the signature it says how much room that needs.
+    ///
+    /// # Safety
+    /// `out` is null, or has room for `out_length` bytes.
+    pub(super) unsafe fn sign(
+        &mut self,
+        out: *mut u8,
+        out_length: &mut usize,
+        message: &[u8],
+    ) -> Option<()> {
+        // SAFETY: the context is valid; the rest is the caller's.
+        let done = unsafe {
+            ffi::EVP_DigestSign(self.context, out, out_length, message.as_ptr(), message.len())
+        };
+        (done == 1).then_some(())
+    }
+}
+
+impl Drop for Signing {
+    fn drop(&mut self) {
+        // SAFETY: it is not used afterwards.
+        unsafe { ffi::EVP_MD_CTX_free(self.context) };
     }
 }
 
@@ -215,5 +288,17 @@ pub(super) fn cipher_params() -> [*const OSSL_PARAM; 2] {
             sys::EVP_ASYM_CIPHER_gettable_ctx_params(cipher),
             sys::EVP_ASYM_CIPHER_settable_ctx_params(cipher),
         ]
+    }
+}
+
+/// The parameters of a signature that can be set: a table that OpenSSL keeps for good.
+pub(super) fn signature_params() -> *const OSSL_PARAM {
+    // SAFETY: the name ends with zero. What is fetched stays for good.
+    unsafe {
+        let signature = sys::EVP_SIGNATURE_fetch(library(), RSA.as_ptr(), std::ptr::null());
+        if signature.is_null() {
+            return std::ptr::null();
+        }
+        sys::EVP_SIGNATURE_settable_ctx_params(signature)
     }
 }

@@ -11,6 +11,7 @@ pub(super) const PROVIDER_GET_PARAMS: c_int = 1026;
 pub(super) const PROVIDER_QUERY_OPERATION: c_int = 1027;
 
 pub(super) const OP_KEYMGMT: c_int = 10;
+pub(super) const OP_SIGNATURE: c_int = 12;
 pub(super) const OP_ASYM_CIPHER: c_int = 13;
 
 pub(super) const KEYMGMT_NEW: c_int = 1;
@@ -42,9 +43,19 @@ pub(super) const ASYM_CIPHER_GETTABLE_CTX_PARAMS: c_int = 9;
 pub(super) const ASYM_CIPHER_SET_CTX_PARAMS: c_int = 10;
 pub(super) const ASYM_CIPHER_SETTABLE_CTX_PARAMS: c_int = 11;
 
+pub(super) const SIGNATURE_NEWCTX: c_int = 1;
+pub(super) const SIGNATURE_DIGEST_SIGN_INIT: c_int = 8;
+pub(super) const SIGNATURE_DIGEST_SIGN: c_int = 11;
+pub(super) const SIGNATURE_FREECTX: c_int = 16;
+pub(super) const SIGNATURE_SET_CTX_PARAMS: c_int = 20;
+pub(super) const SIGNATURE_SETTABLE_CTX_PARAMS: c_int = 21;
+
 pub(super) const PARAM_NAME: &CStr = c"name";
 pub(super) const PARAM_STATUS: &CStr = c"status";
 pub(super) const PARAM_PAD_MODE: &CStr = c"pad-mode";
+pub(super) const PARAM_PSS_SALT_LENGTH: &CStr = c"saltlen";
+pub(super) const PARAM_MGF1_DIGEST: &CStr = c"mgf1-digest";
+pub(super) const PARAM_DIGEST: &CStr = c"digest";
 pub(super) const PARAM_TLS_CLIENT_VERSION: &CStr = c"tls-client-version";
 pub(super) const PARAM_TLS_NEGOTIATED_VERSION: &CStr = c"tls-negotiated-version";
 
@@ -52,6 +63,9 @@ pub(super) const PARAM_TLS_NEGOTIATED_VERSION: &CStr = c"tls-negotiated-version"
 pub(super) const PARAM_INTEGER: u32 = 1;
 pub(super) const PARAM_UTF8_PTR: u32 = 6;
 
+/// `RSA_PKCS1_PADDING` and `RSA_PKCS1_PSS_PADDING`.
+pub(super) const PKCS1_PADDING: c_int = 1;
+pub(super) const PSS_PADDING: c_int = 6;
 /// `RSA_PKCS1_WITH_TLS_PADDING`.
 pub(super) const TLS_PADDING: c_int = 7;
 
@@ -116,7 +130,7 @@ impl Algorithm {
             names: c"RSA:rsaEncryption:1.2.840.113549.1.1.1".as_ptr(),
             properties: c"provider=toll".as_ptr(),
             functions: functions.as_ptr(),
-            description: c"RSA on a modelled accelerator".as_ptr(),
+            description: c"RSA on an accelerator".as_ptr(),
         }
     }
 }
@@ -138,6 +152,7 @@ pub(super) type Cleanup = unsafe extern "C" fn(*mut WaitContext, *const c_void, 
 pub(super) type Callback = unsafe extern "C" fn(*const OSSL_PARAM, *mut c_void) -> c_int;
 
 pub(super) enum AsymCipher {}
+pub(super) enum Signature {}
 pub(super) enum KeyManagement {}
 pub(super) enum AsyncJob {}
 pub(super) enum WaitContext {}
@@ -196,6 +211,28 @@ unsafe extern "C" {
     pub(super) fn EVP_ASYM_CIPHER_settable_ctx_params(
         cipher: *const AsymCipher,
     ) -> *const OSSL_PARAM;
+
+    pub(super) fn OSSL_PARAM_get_utf8_string_ptr(
+        param: *const OSSL_PARAM,
+        text: *mut *const c_char,
+    ) -> c_int;
+    pub(super) fn EVP_SIGNATURE_fetch(
+        context: *mut OSSL_LIB_CTX,
+        name: *const c_char,
+        properties: *const c_char,
+    ) -> *mut Signature;
+    pub(super) fn EVP_SIGNATURE_settable_ctx_params(
+        signature: *const Signature,
+    ) -> *const OSSL_PARAM;
+    pub(super) fn EVP_DigestSignInit_ex(
+        context: *mut ffi::EVP_MD_CTX,
+        key_context: *mut *mut EVP_PKEY_CTX,
+        function: *const c_char,
+        library: *mut OSSL_LIB_CTX,
+        properties: *const c_char,
+        key: *mut EVP_PKEY,
+        params: *const OSSL_PARAM,
+    ) -> c_int;
 
     pub(super) fn SSL_CTX_new_ex(
         context: *mut OSSL_LIB_CTX,

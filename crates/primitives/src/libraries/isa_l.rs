@@ -18,7 +18,7 @@ use multibuffer::Backend;
 use crate::algorithm::{Algorithm, Hash};
 use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
-use crate::routine::{Failed, HashMany, Routine, Unavailable};
+use crate::routine::{Failed, Many, Routine, Unavailable};
 
 /// The environment variable with the folder.
 pub(crate) const VARIABLE: &str = "ISAL";
@@ -261,10 +261,10 @@ fn many(of: &IsaL, function: &'static Function) -> Result<Routine, Unavailable> 
     let manager = Manager::new(of, function)?;
     let lanes = function.lanes;
     let lanes = if of.backend == Some(Backend::Avx2) { lanes / 2 } else { lanes };
-    Ok(Routine::Many { lanes, hash: hash_with(manager, function, lanes) })
+    Ok(Routine::Many { lanes, run: hash_with(manager, function, lanes) })
 }
 
-fn hash_with(mut manager: Manager, function: &'static Function, lanes: usize) -> HashMany {
+fn hash_with(mut manager: Manager, function: &'static Function, lanes: usize) -> Many {
     let &Function { job, digest, word, .. } = function;
     // Status and error of a context that is done, or new.
     let mut done = [0; 8];

@@ -34,7 +34,7 @@ pub trait Library: Send + Sync {
 }
 
 /// The names that [`open`](crate::library::open) knows, in the order of tables.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 19] = [
     "openssl",
     "aws-lc",
     "ring",
@@ -50,6 +50,10 @@ pub const NAMES: [&str; 15] = [
     "isa-l",
     "isa-l-avx512",
     "isa-l-avx2",
+    "crypto-mb",
+    "crypto-mb-4",
+    "crypto-mb-2",
+    "crypto-mb-1",
 ];
 
 /// Why a library cannot be measured.

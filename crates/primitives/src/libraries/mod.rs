@@ -2,6 +2,7 @@
 
 mod agreeing;
 pub(crate) mod aws_lc;
+pub(crate) mod crypto_mb;
 pub(crate) mod isa_l;
 pub(crate) mod libcrypto;
 pub(crate) mod library;

@@ -85,7 +85,7 @@ fn many<A: Function>(backend: Option<Backend>) -> Result<Routine, Unavailable> {
     let mut digests = vec![A::ZEROS; hasher.lanes()];
     Ok(Routine::Many {
         lanes: hasher.lanes(),
-        hash: Box::new(move |messages, output| {
+        run: Box::new(move |messages, output| {
             hasher.hash_many(messages, &mut digests).map_err(|_| Failed::of("hash_many"))?;
             let bytes = A::ZEROS.as_ref().len();
             for (digest, output) in digests.iter().zip(output.chunks_exact_mut(bytes)) {

@@ -36,10 +36,10 @@ impl Library for OneBitWrong {
                     Ok(())
                 }),
             },
-            Routine::Many { lanes, mut hash } => Routine::Many {
+            Routine::Many { lanes, mut run } => Routine::Many {
                 lanes,
-                hash: Box::new(move |messages, digests| {
-                    hash(messages, digests)?;
+                run: Box::new(move |messages, digests| {
+                    run(messages, digests)?;
                     // Of one lane only: a check of the first alone would not see it.
                     digests[digests.len() - 1] ^= 1;
                     Ok(())

@@ -98,9 +98,12 @@ impl AnyLibrary {
             .ok_or(ServerError::KeyKind)?;
         check_key(settings, key)?;
         check_library(settings, key)?;
-        if let Some(AcceleratorSource::Model(model)) = &settings.accelerator {
-            model.check_key(key).map_err(ServerError::Accelerator)?;
+        match &settings.accelerator {
+            Some(AcceleratorSource::Model(model)) => model.check_key(key),
+            Some(AcceleratorSource::MultiBuffer(batching)) => batching.check_key(key),
+            Some(AcceleratorSource::Provider(..)) | None => Ok(()),
         }
+        .map_err(ServerError::Accelerator)?;
         let versions = versions(settings)?;
         Ok(match settings.library {
             Stack::OpenSsl => {

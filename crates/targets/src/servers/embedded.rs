@@ -36,6 +36,8 @@ struct Announcement {
     library: Stack,
     /// The same with its version.
     version: String,
+    /// The library that private keys are used by, with its version.
+    accelerator: Option<String>,
 }
 
 pub(crate) static EMBEDDED: Server = Server {
@@ -43,7 +45,11 @@ pub(crate) static EMBEDDED: Server = Server {
     sends: SendMode::ALL,
     completions: &[CompletedBy::Poll, CompletedBy::Event],
     stacks: &Stack::ALL,
-    own_keys: &[&["record-size", "records-per-write"], super::OFFLOAD, super::COMPLETION],
+    own_keys: &[
+        &["record-size", "records-per-write", "batch-wait"],
+        super::OFFLOAD,
+        super::COMPLETION,
+    ],
     ..Server::named("embedded")
 };
 
@@ -54,6 +60,7 @@ impl Program for Embedded {
 
     /// It is one process, whose threads share a table of descriptors.
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        openssl_provider::multi_buffer(settings)?;
         let needed = settings.connections as u64 + SPARE;
         match rustix::process::getrlimit(Resource::Nofile).maximum {
             Some(most) if most < needed => Err(TargetError::Settings(format!(
@@ -83,11 +90,14 @@ impl Program for Embedded {
     }
 
     fn ready(&self, context: &LaunchContext<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let Announcement { tls, plain, library, version } =
+        let Announcement { tls, plain, library, version, accelerator } =
             ready::announcement(&context.announcement())?;
         ready::attempt(plain, tls, context.smallest, deadline)?;
         Ok(Started {
-            version: format!("{}, {version}", context.version),
+            version: match accelerator {
+                Some(accelerator) => format!("{}, {version}, {accelerator}", context.version),
+                None => format!("{}, {version}", context.version),
+            },
             https: tls,
             http: plain,
             stack: Some((library, version)),
@@ -130,10 +140,15 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());
     add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
-    if settings.target.accelerator != Kind::None {
-        let target = &settings.target;
+    let target = &settings.target;
+    if target.accelerator != Kind::None {
         add("--accelerator", target.accelerator.to_string().into());
         add("--offload", target.offload.to_string().into());
+    }
+    if target.accelerator == Kind::MultiBuffer {
+        add("--batch-wait", target.batch_wait.exact().into());
+    }
+    if target.accelerator == Kind::Model {
         add("--accelerator-rate", target.accelerator_rate.to_string().into());
         add("--accelerator-latency", target.accelerator_latency.exact().into());
         add("--accelerator-queue", target.accelerator_queue.to_string().into());
@@ -231,6 +246,15 @@ mod tests {
             ),
             "{command}"
         );
+    }
+
+    #[test]
+    fn the_multi_buffer_library_is_told_how_long_to_wait() {
+        let target = Target { accelerator: Kind::MultiBuffer, ..settings().target };
+        let command = command(&Settings { target, ..settings() });
+        let flags = " --accelerator multi-buffer --offload asynchronous --batch-wait 100us ";
+        assert!(command.contains(flags), "{command}");
+        assert!(!command.contains("--accelerator-rate"), "{command}");
     }
 
     #[test]

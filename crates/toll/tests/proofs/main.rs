@@ -2,6 +2,7 @@
 //! accelerators, kernel TLS, and verdicts and receipts that are made false from outside.
 
 mod cross_check;
+mod crypto_mb;
 #[path = "../every_server/mod.rs"]
 mod every_server;
 mod faulty_accelerator;

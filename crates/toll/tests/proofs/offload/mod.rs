@@ -4,5 +4,6 @@
 mod commands;
 mod faults;
 mod foreign;
+mod multi_buffer;
 mod servers;
 mod study;
