@@ -77,7 +77,7 @@ fn studies_that_contradict_a_host_name_their_line() {
         ("object = \"4KiB\"", "cpus = \"1000\"", "on me@server: CPU 1000 is not available"),
         ("object = \"4KiB\"", "cores = 1", "target.cores counts the cores of this machine"),
         ("\"embedded\"", "\"tomcat\"", "tomcat listens on loopback only"),
-        ("shell =", "shel =", "line 6: hosts.shel is not a key of hosts"),
+        ("shell =", "shel =", "line 6: hosts.shel is not a key of [hosts]; did you mean shell?"),
         (
             "server = \"embedded\"",
             "server = \"command\"\ncommand = \"serve {port}\"",
