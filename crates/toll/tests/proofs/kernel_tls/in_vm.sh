@@ -7,7 +7,7 @@ counters() {
     numbers=1
     until [ $((${numbers%% *} % 2)) = 0 ]; do
         sleep 0.1
-        numbers=$(echo $(od -A n -v -w128 -t u8 counters))
+        numbers=$(echo $(od -A n -v -w256 -t u8 counters))
     done
     echo "counters $numbers"
 }
