@@ -74,7 +74,7 @@ fn plain_http_needs_no_crypto_and_tls_does() {
     }
     let words = desk.go_on();
     let words = text(&words.stdout);
-    assert!(words.contains("CPU time go?"), "{words}");
+    assert!(words.contains("CPU time goes"), "{words}");
     let page = desk.file("report.html");
     assert_eq!(page.matches("<img src=\"data:image").count(), 4);
     assert!(page.contains("per byte"), "a stack for each cell");
