@@ -154,7 +154,7 @@ pub(super) struct AnswerKeys {
     /// [default: an answer for each value]
     along: Option<String>,
     /// With `along`: `true` adds from which of its values on the ratio to the baseline is shown to lie above 1,
-    /// in a sentence and as a mark in a chart of the ratios [default: `false`]
+    /// in a note and as a mark in a chart of the ratios [default: `false`]
     #[serde(default)]
     pub(super) crossover: bool,
     /// The name of a `[[primitives]]` table: what the server's private key does in a handshake of each cell
@@ -167,8 +167,8 @@ pub(super) struct AnswerKeys {
     /// the cost is theirs](figures.md#how-does-a-study-combine-trials), for servers that run on that library
     /// [default: none]
     nominal: Option<String>,
-    /// A figure of the study's `reference`, by its name there, or a list of them; they are at the end of the
-    /// sentence and outlined in the chart [default: none]
+    /// A figure of the study's `reference`, by its name there, or a list of them; they are in a
+    /// column of the table and outlined in the chart [default: none]
     #[serde(default)]
     published: Vec<String>,
     /// Numbers of cores, `[8, 16]`, to which the measurement (over `target.cores`, where that is swept) is
@@ -202,7 +202,7 @@ pub(super) struct TableAnswerKeys {
     compare: Dimension,
     /// The value that the others are compared with. [default: an error]
     baseline: String,
-    /// What it asks, the heading of the answer in the report. [default: toll's]
+    /// What it asks, the title of the answer's figures in the report. [default: toll's]
     pub(super) question: Option<Sentence>,
     /// The sizes at which it is compared. [default: the table's largest]
     #[serde(default)]

@@ -176,7 +176,13 @@ impl Page {
             notes.iter().for_each(|note| page.paragraph("  - ", note, Look::Usual));
         };
         let (figures, others) = answer.tables.split_at(answer.tables.len().min(1));
-        figures.iter().for_each(|table| self.compact(table));
+        for table in figures {
+            if !table.title.is_empty() {
+                self.titled(table);
+            }
+            self.compact(table);
+            notes(self, &table.notes);
+        }
         notes(self, &answer.notes);
         for table in others {
             self.titled(table);

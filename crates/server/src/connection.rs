@@ -39,7 +39,7 @@ pub(crate) enum Next {
     /// Wait for its socket.
     Wait,
     /// Take another turn when the others have had theirs.
-    Remeasured,
+    Again,
     /// Be resumed after this.
     Park(Pause),
     /// Be dropped, which closes the socket.
@@ -175,7 +175,7 @@ impl<L: Library> Connection<L> {
                     return Ok(Next::Wait);
                 }
                 if turn_is_over {
-                    return Ok(Next::Remeasured);
+                    return Ok(Next::Again);
                 }
             }
             match &mut self.state {
@@ -376,14 +376,14 @@ impl<L: Library> Connection<L> {
         self.wire().shut_down();
         self.state = State::Linger;
         self.deadline = self.deadline.min(Instant::now() + LINGER);
-        Ok(Next::Remeasured)
+        Ok(Next::Again)
     }
 
     /// Drops what arrives after the last answer, undecrypted.
     fn drop_input(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Next> {
         match self.wire().read(shared.writing.space()) {
             Ok(0) => Ok(Next::Drop),
-            Ok(_) => Ok(Next::Remeasured),
+            Ok(_) => Ok(Next::Again),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Next::Wait),
             Err(error) => Err(error),
         }

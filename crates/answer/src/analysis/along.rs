@@ -12,6 +12,7 @@ use super::bounds::Bounds;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
+use super::derived::Derived;
 use super::prediction::{self, Prediction};
 use crate::figure::Decided;
 use crate::wording::{capitalized, grouped, list};
@@ -58,7 +59,7 @@ impl<'a> Along<'a> {
             headline: None,
             rule: 0,
             notes: curve.crossovers.iter().map(Crossover::note).collect(),
-            derived: self.points.last().map(accelerator::derived).unwrap_or_default(),
+            derived: self.derived(),
             purity: None,
             caveats: prediction::doubt(&predictions).into_iter().chain(self.caveats()).collect(),
             case: rule.case.clone(),
@@ -73,6 +74,20 @@ impl<'a> Along<'a> {
             predictions,
             curve: Some(curve),
         })
+    }
+
+    /// What follows from the last point, which is named.
+    fn derived(&self) -> Vec<Derived> {
+        let Some(last) = self.points.last() else { return Vec::new() };
+        let derived = accelerator::derived(last).into_iter();
+        derived.map(|of| of.at(&self.label(last))).collect()
+    }
+
+    /// What all points have in common, in words.
+    pub(super) fn common_in_words(&self) -> Vec<String> {
+        let first = self.points.first();
+        let words = |(key, value): (&String, &String)| Some(first?.label(key, value));
+        self.common.iter().filter_map(words).collect()
     }
 
     fn curve(&self) -> Curve {

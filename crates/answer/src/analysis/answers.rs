@@ -7,6 +7,8 @@ use crate::primitive::Row;
 use journal::TargetRecord;
 use study::AnswerRule;
 
+use crate::wording::unique;
+
 use super::along::Along;
 use super::answer::Answer;
 use super::compared::Compared;
@@ -33,6 +35,8 @@ pub(super) fn answers(
     let mut answers: Vec<Answer> = Vec::new();
     for (place, (rule, written)) in rules.iter().zip(written).enumerate() {
         let compared = Compared::all(rule, trials);
+        // Where all but the baseline was left out, there is nothing to answer.
+        let has_others = compared.iter().any(|of| of.others().next().is_some());
         let purity = purity(compared.iter().flat_map(|of| &of.entries));
         let libraries: Vec<String> = compared
             .iter()
@@ -52,9 +56,9 @@ pub(super) fn answers(
         if let Some(first) = of_rule.first_mut() {
             // What was said of one answer is not said again of the next.
             let is_new = |note: &String| !answers.iter().any(|of| of.notes.contains(note));
-            first.notes.extend(libraries.into_iter().take(1).filter(is_new));
+            first.notes.extend(unique(libraries).into_iter().filter(is_new));
             // Where the author's rows are absent, toll words what the author would have said.
-            let is_plain = !is_written || rule.written.is_some();
+            let is_plain = !is_written || rule.written.is_some() && has_others;
             first.purity = purity;
             first.headline = written.or_else(|| plain.filter(|_| is_plain));
         }

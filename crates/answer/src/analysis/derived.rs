@@ -40,6 +40,13 @@ impl Derived {
         Self { decision: Some(decision), ..self }
     }
 
+    /// Of cells that have this value of a key, in words.
+    pub(super) fn at(self, place: &str) -> Self {
+        let of =
+            if self.of.is_empty() { place.to_owned() } else { format!("{}, {place}", self.of) };
+        Self { of, ..self }
+    }
+
     /// A difference, which is decided.
     pub(super) fn difference(name: &str, quantity: Quantity, of: Decided) -> Self {
         Self::new(name, String::new(), quantity, of.figure).decided(of.decision)

@@ -15,7 +15,7 @@ use super::along::Along;
 use super::compared::{Compared, Entry};
 use crate::figure::{Decided, Figure};
 use crate::findings::Headline;
-use crate::label::without_what_is_common;
+use crate::label::{label, without_what_is_common};
 use crate::mark::Mark;
 use crate::wording::{brief, brief_beside, capitalized, factor, list};
 
@@ -70,17 +70,19 @@ pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
     })
 }
 
-/// The same of comparisons along a key.
+/// The same of comparisons along a key. Where no pair can be compared, the figures are said.
 pub(super) fn along(all: &[Along<'_>]) -> Option<Headline> {
     let first = all.first()?;
-    let Some(kept) = all.iter().find_map(range) else {
-        return Some(not_measured("Not measured: no pair of trials can be compared."));
+    let Some((along, kept)) = all.iter().find_map(|along| Some((along, range(along)?))) else {
+        return headline(first.points());
     };
-    let sentence = filled(kept.template, &kept.facts)?;
+    let others = all.iter().filter(|of| !std::ptr::eq(*of, along)).map(Along::common_in_words);
+    let context = which(along.common_in_words(), others);
+    let sentence = filled(kept.template, &Facts { context, ..kept.facts })?;
     Some(Headline {
         value: kept.value,
         unit: kept.unit,
-        sentence: format!("{sentence}.{}", limited(first.points())),
+        sentence: format!("{sentence}.{}", limited(along.points())),
         advice: None,
     })
 }
@@ -220,55 +222,60 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
     })
 }
 
-/// The least and the largest ratio along a key, of the first value that has one.
+/// The least and the largest ratio along a key, of the value that surely differs most, and where it does not.
 fn range(along: &Along<'_>) -> Option<Kept> {
     let points = along.points();
     let first = points.first()?;
-    let (entry, ratios) = first.others().find_map(|entry| {
-        let ratio = |point| {
-            let of: &Compared<'_> = point;
-            Some((along.label(of), of.entry(entry.value)?.ratio.clone()?))
+    let with_ratios = |entry| {
+        let of: &Entry<'_> = entry;
+        let ratio = |point: &Compared<'_>| {
+            Some((along.label(point), point.entry(of.value)?.ratio.clone()?))
         };
         let ratios: Vec<(String, Decided)> = points.iter().filter_map(ratio).collect();
         (!ratios.is_empty()).then_some((entry, ratios))
-    })?;
+    };
+    let furthest = |ratios: &[(String, Decided)]| {
+        let sure = ratios.iter().filter(|(_, ratio)| ratio.decision.is_sure());
+        sure.map(|(_, ratio)| ratio.distance()).fold(0.0, f64::max)
+    };
+    let all: Vec<_> = first.others().filter_map(with_ratios).collect();
+    // The first of those that differ as much.
+    let (entry, ratios) =
+        all.into_iter().rev().max_by(|a, b| furthest(&a.1).total_cmp(&furthest(&b.1)))?;
     let by_ratio =
         |a: &&(String, Decided), b: &&(String, Decided)| a.1.median().total_cmp(&b.1.median());
     let sure = || ratios.iter().filter(|(_, ratio)| ratio.decision.is_sure());
     let ends = sure().min_by(by_ratio).zip(sure().max_by(by_ratio));
     let at = |(place, ratio): &(String, Decided)| format!("{} ({place})", factor(ratio.median()));
     let crossovers = along.crossovers();
-    let crossover = crossovers.first().map(|of| of.sentence.clone()).unwrap_or_default();
-    let facts = Facts { crossover, ..facts(first, entry, first.baseline()?) };
-    let has_too_few = ratios.iter().all(|(_, ratio)| ratio.decision == Decision::TooFew);
+    let own = label(&first.rule.compare, entry.value);
+    let crossover = crossovers.into_iter().find(|of| of.label == own);
+    let unsure = || ratios.iter().filter(|(_, ratio)| !ratio.decision.is_sure());
+    let has_too_few = unsure().any(|(_, ratio)| ratio.decision == Decision::TooFew);
+    let facts = Facts {
+        crossover: crossover.map(|of| of.sentence).unwrap_or_default(),
+        alike: list(unsure().map(|(place, _)| place.as_str())),
+        undecided: if has_too_few { "too few trials" } else { "no significant difference" },
+        ..facts(first, entry, first.baseline()?)
+    };
     let template = include_str!("headline/along.txt");
     let metric = format!("the {}", first.metric());
     Some(match ends {
         None => {
             let (value, unit) = undecided(has_too_few);
-            Kept {
-                template,
-                value,
-                unit,
-                facts: Facts { undecided: between(has_too_few), ..facts },
-            }
+            let undecided = between(has_too_few);
+            Kept { template, value, unit, facts: Facts { undecided, ..facts } }
         }
-        Some((least, most)) if std::ptr::eq(least, most) => Kept {
-            template,
-            value: factor(least.1.median()),
-            unit: metric,
-            facts: Facts { is_sure: true, times: at(least), ..facts },
-        },
-        Some((least, most)) => Kept {
-            template,
-            value: format!("{} to {}", factor(least.1.median()), factor(most.1.median())),
-            unit: metric,
-            facts: Facts {
-                is_sure: true,
-                times: format!("{} to {}", at(least), at(most)),
-                ..facts
-            },
-        },
+        Some((least, most)) => {
+            let (value, times) = match std::ptr::eq(least, most) {
+                true => (factor(least.1.median()), at(least)),
+                false => (
+                    format!("{} to {}", factor(least.1.median()), factor(most.1.median())),
+                    format!("{} to {}", at(least), at(most)),
+                ),
+            };
+            Kept { template, value, unit: metric, facts: Facts { is_sure: true, times, ..facts } }
+        }
     })
 }
 
@@ -293,10 +300,15 @@ fn facts(compared: &Compared<'_>, entry: &Entry<'_>, other: &Entry<'_>) -> Facts
 
 /// Which of several comparisons one is, in brackets after a space.
 fn context(one: &Compared<'_>, all: &[Compared<'_>]) -> String {
-    let labels: Vec<Vec<String>> = std::iter::once(one)
-        .chain(all.iter().filter(|of| !std::ptr::eq(*of, one)))
-        .map(|of| of.common.iter().map(|(key, value)| of.label(key, value)).collect())
-        .collect();
+    let words = |of: &Compared<'_>| -> Vec<String> {
+        of.common.iter().map(|(key, value)| of.label(key, value)).collect()
+    };
+    which(words(one), all.iter().filter(|of| !std::ptr::eq(*of, one)).map(words))
+}
+
+/// The parts of a label that tell it from others, in brackets after a space.
+fn which(own: Vec<String>, others: impl Iterator<Item = Vec<String>>) -> String {
+    let labels: Vec<Vec<String>> = std::iter::once(own).chain(others).collect();
     match without_what_is_common(&labels).first() {
         Some(own) if !own.is_empty() => format!(" ({own})"),
         _ => String::new(),

@@ -94,19 +94,19 @@ impl OneRound<'_> {
 
     /// What is shown of them.
     pub(crate) fn findings(&self, mut costs: Costs) -> Findings {
-        let headlines = self.headlines(&costs);
+        let (answers, doubts) = self.headlines(&costs);
         if !self.shows_all {
             let is_shown = costs.rows.iter().map(|row| self.is_shown(row, &costs.rows));
             let mut is_shown = is_shown.collect::<Vec<_>>().into_iter();
             costs.rows.retain(|_| is_shown.next().unwrap_or_default());
         }
         let findings = costs.findings();
-        let notes = self.notes(&costs).into_iter().chain(findings.notes);
-        Findings { answers: headlines, notes: notes.collect(), ..findings }
+        let notes = doubts.into_iter().chain(self.notes(&costs)).chain(findings.notes);
+        Findings { answers, notes: notes.collect(), ..findings }
     }
 
-    /// The first library of each algorithm, and the one that costs least.
-    fn headlines(&self, costs: &Costs) -> Vec<Answer> {
+    /// The first library of each algorithm, and the one that costs least; and what is to doubt.
+    fn headlines(&self, costs: &Costs) -> (Vec<Answer>, Vec<String>) {
         let mut algorithms: Vec<Algorithm> = Vec::new();
         for row in costs.rows.iter().filter(|row| row.cost.is_some()) {
             if !algorithms.contains(&row.key.algorithm) {
@@ -121,9 +121,25 @@ impl OneRound<'_> {
             let (first, _) = *rows.first()?;
             let least = self.least(&rows).map_or(first, |(row, _)| row);
             let other = (least.key != first.key).then_some(first);
-            Some(Answer { headline: Some(of_one_round(least, other)?), ..Answer::default() })
+            let answer =
+                Answer { headline: Some(of_one_round(least, other)?), ..Answer::default() };
+            Some((answer, self.doubt(&rows)))
         };
-        algorithms.into_iter().filter_map(headline).collect()
+        let (answers, doubts): (Vec<_>, Vec<_>) =
+            algorithms.into_iter().filter_map(headline).unzip();
+        (answers, doubts.into_iter().flatten().collect())
+    }
+
+    /// That too few samples were quiet to compare several libraries, where it is so.
+    fn doubt(&self, rows: &[(&Row, &Cost)]) -> Option<String> {
+        let disturbed = rows.iter().filter(|(_, cost)| !self.is_comparable(cost)).count();
+        (rows.len() > 1 && disturbed > 0).then(|| {
+            format!(
+                "{}: of {disturbed} of {} libraries too few samples were quiet to compare them; run it again.",
+                rows[0].0.key.algorithm,
+                rows.len()
+            )
+        })
     }
 
     /// The row that costs least; `None` where one of them cannot be compared with the others.

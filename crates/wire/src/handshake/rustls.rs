@@ -273,11 +273,11 @@ impl Handshake for RustlsHandshake {
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     encode(|out| data.encode(out), to_send)?;
-                    Next::Remeasured
+                    Next::Again
                 }
                 Ok(ConnectionState::TransmitTlsData(data)) => {
                     data.done();
-                    Next::Remeasured
+                    Next::Again
                 }
                 Ok(ConnectionState::BlockedHandshake) => Next::Wait,
                 Ok(ConnectionState::WriteTraffic(_)) => Next::Finish,
@@ -310,7 +310,7 @@ impl Handshake for RustlsHandshake {
             self.remarks.is_retried |=
                 connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
             match next {
-                Next::Remeasured => {}
+                Next::Again => {}
                 Next::Wait => {
                     if let Some(sniffed) = &mut self.sniffed {
                         sniffed.seen = received.len();
@@ -335,7 +335,7 @@ impl Handshake for RustlsHandshake {
 }
 
 enum Next {
-    Remeasured,
+    Again,
     Wait,
     Finish,
 }

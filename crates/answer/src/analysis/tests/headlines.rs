@@ -56,6 +56,22 @@ fn each_kind_of_comparison_has_its_sentence() {
     }));
 }
 
+#[test]
+fn along_a_key_the_value_that_differs_most_is_said_and_where_nothing_does() {
+    // At the smallest size there is no difference.
+    let mut scene = ratios([1.0, 1.5, 2.0, 2.5]);
+    scene.study.answers[0].crossover = false;
+    let told = headline(&scene);
+    assert_eq!(told.value, "1.50x to 2.5x");
+    assert!(told.sentence.contains(", no significant difference at 1 KiB objects"), "{told:?}");
+    // Without pairs the figures are said.
+    for round in 0..8 {
+        [0, 2, 4, 6].into_iter().for_each(|cell| scene.fail(cell, round));
+    }
+    let told = headline(&scene);
+    assert!(told.value.ends_with("Gb/s") && told.sentence.contains("AES-128-GCM"), "{told:?}");
+}
+
 /// A factor for each of eight rounds.
 fn rounds() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(0.8f64..1.25, 8)

@@ -136,7 +136,7 @@ fn without_a_baseline_the_others_have_their_figures() {
         scene.fail(cell, round);
     }
     let answer = scene.first();
-    assert_eq!(answer.headline.as_ref().unwrap().value, "none");
+    assert!(answer.headline.as_ref().unwrap().value.ends_with("Gb/s"));
     let figures = answer.bars.iter().filter(|bar| bar.figure.is_some());
     assert_eq!(figures.count(), 3);
 }

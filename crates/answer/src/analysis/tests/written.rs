@@ -175,3 +175,21 @@ fn the_best_row_is_found_and_named() {
     scene.keep(|cell, _| cell == 3);
     assert!(headline(&scene).sentence.contains("AES-128-CBC-SHA"), "{:?}", headline(&scene));
 }
+
+#[test]
+fn an_answer_of_which_only_the_baseline_is_left_says_nothing() {
+    let mut scene = Scene::suites(&[server("nginx"), server("embedded")], &[GCM]);
+    scene = scene.answer(Metric::GoodputPerServerCpu, "target.server", "embedded");
+    scene.measure(1, 8e9, &SPREAD);
+    scene.skip(server("nginx"));
+    let of =
+        |scene: &Scene| scene.analysis().answers.into_iter().filter_map(|of| of.headline).count();
+    assert_eq!(of(&scene), 1);
+    scene.study.answers.push(scene.study.answers[0].clone());
+    let row = |name| [("one".to_owned(), row("bulk", "target.server", name))].into();
+    let text = "{{ one.goodput_per_server_cpu }}";
+    let written = |name| Some(Written { headline: template(text), rows: row(name), decides: None });
+    (scene.study.answers[0].written, scene.study.answers[1].written) =
+        (written("embedded"), written("nginx"));
+    assert_eq!(of(&scene), 1, "what was left out makes no second headline");
+}
