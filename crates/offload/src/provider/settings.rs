@@ -11,7 +11,7 @@ use crypto_mb::CryptoMb;
 use openssl_sys as ffi;
 
 use super::sys::{self, CoreGetParams, Dispatch};
-use crate::{Accelerator, Batching, CompletedBy, Description, Kind};
+use crate::{Accelerator, Batching, CompletedBy, Description, Kind, Way};
 
 pub(super) struct Settings {
     pub(super) accelerator: Which,
@@ -65,6 +65,11 @@ pub(super) unsafe fn read(
     lines.read(c"accelerator-queue", &mut description.queue)?;
     lines.read(c"accelerator-count", &mut description.engines)?;
     let accelerator = match kind {
+        Kind::MultiBuffer if description.way == Way::Inline => {
+            return Err("accelerator = multi-buffer waits for company and cannot be inline; write offload = \
+                        asynchronous or synchronous"
+                .to_owned());
+        }
         Kind::MultiBuffer => {
             let mut wait = Batching::WAIT;
             lines.read(c"batch-wait", &mut wait)?;
@@ -75,7 +80,12 @@ pub(super) unsafe fn read(
             let library = library.map_err(|why| why.to_string())?;
             Which::MultiBuffer(Box::new(library), Batching { way: description.way, wait })
         }
-        Kind::None | Kind::Model => Which::Model(description),
+        Kind::None => {
+            return Err(
+                "accelerator = none needs no provider; write model or multi-buffer".to_owned()
+            );
+        }
+        Kind::Model => Which::Model(description),
     };
     let counters = lines.text(c"counters").map(|path| {
         Row::open(Path::new(path)).map_err(|error| format!("counters = {path}: {error}"))

@@ -71,6 +71,11 @@ fn a_wrong_setting_is_named() {
         ("accelerator-rate = 5", "accelerator-rate = 5: `5` is not a key with its rate"),
         ("accelerator-latency = 5", "accelerator-latency = 5: "),
         ("accelerator-queue = 0", "accelerator-queue = 0: "),
+        ("accelerator = none", "accelerator = none needs no provider"),
+        (
+            "accelerator = multi-buffer\noffload = inline",
+            "accelerator = multi-buffer waits for company and cannot be inline",
+        ),
         (
             "offload = never",
             "offload = never: Matching variant not found; write asynchronous, synchronous or inline",
