@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::case::{Case, Sweep};
-use super::document::{AnswerKeys, UpTo};
+use super::document::AnswerKeys;
 use super::error::Flaw;
 use super::fields::Field;
 use super::headline;
 use super::primitives::named;
+use super::up_to::UpTo;
 use ::keys::did_you_mean;
 use load::Operation;
+use study::headline::RowOf;
 use study::metric::Kind;
 use study::primitive::Table;
 use study::reference::{Published, PublishedUnit, Reference};
@@ -66,7 +68,7 @@ pub(super) fn read(
             .map(|field| nominal(field, metric, cells, tables))
             .transpose()?,
         written: headline::read(fields, &Metric::of_cells().collect::<Vec<_>>(), |row| {
-            headline::cell(row, cases, &case.name)
+            cell(row, cases, &case.name)
         })?,
     };
     let (kind, has_along) = (metric.row().kind, rule.along.is_some());
@@ -111,7 +113,7 @@ pub(super) fn read(
     Ok(rule)
 }
 
-pub(super) fn case<'a, 'c>(
+fn case<'a, 'c>(
     field: Field<'_>,
     cases: &'c Cases<'a>,
 ) -> Result<(&'a Case<'a>, &'c [Cell]), Flaw> {
@@ -241,8 +243,28 @@ fn counts(unit: PublishedUnit, metric: Metric) -> bool {
     }
 }
 
+/// Which cell a row is, of the answer's case where it names no other.
+fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+    let name =
+        fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
+    let name = name.unwrap_or(usual);
+    let (case, _) = &cases[name];
+    let is_best = fields.get("best").map_or(Ok(false), Field::read)?;
+    let others = fields.iter().filter(|field| !["case", "best"].contains(&field.key));
+    let params = others.map(|field| {
+        let sweep = case.sweep(field.key).ok_or_else(|| {
+            let swept: Vec<String> =
+                case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect();
+            let hint = did_you_mean(field.key, "it sweeps", swept.iter().map(String::as_str));
+            field.flaw(&format!("is not swept by case {name}{hint}"))
+        })?;
+        Ok((sweep.key.to_string(), baseline(field, sweep)?))
+    });
+    Ok(RowOf { case: name.to_owned(), params: params.collect::<Result<_, Flaw>>()?, is_best })
+}
+
 /// A value of a sweep as it is kept.
-pub(super) fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
+fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
     let text = sweep.key.canonical(field.called(sweep.key.table.name(), sweep.key.name))?;
     if sweep.values.iter().chain(&sweep.written).any(|value| value.text == text) {
         return Ok(text);

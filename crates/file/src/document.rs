@@ -16,6 +16,7 @@ use targets::{Restart, Target};
 
 use super::primitives::{Scaled, Size, Written};
 use super::search::Search;
+use super::up_to::UpTo;
 
 /// The only form of study files so far.
 const SCHEMA: u32 = 1;
@@ -232,11 +233,6 @@ pub(super) struct TableAnswerKeys {
     advice: Option<Sentence>,
 }
 
-/// A number from 1 to `MOST`.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(try_from = "u32")]
-pub(super) struct UpTo<const MOST: u32>(pub(super) u32);
-
 pub(super) type Trials = UpTo<10_000>;
 
 /// More cores than any machine has are too many.
@@ -269,17 +265,6 @@ impl TryFrom<u32> for Schema {
         match schema {
             SCHEMA => Ok(Self),
             _ => Err(format!("{schema} is not known here; this toll reads schema = {SCHEMA}")),
-        }
-    }
-}
-
-impl<const MOST: u32> TryFrom<u32> for UpTo<MOST> {
-    type Error = String;
-
-    fn try_from(number: u32) -> Result<Self, String> {
-        match (1..=MOST).contains(&number) {
-            true => Ok(Self(number)),
-            false => Err(format!("{number} is too many; write a whole number from 1 to {MOST}")),
         }
     }
 }

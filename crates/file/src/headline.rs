@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use study::Metric;
 use study::headline::{Decides, RowOf, Template, Written};
 
-use super::answer::{Cases, baseline, case};
 use super::error::Flaw;
 use super::fields::Field;
 use ::keys::did_you_mean;
 
 /// Those keys of an answer.
-pub(super) const KEYS: [&str; 5] = ["rows", "decides", "headline", "same", "advice"];
+const KEYS: [&str; 5] = ["rows", "decides", "headline", "same", "advice"];
 
 /// What is written of an answer whose rows have these metrics, where `row` reads what a row is; `None` where
 /// nothing is.
@@ -71,26 +70,6 @@ fn rows(
         Ok((field.key.to_owned(), row(field.fields()?)?))
     };
     field.fields()?.iter().map(row).collect()
-}
-
-/// Which cell a row is, of the answer's case where it names no other.
-pub(super) fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
-    let name =
-        fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
-    let name = name.unwrap_or(usual);
-    let (case, _) = &cases[name];
-    let is_best = fields.get("best").map_or(Ok(false), Field::read)?;
-    let others = fields.iter().filter(|field| !["case", "best"].contains(&field.key));
-    let params = others.map(|field| {
-        let sweep = case.sweep(field.key).ok_or_else(|| {
-            let swept: Vec<String> =
-                case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect();
-            let hint = did_you_mean(field.key, "it sweeps", swept.iter().map(String::as_str));
-            field.flaw(&format!("is not swept by case {name}{hint}"))
-        })?;
-        Ok((sweep.key.to_string(), baseline(field, sweep)?))
-    });
-    Ok(RowOf { case: name.to_owned(), params: params.collect::<Result<_, Flaw>>()?, is_best })
 }
 
 fn two_rows(field: Field<'_>, rows: &[&str]) -> Result<[String; 2], Flaw> {

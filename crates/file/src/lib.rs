@@ -31,6 +31,7 @@ mod shipped;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod up_to;
 
 use std::collections::BTreeMap;
 

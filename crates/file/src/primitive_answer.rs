@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use units::Bytes;
 
 use super::answer::published;
-use super::document::{Sentence, TableAnswerKeys, UpTo};
+use super::document::{Sentence, TableAnswerKeys};
 use super::error::Flaw;
 use super::fields::Field;
 use super::headline;
 use super::primitives::{Size, named};
+use super::up_to::UpTo;
 use ::keys::did_you_mean;
 use primitives::{Unit, library};
 use study::Metric;

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_with::DeserializeFromStr;
 use units::Bytes;
 
-use super::document::UpTo;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::Field;
+use super::up_to::UpTo;
 use ::keys::did_you_mean;
 use study::CpuOrder;
 use study::primitive::Table;

@@ -7,13 +7,14 @@
 
 use super::answer::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
-use super::document::{Trials, UpTo};
+use super::document::Trials;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::Field;
 use super::keys::{Key, Table};
 use super::merged::Level;
 use super::primitives;
+use super::up_to::UpTo;
 use ::keys::did_you_mean;
 use study::{AnswerRule, primitive};
 
