@@ -87,6 +87,14 @@ pub struct Headline {
     pub advice: Option<String>,
 }
 
+impl Headline {
+    /// Where there are no figures: why, in a clause.
+    pub(crate) fn not_measured(why: &str) -> Self {
+        let [value, unit] = ["none", "not measured"].map(str::to_owned);
+        Self { value, unit, sentence: format!("Not measured: {why}."), advice: None }
+    }
+}
+
 /// How well the figures hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Quality {

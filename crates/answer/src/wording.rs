@@ -1,7 +1,9 @@
 //! Figures in words: at most three digits that count, the interval in brackets, and all three
 //! numbers to the same place.
 
-use stats::Estimate;
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+use stats::{Decision, Estimate};
 use units::{Bytes, Quantity, Unit, decimal, places};
 
 /// A figure with its unit and its interval: `1,640/s [1,590, 1,690]`.
@@ -16,6 +18,22 @@ pub(crate) fn times(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
     let text = format!("{}x", decimal(estimate.median, ratio_places(&estimate)));
     joined(&text, &ratio_interval(estimate))
+}
+
+/// What stands before a ratio that is not shown to differ from 1.
+pub(crate) fn sign(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Sure(_) => "",
+        Decision::NoDifference => "≈ ",
+        Decision::TooFew => "? ",
+    }
+}
+
+/// A plain sentence: a strict template, without the line end of its file, with what it is filled with.
+pub(crate) fn filled(template: &str, facts: &impl Serialize) -> Option<String> {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.render_str(template.trim_end(), facts).ok()
 }
 
 /// `[1.25, 1.38]` of a ratio; empty where there is no interval.

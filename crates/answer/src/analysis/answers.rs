@@ -27,16 +27,19 @@ pub(super) fn answers(
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
-    let written: Vec<Option<Headline>> = rules
-        .iter()
-        .map(|rule| written::headline(rule, &Compared::all(rule, trials), trials))
-        .collect();
+    let compared: Vec<_> = rules.iter().map(|rule| Compared::all(rule, trials)).collect();
+    let written = rules.iter().zip(&compared);
+    let written: Vec<Option<Headline>> =
+        written.map(|(rule, compared)| written::headline(rule, compared, trials)).collect();
     let is_written = written.iter().any(Option::is_some);
     let mut answers: Vec<Answer> = Vec::new();
-    for (place, (rule, written)) in rules.iter().zip(written).enumerate() {
-        let compared = Compared::all(rule, trials);
+    for (place, (rule, (compared, written))) in
+        rules.iter().zip(compared.into_iter().zip(written)).enumerate()
+    {
         // Where all but the baseline was left out, there is nothing to answer.
         let has_others = compared.iter().any(|of| of.others().next().is_some());
+        // Where the author's rows are absent, toll words what the author would have said.
+        let is_plain = written.is_none() && (!is_written || rule.written.is_some() && has_others);
         let purity = purity(compared.iter().flat_map(|of| &of.entries));
         let libraries: Vec<String> = compared
             .iter()
@@ -45,11 +48,12 @@ pub(super) fn answers(
         let (plain, mut of_rule) = match &rule.along {
             Some(key) => {
                 let all = Along::all(key, compared);
-                (headline::along(&all), all.iter().filter_map(Along::answer).collect::<Vec<_>>())
+                let plain = is_plain.then(|| headline::along(&all)).flatten();
+                (plain, all.iter().filter_map(Along::answer).collect::<Vec<_>>())
             }
             None => {
                 let answers = compared.iter().map(|of| Answer::of(of, costs, trials)).collect();
-                (headline::headline(&compared), answers)
+                (is_plain.then(|| headline::headline(&compared)).flatten(), answers)
             }
         };
         of_rule.iter_mut().for_each(|answer| answer.rule = place);
@@ -57,10 +61,8 @@ pub(super) fn answers(
             // What was said of one answer is not said again of the next.
             let is_new = |note: &String| !answers.iter().any(|of| of.notes.contains(note));
             first.notes.extend(unique(libraries).into_iter().filter(is_new));
-            // Where the author's rows are absent, toll words what the author would have said.
-            let is_plain = !is_written || rule.written.is_some() && has_others;
             first.purity = purity;
-            first.headline = written.or_else(|| plain.filter(|_| is_plain));
+            first.headline = written.or(plain);
         }
         answers.extend(of_rule);
     }

@@ -4,7 +4,6 @@
 //! A difference is stated, and a cell called the best of several, only where that is
 //! [decided](stats::Decision).
 
-use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use stats::Decision;
 use study::Metric;
@@ -17,7 +16,7 @@ use crate::figure::{Decided, Figure};
 use crate::findings::Headline;
 use crate::label::{label, without_what_is_common};
 use crate::mark::Mark;
-use crate::wording::{brief, brief_beside, capitalized, factor, list};
+use crate::wording::{brief, brief_beside, capitalized, factor, filled, list};
 
 /// What a sentence is filled with; a figure stands with its unit.
 #[derive(Debug, Default, Serialize)]
@@ -59,7 +58,7 @@ pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
     let with_figures = all.iter().find_map(|compared| Some((compared, glance(compared)?)));
     let Some((compared, kept)) = with_figures else {
         let lacking = first.shown().next().map(|entry| first.lacking(entry)).unwrap_or_default();
-        return Some(not_measured(&format!("Not measured: {lacking}.")));
+        return Some(Headline::not_measured(&lacking));
     };
     let sentence = filled(kept.template, &Facts { context: context(compared, all), ..kept.facts })?;
     Some(Headline {
@@ -85,17 +84,6 @@ pub(super) fn along(all: &[Along<'_>]) -> Option<Headline> {
         sentence: format!("{sentence}.{}", limited(along.points())),
         advice: None,
     })
-}
-
-fn not_measured(sentence: &str) -> Headline {
-    let [value, unit] = ["none", "not measured"].map(str::to_owned);
-    Headline { value, unit, sentence: sentence.to_owned(), advice: None }
-}
-
-fn filled(template: &str, facts: &Facts) -> Option<String> {
-    let mut environment = Environment::empty();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.render_str(template.trim_end(), facts).ok()
 }
 
 fn glance(compared: &Compared<'_>) -> Option<Kept> {

@@ -1,6 +1,5 @@
 //! One answer as a report shows it: its headline, a table of its figures, what follows from them, and charts.
 
-use stats::Decision;
 use study::metric::{Kind, words_of};
 
 use super::bars::{self, combinations};
@@ -10,7 +9,7 @@ use crate::analysis::{Analysis, Answer, Bar, Derived, Figure, Projection};
 use crate::figure::Decided;
 use crate::findings::{self, Cell, Chart, Column, Table};
 use crate::label::without_what_is_common;
-use crate::wording::{capitalized, factor, grouped, interval, list, ratio_interval, unique};
+use crate::wording::{capitalized, factor, grouped, interval, list, ratio_interval, sign, unique};
 
 /// What the combinations of one answer show together.
 pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<findings::Answer> {
@@ -115,15 +114,7 @@ fn rows(answer: &Answer) -> Vec<(Vec<String>, &Bar)> {
 /// A ratio, and whether there is no difference or too few trials to say.
 fn ratio(of: &Decided) -> Cell {
     let median = of.median();
-    (format!("{}{}", symbol(of.decision), factor(median)), median).into()
-}
-
-fn symbol(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Sure(_) => "",
-        Decision::NoDifference => "≈ ",
-        Decision::TooFew => "? ",
-    }
+    (format!("{}{}", sign(of.decision), factor(median)), median).into()
 }
 
 /// What follows from the figures, a row each.
@@ -145,8 +136,8 @@ fn derived(answers: &[&Answer]) -> Option<Table> {
     };
     let figure = |(_, of): &(String, &Derived)| {
         let median = of.figure.median();
-        let symbol = of.decision.map_or("", symbol);
-        Cell::from((format!("{symbol}{}", unit(of).text(median)), median))
+        let sign = of.decision.map_or("", sign);
+        Cell::from((format!("{sign}{}", unit(of).text(median)), median))
     };
     (!rows.is_empty()).then(|| Table {
         title: "What follows".to_owned(),

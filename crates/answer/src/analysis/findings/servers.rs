@@ -1,11 +1,10 @@
 //! Servers beside each other, as one table.
 
-use stats::Decision;
 use units::Quantity;
 
 use crate::analysis::{ServerFigure, ServerRow, Servers};
 use crate::findings::{Cell, Column, Table};
-use crate::wording::{brief_beside, factor, unique};
+use crate::wording::{brief_beside, factor, sign, unique};
 
 /// A row for each value that is compared, a column for each server; `None` where there are not two.
 pub(super) fn table(all: &[Servers]) -> Option<Table> {
@@ -43,14 +42,10 @@ pub(super) fn table(all: &[Servers]) -> Option<Table> {
 
 /// In the unit of the row's first figure.
 fn cell(quantity: Quantity, of: &ServerFigure, first: &ServerFigure) -> Cell {
-    let more = of.ratio.as_ref().map(|ratio| {
-        let about = match ratio.decision {
-            Decision::Sure(_) => "",
-            Decision::NoDifference => "≈ ",
-            Decision::TooFew => "? ",
-        };
-        format!("{about}{}", factor(ratio.median()))
-    });
+    let more = of
+        .ratio
+        .as_ref()
+        .map(|ratio| format!("{}{}", sign(ratio.decision), factor(ratio.median())));
     let median = of.figure.median();
     let text = brief_beside(quantity, median, first.figure.median());
     Cell { more: more.unwrap_or_default(), ..(text, median).into() }

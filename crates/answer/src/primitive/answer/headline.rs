@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use stats::Decision;
 use study::headline::RowOf;
@@ -14,8 +13,10 @@ use super::group::{Group, Ratio};
 use crate::figure::{Decided, paired};
 use crate::findings::Headline;
 use crate::primitive::Row;
-use crate::wording::factor;
+use crate::wording::{factor, filled};
 use crate::written::{Authored, Pair, Row as _};
+
+const SENTENCE: &str = include_str!("headline.txt");
 
 /// What the plain sentence is filled with.
 #[derive(Debug, Default, Serialize)]
@@ -114,7 +115,12 @@ fn beside(group: &Group<'_>, ratio: &Ratio<'_>) -> Option<Headline> {
             ("?".to_owned(), "too few rounds", Facts { undecided, ..facts })
         }
     };
-    Some(Headline { value, unit: unit.to_owned(), sentence: filled(&facts)?, advice: None })
+    Some(Headline {
+        value,
+        unit: unit.to_owned(),
+        sentence: filled(SENTENCE, &facts)?,
+        advice: None,
+    })
 }
 
 /// A figure by itself, of what it is of.
@@ -123,7 +129,7 @@ fn one(what: &str, name: &str, row: &Row) -> Option<Headline> {
 }
 
 fn headline_of(facts: Facts, row: &Row) -> Option<Headline> {
-    let sentence = filled(&facts)?;
+    let sentence = filled(SENTENCE, &facts)?;
     Some(Headline { value: facts.cost, unit: row.counts(row.metric()), sentence, advice: None })
 }
 
@@ -156,15 +162,8 @@ fn facts(what: &str, name: &str, row: &Row) -> Option<Facts> {
     })
 }
 
-fn filled(facts: &Facts) -> Option<String> {
-    let mut environment = Environment::empty();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.render_str(include_str!("headline.txt").trim_end(), facts).ok()
-}
-
 fn not_measured(groups: &[Group<'_>]) -> Headline {
     let mut rows = groups.iter().flat_map(Group::rows);
     let why = rows.find_map(|row| row.no_figure.as_ref()).map_or("no figures", |none| &none.why);
-    let [value, unit] = ["none", "not measured"].map(str::to_owned);
-    Headline { value, unit, sentence: format!("Not measured: {why}."), advice: None }
+    Headline::not_measured(why)
 }

@@ -6,8 +6,7 @@ use units::{Bytes, Hertz, PerSecond, decimal, thousands};
 
 use crate::findings::{Cell, Column, Table};
 use crate::primitive::{Answer, Cost, Costs, Row};
-use crate::wording::{factor, grouped, times};
-use stats::Decision;
+use crate::wording::{factor, grouped, sign, times};
 
 /// The rows of one algorithm of a library, by size.
 struct Line<'a>(Vec<&'a Row>);
@@ -115,14 +114,9 @@ fn compared(answer: &Answer, lines: &[Line<'_>]) -> Vec<Column> {
         let ratio = |line: &Line<'_>| {
             let key = &line.at(size)?.key;
             let of = &answer.ratios.iter().find(|of| of.row == *key)?.times_as_fast;
-            let sign = match of.decision {
-                Decision::Sure(_) => "",
-                Decision::NoDifference => "≈ ",
-                Decision::TooFew => "? ",
-            };
             // Of much slower ones the interval would have no digit that counts.
             let ratio = if of.median() < 0.095 { factor(of.median()) } else { times(of) };
-            Some(format!("{sign}{ratio}"))
+            Some(format!("{}{ratio}", sign(of.decision)))
         };
         let at = size.map_or("as fast".to_owned(), |size| format!("as fast, {}", Bytes(size)));
         let ratios = lines.iter().map(|line| ratio(line).unwrap_or_default());
