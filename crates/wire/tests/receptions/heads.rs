@@ -29,7 +29,10 @@ fn learned(layer: Layer, known: &Learned) -> (Reception, Peer) {
     let mut peer = layer.peer();
     for n in 0..LEARNED_FROM {
         assert!(!reception.is_steady(), "after {n}");
-        assert_eq!(received(&mut reception, &records(&mut peer).concat()), Ok(Some(BODY as u64)));
+        assert_eq!(
+            body_received(&mut reception, BODY, &records(&mut peer).concat()),
+            Ok(Some(BODY as u64))
+        );
     }
     assert!(reception.is_steady());
     (reception, peer)
@@ -43,23 +46,10 @@ fn the_bytes_of_a_response_on_the_wire_are_learned() {
         let total = |reception: &Reception| reception.total(Expectation::Object(BODY as u64));
         assert_eq!(total(&reception), Some(bytes.len() as u64), "{layer:?}");
         // A walked response counts all of them too.
-        assert_eq!(received(&mut reception, &bytes), Ok(Some(BODY as u64)));
+        assert_eq!(body_received(&mut reception, BODY, &bytes), Ok(Some(BODY as u64)));
         assert_eq!(total(&reception), Some(bytes.len() as u64), "{layer:?}");
         assert_eq!(reception.total(Expectation::Object(BODY as u64 - 1)), None);
         assert_eq!(reception.total(Expectation::Anything), None);
-    }
-}
-
-/// The body's length, if these bytes complete one.
-fn received(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, ErrorKind> {
-    reception.expect(Expectation::Object(BODY as u64), false);
-    let end = Line::new(bytes, &[700]).run(reception);
-    if end.is_err() || end == Ok(End::Starved) {
-        reception.has_failed();
-    }
-    match end.map_err(|failure| failure.kind)? {
-        End::Complete(completed) => Ok(Some(completed.body)),
-        End::Closed | End::Starved => Ok(None),
     }
 }
 
@@ -68,7 +58,7 @@ fn damaged(layer: Layer, edit: impl Fn(&mut Vec<Vec<u8>>)) -> Result<Option<u64>
     let (mut reception, mut peer) = learned(layer, &Learned::default());
     let mut records = records(&mut peer);
     edit(&mut records);
-    received(&mut reception, &records.concat())
+    body_received(&mut reception, BODY, &records.concat())
 }
 
 const LOST: Result<Option<u64>, ErrorKind> = Err(ErrorKind::UnverifiableRecord);
@@ -176,7 +166,7 @@ fn a_response_that_begins_otherwise_is_opened() {
     for layer in layers() {
         let refused = |text: &[u8]| {
             let (mut reception, mut peer) = learned(layer, &Learned::default());
-            received(&mut reception, &peer.records(text, &[RECORD; 5]).concat())
+            body_received(&mut reception, BODY, &peer.records(text, &[RECORD; 5]).concat())
         };
         let error = [b"HTTP/1.1 503 Not Now\r\nContent-Length: 40960\r\n\r\n", &object(BODY)[..]];
         assert_eq!(refused(&error.concat()), Err(ErrorKind::Status), "{layer:?}");
@@ -200,7 +190,7 @@ fn a_response_that_begins_otherwise_is_opened() {
         ticket.resize(4 + 0x1700, 0);
         let ticket = peer.record(content_type::HANDSHAKE, &ticket);
         let bytes = [ticket, records(&mut peer).concat()].concat();
-        assert_eq!(received(&mut reception, &bytes), Ok(Some(BODY as u64)), "{layer:?}");
+        assert_eq!(body_received(&mut reception, BODY, &bytes), Ok(Some(BODY as u64)), "{layer:?}");
     }
 }
 
@@ -211,7 +201,7 @@ fn a_failure_ends_the_trust() {
         let (mut reception, mut peer) = learned(layer, &known);
         let mut records = records(&mut peer);
         records.remove(1);
-        assert_ne!(received(&mut reception, &records.concat()), Ok(Some(BODY as u64)));
+        assert_ne!(body_received(&mut reception, BODY, &records.concat()), Ok(Some(BODY as u64)));
         assert!(!Reception::tls(layer.opener(), known).is_steady());
     }
 }
@@ -251,14 +241,14 @@ proptest! {
             reception.expect(Expectation::Object(BODY as u64), false);
             prop_assert!(Line::new(&regular, &pieces).honest().run(&mut reception).is_ok());
         }
-        let mut last = received(&mut reception, &peer.records(&text(), &sizes).concat());
+        let mut last = body_received(&mut reception, BODY, &peer.records(&text(), &sizes).concat());
         prop_assert!(
             matches!(last, Ok(None)) || last == LOST || last == Ok(Some(BODY as u64)),
             "{:?}", last
         );
         for _ in 0..2 {
             let mut reception = Reception::tls(layer.opener(), known.clone());
-            last = received(&mut reception, &layer.peer().records(&text(), &sizes).concat());
+            last = body_received(&mut reception, BODY, &layer.peer().records(&text(), &sizes).concat());
         }
         prop_assert_eq!(last, Ok(Some(BODY as u64)));
     }

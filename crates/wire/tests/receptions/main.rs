@@ -50,6 +50,23 @@ fn receive(
     }
 }
 
+/// The body's length, if these bytes complete a response with one of this size.
+fn body_received(
+    reception: &mut Reception,
+    size: usize,
+    bytes: &[u8],
+) -> Result<Option<u64>, ErrorKind> {
+    reception.expect(Expectation::Object(size as u64), false);
+    let end = Line::new(bytes, &[700]).run(reception);
+    if end.is_err() || end == Ok(End::Starved) {
+        reception.has_failed();
+    }
+    match end.map_err(|failure| failure.kind)? {
+        End::Complete(completed) => Ok(Some(completed.body)),
+        End::Closed | End::Starved => Ok(None),
+    }
+}
+
 /// The result of receiving the response with an object of [`SIZE`] after `edit`.
 fn edited(
     layer: Layer,

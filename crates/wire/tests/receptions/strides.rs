@@ -22,22 +22,9 @@ fn learned(layer: Layer, known: &Learned) -> (Reception, Peer) {
     let mut peer = layer.peer();
     for _ in 0..LEARNED_FROM {
         let bytes = records(&mut peer, &REGULAR).concat();
-        assert_eq!(body(&mut reception, &bytes), Ok(Some(BODY as u64)));
+        assert_eq!(body_received(&mut reception, BODY, &bytes), Ok(Some(BODY as u64)));
     }
     (reception, peer)
-}
-
-/// The body's length, if these bytes complete one.
-fn body(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, ErrorKind> {
-    reception.expect(Expectation::Object(BODY as u64), false);
-    let end = Line::new(bytes, &[700]).run(reception);
-    if end.is_err() || end == Ok(End::Starved) {
-        reception.has_failed();
-    }
-    match end.map_err(|failure| failure.kind)? {
-        End::Complete(completed) => Ok(Some(completed.body)),
-        End::Closed | End::Starved => Ok(None),
-    }
 }
 
 #[test]
@@ -77,7 +64,7 @@ fn a_record_too_many_or_too_few_fails_and_lengths_are_forgotten() {
             let (mut reception, mut peer) = learned(layer, &known);
             let mut damaged = records(&mut peer, &REGULAR);
             damage(&mut damaged);
-            let end = body(&mut reception, &damaged.concat());
+            let end = body_received(&mut reception, BODY, &damaged.concat());
             assert!(
                 matches!(end, Ok(None) | Err(ErrorKind::UnverifiableRecord)),
                 "{layer:?}: {end:?}"
@@ -104,7 +91,7 @@ proptest! {
         let layer = Layer::ALL[which];
         let known = Learned::default();
         let (mut reception, mut peer) = learned(layer, &known);
-        let end = body(&mut reception, &records(&mut peer, &sizes).concat());
+        let end = body_received(&mut reception, BODY, &records(&mut peer, &sizes).concat());
         prop_assert!(
             matches!(end, Ok(None) | Err(ErrorKind::UnverifiableRecord))
                 || end == Ok(Some(BODY as u64)),
@@ -114,7 +101,7 @@ proptest! {
         let mut last = end;
         for _ in 0..2 {
             let mut reception = Reception::tls(layer.opener(), known.clone());
-            last = body(&mut reception, &records(&mut layer.peer(), &sizes).concat());
+            last = body_received(&mut reception, BODY, &records(&mut layer.peer(), &sizes).concat());
         }
         prop_assert_eq!(last, Ok(Some(BODY as u64)));
     }
