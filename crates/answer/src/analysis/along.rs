@@ -9,13 +9,13 @@ use super::accelerator;
 use super::answer::Answer;
 use super::bar::{Bar, Curve, Point};
 use super::bounds::Bounds;
-use super::caveats::caveats;
+use super::caveats::{caveats, said_once};
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
 use super::derived::Derived;
 use super::prediction::{self, Prediction};
 use crate::figure::Decided;
-use crate::wording::{capitalized, grouped, list};
+use crate::wording::grouped;
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -131,13 +131,6 @@ impl<'a> Along<'a> {
     /// Those of all points; what holds for several is said once.
     fn caveats(&self) -> Vec<String> {
         let caveats_at = |point| caveats(point).into_iter().map(|of| (of, self.label(point)));
-        let told = grouped(self.points.iter().flat_map(caveats_at));
-        let all = self.points.len();
-        told.into_iter()
-            .map(|(caveat, at)| match at.len() == all {
-                true => caveat,
-                false => format!("{}: {caveat}", capitalized(&list(&at))),
-            })
-            .collect()
+        said_once(self.points.iter().flat_map(caveats_at), self.points.len())
     }
 }

@@ -29,6 +29,18 @@ pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     caveats
 }
 
+/// Each caveat once: as it is where it holds at `all` places, else with the places where it does.
+pub(super) fn said_once(
+    caveats: impl IntoIterator<Item = (String, String)>,
+    all: usize,
+) -> Vec<String> {
+    let words = |(caveat, at): (String, Vec<String>)| match at.len() == all {
+        true => caveat,
+        false => format!("{}: {caveat}", list(&at)),
+    };
+    grouped(caveats).into_iter().map(words).collect()
+}
+
 /// Up to this many cells are listed one by one; more are in the table.
 const FEW: usize = 2;
 

@@ -1,8 +1,11 @@
 //! Tables, column by column.
 
 use serde::Serialize;
+use stats::Estimate;
+use units::Unit;
 
 use crate::mark::Mark;
+use crate::wording::interval;
 
 /// A table. A column in which all is empty is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -92,6 +95,13 @@ impl Column {
 }
 
 impl Cell {
+    /// A figure with its interval in small print, sorted by its median.
+    pub(crate) fn figure(figure: impl Into<Estimate>, unit: &Unit) -> Self {
+        let estimate = figure.into();
+        let median = estimate.median;
+        Self { more: interval(estimate, unit), ..(unit.number(median), median).into() }
+    }
+
     /// A text about a cell of the journal, whose trials are the evidence.
     #[must_use]
     pub fn about(cell: &str, text: String) -> Self {

@@ -5,11 +5,12 @@ use study::metric::{Kind, words_of};
 use super::bars::{self, combinations};
 use super::overview::limits;
 use super::{bill, crossovers, curves, published};
+use crate::analysis::caveats::said_once;
 use crate::analysis::{Analysis, Answer, Bar, Derived, Figure, Projection};
 use crate::figure::Decided;
 use crate::findings::{self, Cell, Chart, Column, Table};
 use crate::label::without_what_is_common;
-use crate::wording::{capitalized, factor, grouped, interval, list, ratio_interval, sign, unique};
+use crate::wording::{capitalized, factor, interval, ratio_interval, sign, unique};
 
 /// What the combinations of one answer show together.
 pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<findings::Answer> {
@@ -160,13 +161,8 @@ fn derived(answers: &[&Answer]) -> Option<Table> {
 fn projection(of: &Projection) -> Table {
     let unit = of.metric.row().quantity.unit_for(of.cores.iter().map(|at| at.linear));
     let numbers = |name: &str, cells: Vec<Cell>| Column::numbers(name, unit.name, cells);
-    let figure = |of: &Option<Figure>| match of {
-        Some(figure) => Cell {
-            more: interval(figure, &unit),
-            ..(unit.number(figure.median()), figure.median()).into()
-        },
-        None => Cell::default(),
-    };
+    let figure =
+        |of: &Option<Figure>| of.as_ref().map(|of| Cell::figure(of, &unit)).unwrap_or_default();
     let linear = |at: f64| (unit.number(at), at).into();
     Table {
         title: "More cores".to_owned(),
@@ -204,14 +200,9 @@ fn charts(answers: &[&Answer]) -> Vec<Chart> {
     of_users.chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
 }
 
-/// What holds for all combinations is said once, what holds for some with their names.
 fn doubts(answers: &[&Answer]) -> Vec<String> {
     let each = combinations(answers).into_iter().zip(answers).flat_map(|(combination, answer)| {
         answer.caveats.iter().map(move |caveat| (caveat.clone(), combination.clone()))
     });
-    let words = |(caveat, of): (String, Vec<String>)| match of.len() == answers.len() {
-        true => caveat,
-        false => format!("{}: {caveat}", list(&of)),
-    };
-    grouped(each).into_iter().map(words).collect()
+    said_once(each, answers.len())
 }

@@ -1,12 +1,11 @@
 //! The bill of a handshake as a stacked bar and a row for each cell; of bodies the cipher has a row.
 
 use stats::Estimate;
-use units::{Hertz, Quantity, Unit, percent};
+use units::{Hertz, Quantity, percent};
 
 use super::bars::{combinations, subtitle};
 use crate::analysis::{Answer, CellBill, CipherCost, Figure, Parts};
 use crate::findings::{Bar, BarRow, Bars, Cell, Column, Series, Table};
-use crate::wording::interval;
 
 /// Cells with what tells them from the others.
 type Labelled<'a, T> = Vec<(String, &'a T)>;
@@ -52,13 +51,13 @@ fn of_handshakes(bills: &Labelled<'_, CellBill>) -> Table {
     let per_s = bills.iter().flat_map(|(_, cell)| [&cell.private_key_per_s, &cell.per_s]);
     let rate = Quantity::PerSecond.unit_for(per_s.map(Figure::median));
     let rates = |name: &str, of: fn(&CellBill) -> &Figure| {
-        let cells = bills.iter().map(|(_, cell)| figure(of(cell), &rate));
+        let cells = bills.iter().map(|(_, cell)| Cell::figure(of(cell), &rate));
         Column::numbers(name, rate.name, cells)
     };
     let times = |name: &str, of: &dyn Fn(&Parts) -> Estimate| {
         let cell = |(_, cell): &(String, &CellBill)| {
             let part = cell.parts.as_ref().map(of);
-            part.map_or_else(Cell::default, |part| figure(&without_samples(part), &unit))
+            part.map_or_else(Cell::default, |part| Cell::figure(part, &unit))
         };
         Column::numbers(name, unit.name, bills.iter().map(cell))
     };
@@ -119,17 +118,12 @@ fn of_ciphers(ciphers: &Labelled<'_, CipherCost>) -> Table {
             Column::numbers(
                 "cipher",
                 unit.name,
-                ciphers.iter().map(|(_, cost)| figure(&cost.s_per_gb, &unit)),
+                ciphers.iter().map(|(_, cost)| Cell::figure(&cost.s_per_gb, &unit)),
             ),
             Column::numbers("of the server's CPU", "", ciphers.iter().map(share)),
         ],
         ..Table::default()
     }
-}
-
-fn figure(figure: &Figure, unit: &Unit) -> Cell {
-    let median = figure.median();
-    Cell { more: interval(figure, unit), ..(unit.number(median), median).into() }
 }
 
 fn without_samples(estimate: Estimate) -> Figure {

@@ -5,7 +5,6 @@ use units::{Quantity, decimal};
 
 use crate::analysis::{Answer, Figure, Prediction};
 use crate::findings::{Cell, Column, Table};
-use crate::wording::interval;
 
 /// A table for each answer that has predictions.
 pub(super) fn tables(answers: &[Answer]) -> Vec<Table> {
@@ -31,10 +30,7 @@ fn table(answer: &Answer) -> Table {
     let figures = all.iter().flat_map(|of| [&of.cpu_ns, &of.predicted_ns, &of.saved_ns]);
     let unit = Quantity::Nanos.unit_for(figures.map(Figure::median));
     let times = times.map(|(name, of)| {
-        let cell = |prediction: &Prediction| {
-            let median = of(prediction).median();
-            Cell { more: interval(of(prediction), &unit), ..(unit.number(median), median).into() }
-        };
+        let cell = |prediction: &Prediction| Cell::figure(of(prediction), &unit);
         Column::numbers(&words(name), unit.name, all.iter().map(cell))
     });
     let ratios: [(&str, Of); 2] =
