@@ -135,7 +135,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 impl Beside {
-    /// Whether it is of so many messages at once.
+    /// Whether it was measured with this number of messages at once.
     #[must_use]
     pub fn is_of(&self, messages: u64) -> bool {
         self.messages.map_or(self.many_messages == (messages > 1), |own| own == messages)

@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use crate::device::Premaster;
 
-/// EMSA-PKCS1-v1_5 (section 9.2) of a digest, in so many bytes; `None` for functions that TLS does not sign
-/// with, and keys that are too short.
+/// EMSA-PKCS1-v1_5 (section 9.2): the digest, encoded in `bytes` bytes. `None` for hash functions that TLS does
+/// not sign with, and for keys that are too short.
 pub(super) fn pkcs1(function: MessageDigest, digest: &[u8], bytes: usize) -> Option<Vec<u8>> {
     // The DER of a DigestInfo up to the digest, without the last byte of the object's identifier.
     const SHA_2: [u8; 13] =
@@ -34,8 +34,8 @@ pub(super) fn pkcs1(function: MessageDigest, digest: &[u8], bytes: usize) -> Opt
     Some(encoded)
 }
 
-/// EMSA-PSS (section 9.1) of a digest, with a salt as long as that, for a modulus of so many bytes whose
-/// highest bit is set.
+/// EMSA-PSS (section 9.1): the digest, encoded in `bytes` bytes with a salt as long as the digest. The modulus has
+/// that many bytes, and its highest bit is set.
 ///
 /// # Errors
 /// OpenSSL's.

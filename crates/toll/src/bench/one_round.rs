@@ -33,7 +33,7 @@ pub(crate) struct OneRound<'a> {
     pub(crate) shows_all: bool,
 }
 
-/// Published figures that stand beside rows.
+/// The published figures that the tables show.
 const REFERENCES: [&str; 2] = ["xeon-scalable", "isa-l-crypto"];
 /// More headlines than these are a table.
 const MOST: usize = 3;
