@@ -72,10 +72,8 @@ impl RsaOperation {
     #[must_use]
     pub fn new(key: Arc<RsaKey>, input: Vec<u8>) -> Option<Self> {
         let bytes = key.bytes();
-        let is_below = input.len() == bytes && *words(&input, bytes) != *key.modulus && {
-            let number = words(&input, bytes);
-            number.iter().rev().lt(key.modulus.iter().rev())
-        };
+        let is_below =
+            input.len() == bytes && words(&input, bytes).iter().rev().lt(key.modulus.iter().rev());
         is_below.then(|| Self { output: Zeroizing::new(vec![0; bytes]), key, input })
     }
 }
