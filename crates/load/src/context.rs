@@ -90,6 +90,8 @@ pub(crate) struct Context<'a> {
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: Box<[u8]>,
+    /// What an HTTP/2 session has to send, before it is sealed.
+    pub(crate) plaintext: Vec<u8>,
     /// For what a handshake received and has not used yet.
     pub(crate) received: SharedBuffer,
     /// For what is to be sent.
@@ -142,6 +144,7 @@ impl<'a> Context<'a> {
             client,
             recorder,
             scratch: vec![0; 2 * READ_AHEAD].into(),
+            plaintext: Vec::new(),
             received: SharedBuffer::default(),
             unsent: SharedBuffer::default(),
             requests: Requests::new(job, requests.clone(), thread),
@@ -171,6 +174,7 @@ impl<'a> Context<'a> {
     /// What this load's connections are for.
     pub(crate) fn usage(&self) -> Use {
         match self.plan.operation {
+            _ if self.plan.is_http2() => Use::Kept,
             Operation::Requests | Operation::Session => Use::Kept,
             Operation::Handshakes | Operation::OneRequestPerConnection => Use::Once,
         }

@@ -144,7 +144,7 @@ impl Engine {
     pub fn prepare(job: Job) -> Result<Prepared, EngineError> {
         job.check()?;
         let plan = &job.plan;
-        let connections = plan.connections;
+        let (connections, streams) = (plan.connections, plan.streams());
         let tables = make_room(plan)?;
         let thread_count = tables.threads;
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
@@ -178,8 +178,8 @@ impl Engine {
             let part = Part {
                 thread,
                 threads: thread_count,
-                slots,
-                connections,
+                slots: slots * streams,
+                connections: connections * streams,
                 window_start,
                 seed: job.seed,
                 ramp,

@@ -162,6 +162,7 @@ impl Job {
             fixed_key_exchange: plan.key_exchange() == KeyExchangeMode::Fixed,
             resumed_percent: plan.resumption.get(),
             follows_key_updates: plan.receive() == Receive::Decrypt,
+            protocol: plan.is_http2().then_some(http2::ALPN),
             ..Offer::to(self.url.host(), self.trust.clone())
         }
     }
@@ -191,7 +192,7 @@ impl Job {
                 ))
             })?,
         };
-        pace.period(self.plan.connections, object).map(Some).map_err(PlanError)
+        pace.period(self.plan.most_open(), object).map(Some).map_err(PlanError)
     }
 
     /// The mean size of what is asked for, in bytes.

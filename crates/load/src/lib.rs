@@ -21,6 +21,7 @@ mod failures;
 mod header;
 mod histogram;
 mod job;
+mod multiplexed;
 mod outcome;
 mod own_time;
 mod pace;
@@ -33,6 +34,7 @@ mod running;
 mod schedule;
 mod session;
 mod share;
+mod slots;
 mod socket;
 mod source;
 mod up;
@@ -45,6 +47,7 @@ pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failures::Failures;
 pub use header::Header;
 pub use job::{Job, PlanError};
+pub use multiplexed::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
@@ -52,7 +55,7 @@ pub use outcome::{
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;
-pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
+pub use plan::{Client, Close, Http, KeyExchangeMode, Operation, Plan, Receive};
 pub use rank::Rank;
 pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};

@@ -3,6 +3,7 @@
 use units::Nanos;
 
 use crate::Arrival;
+use crate::multiplexed::Http2Counts;
 use crate::outcome::{Outcome, PageOutcome, Traffic, add_negotiated, add_object};
 use crate::window::Window;
 use wire::handshake::{Established, GivenSession, Remarks};
@@ -87,6 +88,16 @@ impl Recorder {
     pub(crate) fn closes(&mut self, tickets: u64) {
         self.open -= 1;
         self.outcome.given.tickets += tickets;
+    }
+
+    /// Counts what an HTTP/2 connection has sent and received.
+    pub(crate) fn multiplexed(&mut self, counts: Http2Counts) {
+        self.outcome.http2.add(counts);
+    }
+
+    /// Counts a request that is asked again on another connection.
+    pub(crate) fn retried(&mut self) {
+        self.outcome.http2.retries += 1;
     }
 
     /// Counts a connection that the server did not close after its only response, by `now`.

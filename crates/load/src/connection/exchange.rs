@@ -385,6 +385,6 @@ impl Open {
     }
 }
 
-pub(super) fn unsealed() -> Failure {
+pub(crate) fn unsealed() -> Failure {
     Failure::new(ErrorKind::Handshake, "the request could not be sealed")
 }

@@ -58,6 +58,8 @@ pub struct Established {
     pub sealer: Sealer,
     pub negotiated: Negotiated,
     pub remarks: Remarks,
+    /// The application protocol that the server chose (RFC 7301).
+    pub protocol: Option<Vec<u8>>,
     /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
     pub post_handshake: Option<Box<dyn PostHandshake>>,
 }

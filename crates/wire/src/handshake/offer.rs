@@ -24,6 +24,8 @@ pub struct Offer {
     pub resumed_percent: u8,
     /// Whether KeyUpdates are followed, so that secrets outlive the handshake.
     pub follows_key_updates: bool,
+    /// The only application protocol (RFC 7301); `None` offers none, which servers take for HTTP/1.1.
+    pub protocol: Option<&'static [u8]>,
 }
 
 /// Whose certificates are accepted.
@@ -88,6 +90,7 @@ impl Offer {
             fixed_key_exchange: true,
             resumed_percent: 0,
             follows_key_updates: false,
+            protocol: None,
         }
     }
 

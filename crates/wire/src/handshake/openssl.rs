@@ -351,6 +351,7 @@ impl OpenSslHandshake {
                 offers_session: self.offers_session,
                 given: flight.given_session(resumed),
             },
+            protocol: None,
             post_handshake: None,
         })
     }

@@ -59,7 +59,8 @@ pub(super) fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Clien
         && offer.resumed_percent == 0;
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
-        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), offer.follows_key_updates)
+        let (follows, protocol) = (offer.follows_key_updates, offer.protocol);
+        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), follows, protocol)
     });
     Ok(match own.flatten() {
         Some(own) => Box::new(own),
@@ -88,6 +89,7 @@ impl RustlsClient {
             .with_custom_certificate_verifier(verifier.clone())
             .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
+        config.alpn_protocols = offer.protocol.map(<[u8]>::to_vec).into_iter().collect();
         let sessions = Arc::new(Sessions::default());
         config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());
@@ -378,6 +380,7 @@ fn established(
         .ok_or_else(|| unknown("a suite"))?;
     let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
     let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
+    let protocol = connection.alpn_protocol().map(<[u8]>::to_vec);
 
     let (secrets, rest) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
     let (receive_sequence, receive) = secrets.rx;
@@ -395,6 +398,7 @@ fn established(
             resumed,
         },
         remarks,
+        protocol,
         post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
             .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
     })

@@ -25,12 +25,14 @@ mod http;
 mod kept;
 mod learned;
 mod messages;
+mod records;
 mod response;
 mod step;
 mod stride;
 
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
+pub use records::{Content, Records};
 pub use response::{Completed, Expectation};
 
 use crate::handshake::PostHandshake;

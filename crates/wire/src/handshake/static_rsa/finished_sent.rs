@@ -44,6 +44,7 @@ impl FinishedSent {
             sealer: self.sealer,
             negotiated: self.negotiated,
             remarks: self.remarks,
+            protocol: None,
             post_handshake: None,
         }
     }

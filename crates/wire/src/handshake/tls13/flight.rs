@@ -83,9 +83,18 @@ impl<'a> ServerHello<'a> {
     }
 }
 
-/// The types of the extensions in EncryptedExtensions.
-pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<u16>> {
-    Some(Reader(body).extensions()?.into_iter().map(|(kind, _)| kind).collect())
+/// The extensions in EncryptedExtensions: types and contents.
+pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<(u16, &[u8])>> {
+    Reader(body).extensions()
+}
+
+/// The one application protocol that a server chooses (RFC 7301, section 3.1).
+pub(super) fn protocol(content: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader(content);
+    let mut list = Reader(reader.vector16()?);
+    let chosen = list.vector8()?;
+    list.end(())?;
+    reader.end(chosen)
 }
 
 /// The context of a CertificateRequest, which the answer repeats.

@@ -55,6 +55,8 @@ struct Common {
     schemes: Vec<u16>,
     server: Server,
     follows_key_updates: bool,
+    /// The only application protocol that is offered.
+    protocol: Option<&'static [u8]>,
 }
 
 impl Tls13Client {
@@ -66,6 +68,7 @@ impl Tls13Client {
         name: ServerName<'static>,
         verifier: Arc<SamplingVerifier>,
         follows_key_updates: bool,
+        protocol: Option<&'static [u8]>,
     ) -> Option<Self> {
         let provider = config.crypto_provider();
         let suites = provider.cipher_suites.iter().filter_map(|suite| suite.tls13());
@@ -82,7 +85,8 @@ impl Tls13Client {
         let schemes = schemes.into_iter().map(u16::from).collect();
         let server = Server::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
-        let common = Common { hello, suites, groups, schemes, server, follows_key_updates };
+        let common =
+            Common { hello, suites, groups, schemes, server, follows_key_updates, protocol };
         Some(Self(Arc::new(common)))
     }
 }

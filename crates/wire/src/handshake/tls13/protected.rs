@@ -27,6 +27,8 @@ pub(super) struct Protected {
     awaits: Awaits,
     /// Whether a HelloRetryRequest came before.
     is_retried: bool,
+    /// The application protocol that the server chose.
+    protocol: Option<Vec<u8>>,
     /// The context of a CertificateRequest.
     certificate_request: Option<Vec<u8>>,
 }
@@ -64,6 +66,7 @@ impl Protected {
             secrets: keys.secrets,
             awaits: Awaits::EncryptedExtensions,
             is_retried,
+            protocol: None,
             certificate_request: None,
         })
     }
@@ -79,10 +82,19 @@ impl Protected {
         let body = &message[4..];
         match (&self.awaits, kind) {
             (Awaits::EncryptedExtensions, kind::ENCRYPTED_EXTENSIONS) => {
-                let kinds = flight::encrypted_extensions(body)
-                    .ok_or_else(|| Refusal::malformed("EncryptedExtensions"))?;
-                if let Some(unoffered) = kinds.into_iter().find(|k| !is_answer(&common.hello, *k)) {
-                    return Err(Refusal::extension(unoffered));
+                let malformed = || Refusal::malformed("EncryptedExtensions");
+                let extensions = flight::encrypted_extensions(body).ok_or_else(malformed)?;
+                for (kind, content) in extensions {
+                    if !is_answer(&common.hello, kind) {
+                        return Err(Refusal::extension(kind));
+                    }
+                    if kind == PROTOCOL {
+                        let chosen = flight::protocol(content).ok_or_else(malformed)?;
+                        if common.protocol != Some(chosen) {
+                            return Err(Refusal::illegal("a protocol that was not offered"));
+                        }
+                        self.protocol = Some(chosen.to_owned());
+                    }
                 }
                 self.awaits = Awaits::Certificate;
             }
@@ -172,15 +184,19 @@ impl Protected {
                 is_retried: self.is_retried,
                 ..Remarks::default()
             },
+            protocol: self.protocol.take(),
             post_handshake: updates,
         })
     }
 }
+
+/// The extension of RFC 7301.
+const PROTOCOL: u16 = 16;
 
 /// Whether an extension of EncryptedExtensions answers one that the client offered and may be there
 /// (RFC 8446, section 4.2).
 fn is_answer(hello: &Hello, kind: u16) -> bool {
     const SERVER_NAME: u16 = 0;
     const SUPPORTED_GROUPS: u16 = 10;
-    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS) && hello.offered.contains(&kind)
+    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS | PROTOCOL) && hello.offered.contains(&kind)
 }
