@@ -13,6 +13,7 @@ use tls::{KeyExchange, Version};
 use units::{Nanos, percent, thousands};
 
 use crate::asked::Asked;
+use crate::http2_use::compare_http2;
 use crate::obtained::Obtained;
 use crate::verdict::ERRORS;
 
@@ -59,6 +60,7 @@ pub(crate) fn mismatches(
         compare_turns(job, outcome, &mut mismatch);
     }
     compare_presence(job, outcome, &mut mismatch);
+    compare_http2(job, outcome, &mut mismatch);
     compare_closes(outcome, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
     compare_verification(job, outcome, &mut mismatch);
@@ -327,7 +329,7 @@ fn compare_objects(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     for (i, portion) in mix.portions().iter().enumerate() {
         let (share, count) = (portion.share(), outcome.objects.get(i).copied().unwrap_or(0));
         let room = STANDARD_DEVIATIONS * (all * share * (1.0 - share)).sqrt();
-        if (count as f64 - all * share).abs() > room + job.plan.connections as f64 {
+        if (count as f64 - all * share).abs() > room + job.plan.most_open() as f64 {
             mismatch.push(Mismatch::new(
                 "objects",
                 format!("{} of {}", percent(share), portion.path),

@@ -11,6 +11,7 @@ use tls::{SendMode, Version};
 
 use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
+use crate::http2_use::{Http2Use, protocols};
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[skip_serializing_none]
@@ -101,6 +102,13 @@ pub struct Obtained {
     pub connections_at_begin: Option<usize>,
     /// How many were up when it ended.
     pub connections_at_end: Option<usize>,
+    /// Connections by their version of HTTP and how they came to it; only over HTTP/2.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub http: BTreeMap<String, u64>,
+    /// The most streams that were open at once on one connection.
+    pub streams: Option<u64>,
+    /// What the HTTP/2 connections did.
+    pub http2: Option<Http2Use>,
     /// Connections that the server did not close after their only request, although it was asked to;
     /// only where each connection has one request and the server's close ends it.
     pub kept_open: Option<u64>,
@@ -186,6 +194,9 @@ impl Obtained {
             connections: Some(outcome.most_open),
             connections_at_begin: outcome.up.map(|up| up.at_begin),
             connections_at_end: outcome.up.map(|up| up.at_end),
+            http: protocols(job, &outcome.http2),
+            streams: job.plan.is_http2().then_some(outcome.http2.most_streams),
+            http2: Http2Use::of(&outcome.http2),
             kept_open: is_closed_by_server.then_some(outcome.not_closed_by_server),
             order_pages: order_pages(outcome),
             ..Self::default()
