@@ -58,6 +58,7 @@ impl Callbacks {
         // SAFETY: the table is valid, and each function has the type that its place asks for.
         unsafe {
             sys::nghttp2_session_callbacks_set_on_header_callback(raw, Some(on_header::<H>));
+            sys::nghttp2_session_callbacks_set_on_begin_frame_callback(raw, Some(on_begin::<H>));
             sys::nghttp2_session_callbacks_set_on_frame_recv_callback(raw, Some(on_frame::<H>));
             sys::nghttp2_session_callbacks_set_on_data_chunk_recv_callback(raw, Some(on_data::<H>));
             sys::nghttp2_session_callbacks_set_on_stream_close_callback(raw, Some(on_close::<H>));
@@ -97,20 +98,40 @@ unsafe fn stream(session: *mut sys::nghttp2_session, id: i32) -> Stream {
 unsafe fn frame_of(frame: *const sys::nghttp2_frame) -> (i32, Frame) {
     // SAFETY: every frame begins with its header.
     let head = unsafe { (*frame).hd };
+    let mut of = frame_of_head(&head);
+    if u32::from(head.type_) == sys::NGHTTP2_GOAWAY {
+        // SAFETY: its type says that it is one.
+        let goaway = unsafe { (*frame).goaway };
+        let (last_stream, error) = (goaway.last_stream_id, goaway.error_code);
+        of.kind = FrameKind::Goaway { last_stream, error };
+    }
+    (head.stream_id, of)
+}
+
+fn frame_of_head(head: &sys::nghttp2_frame_hd) -> Frame {
     let kind = match u32::from(head.type_) {
         sys::NGHTTP2_DATA => FrameKind::Data,
         sys::NGHTTP2_HEADERS => FrameKind::Headers,
         sys::NGHTTP2_SETTINGS => FrameKind::Settings,
-        sys::NGHTTP2_GOAWAY => {
-            // SAFETY: its type says that it is one.
-            let goaway = unsafe { (*frame).goaway };
-            FrameKind::Goaway { last_stream: goaway.last_stream_id, error: goaway.error_code }
-        }
         _ => FrameKind::Other,
     };
     let can_end = matches!(kind, FrameKind::Data | FrameKind::Headers);
     let ends_stream = can_end && head.flags & sys::NGHTTP2_FLAG_END_STREAM as u8 != 0;
-    (head.stream_id, Frame { kind, length: head.length, ends_stream })
+    Frame { kind, length: head.length, ends_stream }
+}
+
+unsafe extern "C" fn on_begin<H: Handler>(
+    _session: *mut sys::nghttp2_session,
+    head: *const sys::nghttp2_frame_hd,
+    user_data: *mut c_void,
+) -> c_int {
+    // SAFETY: as in `on_header`.
+    unsafe {
+        if let Some(lent) = Lent::<H>::of(user_data) {
+            lent.handler.begins((*head).stream_id, frame_of_head(&*head));
+        }
+    }
+    0
 }
 
 unsafe extern "C" fn on_header<H: Handler>(

@@ -72,6 +72,9 @@ pub trait Handler {
     /// A field of a head or of trailers.
     fn field(&mut self, _stream: Stream, _name: &[u8], _value: &[u8]) {}
 
+    /// A frame's header has come.
+    fn begins(&mut self, _stream: i32, _frame: Frame) {}
+
     /// A part of a body.
     fn data(&mut self, _stream: Stream, _bytes: &[u8]) {}
 

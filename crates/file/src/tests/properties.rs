@@ -80,6 +80,8 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.timeout", &["\"10s\"", "\"0.25s\""]),
     ("load.ca", &["\"/etc/ssl/own.pem\""]),
     ("load.insecure", &["false"]),
+    ("load.http", &["\"1.1\"", "\"2\""]),
+    ("load.streams", &["1", "32"]),
 ];
 
 /// `KEY = VALUE` lines of some of the keys.

@@ -289,11 +289,11 @@ impl Link {
         Ok(())
     }
 
-    /// Reads the server's limits, and resets streams whose responses are too long. Returns why the session
+    /// Reads the server's limits, and resets streams whose responses are wrong. Returns why the session
     /// cannot go on, if it cannot.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         let Phase::Open(session) = &mut self.phase else { return Ok(()) };
-        for stream in self.streams.too_long.drain(..) {
+        for stream in self.streams.rejected.drain(..) {
             session.client.cancel(stream);
             self.is_due = true;
         }
@@ -417,7 +417,9 @@ fn give(
     streams: &mut Streams,
     bytes: &[u8],
 ) -> Result<(), Failure> {
-    if !std::mem::replace(has_begun, true) && bytes.starts_with(b"HTTP/1") {
+    let is_first = !std::mem::replace(has_begun, true);
+    // A server's first frame has a length, whose first byte is 0: SETTINGS are short.
+    if is_first && bytes.first().is_some_and(u8::is_ascii_graphic) {
         let line = bytes.split(|byte| *byte == b'\r' || *byte == b'\n').next().unwrap_or_default();
         let seen = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
         return Err(Failure::new(ErrorKind::AnsweredHttp1, seen));

@@ -206,16 +206,8 @@ impl Multiplexed {
     ) {
         let Owned { link, group } = &mut self.links[key];
         let (first, at) = (*group * self.streams, context.now());
-        for place in link.streams.places() {
-            let Some(exchange) = link.streams.take(place) else { continue };
-            ended.push(Ended::Over {
-                place,
-                at,
-                times: exchange.times,
-                window_body: exchange.window_body,
-                result: Err(failure.clone()),
-            });
-        }
+        link.streams.fail_all(failure, at);
+        ended.append(&mut link.streams.ended);
         if ended.is_empty() && !link.is_open() && !context.is_winding_up {
             context.recorder.failed(context.window, at, None, failure.clone());
         }

@@ -10,6 +10,9 @@ use crate::recorder::Times;
 /// The longest response head that is accepted, as with HTTP/1.1.
 const LONGEST_HEAD: u64 = 64 << 10;
 
+/// The longest body of a response with another status that is received to its end.
+const LONGEST_REFUSAL: u64 = 1 << 20;
+
 /// An operation under way.
 pub(super) struct Exchange {
     pub(super) times: Times,
@@ -79,6 +82,26 @@ impl Exchange {
             }
         }
         self.body += length;
+        if self.wrong.is_none() && !is_ok && self.body > LONGEST_REFUSAL {
+            self.wrong = Some(self.other_status());
+        }
+    }
+
+    fn other_status(&self) -> Failure {
+        let status = self.status.unwrap_or(0);
+        Failure::new(ErrorKind::Status, format!("{status} over HTTP/2"))
+    }
+
+    /// Whether this frame of its body is where it ends too early, or goes on too long.
+    fn breaks_promise(&self, frame: Frame) -> Option<Failure> {
+        let promised = self.promised.filter(|_| frame.kind == FrameKind::Data)?;
+        let comes = self.body + frame.length as u64;
+        let (kind, body) = match comes > promised {
+            true => (ErrorKind::LongBody, comes),
+            false if frame.ends_stream && self.body < promised => (ErrorKind::ShortBody, self.body),
+            false => return None,
+        };
+        Some(Failure::new(kind, format!("{body} bytes of a body of {promised}")))
     }
 
     /// What became of it, its stream having ended with this code.
@@ -87,20 +110,8 @@ impl Exchange {
         if let Some(failure) = self.wrong {
             return Err(failure);
         }
-        if self.is_whole
-            && let Some(status) = self.status.filter(|status| *status != 200)
-        {
-            return fail(ErrorKind::Status, format!("{status} over HTTP/2"));
-        }
-        // The library resets a stream whose body is not as long as was promised.
-        if let Some(promised) = self.promised.filter(|_| self.is_whole)
-            && promised != self.body
-        {
-            let (kind, body) = match self.body < promised {
-                true => (ErrorKind::ShortBody, self.body),
-                false => (ErrorKind::LongBody, self.body),
-            };
-            return fail(kind, format!("{body} bytes of a body of {promised}"));
+        if self.is_whole && self.status.is_some_and(|status| status != 200) {
+            return Err(self.other_status());
         }
         match (error, breach) {
             (code, Some(breach)) if !is_no_error(code) => {
@@ -162,8 +173,11 @@ pub(super) struct Streams {
     pub(super) goaway: Option<Goaway>,
     /// What the server did wrong, in the words of the library.
     pub(super) breach: Option<String>,
-    /// Streams whose responses are longer than they may be, to be reset.
-    pub(super) too_long: Vec<i32>,
+    /// Streams whose responses are known to be wrong, to be reset.
+    pub(super) rejected: Vec<i32>,
+    /// The frame that began last, with its stream. The library ends the connection in it where a body is
+    /// not as long as was promised, before it reports it.
+    begun: Option<(i32, Frame)>,
     pub(super) counts: Http2Counts,
     /// The time of what is being received, and whether the window is open then.
     pub(super) now: u64,
@@ -183,7 +197,8 @@ impl Streams {
             ended: Vec::new(),
             goaway: None,
             breach: None,
-            too_long: Vec::new(),
+            rejected: Vec::new(),
+            begun: None,
             counts: Http2Counts::default(),
             now: 0,
             is_within: false,
@@ -212,6 +227,19 @@ impl Streams {
 
     pub(super) fn is_idle(&self) -> bool {
         self.under_way == 0
+    }
+
+    /// All operations under way fail with the connection: each in this way, but for the one that the frame
+    /// belongs to in which the connection ended, where that breaks a promise.
+    pub(super) fn fail_all(&mut self, failure: &Failure, at: u64) {
+        for place in self.places() {
+            let Some(exchange) = self.take(place) else { continue };
+            let own = self.begun.filter(|(id, _)| exchange.id == Some(*id));
+            let own = own.and_then(|(_, frame)| exchange.breaks_promise(frame));
+            let (times, window_body) = (exchange.times, exchange.window_body);
+            let result = Err(own.or(exchange.wrong).unwrap_or_else(|| failure.clone()));
+            self.ended.push(Ended::Over { place, at, times, window_body, result });
+        }
     }
 
     /// How many requests were sent whose streams have not ended.
@@ -249,6 +277,10 @@ impl Streams {
 }
 
 impl Handler for Streams {
+    fn begins(&mut self, stream: i32, frame: Frame) {
+        self.begun = Some((stream, frame));
+    }
+
     fn field(&mut self, stream: Stream, name: &[u8], value: &[u8]) {
         let length = (name.len() + value.len()) as u64;
         self.counts.fields_received += length;
@@ -257,7 +289,7 @@ impl Handler for Streams {
         if exchange.head > LONGEST_HEAD && exchange.wrong.is_none() {
             let seen = "a head of more than 64 KiB";
             exchange.wrong = Some(Failure::new(ErrorKind::Status, seen));
-            self.too_long.push(stream.id);
+            self.rejected.push(stream.id);
             return;
         }
         match name {
@@ -276,10 +308,8 @@ impl Handler for Streams {
         }
         let was_right = exchange.wrong.is_none();
         exchange.take(bytes);
-        if was_right
-            && exchange.wrong.as_ref().is_some_and(|failure| failure.kind == ErrorKind::LongBody)
-        {
-            self.too_long.push(stream.id);
+        if was_right && exchange.wrong.is_some() {
+            self.rejected.push(stream.id);
         }
     }
 

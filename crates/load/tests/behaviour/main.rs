@@ -8,6 +8,7 @@ mod edges;
 mod habits;
 mod handshakes;
 mod honest;
+mod http2;
 mod memory;
 mod patterns;
 mod ramps;
