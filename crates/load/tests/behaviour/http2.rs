@@ -316,12 +316,12 @@ fn each_fault_of_a_server_has_its_name() {
             scope.spawn(move || {
                 let (_server, job) = answering(&[], *fault);
                 let outcome = run(job);
-                let found = (outcome.completed, kinds(&outcome));
-                assert_eq!(found, (0, vec![(*kind, 3)]), "{name}: {}", summary(&outcome));
-                assert_eq!(
-                    outcome.bytes.body, 0,
-                    "{name}: bytes of failed operations were counted"
-                );
+                // What still comes of a stream that was reset may end the connection.
+                let also = name.starts_with("an endless").then_some(ErrorKind::Http2);
+                let of = |kind| outcome.failures.count(kind);
+                let found = (of(*kind) > 0, of(*kind) + also.map_or(0, of));
+                assert_eq!(found, (true, 3), "{name}: {}", summary(&outcome));
+                assert_eq!((outcome.completed, outcome.bytes.body), (0, 0), "{name}");
             });
         }
     });
