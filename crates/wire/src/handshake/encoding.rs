@@ -67,7 +67,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a vector with its length in two bytes.
+/// Appends a vector with its length in one byte.
+pub(super) fn put_vector8(out: &mut Vec<u8>, content: &[u8]) {
+    out.push(content.len() as u8);
+    out.extend_from_slice(content);
+}
+
+/// The same in two bytes.
 pub(super) fn put_vector16(out: &mut Vec<u8>, content: &[u8]) {
     out.extend_from_slice(&(content.len() as u16).to_be_bytes());
     out.extend_from_slice(content);
@@ -88,6 +94,18 @@ pub(super) fn put_records(out: &mut Vec<u8>, content_type: u8, version: [u8; 2],
         out.extend_from_slice(&version);
         put_vector16(out, fragment);
     }
+}
+
+/// The extension of application protocols (RFC 7301).
+pub(super) const PROTOCOL: u16 = 16;
+
+/// The one application protocol that a server chooses in it (section 3.1).
+pub(super) fn protocol(content: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader(content);
+    let mut list = Reader(reader.vector16()?);
+    let chosen = list.vector8()?;
+    list.end(())?;
+    reader.end(chosen)
 }
 
 /// A record's header. An unprotected record may name any version of TLS.

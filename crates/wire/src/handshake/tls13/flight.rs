@@ -88,15 +88,6 @@ pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<(u16, &[u8])>> {
     Reader(body).extensions()
 }
 
-/// The one application protocol that a server chooses (RFC 7301, section 3.1).
-pub(super) fn protocol(content: &[u8]) -> Option<&[u8]> {
-    let mut reader = Reader(content);
-    let mut list = Reader(reader.vector16()?);
-    let chosen = list.vector8()?;
-    list.end(())?;
-    reader.end(chosen)
-}
-
 /// The context of a CertificateRequest, which the answer repeats.
 pub(super) fn certificate_request(body: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(body);
