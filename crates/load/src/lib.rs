@@ -18,6 +18,8 @@ mod descriptors;
 mod draw;
 mod engine;
 mod failures;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod header;
 mod histogram;
 mod job;

@@ -2,6 +2,7 @@
 
 mod address;
 mod apache;
+mod caddy;
 mod command;
 mod embedded;
 mod haproxy;
@@ -55,6 +56,7 @@ pub static SERVERS: &[&Server] = &[
     &nginx::NGINX,
     &apache::APACHE,
     &haproxy::HAPROXY,
+    &caddy::CADDY,
     &tomcat::TOMCAT,
     &command::COMMAND,
     &address::ADDRESS,

@@ -89,6 +89,10 @@ pub(crate) fn compare_peer(
         let obtained = format!("{} ended after {}", peer.name, peer.ran);
         mismatch.push(Mismatch::new("duration", asked.to_string(), obtained));
     }
+    if job.plan.is_http2() && outcome.completed > 0 && outcome.http2.connections == 0 {
+        let obtained = format!("{} reports another protocol, or none", peer.name);
+        mismatch.push(Mismatch::new("http", "2", obtained));
+    }
     if let Some(lost @ 1..) = peer.unaccounted {
         mismatch.push(Mismatch::new(
             "operation",

@@ -248,6 +248,7 @@ impl Obtained {
             signatures_verified: job.url.is_tls().then_some(0),
             bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
             bodies_compared: has_requests.then_some(0),
+            http: protocols(job, &outcome.http2),
             ..Self::default()
         };
         for (negotiated, count) in &outcome.negotiated {

@@ -7,6 +7,8 @@
 //! what the server has not taken is asked for again there. The old one ends with its last response.
 
 mod counts;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod link;
 mod streams;
 

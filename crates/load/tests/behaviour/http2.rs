@@ -351,3 +351,52 @@ fn a_server_without_alpn_is_no_http2_server() {
     });
     assert_fails(over_http2(https(server.address(), PATH)), ErrorKind::NoH2);
 }
+
+#[test]
+fn every_way_to_begin_operations_works_with_streams() {
+    for (arrival, ramp) in [
+        ("closed", 0),
+        ("closed, think 5ms", 0),
+        ("uniform 400/s", 0),
+        ("poisson 400/s", 0),
+        ("paced 50ms", 0),
+        ("closed, think 5ms", 50),
+        ("paced 50ms", 50),
+    ] {
+        let (server, mut job) = answering(&[], honest);
+        lasts(&mut job, Nanos(100 * MILLISECOND), Nanos(200 * MILLISECOND));
+        job.plan.arrival = arrival.parse().unwrap();
+        job.plan.ramp = Nanos(ramp * MILLISECOND);
+        (job.plan.connections, job.plan.streams) = (2, std::num::NonZeroU32::new(4));
+        let outcome = run(job);
+        let name = format!("{arrival} {ramp}: {}", summary(&outcome));
+        assert!(outcome.completed > 0 && kinds(&outcome).is_empty(), "{name}");
+        assert!(outcome.bytes.body >= (outcome.completed - 8) * SIZE, "{name}");
+        assert_eq!(outcome.verified.compared, outcome.completed, "{name}");
+        assert_eq!((server.connections(), outcome.http2.connections), (2, 2), "{name}");
+        // Eight users that ask every 50 ms.
+        if arrival == "paced 50ms" {
+            assert!((24..=40).contains(&outcome.arrivals.intended), "{name}");
+        }
+    }
+}
+
+#[test]
+fn several_objects_are_asked_for_in_their_shares() {
+    let server = Server::start(|stream| {
+        let mut frames = Frames::accept(stream, &[])?;
+        // What a request asks for is not read: the sizes differ, so half of them are wrong.
+        loop {
+            let stream = frames.request()?;
+            honest(&mut frames, stream)?;
+        }
+    });
+    let mut job = over_http2(http(server.address(), "/"));
+    job.objects = Some("40000B 50%, 39999B 50%".parse().unwrap());
+    (job.plan.streams, job.operations) = (std::num::NonZeroU32::new(4), Some(40));
+    let outcome = run(job);
+    let long = outcome.failures.count(ErrorKind::LongBody);
+    assert_eq!(outcome.completed + long, 40, "{}", summary(&outcome));
+    assert!(outcome.completed > 5 && long > 5, "{}", summary(&outcome));
+    assert_eq!(outcome.objects, [outcome.completed]);
+}

@@ -57,3 +57,38 @@ fn without_tls_http2_begins_at_once() {
     assert_eq!(line.receipt.obtained.http, [("2 by prior knowledge".to_owned(), 2)].into());
     assert_eq!(line.operations.completed, 40);
 }
+
+#[test]
+fn new_connections_resume_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = nginx("keepalive_requests 20", &folder);
+    for (tls, key_exchange) in [("1.3", "fresh"), ("1.2", "fixed")] {
+        let options = ["-n", "400", "--resumption", "100%", "--tls", tls];
+        let options = [&options[..], &["--key-exchange", key_exchange]].concat();
+        let line = load(&server, &https(&server), &options);
+        assert_eq!((line.operations.completed, line.operations.errors.len()), (400, 0), "{tls}");
+        let obtained = line.receipt.obtained;
+        assert!(obtained.resumed.unwrap() >= 10, "{tls}: {obtained:?}");
+    }
+}
+
+#[test]
+fn what_http2_does_not_go_with_is_refused() {
+    let url = "https://127.0.0.1:1/";
+    let refused = [
+        &["--streams", "8"][..],
+        &["--http", "1.1", "--streams", "8"],
+        &["--http", "2", "--receive", "walk"],
+        &["--http", "2", "--operation", "handshakes"],
+        &["--http", "2", "--client", "wrk"],
+        &["--http", "2", "--suite", "AES128-SHA"],
+        &["--http", "2", "--streams", "10001"],
+        &["--http", "3"],
+    ]
+    .map(|options| {
+        let output = toll().args(["load", url]).args(options).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        (options.join(" "), text(&output.stderr).trim_end().to_owned())
+    });
+    support::assert_golden!(refused);
+}
