@@ -28,8 +28,13 @@ impl<H: Handler> Client<H> {
     #[must_use]
     pub fn new(settings: ClientSettings) -> Self {
         let options = Options::new();
-        // SAFETY: the options are valid. Closed streams are of use only for RFC 7540's priorities.
-        unsafe { sys::nghttp2_option_set_no_closed_streams(options.as_ptr(), 1) };
+        // Closed streams are of use only for RFC 7540's priorities. Until the server has said how many
+        // streams it takes, one is open: it would refuse those beyond its limit.
+        // SAFETY: the options are valid.
+        unsafe {
+            sys::nghttp2_option_set_no_closed_streams(options.as_ptr(), 1);
+            sys::nghttp2_option_set_peer_max_concurrent_streams(options.as_ptr(), 1);
+        }
         let mut session = Session::new(sys::nghttp2_session_client_new2, &options);
         let ClientSettings { window, max_frame } = settings;
         let mut announced = vec![

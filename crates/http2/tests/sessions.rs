@@ -149,7 +149,6 @@ fn a_client_begins_with_what_a_server_knows_it_by() {
 #[test]
 fn more_requests_than_streams_wait_and_are_answered() {
     let mut pair = Pair::new(2, LARGEST_WINDOW);
-    pair.settle(1000);
     for tag in 1..=9 {
         pair.ask(70_000 + tag, tag);
     }

@@ -546,6 +546,9 @@ impl Plan {
                 format!("{connections} connections are too many; give at most {MOST_CONNECTIONS}");
             return Err(WrongValue { key: "connections", why });
         }
+        if self.streams.is_some() && self.http.is_none() {
+            return wrong("streams", "streams are of HTTP/2; ask for that too (http 2)");
+        }
         if self.streams() > MOST_STREAMS || self.most_open() > MOST_CONNECTIONS {
             let (streams, open) = (self.streams(), self.most_open());
             let why = format!(
@@ -738,13 +741,7 @@ impl Plan {
         };
         if !self.is_http2() {
             if self.streams.is_some() {
-                let cause = if self.http.is_some() { "http" } else { "streams" };
-                match cause {
-                    "http" => {
-                        add(cause, "answers one request at a time", "streams", Force::Useless);
-                    }
-                    _ => add(cause, "needs --http 2", "http", Force::Contradiction),
-                }
+                add("http", "answers one request at a time", "streams", Force::Useless);
             }
             return;
         }

@@ -72,7 +72,7 @@ impl Http2Use {
 
 /// Connections by how they came to their protocol; only where HTTP/2 was asked for.
 pub(crate) fn protocols(job: &Job, counts: &Http2Counts) -> BTreeMap<String, u64> {
-    let by_knowledge = counts.connections - counts.by_alpn;
+    let by_knowledge = counts.connections.saturating_sub(counts.by_alpn);
     let all = [("2 by ALPN", counts.by_alpn), ("2 by prior knowledge", by_knowledge)];
     let all = all.into_iter().filter(|(_, count)| job.plan.is_http2() && *count > 0);
     all.map(|(name, count)| (name.to_owned(), count)).collect()
