@@ -100,6 +100,12 @@ pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> Option<String> 
     Some(list(items)).filter(|list| !list.is_empty())
 }
 
+/// `a, b`, without what is empty.
+pub(crate) fn list_of<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String {
+    let items: Vec<S> = items.into_iter().filter(|item| !item.as_ref().is_empty()).collect();
+    items.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
+}
+
 /// Items by their keys, in the order in which the keys come first.
 #[must_use]
 pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {

@@ -47,10 +47,9 @@ pub struct LeftOut {
 /// # Errors
 /// There is no cell that it can make; why not the first.
 pub fn with_cross_check(of: &Study, peer: Peer) -> Result<(Study, Vec<LeftOut>), String> {
-    let is_main = |cell: &&Cell| {
-        let has_answer = of.answers.iter().any(|answer| answer.case == cell.case);
-        has_answer || of.answers.is_empty()
-    };
+    let has_answer = |cell: &Cell| of.answers.iter().any(|answer| answer.case == cell.case);
+    let has_any = of.cells.iter().any(has_answer);
+    let is_main = |cell: &&Cell| has_answer(cell) || !has_any;
     let mut study = of.clone();
     let mut left_out = Vec::new();
     for cell in of.cells.iter().filter(is_main) {

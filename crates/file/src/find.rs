@@ -8,6 +8,7 @@ use super::draft::Draft;
 use super::error::Flaw;
 use super::merged::Level;
 use super::search::{self, Load, Search};
+use study::Metric;
 use study::metric::Kind;
 
 const STEP: Nanos = Nanos(3_000_000_000);
@@ -72,7 +73,7 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
             false => draft.load.wrong(wrong),
         })?;
     }
-    if maximize.row().kind != Kind::Throughput {
+    if maximize.row().kind != Kind::Throughput || Metric::OF_ALGORITHMS.contains(&maximize) {
         return Err(draft.find.flaw(
             "maximize",
             format!("find.maximize = {maximize} is not a throughput; write goodput or rate"),

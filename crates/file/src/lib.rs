@@ -22,7 +22,6 @@ mod headline;
 mod keys;
 mod merged;
 mod only;
-mod primitive_answer;
 mod primitives;
 mod ranks;
 mod scale;
@@ -114,6 +113,14 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         }
     }
     let written = primitives::tables(fields, &shared, machine.allowed())?;
+    // Both have rows, which are found by the name.
+    for field in fields.tables(primitives::NAME)? {
+        let field = field.field("name")?;
+        let name = field.text()?;
+        if cases.iter().any(|case| case.name == name) {
+            return Err(field.wrong("is the name of a case too; rename one"));
+        }
+    }
     if cases.is_empty() && written.is_empty() {
         return Err(Flaw::lacking(
             "the study has no case; write a [[case]] with a name, or [[primitives]]",
@@ -124,15 +131,15 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         scale.apply_to_tables(&mut scaled, &mut cut)?;
     }
     let reference = fields.get("reference").map(reference).transpose()?;
-    let known = reference.as_ref();
-    let (mut answers, mut of_primitives) = (Vec::new(), Vec::new());
+    let known = answer::Known {
+        cases: &by_name,
+        tables: &written,
+        scaled: &scaled,
+        reference: reference.as_ref(),
+    };
+    let mut answers = Vec::new();
     for fields in fields.tables("answer")? {
-        match fields.get(primitives::NAME) {
-            Some(_) => {
-                of_primitives.push(primitive_answer::read(fields, &written, &scaled, known)?)
-            }
-            None => answers.push(answer::read(fields, &by_name, &written, known)?),
-        }
+        answers.extend(answer::read(fields, &known)?);
     }
     coalescing::settle(&mut cells, &answers);
     if let Some(scale) = &scale {
@@ -151,7 +158,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         ranks: ranks.into_iter().map(|rank| rank.place).collect(),
         cells,
         answers,
-        primitives: Primitives { tables: scaled, answers: of_primitives },
+        primitives: Primitives { tables: scaled },
         reference: document.reference,
         cut,
     };

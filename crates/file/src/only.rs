@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::StudyError;
 use super::keys::Key;
 use ::keys::did_you_mean;
-use study::primitive::Primitives;
 use study::{Cell, Study};
 
 /// What stands for the name of a table of primitives.
@@ -61,9 +60,10 @@ pub fn only(study: &mut Study, wanted: &[String]) -> Result<(), StudyError> {
     }
     study.renumber();
     study.cut.push(format!("{} of {before} cells, only {}", study.cells.len(), wanted.join(", ")));
+    let tables = std::mem::take(&mut study.primitives.tables);
+    study.answers.retain(|answer| !tables.iter().any(|table| table.name == answer.case));
     study.drop_answers();
-    if !study.primitives.tables.is_empty() {
-        study.primitives = Primitives::default();
+    if !tables.is_empty() {
         study.cut.push("no primitives".to_owned());
     }
     Ok(())
@@ -87,9 +87,8 @@ fn only_tables(study: &mut Study, wanted: &[&String]) -> Result<(), StudyError> 
         kept.push(name.to_owned());
     }
     study.primitives.tables.retain(|table| kept.contains(&table.name));
-    study.primitives.answers.retain(|answer| kept.contains(&answer.primitives));
+    study.answers.retain(|answer| kept.contains(&answer.case));
     study.cells.clear();
-    study.answers.clear();
     study.cut.push(format!("only the primitives {}", kept.join(", ")));
     Ok(())
 }

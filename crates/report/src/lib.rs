@@ -40,8 +40,8 @@ pub struct Run<'a> {
     pub question: &'a str,
     /// What was cut from it, a clause each.
     pub cut: &'a [String],
-    /// What each of its experiments found.
-    pub findings: &'a [Findings],
+    /// What it found.
+    pub findings: &'a Findings,
     /// Every trial, in the order in which they ran.
     pub lines: &'a [TrialLine],
     /// The stacks that were sampled, folded, by the name of their cell.
@@ -59,7 +59,7 @@ static NO_HOSTS: BTreeMap<String, Machine> = BTreeMap::new();
 impl<'a> Run<'a> {
     /// Findings without a result folder.
     #[must_use]
-    pub fn of(question: &'a str, findings: &'a [Findings]) -> Self {
+    pub fn of(question: &'a str, findings: &'a Findings) -> Self {
         Self {
             study: "",
             question,

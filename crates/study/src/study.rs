@@ -1,6 +1,6 @@
 //! What a study is once its file is read: cells to measure, and the answers that they are to give.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cpus::CpuList;
@@ -100,6 +100,9 @@ pub struct Profiling {
     pub rules: Option<PathBuf>,
 }
 
+/// Keys with their values, as they are written in a study file.
+pub type Params = BTreeMap<String, String>;
+
 /// One combination of a case's sweep: a server, and what it is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
@@ -107,8 +110,8 @@ pub struct Cell {
     pub case: String,
     /// Unique in the study: the case's name and a number, `bulk-0003`.
     pub name: String,
-    /// The swept keys with the values that they have here, as they are written in a study file.
-    pub params: BTreeMap<String, String>,
+    /// The swept keys with the values that they have here.
+    pub params: Params,
     /// The server.
     pub target: Target,
     /// What it is not to choose itself.
@@ -135,20 +138,26 @@ pub struct Only {
     pub group: Option<Group>,
 }
 
-/// How an answer is found: one figure of the cells of a case, over the values of one swept key.
-/// Where the case sweeps other keys too, there is an answer for each combination of those.
+/// How an answer is found: one figure of the rows of a case or a table, over the values of one of their keys.
+/// Where the rows differ in other keys too, there is an answer for each combination of those.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRule {
-    /// The case.
+    /// What it asks, where the study says so.
+    #[serde(default)]
+    pub question: Option<String>,
+    /// The case, or the table.
     pub case: String,
     /// Which figure.
     pub metric: Metric,
-    /// The swept key whose values are compared.
+    /// The key whose values are compared.
     pub compare: String,
     /// The value that the others are compared with.
     pub baseline: String,
-    /// Another swept key, whose values make one answer and one curve instead of an answer each.
+    /// Another key, whose values make one answer and one curve instead of an answer each.
     pub along: Option<String>,
+    /// At which of these values rows are compared; at all where there are none.
+    #[serde(default)]
+    pub at: Vec<String>,
     /// Whether it says from which of these values on another is ahead of the baseline.
     #[serde(default)]
     pub crossover: bool,
@@ -158,7 +167,7 @@ pub struct AnswerRule {
     pub project: Vec<u32>,
     /// What the ratios to the baseline must be.
     pub gates: Vec<RatioGate>,
-    /// The table of primitives that has what the parts of a handshake, or the ciphers of records, cost by
+    /// The table of algorithms that has what the parts of a handshake, or the ciphers of records, cost by
     /// themselves.
     #[serde(default)]
     pub nominal: Option<String>,
@@ -241,18 +250,23 @@ impl Study {
         }
     }
 
-    /// Leaves out answers that have no cell with their baseline.
+    /// What tells the rows of a case or a table from each other.
+    #[must_use]
+    pub fn params(&self, case: &str) -> Vec<Params> {
+        let cells = self.cells.iter().filter(|cell| cell.case == case);
+        let tables = self.primitives.tables.iter().filter(|table| table.name == case);
+        let of_tables = tables.flat_map(Table::all_rows).map(|row| row.params);
+        cells.map(|cell| cell.params.clone()).chain(of_tables).collect()
+    }
+
+    /// Leaves out answers that have no row with their baseline.
     pub fn drop_answers(&mut self) {
-        let params = |cell: &Cell| {
-            let of_case =
-                |(key, value): (&String, &String)| (cell.case.clone(), key.clone(), value.clone());
-            cell.params.iter().map(of_case).collect::<Vec<_>>()
-        };
-        let measured: BTreeSet<_> = self.cells.iter().flat_map(params).collect();
         let before = self.answers.len();
-        self.answers.retain(|AnswerRule { case, compare, baseline, .. }| {
-            measured.contains(&(case.clone(), compare.clone(), baseline.clone()))
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.retain(|AnswerRule { case, compare, baseline, .. }| {
+            self.params(case).iter().any(|params| params.get(compare) == Some(baseline))
         });
+        self.answers = answers;
         let dropped = before - self.answers.len();
         if dropped > 0 {
             self.cut

@@ -47,7 +47,7 @@ impl Bounds {
                 demand_ns,
                 demand_at: point.label_at(key),
                 think_ns: think(entry)?,
-                cores: entry.trials.cell.target.pinned_to()?.len(),
+                cores: entry.row.cell?.target.pinned_to()?.len(),
             })
         };
         first.entries.iter().filter_map(|entry| of(entry.value)).collect()
@@ -74,7 +74,7 @@ impl Bounds {
 }
 
 fn demand(entry: &Entry<'_>) -> Option<f64> {
-    let figure = entry.trials.figure(Metric::ServerCpuPerOperation)?;
+    let figure = entry.row.figure(Metric::ServerCpuPerOperation)?;
     Some(figure.median())
 }
 

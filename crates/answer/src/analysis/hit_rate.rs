@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use study::Metric;
+use study::{Cell, Metric};
 use trial::{LatencyNs, Line};
 use units::Quantity;
 
@@ -27,7 +27,7 @@ pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
 
 fn saved(compared: &Compared<'_>) -> Option<Derived> {
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for trial in compared.entries.iter().flat_map(|entry| &entry.trials.lines) {
+    for trial in compared.entries.iter().flat_map(|entry| &entry.row.lines) {
         if let Some(point) = point(&trial.line) {
             rounds.entry(trial.place.round).or_default().push(point);
         }
@@ -59,8 +59,8 @@ fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
         LATENCIES.into_iter().map(of).collect::<Option<Vec<_>>>()
     };
     // Where all should resume, the few full ones only open the sessions.
-    let mixed =
-        compared.entries.iter().filter(|entry| entry.trials.cell.load.resumption.get() < 100);
+    let is_mixed = |cell: &Cell| cell.load.resumption.get() < 100;
+    let mixed = compared.entries.iter().filter(|entry| entry.row.cell.is_some_and(is_mixed));
     mixed.filter_map(of_cell).flatten().collect()
 }
 

@@ -21,8 +21,8 @@ pub(super) fn newer(
     let flags = machine.processor.flags.known()?;
     let gcm =
         compared.entries.iter().find(|entry| is_aes_gcm(&compared.rule.compare, entry.value))?;
-    let cell = &gcm.trials.cell.name;
-    let target = targets.iter().find(|target| target.cells.contains(cell))?;
+    let cell = gcm.row.name;
+    let target = targets.iter().find(|target| target.cells.iter().any(|of| of == cell))?;
     let version = openssl(target.version.as_deref()?)?;
     let is_unused =
         is_before_3_1(version) && NEEDED.iter().all(|flag| flags.iter().any(|f| f == flag));

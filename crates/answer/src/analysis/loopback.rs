@@ -46,7 +46,7 @@ impl Loopback {
             let tax = entry.figure.as_ref()?.median();
             let tls = share(entry)?;
             let tax_without = 1.0 - (1.0 - tax) * (1.0 - plain) / (1.0 - tls);
-            let cell = entry.trials.cell.name.clone();
+            let cell = entry.row.name.to_owned();
             Some((compared.with(entry), LoopbackOfCell { cell, plain, tls, tax, tax_without }))
         };
         let (labels, cells): (Vec<String>, Vec<LoopbackOfCell>) =
@@ -70,6 +70,6 @@ impl Loopback {
 
 /// The client's share of a server's CPU time.
 fn share(entry: &Entry<'_>) -> Option<f64> {
-    let cycles = Cycles::of(entry.trials).filter(|cycles| cycles.doubts.is_empty())?;
+    let cycles = Cycles::of(entry.row).filter(|cycles| cycles.doubts.is_empty())?;
     Some(cycles.shares.get(&Class::Loopback).copied().unwrap_or_default())
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use answer::costs::Costs;
 use answer::findings::{Column, Findings, Table};
-use answer::primitive::Costs;
 use journal::primitive::BoundLine;
 use primitives::CycleSource;
 use primitives::instructions::{self, Bound, Cost, Timing};

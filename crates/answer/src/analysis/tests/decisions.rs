@@ -100,7 +100,7 @@ fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
     ];
     for (scene, family) in scenes {
         let rule = &scene.study.answers[0];
-        assert_eq!(rule.comparisons(&scene.study.cells), [family]);
+        assert_eq!(rule.comparisons(&scene.study.params(&rule.case)), [family]);
         let cells = trials::by_cell(&scene.study, &scene.lines, &scene.targets);
         assert!(Compared::all(rule, &cells).iter().all(|of| of.family == family));
     }

@@ -111,6 +111,8 @@ impl Scene {
 
     pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
         self.study.answers.push(AnswerRule {
+            question: None,
+            at: Vec::new(),
             written: None,
             case: self.study.cells[0].case.clone(),
             metric,
