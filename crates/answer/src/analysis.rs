@@ -166,7 +166,7 @@ impl Analysis {
             cells: rows.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
-            cut: study.cut.clone(),
+            cut: study.cut.iter().map(|of| of.what.clone()).collect(),
             gates: gates::all(&study.answers, &rows),
             costs,
         }

@@ -7,6 +7,7 @@
 
 use crate::wording::size;
 use cpus::CpuList;
+use keys::full;
 use load::{Mix, Operation};
 use tls::{CertificateKey, Group, KeyExchange, Mac, SendMode, Stack, Suite};
 use units::counted;
@@ -30,7 +31,7 @@ pub fn label_in(operation: Operation, key: &str, value: &str) -> String {
 
 fn spoken(operation: Operation, key: &str) -> &str {
     match key {
-        "load.connections" if operation == Operation::Session => "load.users",
+        full::CONNECTIONS if operation == Operation::Session => "load.users",
         _ => key,
     }
 }

@@ -1,8 +1,9 @@
 //! An `[[answer]]`: one figure of the cells of a case or of the rows of a table, over the values of one of their
 //! keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::canonical::canonical;
 use super::case::Case;
 use super::document::{AnswerKeys, Sentence};
 use super::error::Flaw;
@@ -10,18 +11,19 @@ use super::fields::Field;
 use super::primitives::{Size, named};
 use super::up_to::UpTo;
 use super::{headline, primitives};
-use ::keys::did_you_mean;
+use ::keys::{did_you_mean, full};
 use ::primitives::{Algorithm, Unit, library};
 use load::Operation;
+use offload::Way;
 use study::headline::{RowOf, Written};
 use study::metric::Kind;
 use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table};
 use study::reference::{Published, PublishedUnit, Reference};
-use study::{AnswerRule, Cell, Metric};
+use study::{AnswerRule, Cell, Metric, Show};
 use units::Bytes;
 
 /// The keys whose value `none` is plain HTTP.
-const PLAIN: [&str; 2] = ["load.tls", "load.suite"];
+const PLAIN: [&str; 2] = [full::VERSION, full::SUITE];
 
 /// Whose rows an answer compares.
 const CASE: &str = "case";
@@ -42,14 +44,14 @@ pub(super) struct Known<'a> {
 /// What one answer is about.
 #[derive(Clone, Copy)]
 enum About<'a> {
-    Case(&'a Case<'a>, &'a [Cell]),
+    Case(&'a Case<'a>),
     Table(&'a Table),
 }
 
 /// Reads an answer: a rule, and of a table that has algorithms both of bytes and of operations one for each.
 pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Vec<AnswerRule>, Flaw> {
     let keys: AnswerKeys = fields.read()?;
-    let of_cases = [CASE, "metric", "along", "crossover", "nominal"];
+    let of_cases = [CASE, "metric", "along", "nominal"];
     let (other, why) = match fields.get(primitives::NAME) {
         Some(_) => {
             (&of_cases[..], "is of cases, and this answer is about primitives; leave it out")
@@ -67,7 +69,7 @@ pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Vec<AnswerRul
 
 fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<AnswerRule, Flaw> {
     let (case, cells) = case(fields.field(CASE)?, known.cases)?;
-    let about = About::Case(case, cells);
+    let about = About::Case(case);
     let field = fields.field("metric")?;
     let metric: Metric = field.read()?;
     let is_of_handshakes = cells.iter().any(|cell| cell.load.operation == Operation::Handshakes);
@@ -96,7 +98,6 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
     let rule = AnswerRule {
         metric,
         along,
-        crossover: keys.crossover,
         nominal,
         published: published(fields, known.reference, |of| match counts(of.unit, metric) {
             true => Ok(()),
@@ -109,6 +110,7 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
         written: headline::read(fields, &metrics, |row| cell(row, known.cases, &case.name))?,
         ..rule(fields, keys, about, compare)?
     };
+    let rule = AnswerRule { show: show(fields, &rule, cells)?, ..rule };
     let (kind, has_along) = (metric.row().kind, rule.along.is_some());
     for (key, is_wrong, why) in [
         (
@@ -130,12 +132,6 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
             "along",
             metric == Metric::TlsTax,
             "cannot be used with tls-tax; leave it out, or choose another metric",
-        ),
-        ("crossover", rule.crossover && !has_along, "needs `along`; write along = \"...\" too"),
-        (
-            "crossover",
-            rule.crossover && kind == Kind::Cost,
-            "needs a metric of which more is better; choose one such as goodput",
         ),
     ] {
         if let Some(field) = fields.get(key).filter(|_| is_wrong) {
@@ -166,7 +162,7 @@ fn rule(
         compare,
         along: None,
         at: Vec::new(),
-        crossover: false,
+        show: BTreeSet::new(),
         published: Vec::new(),
         project: keys.project.into_iter().map(|UpTo(cores)| cores).collect(),
         gates: keys.gate,
@@ -188,13 +184,14 @@ fn of_table(
     let units = [Unit::Byte, Unit::Operation];
     let has = |unit: &Unit| table.algorithms.iter().any(|algorithm| algorithm.unit() == *unit);
     let metrics: Vec<Metric> = units.into_iter().flat_map(Metric::of_algorithm).collect();
-    let row = |row| table_row(row, table, &compare, at.last());
+    let row = |row: Field<'_>| table_row(row, table, &compare, at.last());
     let written = headline::read(fields, &metrics, row)?;
     let rule = AnswerRule {
         along: Some(SIZE.to_owned()),
         published: published(fields, known.reference, check_published)?,
         ..rule(fields, keys, about, compare.clone())?
     };
+    let rule = AnswerRule { show: show(fields, &rule, &[])?, ..rule };
     let of_unit = |unit: Unit| {
         let algorithm = |row: &RowOf| row.params.get(ALGORITHM)?.parse::<Algorithm>().ok();
         let is_own = |written: &Written| {
@@ -217,7 +214,7 @@ fn of_table(
 impl About<'_> {
     fn name(&self) -> &str {
         match self {
-            Self::Case(case, _) => &case.name,
+            Self::Case(case) => &case.name,
             Self::Table(table) => &table.name,
         }
     }
@@ -225,7 +222,7 @@ impl About<'_> {
     /// What its rows differ in.
     fn keys(&self) -> Vec<String> {
         match self {
-            Self::Case(case, _) => case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect(),
+            Self::Case(case) => case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect(),
             Self::Table(_) => [ALGORITHM, LIBRARY, HARDWARE, CACHE].map(str::to_owned).into(),
         }
     }
@@ -257,7 +254,7 @@ impl About<'_> {
             return Ok(text.to_owned());
         }
         let (what, list) = match self {
-            Self::Case(..) => ("is not swept by case", "it sweeps"),
+            Self::Case(_) => ("is not swept by case", "it sweeps"),
             Self::Table(_) => ("is not a list of primitives", "its lists are"),
         };
         let hint = match keys.is_empty() {
@@ -270,12 +267,12 @@ impl About<'_> {
     /// A value of one of its keys, as it is kept.
     fn value(&self, key: &str, field: Field<'_>) -> Result<String, Flaw> {
         let (text, values, what) = match self {
-            Self::Case(case, _) => {
+            Self::Case(case) => {
                 let Some(sweep) = case.sweep(key) else { return Err(field.flaw("is not swept")) };
                 let named = field.called(sweep.key.table.name(), sweep.key.name);
                 let all = sweep.values.iter().chain(&sweep.written);
                 let what = format!("not a value of the sweep of {}", sweep.key);
-                (sweep.key.canonical(named)?, all.map(|value| value.text.clone()).collect(), what)
+                (canonical(sweep.key, named)?, all.map(|value| value.text.clone()).collect(), what)
             }
             Self::Table(table) => {
                 let text = field.text()?;
@@ -311,6 +308,74 @@ fn case<'a, 'c>(
             did_you_mean(text, "its cases are", names)
         ))
     })
+}
+
+/// What is shown beside the figures, each of which fits the answer. What only says how is refused without it.
+fn show(fields: Field<'_>, rule: &AnswerRule, cells: &[Cell]) -> Result<BTreeSet<Show>, Flaw> {
+    let mut all = BTreeSet::new();
+    for field in fields.get("show").map(Field::one_or_more).unwrap_or_default() {
+        let show: Show = field.read()?;
+        if let Some(needs) = lacks(show, rule, cells) {
+            return Err(field.wrong(needs));
+        }
+        all.insert(show);
+    }
+    for (key, show, name) in
+        [("nominal", Show::Bill, "bill"), ("project", Show::Projection, "projection")]
+    {
+        if let Some(field) = fields.get(key).filter(|_| !all.contains(&show)) {
+            return Err(field.flaw(&format!("has no effect; write show = \"{name}\" too")));
+        }
+    }
+    Ok(all)
+}
+
+/// What an answer about these cells would need for this, where it does not have it; a table has no cells.
+fn lacks(show: Show, rule: &AnswerRule, cells: &[Cell]) -> Option<&'static str> {
+    let AnswerRule { metric, compare, along, .. } = rule;
+    let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
+    let is_device = |of: &Published| of.unit == PublishedUnit::GbpsOfDevice;
+    let of_table = cells.is_empty();
+    let tax = "needs metric = \"tls-tax\"";
+    let (fits, needs) = match show {
+        Show::Projection => {
+            (!rule.project.is_empty(), "needs numbers of cores; write project = [8, 16]")
+        }
+        _ if of_table => {
+            (false, "is of a server, and this answer is about primitives; leave it out")
+        }
+        Show::Bill => {
+            (rule.nominal.is_some(), "needs a table of primitives; write nominal = \"...\"")
+        }
+        Show::Crossover if along.is_none() => (false, "needs `along`; write along = \"...\" too"),
+        Show::Crossover => (
+            metric.row().kind != Kind::Cost,
+            "needs a metric of which more is better; choose one such as goodput",
+        ),
+        Show::HitRate => (compare == full::RESUMPTION, "needs compare = \"load.resumption\""),
+        Show::Offload => (
+            *metric == Metric::ServerCpuPerOperation
+                && cells.iter().any(|cell| way(cell) == Some(Way::Inline)),
+            "needs metric = \"server-cpu-per-operation\", and cells with target.offload = \"inline\"",
+        ),
+        Show::DeviceUse => (
+            *metric == Metric::Rate && cells.iter().any(|cell| way(cell).is_some()),
+            "needs metric = \"rate\", and cells with target.accelerator = \"model\"",
+        ),
+        Show::PerDevice => (
+            rule.published.iter().any(is_device),
+            "needs the published figure of a device; write its name in published",
+        ),
+        Show::ReadingClient | Show::Sendfile | Show::Loopback => (*metric == Metric::TlsTax, tax),
+        Show::Prediction => (
+            matches!(metric, Metric::Rate | Metric::RatePerServerCpu),
+            "needs metric = \"rate\" or \"rate-per-server-cpu\"",
+        ),
+        Show::LittlesLaw => {
+            (along.as_deref() == Some(full::CONNECTIONS), "needs along = \"load.connections\"")
+        }
+    };
+    (!fits).then_some(needs)
 }
 
 /// The table that has what the server's key does in each handshake of the case, or what seals its records.
@@ -426,8 +491,8 @@ const BEST: &str = "best";
 /// Which cell a row is, of the answer's case where it names no other.
 fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
     let name = fields.get(CASE).map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
-    let (case, cells) = &cases[name.unwrap_or(usual)];
-    row(fields, About::Case(case, cells), &[CASE, BEST])
+    let (case, _) = &cases[name.unwrap_or(usual)];
+    row(fields, About::Case(case), &[CASE, BEST])
 }
 
 /// The values of a row that it names.

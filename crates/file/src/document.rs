@@ -161,11 +161,10 @@ pub(super) struct AnswerKeys {
     along: Option<String>,
     /// With `primitives`: the sizes at which rows are compared [default: the table's largest]
     at: Option<IgnoredAny>,
-    /// With `along`: `true` adds from which of its values on the ratio to the baseline is shown to lie above 1,
-    /// in a note and as a mark in a chart of the ratios [default: `false`]
-    #[serde(default)]
-    pub(super) crossover: bool,
-    /// The name of a `[[primitives]]` table: what the server's private key does in a handshake of each cell
+    /// What it shows beside its figures, a name or a list of them ([which](#what-else-an-answer-shows))
+    /// [default: none]
+    show: Option<IgnoredAny>,
+    /// With `show = "bill"`: the name of a `[[primitives]]` table: what the server's private key does in a handshake of each cell
     /// (`"RSA-2048 sign"`; with static RSA `"RSA-2048 decrypt"`) is shown beside the rate of full handshakes,
     /// and must be in the table. Where the table has the cell's handshake too (`"TLS 1.3 RSA-2048 full
     /// handshake server"`; the study sets `load.tls = "1.3"` and `load.group`), the answer has the [bill of a
@@ -179,7 +178,7 @@ pub(super) struct AnswerKeys {
     /// column of the table and outlined in the chart [default: none]
     #[serde(default)]
     published: Vec<String>,
-    /// Numbers of cores, `[8, 16]`, to which the measurement is projected: with `rate` or `goodput` (over
+    /// With `show = "projection"`: numbers of cores, `[8, 16]`, to which the measurement is projected: with `rate` or `goodput` (over
     /// `target.cores`, where that is swept), or of a table the rate of one core at the largest of `at`
     /// [default: none]
     #[serde(default)]

@@ -9,6 +9,7 @@
 //! serde reads the two structs.
 
 mod answer;
+mod canonical;
 mod case;
 mod check;
 mod coalescing;
@@ -92,6 +93,14 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let mut shared = Draft::new(machine.allowed());
     shared.apply(fields, Level::File);
     let mut cases = cases(fields, &shared)?;
+    // Both have rows, which are found by the name.
+    for field in fields.tables(primitives::NAME)? {
+        let field = field.field("name")?;
+        let name = field.text()?;
+        if cases.iter().any(|case| case.name == name) {
+            return Err(field.wrong("is the name of a case too; rename one"));
+        }
+    }
     let mut trials = document.trials.0;
     if let Some(scale) = &scale {
         trials = scale.apply(trials, &mut cases, &mut cut)?;
@@ -113,14 +122,6 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         }
     }
     let written = primitives::tables(fields, &shared, machine.allowed())?;
-    // Both have rows, which are found by the name.
-    for field in fields.tables(primitives::NAME)? {
-        let field = field.field("name")?;
-        let name = field.text()?;
-        if cases.iter().any(|case| case.name == name) {
-            return Err(field.wrong("is the name of a case too; rename one"));
-        }
-    }
     if cases.is_empty() && written.is_empty() {
         return Err(Flaw::lacking(
             "the study has no case; write a [[case]] with a name, or [[primitives]]",

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use answer::findings::Findings;
 use journal::{TargetRecord, TrialLine};
 use observe::Machine;
+use study::Cut;
 
 pub use answer::findings::Column;
 pub use cells_csv::cells_csv;
@@ -39,7 +40,7 @@ pub struct Run<'a> {
     /// What it asked.
     pub question: &'a str,
     /// What was cut from it, a clause each.
-    pub cut: &'a [String],
+    pub cut: &'a [Cut],
     /// What it found.
     pub findings: &'a Findings,
     /// Every trial, in the order in which they ran.

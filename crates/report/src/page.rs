@@ -66,7 +66,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         marks => marks(run.findings),
         tables => findings::tables(run.findings),
         flames => flames::flames(run),
-        cut => run.cut,
+        cut => run.cut.iter().map(|of| &of.what).collect::<Vec<_>>(),
         cut_in_short => cut(run.cut),
         groups => trials::groups(run),
         rejected => listings(&run.findings.rejected),

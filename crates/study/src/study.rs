@@ -1,6 +1,6 @@
 //! What a study is once its file is read: cells to measure, and the answers that they are to give.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use cpus::CpuList;
@@ -20,6 +20,7 @@ use crate::headline::Written;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
+use crate::show::Show;
 
 /// A question, the cells that answer it, and how often each is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,9 +56,38 @@ pub struct Study {
     pub primitives: Primitives,
     /// The name of the published measurement that it repeats.
     pub reference: Option<String>,
-    /// What was cut from the study as its author wrote it, a clause each: by a scale, by `--only`, or
-    /// because this machine has fewer CPUs.
-    pub cut: Vec<String>,
+    /// What was cut from the study as its author wrote it: by a scale, by `--only`, or because this machine has
+    /// fewer CPUs.
+    pub cut: Vec<Cut>,
+}
+
+/// Something that was cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// Of which kind, in words: `shorter windows`, `fewer cores`.
+    pub kind: String,
+    /// In a clause.
+    pub what: String,
+}
+
+impl Cut {
+    #[must_use]
+    pub fn new(kind: &str, what: String) -> Self {
+        Self { kind: kind.to_owned(), what }
+    }
+
+    /// That a key of a target, a load, a search or a table has another value.
+    #[must_use]
+    pub fn of_key(key: &str, what: String) -> Self {
+        let kind = match key {
+            "warmup" | "duration" | "ramp" | "step" | "hold" => "shorter windows",
+            "trials" | "rounds" => "fewer trials",
+            "samples" => "fewer samples",
+            "sizes" => "fewer sizes",
+            _ => "other settings",
+        };
+        Self::new(kind, what)
+    }
 }
 
 /// `until = { interval = "5%", at-most = "3min" }`: rounds are added until either holds.
@@ -158,9 +188,9 @@ pub struct AnswerRule {
     /// At which of these values rows are compared; at all where there are none.
     #[serde(default)]
     pub at: Vec<String>,
-    /// Whether it says from which of these values on another is ahead of the baseline.
+    /// What it shows beside its figures.
     #[serde(default)]
-    pub crossover: bool,
+    pub show: BTreeSet<Show>,
     /// The figures of the study's reference that are shown next to it.
     pub published: Vec<Published>,
     /// Numbers of cores to which what was measured is projected.
@@ -174,6 +204,14 @@ pub struct AnswerRule {
     /// What its author writes of it; absent, toll words it.
     #[serde(default)]
     pub written: Option<Written>,
+}
+
+impl AnswerRule {
+    /// Whether it is asked to show this beside its figures.
+    #[must_use]
+    pub fn shows(&self, what: Show) -> bool {
+        self.show.contains(&what)
+    }
 }
 
 impl Study {
@@ -227,15 +265,17 @@ impl Study {
     /// changes is listed in [`cut`](Self::cut).
     pub fn set_trials(&mut self, times: u32) {
         if self.until.take().is_some() && !self.cells.is_empty() {
-            self.cut.push("without until".to_owned());
+            self.cut.push(Cut::of_key("trials", "without until".to_owned()));
         }
         if self.trials != times && !self.cells.is_empty() {
-            self.cut.push(format!("trials = {times} instead of {}", self.trials));
+            let what = format!("trials = {times} instead of {}", self.trials);
+            self.cut.push(Cut::of_key("trials", what));
         }
         self.trials = times;
         for table in self.primitives.tables.iter_mut().filter(|table| table.rounds != times) {
             let Table { name, rounds, .. } = table;
-            self.cut.push(format!("rounds = {times} instead of {rounds} (primitives {name})"));
+            let what = format!("rounds = {times} instead of {rounds} (primitives {name})");
+            self.cut.push(Cut::of_key("rounds", what));
             table.rounds = times;
         }
     }
@@ -269,8 +309,8 @@ impl Study {
         self.answers = answers;
         let dropped = before - self.answers.len();
         if dropped > 0 {
-            self.cut
-                .push(format!("{dropped} of {before} answers, whose baselines are not measured"));
+            let what = format!("{dropped} of {before} answers, whose baselines are not measured");
+            self.cut.push(Cut::new("fewer answers", what));
         }
     }
 }

@@ -5,8 +5,9 @@
 //! time per handshake with asynchronous offload less that inline, and the cost of the key is that without
 //! an accelerator less that inline. Both are differences between trials of the same round.
 
+use keys::full;
 use offload::Way;
-use study::{Cell, Metric};
+use study::{Cell, Metric, Show};
 use units::{Quantity, thousands};
 
 use super::compared::{Compared, Entry};
@@ -17,11 +18,11 @@ use crate::label::label;
 
 /// All that follows for an answer about one.
 pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
-    match compared.rule.metric {
-        Metric::ServerCpuPerOperation => costs(compared),
-        Metric::Rate => used(compared),
-        _ => Vec::new(),
-    }
+    let shown = |show, of: fn(&Compared<'_>) -> Vec<Derived>| match compared.rule.shows(show) {
+        true => of(compared),
+        false => Vec::new(),
+    };
+    [shown(Show::Offload, costs), shown(Show::DeviceUse, used)].concat()
 }
 
 /// The cell of a comparison whose server waits like this; `None` has no accelerator.
@@ -77,7 +78,7 @@ fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &Row<'_>) -> Option
 /// What the server used of the rate that the device was set to.
 fn used(compared: &Compared<'_>) -> Vec<Derived> {
     let of = |entry: &Entry<'_>| {
-        let busy = entry.trials.valid().map(|line| line.verdict.evidence.accelerator_busy);
+        let busy = entry.row.valid().map(|line| line.verdict.evidence.accelerator_busy);
         let busy = Figure::of(busy.collect::<Option<_>>()?)?;
         let name = format!("used of the model's set rate, {}", nominal(entry.row.cell?)?);
         Some(Derived::new(&name, compared.with(entry), Quantity::Share, busy))
@@ -90,6 +91,6 @@ fn nominal(cell: &Cell) -> Option<String> {
     let device = cell.target.accelerator()?;
     let key = cell.target.certificate_key;
     let rate = u64::from(device.rates.of(key)?.get()) * device.engines.get() as u64;
-    let key = label("target.certificate-key", &key.to_string());
+    let key = label(full::CERTIFICATE_KEY, &key.to_string());
     Some(format!("{} {key} operations/s", thousands(rate)))
 }

@@ -5,6 +5,7 @@
 //!   depend on when they are fetched.
 //! - Plain HTTP by `sendfile`, where the answer's goes through user space, as TLS in user space does.
 
+use keys::full;
 use load::{Plan, Receive};
 use study::metric::Kind;
 use study::{Cell, Metric};
@@ -102,7 +103,7 @@ pub(super) fn other_path(compared: &Compared<'_>) -> Option<String> {
         format!(
             "{} sent plain HTTP by sendfile, and TLS through user space: the share has both differences. \
              target.sendfile = false makes it that of TLS alone.",
-            label("target.server", target.server.name())
+            label(full::SERVER, target.server.name())
         )
     })
 }

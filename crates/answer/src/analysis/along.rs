@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::label::label;
-use study::Metric;
+use study::{Metric, Show};
 
 use super::accelerator;
 use super::answer::Answer;
@@ -124,7 +124,8 @@ impl<'a> Along<'a> {
 
     /// One for each value that is compared, where the study asks for it.
     pub(super) fn crossovers(&self) -> Vec<Crossover> {
-        let Some(first) = self.points.first().filter(|first| first.rule.crossover) else {
+        let Some(first) = self.points.first().filter(|first| first.rule.shows(Show::Crossover))
+        else {
             return Vec::new();
         };
         let Some(baseline) = first.baseline() else { return Vec::new() };

@@ -2,8 +2,7 @@
 
 use load::Operation;
 use serde::Serialize;
-use study::metric::Kind;
-use study::{Metric, Params, Published};
+use study::{Metric, Params, Published, Show};
 
 use super::alike::{other_path, share_of_sendfile, with_reading};
 use super::bar::{Bar, Curve};
@@ -82,12 +81,14 @@ impl Answer {
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
-        let is_tax = compared.kind() == Kind::Tax;
-        let (read, doubts) = match is_tax {
+        let (read, doubts) = match rule.shows(Show::ReadingClient) {
             true => with_reading(compared, rows),
             false => Default::default(),
         };
-        let by_sendfile = if is_tax { share_of_sendfile(compared, rows) } else { Vec::new() };
+        let by_sendfile = match rule.shows(Show::Sendfile) {
+            true => share_of_sendfile(compared, rows),
+            false => Vec::new(),
+        };
         let own: Vec<_> = compared.entries.iter().map(|entry| entry.row).collect();
         Self {
             question: rule.question.clone(),

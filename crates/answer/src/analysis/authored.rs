@@ -11,7 +11,7 @@ use super::offered::not_kept_up;
 use super::row::Row;
 use crate::figure::{Decided, difference};
 use crate::findings::Headline;
-use crate::wording::{brief, brief_beside, factor};
+use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor};
 
 /// The rows by the names that the author gave them.
 pub(super) type Rows<'a> = BTreeMap<&'a str, &'a Row<'a>>;
@@ -53,7 +53,7 @@ impl Authored<'_> {
         };
         let slots = template.asks().ok()?;
         let (value, unit) = match slots.iter().find(|slot| !matches!(slot, Slot::Name(_))) {
-            _ if is_same => ("≈".to_owned(), "no significant difference".to_owned()),
+            _ if is_same => ("≈".to_owned(), NO_DIFFERENCE.to_owned()),
             Some(first) => (self.text(first, &slots)?, self.unit(first)?),
             None => (String::new(), String::new()),
         };
@@ -89,7 +89,7 @@ impl Authored<'_> {
                 let amount = self.amount(*how, *metric, rows, ratio.median());
                 match ratio.decision {
                     Decision::TooFew => None,
-                    Decision::NoDifference => Some(amount? + " (no significant difference)"),
+                    Decision::NoDifference => Some(format!("{} ({NO_DIFFERENCE})", amount?)),
                     Decision::Sure(_) => amount,
                 }
             }

@@ -1,11 +1,12 @@
 //! The figures of an answer: side by side, or along a swept key.
 
+use keys::full;
 use serde::Serialize;
 use study::metric::Kind;
 use study::{Metric, Params};
 use units::Bytes;
 
-use super::bounds::{Bounds, USERS};
+use super::bounds::Bounds;
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
 use crate::costs::Beside;
@@ -126,7 +127,7 @@ impl Curve {
     /// Whether its points are numbers of connections.
     #[must_use]
     pub fn is_of_users(&self) -> bool {
-        self.along == USERS
+        self.along == full::CONNECTIONS
     }
 }
 

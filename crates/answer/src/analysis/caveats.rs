@@ -58,7 +58,7 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     for entry in entries.filter(has_figure).filter(|entry| entry.row.is_limited_by_others()) {
         let valid = entry.row.counts().valid;
         for (limit, count) in entry.row.limits() {
-            let first = entry.trials.valid().find(|line| line.verdict.limit == limit);
+            let first = entry.row.valid().find(|line| line.verdict.limit == limit);
             let Some(remedy) = first.map(|line| line.verdict.remedy()) else { continue };
             if !IS_A_MAXIMUM.contains(&limit) {
                 let key = (limit != Limit::ClientCpu, limit);

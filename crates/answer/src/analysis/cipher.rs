@@ -41,7 +41,7 @@ impl CipherCost {
     ) -> Option<Self> {
         let (row, cost) = timed(compared, entry, rows)?;
         let whole = entry.row.figure(Metric::ServerCpuPerGigabyte)?;
-        let frequencies = entry.trials.valid().filter_map(|line| {
+        let frequencies = entry.row.valid().filter_map(|line| {
             let CoreHz { before, after } = line.core_hz;
             Some((before? + after?) as f64 / 2.0)
         });

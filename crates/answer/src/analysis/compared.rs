@@ -1,5 +1,6 @@
 //! The cells that one answer compares, with their figures.
 
+use keys::full;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -10,13 +11,10 @@ use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Params};
 
 use super::offered::not_kept_up;
-use super::row::{Row, SERVER};
+use super::row::Row;
 use crate::figure::{Decided, Figure, paired};
 use crate::wording::{grouped, list};
 use stats::{Decision, Direction};
-
-/// The key whose values receive in different ways, which is what an answer about it compares.
-pub(super) const CLIENT: &str = "load.client";
 
 /// Rows of one case that differ in the compared key alone.
 #[derive(Debug)]
@@ -258,24 +256,24 @@ impl<'a> Compared<'a> {
             keys.any(|key| key.rsplit('.').next() == Some(name))
         };
         let mut parts = Vec::new();
-        if self.rule.compare != SERVER {
+        if self.rule.compare != full::SERVER {
             let server = self.shared(|cell| cell.target.server.to_string());
-            parts.extend(server.map(|server| label(SERVER, &server)));
+            parts.extend(server.map(|server| label(full::SERVER, &server)));
         }
         if self.operation() != Operation::Handshakes && !is_swept("object") {
             let asked = self.shared(|cell| match &cell.target.url {
                 Some(url) => url.to_string(),
                 None => match &cell.load.session {
-                    Some(session) => label("load.session", &session.display().to_string()),
-                    None => label("target.object", &cell.target.object.to_string()),
+                    Some(session) => label(full::SESSION, &session.display().to_string()),
+                    None => label(full::OBJECT, &cell.target.object.to_string()),
                 },
             });
             parts.extend(asked);
         }
         if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
-            parts.push(label("load.operation", &self.operation().to_string()));
+            parts.push(label(full::OPERATION, &self.operation().to_string()));
         }
-        let others = self.common.iter().filter(|(key, _)| *key != SERVER);
+        let others = self.common.iter().filter(|(key, _)| *key != full::SERVER);
         parts.extend(others.map(|(key, value)| self.label(key, value)));
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
@@ -307,6 +305,7 @@ impl<'a> Compared<'a> {
         let first = row.why_invalid().unwrap_or_else(|| "no reason is recorded".to_owned());
         match counts.done {
             _ if row.algorithm.is_some() && counts.done > 0 => first,
+            0 if row.algorithm.is_some() => "no round was measured".to_owned(),
             0 => "no trial was run".to_owned(),
             1 => format!("its only trial is not valid: {first}"),
             done => format!("none of its {done} trials is valid; the first: {first}"),
@@ -317,7 +316,7 @@ impl<'a> Compared<'a> {
     pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> String {
         let samples = baseline.row.samples(self.rule.metric);
         let (with, other) = (self.with(entry), self.with(baseline));
-        if self.rule.compare != CLIENT && !entry.row.is_received_as(baseline.row) {
+        if self.rule.compare != full::CLIENT && !entry.row.is_received_as(baseline.row) {
             let received = |entry: &Entry<'_>| list(entry.row.received());
             return format!(
                 "they were not received in the same way ({} {with}, {} {other}), so the client's \
@@ -360,7 +359,7 @@ fn ratios<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figur
             if rule.along.is_some() && !is_baseline(other) {
                 continue;
             }
-            let ratio = match rule.compare == CLIENT {
+            let ratio = match rule.compare == full::CLIENT {
                 true => paired(one.samples(rule.metric), other.samples(rule.metric)),
                 false => one.ratio(other, rule.metric),
             };

@@ -5,6 +5,7 @@
 //! Where a client was the limit, its rate describes the client, and only the server's cost per
 //! operation can be compared.
 
+use keys::full;
 use std::collections::BTreeMap;
 
 use load::{Client, Operation};
@@ -14,7 +15,6 @@ use crate::label::{label, label_in};
 use study::Metric;
 use trial::{Limit, WarningKind};
 
-use super::compared::CLIENT;
 use super::limits::{in_words, of_trials};
 use super::row::Row;
 use crate::figure::{Figure, paired};
@@ -69,13 +69,13 @@ pub enum Agreement {
 pub(super) fn all(rows: &[Row<'_>]) -> Vec<CrossCheck> {
     let rest = |of: &Row<'_>| {
         let mut params = of.params.clone();
-        params.remove(CLIENT);
-        (of.case, params)
+        params.remove(full::CLIENT);
+        (of.case.to_owned(), params)
     };
     let mut checks = Vec::new();
     let client = |of: &Row<'_>| of.cell.map(|cell| cell.load.client);
     let is_of_toll = |of: &&Row<'_>| client(of) == Some(Client::Toll);
-    for toll in rows.iter().filter(is_of_toll).filter(|of| of.params.contains_key(CLIENT)) {
+    for toll in rows.iter().filter(is_of_toll).filter(|of| of.params.contains_key(full::CLIENT)) {
         let others = rows.iter().filter(|other| !is_of_toll(other) && rest(other) == rest(toll));
         let check = |other| Some(CrossCheck::of(toll, other, client(other)?));
         checks.extend(others.filter_map(check));
@@ -210,13 +210,13 @@ fn share_a_core(of: &Row<'_>) -> bool {
 /// What was loaded: the server, what it was asked for, and what the case sweeps.
 fn loaded(of: &Row<'_>) -> String {
     let Some(cell) = of.cell else { return String::new() };
-    let mut parts = vec![label("target.server", &cell.target.server.to_string())];
+    let mut parts = vec![label(full::SERVER, &cell.target.server.to_string())];
     match cell.load.operation {
         Operation::Handshakes => parts.push("handshakes".to_owned()),
         operation => {
-            parts.push(label("target.object", &cell.target.object.to_string()));
+            parts.push(label(full::OBJECT, &cell.target.object.to_string()));
             if operation == Operation::OneRequestPerConnection {
-                parts.push(label("load.operation", &operation.to_string()));
+                parts.push(label(full::OPERATION, &operation.to_string()));
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::figure::{Decided, Figure};
 use crate::findings::Headline;
 use crate::label::{label, without_what_is_common};
 use crate::mark::Mark;
-use crate::wording::{brief, brief_beside, capitalized, factor, filled, list};
+use crate::wording::{NO_DIFFERENCE, brief, brief_beside, capitalized, factor, filled, list};
 
 /// What a sentence is filled with; a figure stands with its unit.
 #[derive(Debug, Default, Serialize)]
@@ -40,7 +40,7 @@ struct Facts {
     times: String,
     share: String,
     /// Why nothing is stated.
-    undecided: &'static str,
+    undecided: String,
     /// What is not known to differ from the best.
     alike: String,
     crossover: String,
@@ -143,7 +143,7 @@ fn decided(template: &'static str, compared: &Compared<'_>, ratio: &Decided, fac
         true => (times.clone(), format!("the {}", compared.metric())),
         false => undecided(compared, ratio.decision == Decision::TooFew),
     };
-    let undecided = between(ratio.decision == Decision::TooFew);
+    let undecided = between(compared, ratio.decision == Decision::TooFew);
     Kept { template, value, unit, facts: Facts { is_sure, times, undecided, ..facts } }
 }
 
@@ -161,13 +161,13 @@ fn several(compared: &Compared<'_>, rivals: &[&Entry<'_>]) -> Option<Kept> {
     let has_too_few = compared.has_too_few();
     let facts = Facts {
         alike,
-        undecided: from(has_too_few),
+        undecided: from(compared, has_too_few),
         ..facts(compared, first, last.unwrap_or(first))
     };
     let template = include_str!("headline/several.txt");
     let Some(last) = last else {
         let (value, unit) = undecided(compared, has_too_few);
-        let facts = Facts { undecided: between(has_too_few), ..facts };
+        let facts = Facts { undecided: between(compared, has_too_few), ..facts };
         return Some(Kept { template, value, unit, facts });
     };
     let times = compared.ratio(first.row, last.row);
@@ -204,7 +204,7 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
             is_sure,
             is_less: tax.median() > 0.0,
             share,
-            undecided: between(has_too_few),
+            undecided: between(compared, has_too_few),
             figure: rate(encrypted),
             other_figure: rate(plain),
             with: compared.with(entry),
@@ -220,7 +220,7 @@ fn range(along: &Along<'_>) -> Option<Kept> {
     let first = *points.first()?;
     let with_ratios = |entry| {
         let of: &Entry<'_> = entry;
-        let ratio = |point: &Compared<'_>| {
+        let ratio = |point: &&Compared<'_>| {
             Some((along.label(point), point.entry(of.value)?.ratio.clone()?))
         };
         let ratios: Vec<(String, Decided)> = points.iter().filter_map(ratio).collect();
@@ -247,7 +247,7 @@ fn range(along: &Along<'_>) -> Option<Kept> {
     let facts = Facts {
         crossover: crossover.map(|of| of.sentence).unwrap_or_default(),
         alike: list(unsure().map(|(place, _)| place.as_str())),
-        undecided: if has_too_few { "too few trials" } else { "no significant difference" },
+        undecided: undecided(first, has_too_few).1,
         ..facts(first, entry, first.baseline()?)
     };
     let template = include_str!("headline/along.txt");
@@ -258,7 +258,7 @@ fn range(along: &Along<'_>) -> Option<Kept> {
     Some(match ends {
         None => {
             let (value, unit) = undecided(first, has_too_few);
-            let undecided = between(has_too_few);
+            let undecided = between(first, has_too_few);
             Kept { template, value, unit, facts: Facts { undecided, ..facts } }
         }
         Some((least, most)) => {
@@ -313,16 +313,18 @@ fn which(own: Vec<String>, others: impl Iterator<Item = Vec<String>>) -> String 
 fn undecided(compared: &Compared<'_>, has_too_few: bool) -> (String, String) {
     match has_too_few {
         true => ("?".to_owned(), format!("too few {}", compared.samples())),
-        false => ("≈".to_owned(), "no significant difference".to_owned()),
+        false => ("≈".to_owned(), NO_DIFFERENCE.to_owned()),
     }
 }
 
-fn between(has_too_few: bool) -> &'static str {
-    if has_too_few { "too few trials to compare" } else { "no significant difference between" }
+fn between(compared: &Compared<'_>, has_too_few: bool) -> String {
+    let rest = if has_too_few { "to compare" } else { "between" };
+    format!("{} {rest}", undecided(compared, has_too_few).1)
 }
 
-fn from(has_too_few: bool) -> &'static str {
-    if has_too_few { "too few trials to tell it from" } else { "no significant difference from" }
+fn from(compared: &Compared<'_>, has_too_few: bool) -> String {
+    let rest = if has_too_few { "to tell it from" } else { "from" };
+    format!("{} {rest}", undecided(compared, has_too_few).1)
 }
 
 /// That a rate is not the server's maximum, in a sentence after a space.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use study::{Cell, Metric};
+use study::{Cell, Metric, Show};
 use trial::{LatencyNs, Line};
 use units::Quantity;
 
@@ -14,12 +14,9 @@ use super::compared::{Compared, Entry};
 use super::derived::Derived;
 use crate::figure::{Decided, Figure};
 
-/// The key whose values are hit rates.
-const KEY: &str = "load.resumption";
-
 /// What 10 percentage points of hit rate save, and how long both kinds of handshakes took, TCP included.
 pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
-    if compared.rule.compare != KEY {
+    if !compared.rule.shows(Show::HitRate) {
         return Vec::new();
     }
     saved(compared).into_iter().chain(latencies(compared)).collect()
@@ -51,7 +48,7 @@ fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
     ];
     let of_cell = |entry: &Entry<'_>| {
         let of = |(name, latency): (&str, Latency)| {
-            let lines = entry.trials.valid();
+            let lines = entry.row.valid();
             let latencies = lines.filter_map(|line| Some(latency(&line.latency_ns)? as f64));
             let figure = Figure::of(latencies.collect())?;
             Some(Derived::new(name, compared.with(entry), Quantity::Nanos, figure))

@@ -1,5 +1,6 @@
 //! What the server's TLS library leaves unused of this processor.
 
+use keys::full;
 use observe::Machine;
 use tls::{Cipher, Suite};
 
@@ -35,7 +36,7 @@ pub(super) fn newer(
 }
 
 fn is_aes_gcm(key: &str, value: &str) -> bool {
-    key == "load.suite"
+    key == full::SUITE
         && Suite::parse(value)
             .is_ok_and(|suite| matches!(suite.cipher, Cipher::Aes128Gcm | Cipher::Aes256Gcm))
 }

@@ -7,7 +7,7 @@
 
 use profile::Class;
 use serde::Serialize;
-use study::metric::Kind;
+use study::Show;
 use units::Quantity;
 
 use super::compared::{Compared, Entry};
@@ -36,9 +36,9 @@ pub struct LoopbackOfCell {
 }
 
 impl Loopback {
-    /// `None` where the answer is about something else, or nothing reliable was sampled.
+    /// `None` where the answer is not to show it, or nothing reliable was sampled.
     pub(super) fn of(compared: &Compared<'_>) -> Option<Self> {
-        if compared.kind() != Kind::Tax {
+        if !compared.rule.shows(Show::Loopback) {
             return None;
         }
         let plain = share(compared.baseline()?)?;

@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 use stats::Decision;
-use study::Metric;
+use study::Show;
 use tls::{Cipher, Suite};
 use trial::Line;
 
@@ -78,8 +78,8 @@ impl Cost {
 impl Prediction {
     /// Of all that is compared with a baseline; `place` says where along another key that is.
     pub(super) fn all(compared: &Compared<'_>, place: Option<&str>) -> Vec<Self> {
-        let is_rate = matches!(compared.rule.metric, Metric::Rate | Metric::RatePerServerCpu);
-        let Some(baseline) = compared.baseline().filter(|_| is_rate) else { return Vec::new() };
+        let is_shown = compared.rule.shows(Show::Prediction);
+        let Some(baseline) = compared.baseline().filter(|_| is_shown) else { return Vec::new() };
         let label = |entry: &Entry<'_>| match place {
             Some(place) if compared.others().count() == 1 => place.to_owned(),
             _ => {

@@ -6,6 +6,7 @@
 //! itself, so that its projections have the interval that medians of rounds have. Where the law does not
 //! fit, or points lie beyond what was measured, it is said.
 
+use keys::full;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -18,9 +19,6 @@ use super::compared::Compared;
 use super::row::Row;
 use crate::figure::{Decided, Figure, paired};
 use crate::wording::{brief, grouped};
-
-/// The key whose values are numbers of cores.
-const CORES: &str = "target.cores";
 
 /// A gain of less than this share of what the added cores would do linearly is none.
 const LEAST_GAIN: f64 = 0.10;
@@ -74,7 +72,7 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
         // shown.
         let groups = grouped(compared.iter().filter_map(|point| {
             let mut common = point.common.clone();
-            common.remove(CORES);
+            common.remove(full::CORES);
             Some((common, step(point, entry.value)?))
         }));
         let height =
@@ -94,7 +92,7 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
 fn step<'a>(point: &Compared<'a>, value: &str) -> Option<Step<'a>> {
     let entry = point.entry(value)?;
     let cpus = entry.row.cell?.target.pinned_to()?.len();
-    let swept = point.common.get(CORES).and_then(|cores| cores.parse().ok());
+    let swept = point.common.get(full::CORES).and_then(|cores| cores.parse().ok());
     Some(Step {
         cores: swept.or_else(|| u32::try_from(cpus).ok())?,
         row: entry.row,

@@ -23,7 +23,7 @@ pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -
         _ => "one request on each",
     };
     let measured = entries.filter(|entry| entry.figure.is_some());
-    let lines = measured.flat_map(|entry| entry.trials.valid());
+    let lines = measured.flat_map(|entry| entry.row.valid());
     let lines: Vec<&Line> = lines.filter(|line| line.receipt.obtained.full.is_some()).collect();
     if !are_connections || lines.is_empty() {
         return None;

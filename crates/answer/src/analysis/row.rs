@@ -1,6 +1,7 @@
 //! What is compared: rows, which are parameters with samples by round. The trials of a cell are one, and so are the
 //! rounds of a timed algorithm.
 
+use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{Role, TargetRecord, TrialLine};
@@ -21,9 +22,6 @@ use crate::mark::Mark;
 /// A median whose interval is wider than this part of it is of little use: on a quiet machine the interval
 /// is a few percent wide.
 const MOST_SPREAD: f64 = 0.25;
-
-/// The key that comes first in what a cell is called.
-pub(super) const SERVER: &str = "target.server";
 
 /// How many trials there are, or rounds of an algorithm, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -181,11 +179,12 @@ impl Row<'_> {
     /// What distinguishes it from the others of its case, the server first; the server alone where the case
     /// sweeps nothing.
     pub(super) fn label_parts(&self) -> Vec<String> {
-        let (server, others): (Vec<_>, Vec<_>) = self.params.keys().partition(|key| *key == SERVER);
+        let (server, others): (Vec<_>, Vec<_>) =
+            self.params.keys().partition(|key| *key == full::SERVER);
         let parts: Vec<String> =
             server.into_iter().chain(others).map(|key| self.label(key)).collect();
         match self.cell.filter(|_| parts.is_empty()) {
-            Some(cell) => vec![label(SERVER, &cell.target.server.to_string())],
+            Some(cell) => vec![label(full::SERVER, &cell.target.server.to_string())],
             None => parts,
         }
     }
@@ -301,7 +300,7 @@ impl Row<'_> {
     /// pace cost a sender on loopback more than the sending.
     pub(super) fn has_congestion_of(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.congestion(), other.congestion());
-        let asked = |of: &Self| of.cell.map(|cell| cell.target.congestion);
+        let asked = |of: &Self| of.cell.map(|cell| cell.target.congestion.clone());
         let are_asked_apart = asked(self) != asked(other);
         ours.is_empty() || theirs.is_empty() || ours == theirs || are_asked_apart
     }

@@ -1,6 +1,7 @@
 //! Servers beside each other: where the cells of an answer are of several servers, each value that is
 //! compared is also compared between them.
 
+use keys::full;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use study::metric::Kind;
 use study::{AnswerRule, Metric};
 
 use super::compared::{Compared, Entry};
-use super::row::{Row, SERVER};
+use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
 
@@ -47,11 +48,12 @@ impl Servers {
     /// One for each question about at least two servers. What TLS takes is shown as the goodput that
     /// it is taken from.
     pub(super) fn all(rules: &[AnswerRule], cells: &[Row<'_>]) -> Vec<Self> {
-        let of_several = rules.iter().filter(|rule| rule.along.is_none() && rule.compare != SERVER);
+        let of_several =
+            rules.iter().filter(|rule| rule.along.is_none() && rule.compare != full::SERVER);
         unique(of_several.flat_map(|rule| {
             let of_servers = grouped(Compared::all(rule, cells).into_iter().map(|of| {
                 let mut common = of.common.clone();
-                common.remove(SERVER);
+                common.remove(full::SERVER);
                 (common, of)
             }));
             of_servers.into_iter().filter_map(|(common, of)| Self::of(&common, &of))
@@ -66,7 +68,7 @@ impl Servers {
         };
         let of_servers: Vec<(&Compared<'_>, String)> = compared
             .iter()
-            .filter_map(|of| Some((of, of.label(SERVER, of.common.get(SERVER)?))))
+            .filter_map(|of| Some((of, of.label(full::SERVER, of.common.get(full::SERVER)?))))
             .collect();
         if of_servers.len() < 2 {
             return None;

@@ -23,7 +23,7 @@ pub(super) fn warnings(trials: &[&TrialLine]) -> Vec<Repeated> {
                 continue;
             }
             match repeated.iter_mut().find(|other| other.warning.kind == warning.kind) {
-                Some(other) => other.row += 1,
+                Some(other) => other.trials += 1,
                 None => repeated.push(Repeated { warning: warning.clone(), trials: 1 }),
             }
         }

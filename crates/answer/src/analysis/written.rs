@@ -1,5 +1,6 @@
 //! The headline that a study's author wrote, with the figures of the rows that it names.
 
+use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 
 use study::headline::{RowOf, Slot, Written};
@@ -7,7 +8,7 @@ use study::metric::Kind;
 use study::{AnswerRule, Metric, Params};
 
 use super::authored::{Authored, Pair, Rows};
-use super::compared::{CLIENT, Compared};
+use super::compared::Compared;
 use super::headline::LIMITED;
 use super::row::Row;
 use crate::figure::{Decided, Figure, paired};
@@ -132,7 +133,7 @@ impl<'a> Named<'a> {
     }
 
     fn ratio(&self, one: &Row<'_>, other: &Row<'_>, metric: Metric) -> Option<Figure> {
-        match self.rule.compare == CLIENT {
+        match self.rule.compare == full::CLIENT {
             true => paired(one.samples(metric), other.samples(metric)),
             false => one.ratio(other, metric),
         }

@@ -97,7 +97,7 @@ impl Costs {
     }
 
     /// The bound of a row.
-    fn bound(&self, row: &AlgorithmRow) -> Option<&LowerBound> {
+    pub(super) fn bound(&self, row: &AlgorithmRow) -> Option<&LowerBound> {
         self.bounds.iter().find(|bound| row.bound == Some(bound.of))
     }
 }
@@ -110,7 +110,7 @@ impl From<&Discarded> for Item {
 
 impl LowerBound {
     /// `0.176`; `~0.176` where it is an estimate.
-    fn in_short(&self) -> String {
+    pub(super) fn in_short(&self) -> String {
         let sign = if self.of.word() == "bound" { "" } else { "~" };
         format!("{sign}{:.3}", self.cycles_per_byte.median())
     }

@@ -43,6 +43,7 @@ primitives = "ciphers"
 question = "What does another library bring?"
 compare = "library"
 baseline = "openssl"
+show = "projection"
 project = [4]
 [[answer]]
 primitives = "hashes"
@@ -262,7 +263,7 @@ fn an_answer_has_figures_ratios_and_what_was_published() {
 fn an_author_words_the_answer_where_it_can_be_decided() {
     let authored = |rounds: u32, rows: &str| {
         let text = STUDY.replace("rounds = 2", &format!("rounds = {rounds}"));
-        let text = text.replacen("project = [4]\n", rows, 1);
+        let text = text.replacen("show = \"projection\"\nproject = [4]\n", rows, 1);
         let (desk, study) = (Desk::new(), study_of(&text));
         desk.run(&study, &mut Known::default());
         desk.analysis(&study).answers[0].headline.clone().unwrap()
@@ -272,7 +273,7 @@ fn an_author_words_the_answer_where_it_can_be_decided() {
          headline = \"{{ old.cycles_per_byte | times(aws.cycles_per_byte) }}: \
          {{ aws.cycles_per_byte }}, {{ aws.bytes_per_second }}\"\n";
     let headline = authored(8, ROWS);
-    assert_eq!(headline.sentence, "2.0x: 1.00 cycles/byte, 2.00 GB/s");
+    assert_eq!(headline.sentence, "2.0x: 1.00 cycles/byte, 2.00 GB/s.");
     assert_eq!((headline.value.as_str(), headline.advice.as_deref()), ("2.0x", Some("Use it.")));
     // Two rounds decide nothing: the plain sentence says that.
     assert_eq!(authored(2, ROWS).unit, "too few rounds");
@@ -385,7 +386,7 @@ fn a_bound_above_what_a_library_costs_is_none() {
 fn disturbed_and_lacking_rounds_are_reported() {
     let (desk, study) = (Desk::new(), study());
     desk.run(&study, &mut Known { interrupt_after: Some(3), ..Known::default() });
-    desk.forge(|text| text.replacen("\"quality\":\"quiet\"", "\"quality\":\"disturbed\"", 1));
+    desk.forge(|text| text.replace("\"quality\":\"quiet\"", "\"quality\":\"disturbed\""));
     let answers = desk.analysis(&study).answers;
     let caveats: String = answers.iter().flat_map(|answer| answer.caveats.clone()).collect();
     assert!(caveats.contains("too high") && caveats.contains("1 of 2 rounds"), "{caveats}");

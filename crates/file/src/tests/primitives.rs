@@ -44,6 +44,7 @@ fn everything_can_be_written_and_is_read_back() {
         "compare = \"library\"",
         "baseline = \"libcrypto\"",
         "at = [\"8KiB\", \"64B\"]",
+        "show = \"projection\"",
         "project = [4, 8]",
         "[[answer]]",
         "primitives = \"t\"",

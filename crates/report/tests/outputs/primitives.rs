@@ -194,7 +194,7 @@ fn the_terminal_has_them_too() {
         "3.25x",
         "Xeon Scalable 0.65",
         "no such",
-        "8.0 GB/s",
+        "8.00 GB/s",
         "not a bound",
     ] {
         assert!(text.contains(part), "{part}: {text}");

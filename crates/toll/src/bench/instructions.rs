@@ -59,7 +59,7 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
     } else {
         match costs.is_empty() {
             true => crate::print(NOT_HERE),
-            false => one_round::print(findings(&costs, &bounds, source)),
+            false => one_round::print(&findings(&costs, &bounds, source)),
         }
     }
     Ok(if was_interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })

@@ -23,6 +23,7 @@ primitives = "ciphers"
 question = "What does another library bring?"
 compare = "library"
 baseline = "openssl"
+show = "projection"
 project = [4]
 "#;
 

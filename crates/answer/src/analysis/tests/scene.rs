@@ -11,8 +11,9 @@ use units::Bytes;
 use journal::primitive::RowLine;
 use journal::testing::example;
 use journal::{Entries, Place, Role, TargetRecord, TrialLine};
+use strum::VariantArray;
 use study::testing::{cell, server};
-use study::{AnswerRule, Cell, Metric, Study};
+use study::{AnswerRule, Cell, Metric, Show, Study};
 use trial::{ByteCounts, CpuTimes, Limit, Line, Operations};
 
 use crate::analysis::{Analysis, Answer, Bar, Derived};
@@ -119,7 +120,8 @@ impl Scene {
             compare: compare.to_owned(),
             baseline: baseline.to_owned(),
             along: None,
-            crossover: false,
+            // What does not fit an answer gives nothing.
+            show: Show::VARIANTS.iter().copied().filter(|of| *of != Show::Crossover).collect(),
             published: Vec::new(),
             project: Vec::new(),
             gates: Vec::new(),

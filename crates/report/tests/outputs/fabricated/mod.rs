@@ -20,6 +20,7 @@ use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
+use study::Cut;
 use trial::{Limit, Line, Warning, WarningKind};
 
 use answers::answers;
@@ -35,6 +36,8 @@ pub const ROUNDS: usize = 7;
 /// All that a [`Run`] borrows.
 pub struct Fabricated {
     pub analysis: Analysis,
+    /// What was cut from its study.
+    pub cut: Vec<Cut>,
     pub lines: Vec<TrialLine>,
     /// The stacks that were sampled, by cell.
     pub stacks: Vec<(String, String)>,
@@ -53,7 +56,7 @@ impl Fabricated {
         Run {
             study: &self.analysis.study,
             question: &self.analysis.question,
-            cut: &self.analysis.cut,
+            cut: &self.cut,
             findings,
             lines: &self.lines,
             stacks: &self.stacks,
@@ -204,6 +207,7 @@ pub fn whole() -> Fabricated {
     };
     Fabricated {
         analysis,
+        cut: Vec::new(),
         lines,
         stacks: Vec::new(),
         machine: Some(machine()),
