@@ -95,9 +95,13 @@ fn twice_as_slow(results: &Path, copy: &Path) {
                 *value = (value.as_f64().unwrap() * factor).into();
             };
             for cost in ["cycles_per_byte", "cycles_per_op"] {
-                ["low", "median", "high"].map(|part| times(&mut line[cost][part], 2.0));
+                for part in ["low", "median", "high"] {
+                    times(&mut line[cost][part], 2.0);
+                }
             }
-            ["ops_per_s", "bytes_per_s"].map(|rate| times(&mut line[rate], 0.5));
+            for rate in ["ops_per_s", "bytes_per_s"] {
+                times(&mut line[rate], 0.5);
+            }
         }
         format!("{line}\n")
     });
