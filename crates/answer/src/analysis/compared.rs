@@ -340,11 +340,9 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// What the others are compared with; by its words, so that `AES128-SHA` and its IANA name are the same.
+/// What the others are compared with.
 fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a Row<'a>> {
-    let words = |value: &str| label(&rule.compare, value);
-    let baseline = words(&rule.baseline);
-    cells.iter().find(|(_, value)| words(value) == baseline).map(|(row, _)| *row)
+    cells.iter().find(|(_, value)| *value == rule.baseline).map(|(row, _)| *row)
 }
 
 /// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.
