@@ -14,6 +14,7 @@ mod help;
 mod http2;
 mod install;
 mod load;
+mod older_findings;
 mod primitives;
 mod profile;
 mod refused_studies;
