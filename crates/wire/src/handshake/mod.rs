@@ -1,6 +1,8 @@
 //! Handshakes as one trait. A client library negotiates the keys and hands them over; after that it
 //! is not used any more.
 
+mod alpn;
+mod distrust;
 mod driver;
 mod encoding;
 mod fixed_group;
@@ -23,6 +25,7 @@ use ::tls::{CertificateKey, Group, Suite, Version};
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 
+pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
 pub use offer::{Offer, OfferError, Sampler, Trust, can_fix_key_exchange};
 pub use server_flight::{ServerFlight, Sniffer};

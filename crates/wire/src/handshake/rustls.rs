@@ -20,6 +20,7 @@ use rustls::{
 };
 use tls::{Cipher, Group, Suite, Version};
 
+use super::alpn;
 use super::encoding::begins_with_record;
 use super::fixed_group::fixed;
 use super::refusal::Refusal;
@@ -88,6 +89,7 @@ impl RustlsClient {
             .with_custom_certificate_verifier(verifier.clone())
             .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
+        config.alpn_protocols = vec![alpn::HTTP11.to_vec()];
         let sessions = Arc::new(Sessions::default());
         config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());

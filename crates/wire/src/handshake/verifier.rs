@@ -18,6 +18,7 @@ use rustls::{
 use tls::CertificateKey;
 
 use super::Sampler;
+use super::distrust::explained;
 use super::signature::has_signed_rsa;
 
 /// Verifies every certificate, but the same one only once; verifies one signature in each K; notes the
@@ -198,7 +199,8 @@ impl ServerCertVerifier for SamplingVerifier {
             chain
                 .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
                 .map(|_| ())
-                .or_else(|error| self.accept_named(error, end_entity, server_name))?;
+                .or_else(|error| self.accept_named(error, end_entity, server_name))
+                .map_err(|error| explained(error, end_entity, &server_name.to_str()))?;
         }
         let key = CertificateKey::of_certificate(end_entity);
         if key.is_none() && X509::from_der(end_entity).is_err() {
