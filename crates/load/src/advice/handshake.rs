@@ -19,6 +19,11 @@ pub(super) fn on_handshake(seen: &str, plan: &Plan) -> String {
     if is_alert(120) {
         return super::NO_HTTP11.to_owned();
     }
+    if seen.contains("longer than 64 KiB") {
+        return "toll's own handshakes take up to 256 KiB: give --tls 1.3 or --tls 1.2, without \
+                --key-exchange fresh and --resumption"
+            .to_owned();
+    }
     let finds_nothing = is_alert(40) || is_alert(70) || is_alert(71);
     let asked: Vec<String> = plan.asked().map(|key| format!("--{key}")).collect();
     match &asked[..] {

@@ -10,7 +10,8 @@ use openssl::asn1::Asn1Time;
 use openssl::ec::{EcGroup, EcKey};
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
-use openssl::pkey::PKey;
+use openssl::pkey::{PKey, Private};
+use openssl::ssl::{SslContext, SslMethod};
 use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509Name};
 use rustls::ServerConfig;
@@ -18,9 +19,10 @@ use rustls::version::{TLS12, TLS13};
 use tls::{Identity, OrPlain, Version};
 
 use crate::scripted_server::{
-    Plain, Secure, Server, Session, config, config_of, ecdsa, finish, read_record, reset,
+    Legacy, Plain, Secure, Server, Session, config, config_of, ecdsa, finish, long_chain,
+    read_record, reset,
 };
-use crate::{assert_completes, http, https, kinds, run, summary};
+use crate::{assert_completes, http, https, kinds, one_in, run, summary};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -266,6 +268,90 @@ fn a_certificate_that_is_not_accepted_says_why() {
             assert_completes(job, 2);
         }
     }
+}
+
+/// Keys and signatures that rustls has no library for here (rustls 1327, 2477 and others), with OpenSSL's server,
+/// whichever version is asked for.
+#[test]
+fn keys_of_every_kind_are_measured() {
+    let ec = |curve| {
+        let group = EcGroup::from_curve_name(curve).unwrap();
+        PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap()
+    };
+    let sha512 = Some("ecdsa_secp256r1_sha256:ECDSA+SHA512");
+    for (name, key, digest, schemes) in [
+        ("P-521", ec(Nid::SECP521R1), Some(MessageDigest::sha512()), None),
+        ("P-256 with SHA-512", ec(Nid::X9_62_PRIME256V1), Some(MessageDigest::sha512()), sha512),
+        ("RSA-PSS", rsa_pss(), Some(MessageDigest::sha256()), None),
+        ("Ed448", PKey::generate_ed448().unwrap(), None, None),
+        ("Ed25519", PKey::generate_ed25519().unwrap(), None, None),
+    ] {
+        let mut context = SslContext::builder(SslMethod::tls_server()).unwrap();
+        context.set_certificate(&certificate(&key, digest)).unwrap();
+        context.set_private_key(&key).unwrap();
+        if let Some(schemes) = schemes {
+            context.set_sigalgs_list(schemes).unwrap();
+        }
+        let context = context.build();
+        let server = Server::start(move |stream| {
+            let mut session = Legacy::accept(stream, &context)?;
+            loop {
+                session.request()?;
+                session.send(OK.as_bytes())?;
+            }
+        });
+        for version in [None, Some(Version::Tls12), Some(Version::Tls13)] {
+            let mut job = https(server.address(), "/");
+            job.plan.tls = version.map(OrPlain::Tls);
+            job.plan.verify = Some(one_in(1));
+            let outcome = run(job);
+            let verified = outcome.verified.signatures;
+            assert_eq!((outcome.completed, verified), (3, 1), "{name} {}", summary(&outcome));
+        }
+    }
+}
+
+/// A key that signs with PSS alone (RFC 4055), as `openssl genpkey -algorithm RSA-PSS` makes it.
+fn rsa_pss() -> PKey<Private> {
+    let command = ["genpkey", "-algorithm", "RSA-PSS", "-pkeyopt", "rsa_keygen_bits:2048"];
+    let made = std::process::Command::new("openssl").args(command).output().unwrap();
+    PKey::private_key_from_pem(&made.stdout).unwrap()
+}
+
+/// A self-signed certificate for this key.
+fn certificate(key: &PKey<Private>, digest: Option<MessageDigest>) -> X509 {
+    let mut certificate = X509::builder().unwrap();
+    certificate.set_version(2).unwrap();
+    certificate.set_pubkey(key).unwrap();
+    certificate.set_not_before(&Asn1Time::days_from_now(0).unwrap()).unwrap();
+    certificate.set_not_after(&Asn1Time::days_from_now(9).unwrap()).unwrap();
+    certificate.sign(key, digest.unwrap_or_else(MessageDigest::null)).unwrap();
+    certificate.build()
+}
+
+/// A chain of 90 KB, of which rustls takes 64 KiB: the words name the way that takes it.
+#[test]
+fn a_long_chain_is_measured_by_tolls_own_handshakes() {
+    let length = 90_000 / ecdsa_certificate_length();
+    for (version, asked) in [(&TLS12, Version::Tls12), (&TLS13, Version::Tls13)] {
+        let config = long_chain(version, length);
+        let server = Server::start(move |stream| {
+            let mut session = Secure::accept(stream, &config)?;
+            loop {
+                session.request()?;
+                session.send(OK.as_bytes())?;
+            }
+        });
+        let mut job = https(server.address(), "/");
+        let error = refused(&job);
+        assert_words(&error, &["longer than 64 KiB", "--tls 1.3"]);
+        job.plan.tls = Some(OrPlain::Tls(asked));
+        assert_completes(job, 2);
+    }
+}
+
+fn ecdsa_certificate_length() -> usize {
+    X509::from_pem(&ecdsa().certificate_pem).unwrap().to_der().unwrap().len()
 }
 
 /// A server that closes where TLS is expected, without a word.

@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use crate::quote::{first_line, quoted, with_text};
 use crate::{ErrorKind, Failure};
 
 /// The longest response head that is accepted.
@@ -9,9 +10,6 @@ const LONGEST_HEAD: usize = 64 << 10;
 
 /// The most header fields that are accepted.
 const MOST_FIELDS: usize = 256;
-
-/// The most characters of a line that are quoted.
-const LONGEST_QUOTE: usize = 80;
 
 /// What a TLS server sends to a client that speaks plain HTTP.
 pub const TLS_RECORD: &str = "a TLS record instead of an HTTP response";
@@ -107,20 +105,15 @@ fn not_http(bytes: &[u8], error: httparse::Error) -> Failure {
     }
     other_protocol(bytes).unwrap_or_else(|| {
         let line = wrong_field(bytes).unwrap_or_else(|| first_line(bytes));
-        status(&format!("no HTTP/1 response: {error} in `{}`", quote(line)))
+        status(&format!("no HTTP/1 response: {error} in {}", quoted(line)))
     })
 }
 
 /// Bytes came before any request that they could answer: what a server of another protocol says first.
 pub(super) fn unrequested(bytes: &[u8]) -> Failure {
-    let line = first_line(bytes);
-    let is_text = !line.is_empty() && line.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r'));
-    let unrequested = Failure::unrequested;
-    other_protocol(bytes).unwrap_or_else(|| match is_text {
-        true => {
-            Failure { seen: format!("{}: `{}`", unrequested().seen, quote(line)), ..unrequested() }
-        }
-        false => unrequested(),
+    other_protocol(bytes).unwrap_or_else(|| {
+        let failure = Failure::unrequested();
+        Failure { seen: with_text(&failure.seen, bytes), ..failure }
     })
 }
 
@@ -132,14 +125,6 @@ fn other_protocol(bytes: &[u8]) -> Option<Failure> {
         [0, _, _, 4 | 7, 0, 0, 0, 0, 0, ..] => Some(status(HTTP2_FRAME)),
         _ => None,
     }
-}
-
-fn quote(line: &[u8]) -> String {
-    String::from_utf8_lossy(line.trim_ascii()).chars().take(LONGEST_QUOTE).collect()
-}
-
-fn first_line(bytes: &[u8]) -> &[u8] {
-    bytes.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default()
 }
 
 /// The first line after the status line that is no header field.
