@@ -14,6 +14,7 @@ mod full_disk;
 mod help;
 mod install;
 mod load;
+mod older_findings;
 mod primitives;
 mod profile;
 mod refused_studies;
