@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use ::tls::{Group, Suite};
 use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::ServerName;
 
 use super::certificates::ServerCertificates;
@@ -78,8 +79,7 @@ impl Tls13Client {
         let group = |name: u16| Group::ALL.into_iter().find(|group| group.code_point() == name);
         let groups = provider.kx_groups.iter().map(|kx| group(kx.name().into()));
         let groups = groups.collect::<Option<_>>()?;
-        let schemes = provider.signature_verification_algorithms.supported_schemes();
-        let schemes = schemes.into_iter().map(u16::from).collect();
+        let schemes = verifier.supported_verify_schemes().into_iter().map(u16::from).collect();
         let server = ServerCertificates::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
         let common = Common { hello, suites, groups, schemes, server, follows_key_updates };
