@@ -154,7 +154,9 @@ impl Job {
     /// What its clients offer to the server.
     pub(crate) fn offer(&self) -> Offer {
         let plan = &self.plan;
+        let offer = Offer::to(self.url.host(), self.trust.clone());
         Offer {
+            protocol: if plan.is_http2() { http2::ALPN } else { offer.protocol },
             version: plan.only_version(),
             suite: plan.only_suite(),
             group: plan.group,
@@ -162,8 +164,7 @@ impl Job {
             fixed_key_exchange: plan.key_exchange() == KeyExchangeMode::Fixed,
             resumed_percent: plan.resumption.get(),
             follows_key_updates: plan.receive() == Receive::Decrypt,
-            protocol: plan.is_http2().then_some(http2::ALPN),
-            ..Offer::to(self.url.host(), self.trust.clone())
+            ..offer
         }
     }
 

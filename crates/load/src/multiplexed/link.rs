@@ -160,7 +160,7 @@ impl Link {
         context: &mut Context<'_>,
         established: Established,
     ) -> Result<(), Failure> {
-        if established.protocol.as_deref() != Some(http2::ALPN) {
+        if !established.is_protocol_agreed {
             let seen = "the server did not choose h2 in the handshake (ALPN)";
             return Err(Failure::new(ErrorKind::NoH2, seen));
         }

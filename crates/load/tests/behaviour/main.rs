@@ -11,6 +11,7 @@ mod honest;
 mod http2;
 mod memory;
 mod patterns;
+mod public_reports;
 mod ramps;
 mod records;
 mod responses;

@@ -136,7 +136,7 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) ->
         receipt: line.receipt.rows(),
         mismatches: line.receipt.mismatch.iter().map(ToString::to_string).collect(),
         reason: line.reason(),
-        remedy: line.verdict.remedy(),
+        remedy: line.remedy(),
         evidence: shares_and_counts(&line.verdict.evidence),
         warnings: line.warnings.iter().map(ToString::to_string).collect(),
         errors: errors(line),

@@ -6,6 +6,7 @@ mod check;
 mod command;
 mod compare;
 mod damaged_journal;
+mod delayed;
 mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;

@@ -96,18 +96,6 @@ pub(super) fn put_records(out: &mut Vec<u8>, content_type: u8, version: [u8; 2],
     }
 }
 
-/// The extension of application protocols (RFC 7301).
-pub(super) const PROTOCOL: u16 = 16;
-
-/// The one application protocol that a server chooses in it (section 3.1).
-pub(super) fn protocol(content: &[u8]) -> Option<&[u8]> {
-    let mut reader = Reader(content);
-    let mut list = Reader(reader.vector16()?);
-    let chosen = list.vector8()?;
-    list.end(())?;
-    reader.end(chosen)
-}
-
 /// A record's header. An unprotected record may name any version of TLS.
 pub(super) fn header_of(bytes: &[u8]) -> Option<Header> {
     let [content_type, 3, minor, high, low] = *bytes else { return None };

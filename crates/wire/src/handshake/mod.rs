@@ -1,7 +1,9 @@
 //! Handshakes as one trait: those of TLS 1.2 and the full ones of TLS 1.3 are toll's own, rustls makes
 //! the others and hands its keys over.
 
+mod alpn;
 mod certificates;
+mod distrust;
 mod driver;
 mod encoding;
 mod fixed_group;
@@ -24,6 +26,7 @@ use ::tls::{CertificateKey, Group, Suite, Version};
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 
+pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
 pub use offer::{Offer, OfferError, Sampler, Trust};
 
@@ -57,8 +60,8 @@ pub struct Established {
     pub sealer: Sealer,
     pub negotiated: Negotiated,
     pub remarks: Remarks,
-    /// The application protocol that the server chose (RFC 7301).
-    pub protocol: Option<Vec<u8>>,
+    /// Whether the server chose the application protocol that was offered (RFC 7301); it may leave that open.
+    pub is_protocol_agreed: bool,
     /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
     pub post_handshake: Option<Box<dyn PostHandshake>>,
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use tls::{Group, Suite, Version};
 
+use super::alpn;
+
 /// An offer. A server can choose nothing else.
 #[derive(Debug, Clone)]
 pub struct Offer {
@@ -24,8 +26,8 @@ pub struct Offer {
     pub resumed_percent: u8,
     /// Whether KeyUpdates are followed, so that secrets outlive the handshake.
     pub follows_key_updates: bool,
-    /// The only application protocol (RFC 7301); `None` offers none, which servers take for HTTP/1.1.
-    pub protocol: Option<&'static [u8]>,
+    /// The only application protocol (RFC 7301).
+    pub protocol: &'static [u8],
 }
 
 /// Whose certificates are accepted.
@@ -62,7 +64,7 @@ impl Offer {
             fixed_key_exchange: true,
             resumed_percent: 0,
             follows_key_updates: false,
-            protocol: None,
+            protocol: alpn::HTTP11,
         }
     }
 

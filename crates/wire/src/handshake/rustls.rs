@@ -81,7 +81,7 @@ impl RustlsClient {
             .with_custom_certificate_verifier(verifier.clone())
             .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
-        config.alpn_protocols = offer.protocol.map(<[u8]>::to_vec).into_iter().collect();
+        config.alpn_protocols = vec![offer.protocol.to_vec()];
         let sessions = Arc::new(Sessions::default());
         config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());
@@ -221,10 +221,13 @@ impl Handshake for RustlsHandshake {
                     ));
                 }
                 Err(error) => {
-                    let failed = match self.begins || begins_with_record(received) {
+                    let mut failed = match self.begins || begins_with_record(received) {
                         true => failure(&error),
-                        false => Refusal::not_tls().failure,
+                        false => Refusal::not_tls(received).failure,
                     };
+                    if failed.kind == ErrorKind::Alert && self.remarks.asks_certificate {
+                        failed.seen += " after it asked for a client certificate";
+                    }
                     received.drain(..discard);
                     send_alert(connection, received, to_send);
                     return Err(failed);
@@ -302,7 +305,7 @@ fn established(
         .ok_or_else(|| unknown("a suite"))?;
     let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
     let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
-    let protocol = connection.alpn_protocol().map(<[u8]>::to_vec);
+    let is_protocol_agreed = connection.alpn_protocol().is_some();
 
     let (secrets, rest) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
     let (receive_sequence, receive) = secrets.rx;
@@ -320,7 +323,7 @@ fn established(
             resumed,
         },
         remarks,
-        protocol,
+        is_protocol_agreed,
         post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
             .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
     })

@@ -2,8 +2,8 @@
 //!
 //! A message that does not fit its grammar as a whole is a decode_error.
 
-use crate::handshake::GivenSession;
-use crate::handshake::encoding::{PROTOCOL, Reader, protocol};
+use crate::handshake::encoding::Reader;
+use crate::handshake::{GivenSession, alpn};
 use crate::record::content_type;
 
 pub(super) mod kind {
@@ -32,7 +32,7 @@ pub(super) struct ServerHello<'a> {
     pub(super) suite: u16,
     /// The types of all extensions.
     pub(super) extensions: Vec<u16>,
-    /// The application protocol that the server chose.
+    /// The content of the extension of application protocols.
     pub(super) protocol: Option<&'a [u8]>,
 }
 
@@ -56,11 +56,8 @@ impl<'a> ServerHello<'a> {
             };
             is_well_formed.then_some(())?;
         }
-        let chosen = given.iter().find(|(kind, _)| *kind == PROTOCOL);
-        let protocol = match chosen {
-            Some((_, content)) => Some(protocol(content)?),
-            None => None,
-        };
+        let protocol = given.iter().find(|(kind, _)| *kind == alpn::EXTENSION);
+        let protocol = protocol.map(|(_, content)| *content);
         let extensions = given.into_iter().map(|(kind, _)| kind).collect();
         Some(Self { version, random, session_id, suite, extensions, protocol })
     }

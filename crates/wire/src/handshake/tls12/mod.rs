@@ -56,7 +56,7 @@ pub(super) struct Tls12Client {
 struct Common {
     hello: Hello,
     /// The only application protocol that is offered.
-    protocol: Option<&'static [u8]>,
+    protocol: &'static [u8],
     suites: Vec<&'static Suite>,
     groups: Vec<(Group, &'static dyn SupportedKxGroup)>,
     server: ServerCertificates,

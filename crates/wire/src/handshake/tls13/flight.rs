@@ -83,7 +83,7 @@ impl<'a> ServerHello<'a> {
     }
 }
 
-/// The extensions in EncryptedExtensions: types and contents.
+/// The extensions in EncryptedExtensions.
 pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<(u16, &[u8])>> {
     Reader(body).extensions()
 }

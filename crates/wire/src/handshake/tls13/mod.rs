@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use ::tls::{Group, Suite};
 use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::ServerName;
 
 use super::certificates::ServerCertificates;
@@ -56,7 +57,7 @@ struct Common {
     server: ServerCertificates,
     follows_key_updates: bool,
     /// The only application protocol that is offered.
-    protocol: Option<&'static [u8]>,
+    protocol: &'static [u8],
 }
 
 impl Tls13Client {
@@ -68,7 +69,7 @@ impl Tls13Client {
         name: ServerName<'static>,
         verifier: Arc<SamplingVerifier>,
         follows_key_updates: bool,
-        protocol: Option<&'static [u8]>,
+        protocol: &'static [u8],
     ) -> Option<Self> {
         let provider = config.crypto_provider();
         let suites = provider.cipher_suites.iter().filter_map(|suite| suite.tls13());
@@ -81,8 +82,7 @@ impl Tls13Client {
         let group = |name: u16| Group::ALL.into_iter().find(|group| group.code_point() == name);
         let groups = provider.kx_groups.iter().map(|kx| group(kx.name().into()));
         let groups = groups.collect::<Option<_>>()?;
-        let schemes = provider.signature_verification_algorithms.supported_schemes();
-        let schemes = schemes.into_iter().map(u16::from).collect();
+        let schemes = verifier.supported_verify_schemes().into_iter().map(u16::from).collect();
         let server = ServerCertificates::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
         let common =

@@ -9,8 +9,9 @@ use super::flight::{self, kind};
 use super::hello::Hello;
 use super::schedule::{Finish, HandshakeKeys, Secrets, Transcripts};
 use super::{CHANGE_CIPHER_SPEC, Common, no_keys};
+use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
-use crate::handshake::encoding::{PROTOCOL, protocol, put_message, put_records};
+use crate::handshake::encoding::{put_message, put_records};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Established, Negotiated, Remarks};
@@ -27,8 +28,8 @@ pub(super) struct Protected {
     awaits: Awaits,
     /// Whether a HelloRetryRequest came before.
     is_retried: bool,
-    /// The application protocol that the server chose.
-    protocol: Option<Vec<u8>>,
+    /// Whether the server chose the application protocol that was offered.
+    is_protocol_agreed: bool,
     /// The context of a CertificateRequest.
     certificate_request: Option<Vec<u8>>,
 }
@@ -66,7 +67,7 @@ impl Protected {
             secrets: keys.secrets,
             awaits: Awaits::EncryptedExtensions,
             is_retried,
-            protocol: None,
+            is_protocol_agreed: false,
             certificate_request: None,
         })
     }
@@ -82,18 +83,15 @@ impl Protected {
         let body = &message[4..];
         match (&self.awaits, kind) {
             (Awaits::EncryptedExtensions, kind::ENCRYPTED_EXTENSIONS) => {
-                let malformed = || Refusal::malformed("EncryptedExtensions");
-                let extensions = flight::encrypted_extensions(body).ok_or_else(malformed)?;
+                let extensions = flight::encrypted_extensions(body)
+                    .ok_or_else(|| Refusal::malformed("EncryptedExtensions"))?;
                 for (kind, content) in extensions {
                     if !is_answer(&common.hello, kind) {
                         return Err(Refusal::extension(kind));
                     }
-                    if kind == PROTOCOL {
-                        let chosen = protocol(content).ok_or_else(malformed)?;
-                        if common.protocol != Some(chosen) {
-                            return Err(Refusal::illegal("a protocol that was not offered"));
-                        }
-                        self.protocol = Some(chosen.to_owned());
+                    if kind == alpn::EXTENSION {
+                        alpn::check_answer(content, common.protocol)?;
+                        self.is_protocol_agreed = true;
                     }
                 }
                 self.awaits = Awaits::Certificate;
@@ -185,7 +183,7 @@ impl Protected {
                 is_retried: self.is_retried,
                 ..Remarks::default()
             },
-            protocol: self.protocol.take(),
+            is_protocol_agreed: self.is_protocol_agreed,
             post_handshake: updates,
         })
     }
@@ -212,5 +210,6 @@ fn signed(transcript: &Transcript) -> Vec<u8> {
 fn is_answer(hello: &Hello, kind: u16) -> bool {
     const SERVER_NAME: u16 = 0;
     const SUPPORTED_GROUPS: u16 = 10;
-    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS | PROTOCOL) && hello.offered.contains(&kind)
+    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS | alpn::EXTENSION)
+        && hello.offered.contains(&kind)
 }
