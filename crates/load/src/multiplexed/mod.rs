@@ -41,6 +41,8 @@ pub(crate) struct Multiplexed {
     due: Vec<usize>,
     /// When each slot's last operation ended.
     ended: Vec<Option<u64>>,
+    /// How many slots have left the load in its ramp down.
+    left: usize,
 }
 
 struct Owned {
@@ -57,6 +59,7 @@ impl Multiplexed {
             links: Slab::new(),
             due: Vec::new(),
             ended: vec![None; slots],
+            left: 0,
         }
     }
 
@@ -312,9 +315,14 @@ impl Multiplexed {
         }
     }
 
-    /// Closes a slot's connection if none of its slots is busy.
+    /// A slot has left the load, as all before it have. Closes its connection if none of its slots is left
+    /// or busy.
     pub(crate) fn close_kept(&mut self, context: &mut Context<'_>, slot: usize) {
+        self.left = self.left.max(slot + 1);
         let group = slot / self.streams;
+        if self.left < self.ended.len().min((group + 1) * self.streams) {
+            return;
+        }
         if let Some(key) = self.current[group].filter(|key| self.links[*key].link.streams.is_idle())
         {
             self.leave(context, key);
