@@ -19,6 +19,14 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
              address (--source)"
         }
         ErrorKind::Descriptors => "raise that limit",
+        // RFC 6066, section 3.
+        ErrorKind::Alert if seen.contains("unrecognized_name") => match job.plan.sni {
+            None => {
+                "the server has no site of the URL's host; give a name that it has with --sni, or in \
+                 the URL, and the server's address with --connect-to"
+            }
+            Some(_) => "the server has no site of that name; give one that it has with --sni",
+        },
         ErrorKind::Alert | ErrorKind::Handshake => return on_handshake(&job.plan),
         ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
         ErrorKind::Authentication => match job.trust {
@@ -68,6 +76,10 @@ fn on_handshake(plan: &Plan) -> String {
 /// `seen` begins with a status, or no readable response came.
 fn on_status(seen: &str) -> &'static str {
     match seen.as_bytes() {
+        [b'2', ..] if seen.contains("before all") => {
+            "the server answers without reading the body; does its log say why?"
+        }
+        [b'2', ..] => "give the status that a right answer has with --expect (curl -i shows it)",
         [b'3', ..] => "give the address to which the server redirects (curl -i shows it)",
         [b'4', ..] => "give the path of an object that the server has",
         [b'5', ..] => "does the server's log say why?",
@@ -122,6 +134,17 @@ mod tests {
             });
             assert!(narrow.contains("--tls, --group") && !narrow.contains("--suite"), "{narrow}");
         }
+    }
+
+    #[test]
+    fn a_name_that_the_server_lacks_leads_to_the_flags_for_names() {
+        let on = |sni: Option<&str>| {
+            advice(ErrorKind::Alert, "alert unrecognized_name (112)", |job| {
+                job.plan.sni = sni.map(|name| name.parse().unwrap());
+            })
+        };
+        assert!(on(None).contains("--sni") && on(None).contains("--connect-to"));
+        assert!(on(Some("a.example")).contains("--sni"));
     }
 
     #[test]

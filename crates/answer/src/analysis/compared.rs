@@ -255,6 +255,11 @@ impl<'a> Compared<'a> {
         if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
             parts.push(label("load.operation", &self.operation().to_string()));
         }
+        const REQUESTS: &str = "load.requests-per-connection";
+        if !is_swept("requests-per-connection") {
+            let asked = self.shared(|cell| cell.load.requests_per_connection.clone()).flatten();
+            parts.extend(asked.map(|asked| label(REQUESTS, &asked.to_string())));
+        }
         let others = self.common.iter().filter(|(key, _)| *key != SERVER);
         parts.extend(others.map(|(key, value)| self.label(key, value)));
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }

@@ -127,6 +127,10 @@ fn load(cell: &Cell) -> String {
             None => format!("{} objects", target.object),
         }),
     }
+    if let Some(requests) = &load.requests_per_connection {
+        const KEY: &str = "load.requests-per-connection";
+        words.push(label_in(load.operation, KEY, &requests.to_string()));
+    }
     let is_shown = cell.find.is_none() && !cell.params.contains_key("load.arrival");
     if load.arrival != Arrival::CLOSED && is_shown {
         words.push(load.arrival.to_string());
