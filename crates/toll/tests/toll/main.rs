@@ -6,6 +6,7 @@ mod check;
 mod command;
 mod compare;
 mod damaged_journal;
+mod ending_connections;
 mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;
@@ -13,6 +14,8 @@ mod full_disk;
 mod help;
 mod install;
 mod load;
+mod methods;
+mod names;
 mod primitives;
 mod profile;
 mod refused_studies;
