@@ -73,6 +73,7 @@ impl Requests {
 
     /// The request for an object on a connection with the name of this number, and what is right as its
     /// answer.
+    #[inline]
     pub(crate) fn text(&mut self, object: usize, name: usize) -> (&[u8], Expectation) {
         let Request { request, host_at, expectation } = &self.all.each[object];
         let Some(host) = self.all.hosts.get(name) else { return (request, *expectation) };
@@ -90,6 +91,7 @@ impl Requests {
     }
 
     /// The body of each request.
+    #[inline]
     pub(crate) fn body(&self) -> &[u8] {
         &self.all.body
     }

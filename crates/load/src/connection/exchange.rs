@@ -108,6 +108,7 @@ impl Open {
     }
 
     /// Whether a part of the request's body still waits to be sent.
+    #[inline]
     fn has_unsent_body(&self, context: &Context<'_>) -> bool {
         self.body_left > 0 || !self.unsent.is_empty() && !context.requests.body().is_empty()
     }
@@ -441,6 +442,7 @@ impl Open {
 }
 
 /// Appends content to what is to be sent, over TLS in records.
+#[inline]
 fn seal(sealer: &mut Option<Sealer>, content: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
     let Some(sealer) = sealer else {
         out.extend_from_slice(content);

@@ -398,6 +398,7 @@ impl Open {
     }
 
     /// Whether the request that was sent last is the last that is planned.
+    #[inline]
     fn has_sent_all(&self) -> bool {
         self.planned.is_some_and(|planned| self.sent >= planned.count.get())
     }
