@@ -146,7 +146,7 @@ enum Next {
     Keep,
     /// It is done, or the server has closed it.
     Close,
-    /// The same, but its operation continues on a new one.
+    /// It is done, and its operation continues on a new one.
     Reconnect,
     /// Its operation has failed, and it can be kept for the next one.
     Fail(Failure),

@@ -126,7 +126,7 @@ impl Open {
                 let mut reception = Reception::plain();
                 reception.set_answers(context.answers);
                 self.phase = Phase::Receiving { reception, sealer: None };
-                self.go_on(context, now)
+                self.proceed(context, now)
             }
             Some(client) => {
                 self.phase = Phase::Handshaking(client.start()?);
@@ -204,11 +204,11 @@ impl Open {
             return Ok(next);
         }
         self.phase = Phase::Receiving { reception, sealer: Some(sealer) };
-        self.go_on(context, now)
+        self.proceed(context, now)
     }
 
     /// Requests can be sent: sends the one of the operation under way, if there is one.
-    fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
+    fn proceed(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
         if self.operation.is_some() {
             if self.take_before_request(context)? != Next::Wait {
                 return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));

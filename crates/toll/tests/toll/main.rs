@@ -16,6 +16,7 @@ mod install;
 mod load;
 mod methods;
 mod names;
+mod older_findings;
 mod primitives;
 mod profile;
 mod refused_studies;

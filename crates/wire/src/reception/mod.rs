@@ -157,7 +157,7 @@ impl Reception {
         }
     }
 
-    /// The same, but with CBC the MAC of a record within a generated object is computed only where
+    /// A reception in which, with CBC, the MAC of a record within a generated object is computed only where
     /// its content differs: a comparison with the object is proof enough.
     pub fn skipping_mac_if_expected(self) -> Self {
         Self { skips_mac_if_expected: true, ..self }

@@ -7,7 +7,7 @@ use ::tls::{Group, Suite, Version};
 
 use super::flight::{self, kind};
 use super::hello::Hello;
-use super::schedule::{Finish, Handshake, Secrets, Transcripts};
+use super::schedule::{Finish, HandshakeKeys, Secrets, Transcripts};
 use super::{CHANGE_CIPHER_SPEC, Common, no_keys};
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::encoding::{put_message, put_records};
@@ -52,7 +52,7 @@ impl Protected {
         suite: &'static Suite,
         group: Group,
         transcript: Transcript,
-        keys: Handshake,
+        keys: HandshakeKeys,
         is_retried: bool,
     ) -> Option<Self> {
         Some(Self {
