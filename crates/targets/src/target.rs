@@ -10,7 +10,7 @@ use clap::builder::BoolishValueParser;
 use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
-use objects::{Files, MOST_FILES, Mix, Storage, Url};
+use objects::{Files, HostPort, MOST_FILES, Mix, Storage, Url};
 use offload::{Batching, CompletedBy, Description, Kind, ProviderPath, Rates, Way};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -87,6 +87,11 @@ pub struct Target {
     /// them in a random order of its own, for all before it repeats one.
     #[arg(skip = NonZeroU32::MIN)]
     pub files: NonZeroU32,
+
+    /// With embedded, nginx or haproxy: how many names the server has, each with a certificate of its own, all
+    /// of one key. Each connection asks for one of them. [default: none; all ask for its address]
+    #[arg(skip)]
+    pub names: Option<NonZeroU32>,
 
     /// Give session tickets; off also means no resumption in TLS 1.3
     #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
@@ -226,6 +231,11 @@ pub struct Target {
     /// With `server = "address"`: what to ask for. [default: open]
     #[arg(skip)]
     pub url: Option<Url>,
+    /// With `server = "address"`: where to connect to instead of the URL's host and port,
+    /// `"10.0.0.1:8443"`. The URL's name stays in the ClientHello (SNI), in `Host`, and in the check of the
+    /// certificate. [default: the URL's]
+    #[arg(skip)]
+    pub connect_to: Option<HostPort>,
     /// With `server = "address"`: its process, if it is one of this machine. [default: open]
     #[arg(skip)]
     pub pid: Option<u32>,
@@ -256,6 +266,9 @@ fn send_modes() -> Vec<String> {
 }
 
 const OBJECT: Bytes = Bytes(1 << 20);
+
+/// A load thread has a client for each name.
+const MOST_NAMES: u32 = 10_000;
 
 /// A number of hyperthreads of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -343,6 +356,8 @@ impl Default for Target {
             aes: Aes::On,
             command: None,
             url: None,
+            connect_to: None,
+            names: None,
             pid: None,
             i_operate_this_host: false,
         }
@@ -475,6 +490,17 @@ impl Target {
         if self.files.get() > MOST_FILES {
             let why = format!("target.files = {}; give at most {MOST_FILES}", self.files);
             return wrong("files", why);
+        }
+        if let Some(names) = self.names.filter(|names| names.get() > MOST_NAMES) {
+            let why = format!("target.names = {names}; give at most {MOST_NAMES}");
+            return wrong("names", why);
+        }
+        let has_device = self.accelerator != Kind::None || self.provider.is_some();
+        if self.names.is_some() && has_device {
+            let why = "target.names, but each of their certificates would load the key into the \
+                       accelerator; leave the names or the accelerator out"
+                .to_owned();
+            return wrong("names", why);
         }
         if self.has_files() && self.files().is_none() {
             let why = format!(

@@ -69,6 +69,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath, help_heading = TLS)]
     key: Option<PathBuf>,
 
+    /// A folder with a certificate NAME.crt for each further name, all of the same key
+    ///
+    /// A client that asks for NAME (SNI) gets that certificate.
+    #[arg(long, value_name = "FOLDER", requires = "key", conflicts_with_all = ["accelerator", "provider"], value_hint = ValueHint::DirPath, hide_short_help = true, help_heading = TLS)]
+    names: Option<PathBuf>,
+
     /// Write the certificate to this file, for clients to trust
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     write_certificate: Option<PathBuf>,
@@ -187,6 +193,7 @@ impl Arguments {
             suites: self.suites,
             groups: self.groups,
             certificate,
+            names: self.names,
             write_certificate: self.write_certificate,
             tickets: target.tickets,
             session_cache: target.session_cache,

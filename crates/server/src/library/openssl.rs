@@ -1,13 +1,15 @@
 //! The system's OpenSSL, or the one of `LD_LIBRARY_PATH`.
 
+use std::collections::HashMap;
 use std::io;
 
 use offload::Way;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    self, AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
-    SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
+    self, AlpnError, ErrorCode, NameType, ShutdownState, SniError, Ssl, SslContext,
+    SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion,
+    select_next_proto,
 };
 use openssl::x509::X509;
 use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
@@ -89,13 +91,39 @@ fn io_error(error: ssl::Error) -> io::Error {
 /// The default without CBC suites, for which the kernel's TLS takes no keys.
 const OF_KERNEL: &str = "DEFAULT:!SHA1:!SHA256:!SHA384";
 
-/// A context that offers exactly what the settings name.
+/// A context that offers exactly what the settings name, with one for each further name.
 pub(super) fn build(
     settings: &Settings,
     versions: &[Version],
     identity: &Identity,
     key: CertificateKey,
 ) -> Result<SslContext, ServerError> {
+    let mut context = with_certificate(settings, versions, identity, key)?;
+    let of_name = |(name, certificate_pem)| {
+        let identity = Identity { certificate_pem, ..identity.clone() };
+        Ok((name, with_certificate(settings, versions, &identity, key)?.build()))
+    };
+    let named: Result<HashMap<String, SslContext>, ServerError> =
+        settings.named_certificates()?.into_iter().map(of_name).collect();
+    let named = named?;
+    if !named.is_empty() {
+        context.set_servername_callback(move |ssl, _| {
+            let name = ssl.servername(NameType::HOST_NAME);
+            match name.and_then(|name| named.get(name)) {
+                Some(context) => ssl.set_ssl_context(context).map_err(|_| SniError::ALERT_FATAL),
+                None => Ok(()),
+            }
+        });
+    }
+    Ok(context.build())
+}
+
+fn with_certificate(
+    settings: &Settings,
+    versions: &[Version],
+    identity: &Identity,
+    key: CertificateKey,
+) -> Result<SslContextBuilder, ServerError> {
     let refused = |what| move |source| ServerError::OpenSsl { what, source };
     let chain = X509::stack_from_pem(&identity.certificate_pem)
         .map_err(refused("the certificate chain"))?;
@@ -144,7 +172,7 @@ pub(super) fn build(
     context.set_alpn_select_callback(|_, offered| {
         select_next_proto(ALPN, offered).ok_or(AlpnError::NOACK)
     });
-    Ok(context.build())
+    Ok(context)
 }
 
 fn set_versions(context: &mut SslContextBuilder, versions: &[Version]) -> Result<(), ErrorStack> {
