@@ -109,10 +109,18 @@ impl Accelerator {
     pub(crate) fn abandon(&self, ticket: Ticket) {
         let is_abandoned = match &self.engine {
             Engine::Device(queue) => locked(queue).abandon(ticket),
-            Engine::MultiBuffer(device) => device.abandon(ticket),
+            Engine::MultiBuffer(device) => device.forget(ticket),
         };
         if is_abandoned {
             counts::add(|counts| counts.abandoned += 1);
+        }
+    }
+
+    /// Forgets all operations of the multi-buffer library, as its process ends.
+    pub(crate) fn end(&self) {
+        if let Some(device) = self.multi_buffer() {
+            let abandoned = device.forget_all() as u64;
+            counts::add(|counts| counts.abandoned += abandoned);
         }
     }
 

@@ -255,6 +255,7 @@ impl Trial {
         }
         warnings.extend(littles_law.and_then(|law| Warning::littles_law(law, nouns)));
         warnings.extend(Warning::mixed(&receipt.obtained));
+        warnings.extend(Warning::batches_never_pay(&receipt.obtained));
         if self.is_over_loopback() {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }
