@@ -190,6 +190,19 @@ impl CurveKey {
         Some(())
     }
 
+    /// A copy of what OpenSSL selects.
+    pub(super) fn part(&self, selection: i32) -> Option<Self> {
+        if self.which == Which::Other {
+            let is_whole = selection & sys::SELECT_KEY_PAIR != 0;
+            let parts = if is_whole { self.parts } else { 0 };
+            return Some(Self::of_openssl(self.name, self.software()?.copy(is_whole)?, parts));
+        }
+        let has = |part| selection & part != 0;
+        let secret = self.secret.clone().filter(|_| has(sys::SELECT_PRIVATE_KEY));
+        let public = self.public.clone().filter(|_| has(sys::SELECT_PUBLIC_KEY));
+        Some(Self { secret, public, ..Self::empty(self.name, self.which) })
+    }
+
     pub(super) fn has(&self, selection: i32) -> bool {
         let secret = self.secret.is_some() || self.parts & sys::SELECT_PRIVATE_KEY != 0;
         let public = self.public.is_some() || self.parts & sys::SELECT_PUBLIC_KEY != 0;

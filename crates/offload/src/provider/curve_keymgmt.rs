@@ -60,6 +60,7 @@ impl<A: Algorithm> Functions<A> {
         Dispatch::new(sys::KEYMGMT_HAS, has as *const ()),
         Dispatch::new(sys::KEYMGMT_VALIDATE, validate as *const ()),
         Dispatch::new(sys::KEYMGMT_MATCH, matches as *const ()),
+        Dispatch::new(sys::KEYMGMT_DUP, copy as *const ()),
         Dispatch::new(sys::KEYMGMT_IMPORT, import::<A> as *const ()),
         Dispatch::new(sys::KEYMGMT_IMPORT_TYPES, types::<A> as *const ()),
         Dispatch::new(sys::KEYMGMT_EXPORT, export as *const ()),
@@ -233,6 +234,17 @@ unsafe extern "C" fn end_generation(generation: *mut c_void) {
         // SAFETY: OpenSSL gives back what `generation` made, once.
         drop(unsafe { Box::from_raw(generation.cast::<Generation>()) });
     }
+}
+
+/// A server of TLS 1.2 copies the parameters of its own key for the client's.
+unsafe extern "C" fn copy(place: *const c_void, selection: c_int) -> *mut c_void {
+    let mut made = std::ptr::null_mut();
+    guarded(|| {
+        // SAFETY: OpenSSL gives what was made here.
+        made = placed(unsafe { at(place) }?.part(selection)?);
+        Some(())
+    });
+    made
 }
 
 unsafe extern "C" fn has(place: *const c_void, selection: c_int) -> c_int {

@@ -150,6 +150,20 @@ impl Key {
         (done == 1).then_some(length)
     }
 
+    /// A copy, of its parameters alone where that is all that is wanted.
+    pub(super) fn copy(&self, is_whole: bool) -> Option<Self> {
+        // SAFETY: the key is valid, and what is made here is nobody else's.
+        unsafe {
+            if is_whole {
+                let copy = sys::EVP_PKEY_dup(self.0);
+                return (!copy.is_null()).then_some(Self(copy));
+            }
+            let copy = ffi::EVP_PKEY_new();
+            let copy = (!copy.is_null()).then_some(Self(copy))?;
+            (sys::EVP_PKEY_copy_parameters(copy.0, self.0) == 1).then_some(copy)
+        }
+    }
+
     /// Whether its public key is one of its curve.
     pub(super) fn check(&self) -> Option<()> {
         let context = Context::of(self)?;

@@ -37,6 +37,7 @@ pub(super) const KEYMGMT_IMPORT: c_int = 40;
 pub(super) const KEYMGMT_IMPORT_TYPES: c_int = 41;
 pub(super) const KEYMGMT_EXPORT: c_int = 42;
 pub(super) const KEYMGMT_EXPORT_TYPES: c_int = 43;
+pub(super) const KEYMGMT_DUP: c_int = 44;
 
 pub(super) const SELECT_PRIVATE_KEY: c_int = 1;
 pub(super) const SELECT_PUBLIC_KEY: c_int = 2;
@@ -259,6 +260,8 @@ unsafe extern "C" {
         exchange: *const KeyExchange,
     ) -> *const OSSL_PARAM;
     pub(super) fn EVP_KEYMGMT_settable_params(keys: *const KeyManagement) -> *const OSSL_PARAM;
+    pub(super) fn EVP_PKEY_dup(key: *mut EVP_PKEY) -> *mut EVP_PKEY;
+    pub(super) fn EVP_PKEY_copy_parameters(to: *mut EVP_PKEY, from: *const EVP_PKEY) -> c_int;
     pub(super) fn EVP_PKEY_generate(context: *mut EVP_PKEY_CTX, key: *mut *mut EVP_PKEY) -> c_int;
     pub(super) fn OSSL_PROVIDER_get_capabilities(
         provider: *mut ffi::OSSL_PROVIDER,

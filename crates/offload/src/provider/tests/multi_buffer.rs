@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
 
 use counters::{KeyUse, UseCounts};
-use crypto_mb::Curve;
+use crypto_mb::{Curve, RsaKey};
 use openssl::ec::{EcGroup, EcKey};
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
@@ -136,6 +136,16 @@ unsafe extern "C" {
     fn EVP_PKEY_get1_encoded_public_key(key: *mut ffi::EVP_PKEY, public: *mut *mut u8) -> usize;
 }
 
+/// A peer's key like an own one, as a server makes it of TLS 1.2.
+fn copied(own: &PKey<Private>) -> PKey<Public> {
+    // SAFETY: the key is new, and both are valid.
+    unsafe {
+        let key = ffi::EVP_PKEY_new();
+        assert_eq!(sys::EVP_PKEY_copy_parameters(key, own.as_ptr()), 1, "{}", ErrorStack::get());
+        PKey::from_ptr(key)
+    }
+}
+
 /// Whether bytes on the wire are a public key with these parameters.
 fn set_public(key: &PKey<Public>, bytes: &[u8]) -> bool {
     // SAFETY: the key is valid, and the bytes are as many as is said.
@@ -210,12 +220,15 @@ proptest! {
         let (algorithm, group, key, derive) = CURVES[curve];
         let before = [key, derive].map(used);
         let client = openssls(group.map(|(_, nid)| nid));
-        let peer = parameters(algorithm, group.map(|(name, _)| name));
-        prop_assert!(set_public(&peer, &public(&client)));
-        let own = match is_tls13 {
-            true => made_like(&peer),
-            false => made(algorithm, group.map(|(name, _)| name)),
+        let (own, peer) = if is_tls13 {
+            let peer = parameters(algorithm, group.map(|(name, _)| name));
+            (made_like(&peer), peer)
+        } else {
+            let own = made(algorithm, group.map(|(name, _)| name));
+            let peer = copied(&own);
+            (own, peer)
         };
+        prop_assert!(set_public(&peer, &public(&client)));
         let secret = shared(TOLL, &own, &peer).unwrap();
         prop_assert_eq!([key, derive].map(used).map(|it| it.completed), before.map(|it| it.completed + 1));
         // As the client has it.
@@ -351,7 +364,7 @@ fn other_curves_are_openssls() {
     let before = counts();
     let client = openssls(Some(Nid::SECP521R1));
     for own in [made(c"EC", Some(c"P-521")), made_like(&parameters(c"EC", Some(c"P-521")))] {
-        let peer = parameters(c"EC", Some(c"P-521"));
+        let peer = copied(&own);
         assert!(set_public(&peer, &public(&client)) && !set_public(&peer, &[4; 133]));
         let theirs = parameters(c"EC", Some(c"P-521"));
         assert!(set_public(&theirs, &public(&own)));
@@ -548,10 +561,13 @@ fn works() -> Vec<(Class, Vec<Work>)> {
     };
     let mut all = Vec::new();
     // That of 3,072 bits takes as much as that of 2,048.
-    for bits in [2048, 4096] {
-        let key = key::for_batches(&Rsa::generate(bits).unwrap()).map(Arc::new).unwrap();
+    static KEYS: LazyLock<[Arc<RsaKey>; 2]> = LazyLock::new(|| {
+        let key = |bits| key::for_batches(&Rsa::generate(bits).unwrap()).map(Arc::new).unwrap();
+        [key(2048), key(4096)]
+    });
+    for key in &*KEYS {
         all.push(batch(&mut || {
-            let mut input = vec![1; bits as usize / 8];
+            let mut input = vec![1; key.bytes()];
             input[0] = 0;
             let operation = crypto_mb::RsaOperation::new(key.clone(), input).unwrap();
             Work::Rsa { of: KeyUse::RsaSign, operation }

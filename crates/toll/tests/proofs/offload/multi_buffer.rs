@@ -42,22 +42,19 @@ fn batches_do_all_that_handshakes_need_of_private_keys() {
     let ecdsa = "suite = \"ECDHE-ECDSA-AES128-GCM-SHA256\"\ngroup = \"p256\"";
     let [x25519, p384] =
         ["x25519", "p384"].map(|group| format!("tls = \"1.3\"\ngroup = \"{group}\""));
-    let rsa: (&str, [&str; 2]) = ("", ["embedded", "haproxy"]);
-    let p256 = (P256, ["embedded", "haproxy"]);
-    let cases: [((&str, [&str; 2]), &str, &[KeyUse]); 6] = [
-        (rsa, RSA, &[RsaDecrypt]),
-        (("", ["embedded"; 2]), fresh, &[RsaDecrypt]),
-        (rsa, ecdhe, &[RsaSign, X25519Key, X25519Derive]),
-        (p256, &x25519, &[EcdsaSign, X25519Key, X25519Derive]),
-        (
-            ("certificate-key = \"ecdsa:p384\"", ["embedded"; 2]),
-            &p384,
-            &[EcdsaSign, EcdhKey, EcdhDerive],
-        ),
-        (p256, ecdsa, &[EcdsaSign, EcdhKey, EcdhDerive]),
-    ];
-    for ((target, servers), load, uses) in cases {
-        for server in &servers[..1 + usize::from(servers[0] != servers[1])] {
+    let p384_key = "certificate-key = \"ecdsa:p384\"";
+    let both = &["embedded", "haproxy"][..];
+    let embedded = &both[..1];
+    let [decrypt, nist] = [&[RsaDecrypt][..], &[EcdsaSign, EcdhKey, EcdhDerive]];
+    for (target, servers, load, uses) in [
+        ("", both, RSA, decrypt),
+        ("", embedded, fresh, decrypt),
+        ("", both, ecdhe, &[RsaSign, X25519Key, X25519Derive]),
+        (P256, both, &x25519, &[EcdsaSign, X25519Key, X25519Derive]),
+        (p384_key, embedded, &p384, nist),
+        (P256, both, ecdsa, nist),
+    ] {
+        for server in servers {
             let Some(line) = line(server, None, target, load) else { return };
             assert_eq!(line.receipt.mismatch, [], "{line:?}");
             let counts = used(&line).counts;
@@ -184,10 +181,9 @@ fn ten_thousand_handshakes_with_a_faulty_library_end_and_none_waits() {
     }
 }
 
-/// Results that are wrong and seem right: the client notices, and each failure has a name.
+/// Results that are wrong and seem right: the client notices, and the failure has a name.
 #[test]
-fn handshakes_whose_secret_is_wrong_fail_by_name() {
-    const HANDSHAKES: u64 = 1_000;
+fn a_handshake_whose_secret_is_wrong_fails_by_name() {
     let folder = tempfile::tempdir().unwrap();
     CryptoMbStandIn::default().build(folder.path());
     let counters = folder.path().join("counters");
@@ -207,14 +203,14 @@ fn handshakes_whose_secret_is_wrong_fail_by_name() {
         "--suite",
         "AES128-SHA",
     ]);
-    load.args(["--count", &HANDSHAKES.to_string(), "--duration", "10s"]);
+    load.args(["--duration", "10s"]);
     let output = load.output().unwrap();
     let said = text(&output.stderr);
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
-    assert_eq!(line.operations.completed, 0, "{line:?}");
-    assert!(line.operations.errors.values().sum::<u64>() > 0, "{line:?}");
+    // The first one fails, and nothing is measured.
+    assert_eq!((output.status.code(), said.trim_end().lines().count()), (Some(2), 1), "{said}");
+    assert!(said.contains("bad_record_mac"), "{said}");
     let counts = SendCounters::settled(&counters).unwrap().accelerator.unwrap();
-    assert_eq!(counts.in_flight(), 0, "{counts:?}");
+    assert!(counts.completed > 0 && counts.in_flight() == 0, "{counts:?}");
 }
 
 /// Neither results nor logs nor what is printed have the secret numbers of a key, whatever the library does.
