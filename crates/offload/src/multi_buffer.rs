@@ -35,6 +35,8 @@ pub(crate) struct MultiBuffer {
     library: CryptoMb,
     /// How long an operation waits for company, at most.
     wait: Duration,
+    /// CPU time of the pause that an operation makes.
+    pause: Duration,
     operations: Mutex<Operations>,
     break_evens: Mutex<BTreeMap<Class, usize>>,
 }
@@ -94,9 +96,13 @@ enum Which {
 }
 
 impl MultiBuffer {
-    pub(crate) fn new(library: CryptoMb, wait: Duration) -> Self {
+    pub(crate) fn new(library: CryptoMb, wait: Duration, pause: Duration) -> Self {
         let (operations, break_evens) = (Mutex::default(), Mutex::default());
-        Self { library, wait, operations, break_evens }
+        Self { library, wait, pause, operations, break_evens }
+    }
+
+    pub(crate) fn pause(&self) -> Duration {
+        self.pause
     }
 
     /// The library's name and version.
@@ -145,6 +151,19 @@ impl MultiBuffer {
             counts.batches.get_or_insert_default().uses[of].submitted += 1;
         });
         ticket
+    }
+
+    /// Whether no batch of a class is worth it; an operation of this use goes back then, and is counted.
+    pub(crate) fn never_pays(&self, work: &Work) -> bool {
+        let never = self.break_even(work.class()).is_some_and(|least| least > LANES);
+        if never {
+            counts::add(|counts| {
+                counts.submitted += 1;
+                let of = &mut counts.batches.get_or_insert_default().uses[work.key_use()];
+                (of.submitted, of.below_break_even) = (1, 1);
+            });
+        }
+        never
     }
 
     /// A key for one handshake; `None` where OpenSSL is to make it.

@@ -252,6 +252,9 @@ unsafe extern "C" fn end(_context: *mut c_void) {
 fn in_batch(work: Work) -> Answer {
     let accelerator = Accelerator::get()?;
     let device = accelerator.multi_buffer()?;
+    if device.never_pays(&work) {
+        return None;
+    }
     let pauses = accelerator.pauses().filter(|_| job::is_running());
     let is_polled = pauses == Some(CompletedBy::Poll);
     let ticket = device.submit(work, if is_polled { Wake::Poll } else { Wake::Caller });

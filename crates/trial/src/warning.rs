@@ -251,7 +251,8 @@ impl Warning {
                 "OpenSSL did all operations of {}, because no batch of them costs less here",
                 names.join(", ")
             ),
-            likely_cause: "this CPU gains nothing from eight at once, or was busy with something else when the \
+            likely_cause: "to pause the handshake costs this server more than a batch saves, as with short \
+                           operations in HAProxy; or the CPU gains little from eight at once, or was busy when the \
                            server measured that at its start"
                 .into(),
             remedy: "compare both with toll bench --library crypto-mb, and start the server again".into(),

@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(3_600);
 fn device(stand_in: CryptoMbStandIn, wait: Duration) -> MultiBuffer {
     let folder = tempfile::tempdir().unwrap();
     stand_in.build(folder.path());
-    MultiBuffer::new(CryptoMb::open_at(folder.path()).unwrap(), wait)
+    MultiBuffer::new(CryptoMb::open_at(folder.path()).unwrap(), wait, Duration::ZERO)
 }
 
 /// Of 2,048 bits, with OpenSSL's own.
@@ -160,7 +160,7 @@ fn library() -> Option<CryptoMb> {
 #[test]
 fn intels_library_does_what_openssl_does() {
     let Some(library) = library() else { return };
-    let (device, key) = (MultiBuffer::new(library, LONG), key());
+    let (device, key) = (MultiBuffer::new(library, LONG, Duration::ZERO), key());
     let tickets = submit(&device, &key, LANES);
     assert_eq!(device.ready(false), tickets);
     for (byte, ticket) in tickets.iter().enumerate() {
@@ -215,7 +215,7 @@ fn a_process_that_ends_forgets_what_waits() {
 #[test]
 fn keys_of_handshakes_are_made_eight_at_a_time_and_given_out_once() {
     let Some(library) = library() else { return };
-    let device = MultiBuffer::new(library, LONG);
+    let device = MultiBuffer::new(library, LONG, Duration::ZERO);
     for class in [Class::X25519Key, Class::EcdhKey(Curve::P256), Class::EcdhKey(Curve::P384)] {
         let mut seen: Vec<_> = (0..LANES + 1)
             .map(|_| match device.key(class).unwrap() {
@@ -238,4 +238,15 @@ fn keys_that_are_wrong_are_not_given_out() {
     for class in [Class::X25519Key, Class::EcdhKey(Curve::P256)] {
         assert!(device.key(class).is_none());
     }
+}
+
+#[test]
+fn an_operation_that_no_batch_is_worth_does_not_wait() {
+    let (device, key) = (device(CryptoMbStandIn::default(), LONG), key());
+    let work = work(&key.0, input(1));
+    for (break_even, never) in [(1, false), (LANES, false), (LANES + 1, true)] {
+        device.set_break_even(Class::Rsa(2048), break_even);
+        assert_eq!(device.never_pays(&work), never);
+    }
+    assert_eq!(device.in_flight(), 0);
 }

@@ -1,10 +1,11 @@
 //! How many operations cost as much in a batch as one by one in OpenSSL, by the least CPU time of a few runs of
-//! each in turn.
+//! each in turn. A pause of the handshake is added to the batch's part where it costs much.
 //!
 //! It is measured when a private key is read, before a server serves: that takes up to 70 ms with RSA-4096, and
 //! 20 ms for all curves.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use counters::KeyUse;
 use crypto_mb::{Curve, LANES, RsaKey, RsaOperation};
@@ -36,7 +37,7 @@ pub(super) fn of_rsa(device: &MultiBuffer, openssl: &Rsa<Private>, key: &Arc<Rsa
         let operation = RsaOperation::new(Arc::clone(key), input.clone())?;
         Some(Work::Rsa { of: KeyUse::RsaSign, operation })
     };
-    device.set_break_even(class, least(alone, || batch(device, class, work)));
+    device.set_break_even(class, least(device.pause(), alone, || batch(device, class, work)));
 }
 
 /// Those of all operations on curves, unless they were measured before.
@@ -59,7 +60,8 @@ pub(super) fn of_curves(device: &MultiBuffer) {
 
 fn of_keys(device: &MultiBuffer, class: Class, alone: impl FnMut()) {
     let batch = || drop(make_keys(device.library(), class));
-    device.set_break_even(class, least(alone, batch));
+    // No handshake waits for its key.
+    device.set_break_even(class, least(Duration::ZERO, alone, batch));
 }
 
 fn of_exchange(device: &MultiBuffer, class: Class, name: &'static std::ffi::CStr, which: Which) {
@@ -86,7 +88,7 @@ fn of_exchange(device: &MultiBuffer, class: Class, name: &'static std::ffi::CStr
             }
         })
     };
-    device.set_break_even(class, least(alone, || batch(device, class, work)));
+    device.set_break_even(class, least(device.pause(), alone, || batch(device, class, work)));
 }
 
 fn of_signature(device: &MultiBuffer, curve: Curve) {
@@ -99,7 +101,7 @@ fn of_signature(device: &MultiBuffer, curve: Curve) {
         let _ = EcdsaSig::sign(&digest, &openssl).and_then(|made| made.to_der());
     };
     let work = || Some(Work::Ecdsa { key: Arc::clone(&secret), digest: digest.clone() });
-    device.set_break_even(class, least(alone, || batch(device, class, work)));
+    device.set_break_even(class, least(device.pause(), alone, || batch(device, class, work)));
 }
 
 /// A full batch, whose results nobody needs.
@@ -108,7 +110,7 @@ fn batch(device: &MultiBuffer, class: Class, work: impl Fn() -> Option<Work>) {
 }
 
 /// More than there are lanes is never.
-fn least(mut alone: impl FnMut(), mut batch: impl FnMut()) -> usize {
+fn least(pause: Duration, mut alone: impl FnMut(), mut batch: impl FnMut()) -> usize {
     let timed = |shortest: &mut u64, act: &mut dyn FnMut()| {
         let start = cpu_time();
         act();
@@ -119,5 +121,22 @@ fn least(mut alone: impl FnMut(), mut batch: impl FnMut()) -> usize {
         timed(&mut one, &mut alone);
         timed(&mut all, &mut batch);
     }
-    (all as f64 / one as f64).ceil().clamp(1.0, LANES as f64 + 1.0) as usize
+    let saved = one.saturating_sub(pause.as_nanos() as u64);
+    (all as f64 / saved as f64).ceil().clamp(1.0, LANES as f64 + 1.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_that_costs_more_than_an_operation_is_never_worth_it() {
+        let busy = |ms| {
+            let end = cpu_time() + ms * 1_000_000;
+            while cpu_time() < end {}
+        };
+        let of = |pause| least(Duration::from_millis(pause), || busy(4), || busy(10));
+        assert!(of(0) < of(2));
+        assert_eq!(of(4), LANES + 1);
+    }
 }
