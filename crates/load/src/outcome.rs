@@ -1,3 +1,4 @@
+use derive_more::AddAssign;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -103,7 +104,7 @@ pub struct PeerClient {
 ///
 /// With no warm-up, and where no connection failed without an operation, `intended` is the sum of
 /// completed, failed, in flight and waiting.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct ArrivalCounts {
     /// Operations whose intended start lay in the window. In a closed loop the intended start is
     /// the actual one.
@@ -121,7 +122,7 @@ pub struct ArrivalCounts {
 }
 
 /// Bytes that arrived within the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct ByteCounts {
     /// Proven body bytes: of complete responses, and of those under way at the window's end, up to
     /// an authentic record with the expected sequence number.
@@ -163,7 +164,7 @@ pub struct Latencies {
 }
 
 /// Sessions that were collected before a load began. Their handshakes are in no other count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct Collected {
     /// What the server gave.
     pub given: SessionsGiven,
@@ -172,7 +173,7 @@ pub struct Collected {
 }
 
 /// What a server gave so that later handshakes resume it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct SessionsGiven {
     /// Tickets (RFC 8446, section 4.6.1; RFC 5077), used or not. A client of TLS 1.2 asks for one only
     /// where the plan is to resume.
@@ -180,13 +181,6 @@ pub struct SessionsGiven {
     /// In handshakes of TLS 1.2 whose session the client keeps: identifiers without a ticket. A server
     /// may give them and keep no session.
     pub ids: u64,
-}
-
-impl SessionsGiven {
-    pub(crate) fn add(&mut self, other: Self) {
-        self.tickets += other.tickets;
-        self.ids += other.ids;
-    }
 }
 
 /// Connections that a packet of theirs was lost of while they were opened: a SYN, or what came right after
@@ -200,7 +194,7 @@ pub struct Repeated {
 }
 
 /// What connections sent and received, from the handshake to the end, as the kernel counted it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct Traffic {
     /// How many were looked at.
     pub connections: u64,
@@ -212,18 +206,8 @@ pub struct Traffic {
     pub packets_received: u64,
 }
 
-impl Traffic {
-    pub(crate) fn add(&mut self, other: Self) {
-        self.connections += other.connections;
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.packets_sent += other.packets_sent;
-        self.packets_received += other.packets_received;
-    }
-}
-
 /// What was verified within the window, and how.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct Verified {
     /// Handshakes whose signature was verified, warm-up included, as in [`Outcome::negotiated`].
     pub signatures: u64,
@@ -264,7 +248,7 @@ pub struct PageOutcome {
 }
 
 /// Walks that ended within the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct WalkCounts {
     /// With their last page.
     pub completed: u64,
@@ -278,13 +262,11 @@ impl Outcome {
     pub fn merge(&mut self, other: Self) {
         self.window = self.window.max(other.window);
         self.interrupted |= other.interrupted;
-        self.arrivals.add(other.arrivals);
+        self.arrivals += other.arrivals;
         self.completed += other.completed;
         self.in_flight += other.in_flight;
         self.failures.merge(other.failures);
-        self.bytes.body += other.bytes.body;
-        self.bytes.unproven += other.bytes.unproven;
-        self.bytes.opened += other.bytes.opened;
+        self.bytes += other.bytes;
         self.latencies.merge(&other.latencies);
         self.user_time.merge(other.user_time);
         for (object, count) in other.objects.into_iter().enumerate() {
@@ -297,20 +279,18 @@ impl Outcome {
         self.certificate_requests += other.certificate_requests;
         self.hello_retry_requests += other.hello_retry_requests;
         self.sessions_offered += other.sessions_offered;
-        self.given.add(other.given);
+        self.given += other.given;
         self.collected = match (self.collected, other.collected) {
             (Some(mut mine), Some(theirs)) => {
-                mine.given.add(theirs.given);
-                mine.connections += theirs.connections;
+                mine += theirs;
                 Some(mine)
             }
             (mine, theirs) => mine.or(theirs),
         };
-        self.verified.add(other.verified);
-        self.traffic.add(other.traffic);
+        self.verified += other.verified;
+        self.traffic += other.traffic;
         self.add_pages(other.pages);
-        self.walks.completed += other.walks.completed;
-        self.walks.failed += other.walks.failed;
+        self.walks += other.walks;
         self.most_open += other.most_open;
         self.up = match (self.up, other.up) {
             (Some(mine), Some(theirs)) => Some(Up {
@@ -336,27 +316,6 @@ impl Outcome {
         for (mine, theirs) in self.pages.iter_mut().zip(pages) {
             mine.merge(theirs);
         }
-    }
-}
-
-impl ArrivalCounts {
-    fn add(&mut self, other: Self) {
-        self.intended += other.intended;
-        self.waiting += other.waiting;
-        self.deadlines += other.deadlines;
-        self.deadline_misses += other.deadline_misses;
-    }
-}
-
-impl Verified {
-    fn add(&mut self, other: Self) {
-        self.signatures += other.signatures;
-        self.walked += other.walked;
-        self.peeked += other.peeked;
-        self.opened += other.opened;
-        self.compared += other.compared;
-        self.wrong += other.wrong;
-        self.unauthentic += other.unauthentic;
     }
 }
 

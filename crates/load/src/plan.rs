@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use tls::{Cipher, Group, KeyExchange, OrPlain, SUITES, Suite, Version};
 use units::{Bytes, Nanos};
-use wire::handshake::can_fix_key_exchange;
 
 use crate::session::Session;
 use crate::{Arrival, Header, OneIn, Pace, Percent, Source, Trust};
@@ -131,8 +130,8 @@ pub struct Plan {
     ///
     /// fixed: one share, with static RSA one premaster secret, for all handshakes; this saves work of
     /// the client, and the server's work stays the same
-    /// [default: fixed; fresh with the ECDHE suites of CBC, which have no other].
-    // In studies: [default: `fixed`; `fresh` with the ECDHE suites of CBC]
+    /// [default: fixed].
+    // In studies: [default: `fixed`]
     #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
     pub key_exchange: Option<KeyExchangeMode>,
 
@@ -395,10 +394,7 @@ impl Plan {
     /// How the client takes part in the key exchange.
     #[must_use]
     pub fn key_exchange(&self) -> KeyExchangeMode {
-        self.key_exchange.unwrap_or(match can_fix_key_exchange(self.only_suite()) {
-            true => KeyExchangeMode::Fixed,
-            false => KeyExchangeMode::Fresh,
-        })
+        self.key_exchange.unwrap_or(KeyExchangeMode::Fixed)
     }
 
     /// Whose certificates are accepted, where it says so.
@@ -725,12 +721,6 @@ impl Plan {
             const WHY: &str = "has no encrypt-then-MAC (only CBC suites such as AES128-SHA have)";
             add("suite", WHY, "encrypt-then-mac", Force::Useless);
         }
-        if self.key_exchange == Some(KeyExchangeMode::Fixed)
-            && !can_fix_key_exchange(self.only_suite())
-        {
-            const WHY: &str = "goes through OpenSSL, whose key exchange is always fresh";
-            add("suite", WHY, "key-exchange", Force::Useless);
-        }
     }
 }
 
@@ -743,19 +733,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_suite_chooses_the_client_library() {
-        use KeyExchangeMode::{Fixed, Fresh};
-        for (name, key_exchange) in [
-            ("TLS_AES_128_GCM_SHA256", Fixed),
-            ("ECDHE-RSA-AES128-GCM-SHA256", Fixed),
-            ("ECDHE-RSA-AES128-SHA", Fresh),
-            ("AES128-GCM-SHA256", Fixed),
-            ("AES128-SHA", Fixed),
-        ] {
-            let plan = Plan { suite: suite(name), ..Plan::default() };
-            assert_eq!(plan.key_exchange(), key_exchange);
-        }
-        assert_eq!(Plan::default().key_exchange(), Fixed);
+    fn the_key_exchange_is_fixed_and_a_group_may_decide_the_version() {
+        assert_eq!(Plan::default().key_exchange(), KeyExchangeMode::Fixed);
         let hybrid = Plan { group: Some(Group::X25519MlKem768), ..Plan::default() };
         assert_eq!(hybrid.only_version(), Some(Version::Tls13));
     }

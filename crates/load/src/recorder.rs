@@ -133,7 +133,7 @@ impl Recorder {
 
     /// Counts what a connection without a request sent and received.
     pub(crate) fn moved(&mut self, traffic: Traffic) {
-        self.outcome.traffic.add(traffic);
+        self.outcome.traffic += traffic;
     }
 
     /// Counts an operation that succeeded, and the response that it received, if any.

@@ -7,8 +7,10 @@ mod layer;
 mod line;
 pub mod messages;
 mod puppet;
+mod tls12_puppet;
 
 pub use in_memory::{InMemory, assert_keys_agree, with_openssl};
 pub use layer::{Layer, Peer, head, object, plaintext_at_most};
 pub use line::{End, Line};
 pub use puppet::Puppet;
+pub use tls12_puppet::Tls12Puppet;

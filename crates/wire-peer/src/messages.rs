@@ -6,8 +6,10 @@ use wire::record::content_type;
 pub mod kind {
     pub const HELLO_REQUEST: u8 = 0;
     pub const SERVER_HELLO: u8 = 2;
+    pub const NEW_SESSION_TICKET: u8 = 4;
     pub const ENCRYPTED_EXTENSIONS: u8 = 8;
     pub const CERTIFICATE: u8 = 11;
+    pub const SERVER_KEY_EXCHANGE: u8 = 12;
     pub const CERTIFICATE_REQUEST: u8 = 13;
     pub const SERVER_HELLO_DONE: u8 = 14;
     pub const CERTIFICATE_VERIFY: u8 = 15;

@@ -160,7 +160,6 @@ fn contradictions() {
         case("load.suite = 'none'\nload.tls = '1.3'"),
         case("load.suite = 'AES128-SHA'\nload.group = 'x25519'"),
         case("load.tls = '1.3'\nsweep.'load.suite' = [\n'AES128-SHA']"),
-        case("load.suite = 'ECDHE-RSA-AES128-SHA'\nload.key-exchange = 'fixed'"),
         case("load.encrypt-then-mac = true"),
         case("load.suite = 'AES128-SHA'\nload.encrypt-then-mac = true"),
         case("load.resumption = '70%'"),

@@ -100,7 +100,7 @@ impl Site {
     pub(crate) fn new(session: Session, url: &Url, header: &[Header], page: Bytes) -> Self {
         let origin = Origin::of(url);
         let fields =
-            format!(" HTTP/1.1\r\nHost: {}\r\n{}", origin.authority, Header::fields(header));
+            format!(" HTTP/1.1\r\nHost: {}\r\n{}", url.authority(), Header::fields(header));
         Self { session, origin, fields, page: page.0.to_string() }
     }
 

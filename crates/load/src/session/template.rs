@@ -1,5 +1,8 @@
 //! Texts with placeholders: `/item/{item}?bytes={page}`.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use url::form_urlencoded;
+
 /// A text with placeholders.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Template(Vec<Piece>);
@@ -119,30 +122,13 @@ pub(super) fn as_is(value: &str, out: &mut String) {
 
 /// Percent-encoded (RFC 3986, section 2.1): all but unreserved characters.
 pub(super) fn percent_encoded(value: &str, out: &mut String) {
-    for byte in value.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            true => out.push(byte.into()),
-            false => push_percent(byte, out),
-        }
-    }
+    const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    out.extend(utf8_percent_encode(value, &ENCODED));
 }
 
 /// As `application/x-www-form-urlencoded` (WHATWG URL, section 5.2).
 pub(super) fn form_encoded(value: &str, out: &mut String) {
-    for byte in value.bytes() {
-        match byte {
-            b' ' => out.push('+'),
-            _ if byte.is_ascii_alphanumeric() || b"*-._".contains(&byte) => out.push(byte.into()),
-            _ => push_percent(byte, out),
-        }
-    }
-}
-
-fn push_percent(byte: u8, out: &mut String) {
-    const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
-    out.push('%');
-    out.push(DIGITS[usize::from(byte >> 4)].into());
-    out.push(DIGITS[usize::from(byte & 15)].into());
+    out.extend(form_urlencoded::byte_serialize(value.as_bytes()));
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ fn requests_for_a_certificate_of_the_client_are_counted() {
         let (asked, handshakes) = requests(job);
         assert!(asked >= 3 && asked == handshakes, "{version} {mode}: {asked} of {handshakes}");
     }
-    // Static RSA, and OpenSSL.
+    // Static RSA, and ECDHE with CBC.
     for name in ["AES128-SHA", "ECDHE-RSA-AES128-SHA"] {
         let suite = Suite::parse(name).unwrap();
         let acceptor = asking_acceptor(rsa(), suite);

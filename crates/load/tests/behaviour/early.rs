@@ -97,7 +97,7 @@ fn paths(late: usize) -> Vec<(&'static str, Server, Job)> {
     for (name, version, key_exchange) in [
         ("own TLS 1.3", &TLS13, KeyExchangeMode::Fixed),
         ("TLS 1.3 of rustls", &TLS13, KeyExchangeMode::Fresh),
-        ("TLS 1.2 of rustls", &TLS12, KeyExchangeMode::Fixed),
+        ("TLS 1.2", &TLS12, KeyExchangeMode::Fixed),
     ] {
         let mut config = config_of(rsa(), &[version]);
         config.send_half_rtt_data = true;
@@ -112,7 +112,7 @@ fn paths(late: usize) -> Vec<(&'static str, Server, Job)> {
         job.plan.key_exchange = Some(key_exchange);
         paths.push((name, server, job));
     }
-    for (name, suite) in [("own static RSA", "AES128-SHA"), ("OpenSSL", "ECDHE-RSA-AES128-SHA")] {
+    for (name, suite) in [("static RSA", "AES128-SHA"), ("CBC", "ECDHE-RSA-AES128-SHA")] {
         let suite = Suite::parse(suite).unwrap();
         let context = legacy_acceptor(rsa(), suite);
         let server = Server::start(move |stream| through_openssl(&context, stream, late));

@@ -202,7 +202,7 @@ fn cbc_and_static_rsa_resume_by_ticket_and_by_session_id() {
 }
 
 #[test]
-fn with_openssl_too_the_share_that_is_asked_for_resumes() {
+fn with_cbc_too_the_share_that_is_asked_for_resumes() {
     let (server, _) = legacy("AES128-SHA", Gives::Tickets);
     for (resumption, expected) in [("0%", 0..=0), ("50%", 18..=21), ("70%", 26..=29)] {
         let outcome = run(legacy_plan(&server, "AES128-SHA", Operation::Handshakes, resumption));
@@ -317,7 +317,7 @@ fn tls12_gives_a_ticket_an_identifier_or_nothing() {
         (Gives::ForgottenSessionIds, 1, 0, false),
         (Gives::Nothing, 0, 0, false),
     ] {
-        // OpenSSL's client, before toll's own handshake and instead of it; then rustls's.
+        // With OpenSSL's server, then with rustls's.
         for suite in ["AES128-SHA", "ECDHE-RSA-AES128-SHA"] {
             let (server, resumed) = legacy(suite, gives);
             let job = legacy_plan(&server, suite, Operation::Handshakes, "100%");

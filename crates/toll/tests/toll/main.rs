@@ -24,6 +24,7 @@ mod servers;
 mod sessions;
 mod shell;
 mod stub_shop;
+mod tls12_with_nginx;
 mod wrong_bodies;
 
 /// Whether [`every_server`] tries this one here.

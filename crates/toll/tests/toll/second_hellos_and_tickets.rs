@@ -93,7 +93,7 @@ fn sessions_of_tls12_are_tickets_or_identifiers_and_neither_where_the_server_giv
     let folder = tempfile::tempdir().unwrap();
     for (tickets, cache) in [(true, false), (false, true), (false, false)] {
         let server = start(&[], tickets, cache, &folder);
-        // rustls's client, and OpenSSL's.
+        // An AEAD suite and one of CBC.
         for suite in ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA"] {
             let options = ["--operation", "handshakes", "--suite", suite, "--resumption", "100%"];
             let line = load(&server, &options);

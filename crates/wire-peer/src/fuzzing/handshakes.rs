@@ -2,7 +2,7 @@
 //! and parsers.
 
 use tls::{CertificateKey, Suite, Version};
-use wire::handshake::{Client, Offer, ServerFlight, Sniffer, Trust, client};
+use wire::handshake::{Client, Offer, Trust, client};
 
 use super::input::Input;
 use crate::Puppet;
@@ -13,14 +13,14 @@ const MOST_TO_SEND: usize = 64 << 10;
 /// The input: a byte that chooses the client, the pieces in which the rest arrives, and the rest.
 pub fn handshake(input: &[u8]) {
     thread_local! {
-        static CLIENTS: [Box<dyn Client>; 5] = clients();
+        static CLIENTS: [Box<dyn Client>; 6] = clients();
     }
     let mut input = Input(input);
     let which = usize::from(input.byte());
     if which == PROTECTED {
         return CLIENTS.with(|clients| protected(&*clients[0], input));
     }
-    let which = which % 5;
+    let which = which % 6;
     let mut pieces = input.pieces().into_iter().cycle();
     let mut handshake = CLIENTS.with(|clients| clients[which].start()).expect("a client starts");
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
@@ -65,9 +65,9 @@ fn protected(client: &dyn Client, mut input: Input<'_>) {
     assert!(to_send.len() <= MOST_TO_SEND);
 }
 
-/// TLS 1.3 by toll's own handshake, TLS 1.2 through rustls, CBC through OpenSSL, TLS 1.3 through
-/// rustls, static RSA by toll's own handshake.
-fn clients() -> [Box<dyn Client>; 5] {
+/// TLS 1.3 by toll's own handshake, the ECDHE suites of TLS 1.2, one of CBC with a fresh key exchange,
+/// TLS 1.3 through rustls, static RSA, and the version that the server chooses, with sessions.
+fn clients() -> [Box<dyn Client>; 6] {
     let any = Offer { follows_key_updates: true, ..Offer::to("localhost", Trust::Anyone) };
     let suite = |name| Suite::parse(name).ok();
     let offers = [
@@ -75,25 +75,10 @@ fn clients() -> [Box<dyn Client>; 5] {
         Offer { version: Some(Version::Tls12), ..any.clone() },
         Offer { suite: suite("ECDHE-RSA-AES128-SHA"), fixed_key_exchange: false, ..any.clone() },
         Offer { version: Some(Version::Tls13), fixed_key_exchange: false, ..any.clone() },
-        Offer { suite: suite("AES128-SHA"), version: Some(Version::Tls12), ..any },
+        Offer { suite: suite("AES128-SHA"), version: Some(Version::Tls12), ..any.clone() },
+        Offer { resumed_percent: 100, ..any },
     ];
     offers.map(|offer| client(&offer, Box::new(|| false)).expect("a client is made"))
-}
-
-/// The input: the size of the pieces in which the rest arrives, and the rest, a server's flight.
-pub fn server_flight(input: &[u8]) {
-    let mut input = Input(input);
-    let piece = usize::from(input.byte()) + 1;
-    let bytes = input.bytes(usize::MAX);
-    let at_once = sniffed(std::iter::once(bytes));
-    assert_eq!(sniffed(bytes.chunks(piece)), at_once, "the cut changes what is read");
-}
-
-/// The parsed first flight of a server, which arrives in these pieces.
-fn sniffed<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Option<ServerFlight> {
-    let mut sniffer = Sniffer::default();
-    pieces.for_each(|piece| sniffer.take(piece));
-    sniffer.flight()
 }
 
 /// The input is a certificate in DER.

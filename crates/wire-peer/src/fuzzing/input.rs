@@ -23,6 +23,12 @@ impl<'a> Input<'a> {
         taken
     }
 
+    /// Up to 255 bytes, after a byte with their number.
+    pub(super) fn counted(&mut self) -> &'a [u8] {
+        let count = self.byte();
+        self.bytes(count.into())
+    }
+
     /// Up to seven sizes of the pieces in which bytes arrive; without any, they arrive at once.
     pub(super) fn pieces(&mut self) -> Vec<usize> {
         let count = self.byte() % 8;

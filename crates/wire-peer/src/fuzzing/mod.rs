@@ -10,11 +10,13 @@ mod input;
 mod pages;
 mod records;
 mod script;
+mod tls12;
 
-pub use handshakes::{certificate, handshake, server_flight};
+pub use handshakes::{certificate, handshake};
 pub use heads::heads;
 pub use pages::pages;
 pub use records::records;
+pub use tls12::tls12;
 
 #[cfg(test)]
 mod tests {
@@ -50,8 +52,8 @@ mod tests {
     }
 
     #[test]
-    fn server_flight() {
-        smoke("server_flight", super::server_flight, MANY);
+    fn tls12() {
+        smoke("tls12", super::tls12, MANY);
     }
 
     #[test]

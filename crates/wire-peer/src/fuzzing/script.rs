@@ -127,7 +127,7 @@ impl Writer {
             }
             5 => (0..=input.byte() % 24).for_each(|_| self.object(REGULAR)),
             6 => {
-                let content = counted(input);
+                let content = input.counted();
                 self.record(content_type::APPLICATION_DATA, content);
             }
             7 => {
@@ -138,13 +138,13 @@ impl Writer {
             }
             8 => {
                 let kind = 20 + input.byte() % 5;
-                let content = counted(input);
+                let content = input.counted();
                 self.is_honest = false;
                 self.record(kind, content);
             }
             9 => self.record(content_type::ALERT, &[1, 0]),
             10 => {
-                let bytes = counted(input);
+                let bytes = input.counted();
                 if !bytes.is_empty() {
                     self.extend(bytes, None);
                 }
@@ -157,7 +157,7 @@ impl Writer {
             }
             12 => {
                 self.sealed += 1;
-                drop(self.peer.data(counted(input)));
+                drop(self.peer.data(input.counted()));
             }
             13 => {
                 let last = self.sent.last().map_or(0, |sent| sent.start);
@@ -199,10 +199,4 @@ impl Writer {
         self.wire.extend_from_slice(bytes);
         self.unflipped.extend_from_slice(bytes);
     }
-}
-
-/// Up to 255 bytes of the input, after a byte with their number.
-fn counted<'a>(input: &mut Input<'a>) -> &'a [u8] {
-    let count = input.byte();
-    input.bytes(count.into())
 }

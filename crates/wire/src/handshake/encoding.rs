@@ -67,7 +67,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a vector with its length in two bytes.
+/// Appends a vector with its length in one byte.
+pub(super) fn put_vector8(out: &mut Vec<u8>, content: &[u8]) {
+    out.push(content.len() as u8);
+    out.extend_from_slice(content);
+}
+
+/// The same in two bytes.
 pub(super) fn put_vector16(out: &mut Vec<u8>, content: &[u8]) {
     out.extend_from_slice(&(content.len() as u16).to_be_bytes());
     out.extend_from_slice(content);

@@ -1,22 +1,23 @@
-//! Handshakes as one trait. A client library negotiates the keys and hands them over; after that it
-//! is not used any more.
+//! Handshakes as one trait: those of TLS 1.2 and the full ones of TLS 1.3 are toll's own, rustls makes
+//! the others and hands its keys over.
 
+mod certificates;
 mod driver;
 mod encoding;
 mod fixed_group;
 mod fixed_hybrid;
 mod offer;
-mod openssl;
+mod provider;
 mod refusal;
 mod resuming_share;
 mod rustls;
 mod rustls_output;
-mod server_flight;
 mod sessions;
 mod signature;
-mod static_rsa;
+mod tls12;
 mod tls13;
 mod transcript;
+mod trust;
 mod verifier;
 
 use ::tls::{CertificateKey, Group, Suite, Version};
@@ -24,12 +25,10 @@ use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 
 pub(crate) use encoding::message_length;
-pub use offer::{Offer, OfferError, Sampler, Trust, can_fix_key_exchange};
-pub use server_flight::{ServerFlight, Sniffer};
+pub use offer::{Offer, OfferError, Sampler, Trust};
 
 use crate::Failure;
 use crate::record::{Opener, Protection, Sealer};
-use offer::Library;
 
 /// What a handshake negotiated.
 #[serde_as]
@@ -129,10 +128,10 @@ pub trait Client: Send {
 /// # Errors
 /// An offer that cannot be made here.
 pub fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Client>, OfferError> {
-    Ok(match offer.library() {
-        Library::Rustls => rustls::client(offer, signatures)?,
-        Library::OpenSsl => Box::new(openssl::OpenSslClient::new(offer)?),
-    })
+    match offer.version() {
+        Some(Version::Tls12) => Ok(Box::new(tls12::Tls12Client::new(offer, signatures)?)),
+        _ => rustls::client(offer, signatures),
+    }
 }
 
 /// An alert's name (RFC 8446, section 6) with its number.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tls::{Group, KeyExchange, Mac, Suite, Version};
+use tls::{Group, Suite, Version};
 
 /// An offer. A server can choose nothing else.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct Offer {
     pub group: Option<Group>,
     /// Whether the extension of RFC 7366 is offered.
     pub encrypt_then_mac: bool,
-    /// Whether the client's part of the key exchange costs it nothing; see [`can_fix_key_exchange`].
+    /// Whether the client's part of the key exchange costs it nothing.
     pub fixed_key_exchange: bool,
     /// How many of a hundred handshakes resume a session.
     pub resumed_percent: u8,
@@ -45,34 +45,6 @@ pub type Sampler = Box<dyn FnMut() -> bool + Send>;
 #[error("{0}")]
 pub struct OfferError(pub(super) String);
 
-/// What does the handshakes, apart from those that are this crate's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Library {
-    /// All of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
-    Rustls,
-    /// CBC and static RSA.
-    OpenSsl,
-}
-
-impl Library {
-    fn of(suite: Option<&Suite>) -> Self {
-        match suite {
-            Some(suite) if suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa => {
-                Self::OpenSsl
-            }
-            _ => Self::Rustls,
-        }
-    }
-}
-
-/// Whether the key exchange can be fixed where this is the only suite: not that of the ECDHE suites
-/// that go through OpenSSL.
-#[must_use]
-pub fn can_fix_key_exchange(suite: Option<&Suite>) -> bool {
-    let is_static_rsa = suite.is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
-    Library::of(suite) == Library::Rustls || is_static_rsa
-}
-
 impl Offer {
     /// Offers all versions, suites and groups of rustls to this server, in full handshakes whose key
     /// exchange is fixed.
@@ -91,27 +63,8 @@ impl Offer {
         }
     }
 
-    pub(super) fn library(&self) -> Library {
-        Library::of(self.suite)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_suite_has_its_library_and_may_have_a_fixed_key_exchange() {
-        for (name, library, can_be_fixed) in [
-            ("TLS_AES_128_GCM_SHA256", Library::Rustls, true),
-            ("ECDHE-RSA-AES128-GCM-SHA256", Library::Rustls, true),
-            ("ECDHE-RSA-AES128-SHA", Library::OpenSsl, false),
-            ("AES128-GCM-SHA256", Library::OpenSsl, true),
-            ("AES128-SHA", Library::OpenSsl, true),
-        ] {
-            let suite = Suite::parse(name).ok();
-            assert_eq!((Library::of(suite), can_fix_key_exchange(suite)), (library, can_be_fixed));
-        }
-        assert_eq!((Library::of(None), can_fix_key_exchange(None)), (Library::Rustls, true));
+    /// The only version, which a suite has too.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.version.or(self.suite.map(Suite::version))
     }
 }

@@ -1,4 +1,4 @@
-//! Handshakes through rustls: all of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
+//! Handshakes through rustls: those of TLS 1.3, and those in which the server chooses the version.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -6,34 +6,29 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use rustls::client::{
     ClientConnectionData, ResolvesClientCert, Resumption, UnbufferedClientConnection,
 };
-use rustls::crypto::CryptoProvider;
-use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
-use rustls::crypto::ring::default_provider;
 use rustls::kernel::KernelConnection;
 use rustls::pki_types::ServerName;
-use rustls::pki_types::pem::PemObject;
 use rustls::sign::CertifiedKey;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{
-    ClientConfig, ConnectionTrafficSecrets, HandshakeKind, NamedGroup, ProtocolVersion,
-    RootCertStore, SignatureScheme, SupportedProtocolVersion,
+    ClientConfig, ConnectionTrafficSecrets, HandshakeKind, ProtocolVersion, SignatureScheme,
+    SupportedProtocolVersion,
 };
-use tls::{Cipher, Group, Suite, Version};
+use tls::{Cipher, Suite, Version};
 
 use super::encoding::begins_with_record;
-use super::fixed_group::fixed;
+use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
 use super::rustls_output::{encode, failure};
-use super::server_flight::Sniffer;
 use super::sessions::Sessions;
+use super::tls12::given_session;
 use super::tls13::Tls13Client;
-use super::verifier::{Noted, SamplingVerifier, Trusted};
+use super::verifier::{Noted, SamplingVerifier};
 use super::{
     Client, Established, Handshake, Negotiated, Offer, OfferError, PostHandshake, Remarks, Sampler,
-    Side, Trust,
+    Side,
 };
-use crate::randomness::Buffered;
 use crate::record::{AeadKey, Opener, Protection, Sealer};
 use crate::{ErrorKind, Failure};
 
@@ -54,7 +49,7 @@ struct RustlsClient {
 /// otherwise rustls.
 pub(super) fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Client>, OfferError> {
     let client = RustlsClient::new(offer, signatures)?;
-    let is_simple = offer.version == Some(Version::Tls13)
+    let is_simple = offer.version() == Some(Version::Tls13)
         && offer.fixed_key_exchange
         && offer.resumed_percent == 0;
     let own = is_simple.then(|| {
@@ -69,17 +64,14 @@ pub(super) fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Clien
 
 impl RustlsClient {
     fn new(offer: &Offer, signatures: Sampler) -> Result<Self, OfferError> {
-        let host = &offer.host;
-        let name = ServerName::try_from(host.clone())
-            .map_err(|_| OfferError(format!("`{host}` is not a server name that TLS can carry")))?;
-        let provider = Arc::new(provider(offer)?);
-        let roots = match &offer.trust {
-            Trust::Anyone => None,
-            trust => Some(trusted(trust)?),
-        };
-        let verifier = SamplingVerifier::new(roots, provider.clone(), signatures)
-            .map(Arc::new)
-            .map_err(OfferError)?;
+        let name = server_name(offer)?;
+        let mut provider = provider(offer);
+        if let Some(suite) = offer.suite {
+            provider.cipher_suites.retain(|theirs| u16::from(theirs.suite()) == suite.code_point);
+        }
+        let provider = Arc::new(provider);
+        let verifier = SamplingVerifier::new(&offer.trust, provider.clone(), signatures)?;
+        let verifier = Arc::new(verifier);
         let requests = Arc::new(CertificateRequests::default());
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions(offer))
@@ -117,7 +109,7 @@ impl Client for RustlsClient {
         Ok(Box::new(RustlsHandshake {
             connection: Some(connection),
             begins: false,
-            sniffed: keeps_tickets.then(Sniffed::default),
+            flight: keeps_tickets.then(Flight::default),
             keeps: Keeps { tickets: keeps_tickets, keys: self.follows_key_updates },
             verifier: self.verifier.clone(),
             noted: None,
@@ -131,81 +123,13 @@ impl Client for RustlsClient {
     }
 }
 
-fn provider(offer: &Offer) -> Result<CryptoProvider, OfferError> {
-    let mut provider = default_provider();
-    provider.secure_random = &Buffered;
-    if let Some(suite) = offer.suite {
-        provider.cipher_suites.retain(|theirs| u16::from(theirs.suite()) == suite.code_point);
-        if provider.cipher_suites.is_empty() {
-            return Err(OfferError(format!("rustls has no {suite}; ask for another suite")));
-        }
-    }
-    // The hybrid's shares are thirty times as long, so it is offered only on request.
-    let wanted = |group: &Group| match offer.group {
-        None => *group != Group::X25519MlKem768,
-        Some(asked) => asked == *group,
-    };
-    match offer.fixed_key_exchange {
-        true => {
-            provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
-        }
-        false => {
-            provider.kx_groups.push(X25519MLKEM768);
-            provider
-                .kx_groups
-                .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group)));
-        }
-    }
-    Ok(provider)
-}
-
-static TLS12: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
 static TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
 fn versions(offer: &Offer) -> &'static [&'static SupportedProtocolVersion] {
-    match offer.version {
-        None => rustls::ALL_VERSIONS,
-        Some(Version::Tls12) => TLS12,
+    match offer.version() {
         Some(Version::Tls13) => TLS13,
+        _ => rustls::ALL_VERSIONS,
     }
-}
-
-fn trusted(trust: &Trust) -> Result<Trusted, OfferError> {
-    let mut store = RootCertStore::empty();
-    let mut named = Vec::new();
-    match trust {
-        Trust::File(path) => {
-            let shown = path.display();
-            let certificates = rustls::pki_types::CertificateDer::pem_file_iter(path)
-                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-                .map_err(|error| {
-                    OfferError(format!("{shown}: {error}; give a PEM file of certificates"))
-                })?;
-            if certificates.is_empty() {
-                return Err(OfferError(format!(
-                    "{shown} does not hold a certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
-                )));
-            }
-            for certificate in certificates {
-                named.push(certificate.clone());
-                store.add(certificate).map_err(|error| {
-                    OfferError(format!("{shown} holds a certificate that cannot be read: {error}"))
-                })?;
-            }
-        }
-        Trust::System | Trust::Anyone => {
-            let found = rustls_native_certs::load_native_certs();
-            store.add_parsable_certificates(found.certs);
-            if store.is_empty() {
-                return Err(OfferError(
-                    "the system has no certificate authorities (ca-certificates); give --ca FILE, or \
-                     --insecure to accept any certificate"
-                        .into(),
-                ));
-            }
-        }
-    }
-    Ok(Trusted { roots: store, named })
 }
 
 struct RustlsHandshake {
@@ -214,7 +138,7 @@ struct RustlsHandshake {
     /// Whether the server's first record has been taken.
     begins: bool,
     /// What shows whether the server of TLS 1.2 gives a session; only where it is to be kept.
-    sniffed: Option<Sniffed>,
+    flight: Option<Flight>,
     keeps: Keeps,
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
@@ -222,11 +146,11 @@ struct RustlsHandshake {
     remarks: Remarks,
 }
 
-/// Reads along.
+/// What the server has sent.
 #[derive(Default)]
-struct Sniffed {
-    sniffer: Sniffer,
-    /// How many of the received bytes that rustls has not discarded were read already.
+struct Flight {
+    bytes: Vec<u8>,
+    /// How many of the received bytes that rustls has not discarded are among them.
     seen: usize,
 }
 
@@ -261,8 +185,8 @@ impl Handshake for RustlsHandshake {
         to_send: &mut Vec<u8>,
     ) -> Result<Option<Established>, Failure> {
         let Some(connection) = &mut self.connection else { return Err(over()) };
-        if let Some(Sniffed { sniffer, seen }) = &mut self.sniffed {
-            sniffer.take(&received[*seen..]);
+        if let Some(Flight { bytes, seen }) = &mut self.flight {
+            bytes.extend_from_slice(&received[*seen..]);
         }
         loop {
             let UnbufferedStatus { discard, state, .. } =
@@ -312,8 +236,8 @@ impl Handshake for RustlsHandshake {
             match next {
                 Next::Again => {}
                 Next::Wait => {
-                    if let Some(sniffed) = &mut self.sniffed {
-                        sniffed.seen = received.len();
+                    if let Some(flight) = &mut self.flight {
+                        flight.seen = received.len();
                     }
                     return Ok(None);
                 }
@@ -326,10 +250,8 @@ impl Handshake for RustlsHandshake {
         let remarks = Remarks { is_signature_verified, ..self.remarks };
         let mut established = established(connection, noted, self.keeps, remarks)?;
         let Negotiated { version, resumed, .. } = established.negotiated;
-        let flight = self.sniffed.take().and_then(|sniffed| sniffed.sniffer.flight());
-        established.remarks.given = flight
-            .filter(|_| version == Version::Tls12)
-            .and_then(|flight| flight.given_session(resumed));
+        let flight = self.flight.take().filter(|_| version == Version::Tls12);
+        established.remarks.given = flight.and_then(|flight| given_session(&flight.bytes, resumed));
         Ok(Some(established))
     }
 }
@@ -445,8 +367,4 @@ fn protection(version: Version, secrets: ConnectionTrafficSecrets) -> Result<Pro
         (Version::Tls12, Cipher::ChaCha20Poly1305) => Protection::Tls12ChaCha20(aead),
         (Version::Tls12, _) => Protection::Tls12Gcm(aead),
     })
-}
-
-fn group(name: NamedGroup) -> Option<Group> {
-    Group::ALL.into_iter().find(|group| group.code_point() == u16::from(name))
 }

@@ -9,46 +9,132 @@ use aws_lc_rs::signature::{
 };
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, PKeyRef, Public};
-use openssl::rsa::Padding;
+use openssl::rsa::{Padding, Rsa};
 use openssl::sign::{RsaPssSaltlen, Verifier};
+
+/// The schemes that are offered in TLS 1.2, those of OpenSSL's client without DSA (RFC 8446, section
+/// 4.2.3; RFC 5246, section 7.4.1.4.1).
+pub(super) const TLS12_SCHEMES: [u16; 18] = [
+    0x0403, 0x0503, 0x0603, 0x0807, 0x0808, 0x0809, 0x080a, 0x080b, 0x0804, 0x0805, 0x0806, 0x0401,
+    0x0501, 0x0601, 0x0303, 0x0203, 0x0301, 0x0201,
+];
 
 /// The public key of a certificate.
 pub(super) struct PublicKey {
     /// As SubjectPublicKeyInfo (RFC 5280, section 4.1).
     der: Vec<u8>,
     parsed: PKey<Public>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Rsa,
+    /// RSASSA-PSS (RFC 4055), which cannot encrypt.
+    RsaPss,
+    /// With the curve's name.
+    Ec(Option<Nid>),
+    Ed25519,
+    Ed448,
+    Other,
 }
 
 impl PublicKey {
     pub(super) fn new(parsed: PKey<Public>) -> Result<Self, ErrorStack> {
-        Ok(Self { der: parsed.public_key_to_der()?, parsed })
+        let kind = match parsed.id() {
+            Id::RSA => Kind::Rsa,
+            Id::RSA_PSS => Kind::RsaPss,
+            Id::EC => Kind::Ec(parsed.ec_key()?.group().curve_name()),
+            Id::ED25519 => Kind::Ed25519,
+            Id::ED448 => Kind::Ed448,
+            _ => Kind::Other,
+        };
+        Ok(Self { der: parsed.public_key_to_der()?, parsed, kind })
+    }
+
+    /// Whether it signs in the suites of TLS 1.2 that are named after RSA.
+    pub(super) fn is_rsa(&self) -> bool {
+        matches!(self.kind, Kind::Rsa | Kind::RsaPss)
+    }
+
+    /// The key with which one can encrypt.
+    pub(super) fn rsa(&self) -> Option<Rsa<Public>> {
+        (self.kind == Kind::Rsa).then(|| self.parsed.rsa().ok())?
     }
 
     /// Whether `signature` is one of `message`, by this key and in this scheme of TLS 1.3 (RFC 8446,
     /// section 4.2.3).
-    pub(super) fn has_signed(&self, scheme: u16, message: &[u8], signature: &[u8]) -> bool {
-        let ecdsa = |algorithm| {
-            UnparsedPublicKey::new(algorithm, &self.der).verify(message, signature).is_ok()
-        };
-        let pss =
-            |digest| has_signed_rsa(&self.parsed, digest, Padding::PKCS1_PSS, message, signature);
-        match scheme {
-            0x0403 => ecdsa(&ECDSA_P256_SHA256_ASN1),
-            0x0503 => ecdsa(&ECDSA_P384_SHA384_ASN1),
-            0x0603 => ecdsa(&ECDSA_P521_SHA512_ASN1),
-            0x0804 => pss(MessageDigest::sha256()),
-            0x0805 => pss(MessageDigest::sha384()),
-            0x0806 => pss(MessageDigest::sha512()),
-            0x0807 if self.parsed.id() == Id::ED25519 => Verifier::new_without_digest(&self.parsed)
-                .and_then(|mut verifier| verifier.verify_oneshot(signature, message))
-                .unwrap_or(false),
+    pub(super) fn has_signed_tls13(&self, scheme: u16, message: &[u8], signature: &[u8]) -> bool {
+        match (scheme, self.kind) {
+            (0x0403, Kind::Ec(Some(Nid::X9_62_PRIME256V1)))
+            | (0x0503, Kind::Ec(Some(Nid::SECP384R1)))
+            | (0x0603, Kind::Ec(Some(Nid::SECP521R1)))
+            | (0x0804..=0x0806, Kind::Rsa)
+            | (0x0807, Kind::Ed25519) => self.verifies(scheme, message, signature),
             _ => false,
         }
     }
+
+    /// Whether this scheme was offered in TLS 1.2 and is one of this kind of key. The hash does not
+    /// decide the curve there.
+    pub(super) fn signs_in_tls12(&self, scheme: u16) -> bool {
+        let is_of_kind = match self.kind {
+            Kind::Rsa => {
+                matches!(scheme, 0x0201 | 0x0301 | 0x0401 | 0x0501 | 0x0601)
+                    || matches!(scheme, 0x0804..=0x0806)
+            }
+            Kind::RsaPss => matches!(scheme, 0x0809..=0x080b),
+            Kind::Ec(_) => matches!(scheme, 0x0203 | 0x0303 | 0x0403 | 0x0503 | 0x0603),
+            Kind::Ed25519 => scheme == 0x0807,
+            Kind::Ed448 => scheme == 0x0808,
+            Kind::Other => false,
+        };
+        is_of_kind && TLS12_SCHEMES.contains(&scheme)
+    }
+
+    /// The same as [`Self::has_signed_tls13`] in TLS 1.2.
+    pub(super) fn has_signed_tls12(&self, scheme: u16, message: &[u8], signature: &[u8]) -> bool {
+        self.signs_in_tls12(scheme) && self.verifies(scheme, message, signature)
+    }
+
+    /// For a scheme of this kind of key.
+    fn verifies(&self, scheme: u16, message: &[u8], signature: &[u8]) -> bool {
+        let with_aws_lc = |algorithm| {
+            UnparsedPublicKey::new(algorithm, &self.der).verify(message, signature).is_ok()
+        };
+        match (scheme, self.kind) {
+            (0x0403, Kind::Ec(Some(Nid::X9_62_PRIME256V1))) => with_aws_lc(&ECDSA_P256_SHA256_ASN1),
+            (0x0503, Kind::Ec(Some(Nid::SECP384R1))) => with_aws_lc(&ECDSA_P384_SHA384_ASN1),
+            (0x0603, Kind::Ec(Some(Nid::SECP521R1))) => with_aws_lc(&ECDSA_P521_SHA512_ASN1),
+            (0x0807 | 0x0808, _) => Verifier::new_without_digest(&self.parsed)
+                .and_then(|mut verifier| verifier.verify_oneshot(signature, message))
+                .unwrap_or(false),
+            (0x0804 | 0x0809, _) => self.pss(MessageDigest::sha256(), message, signature),
+            (0x0805 | 0x080a, _) => self.pss(MessageDigest::sha384(), message, signature),
+            (0x0806 | 0x080b, _) => self.pss(MessageDigest::sha512(), message, signature),
+            _ => {
+                let digest = match scheme >> 8 {
+                    2 => MessageDigest::sha1(),
+                    3 => MessageDigest::sha224(),
+                    4 => MessageDigest::sha256(),
+                    5 => MessageDigest::sha384(),
+                    _ => MessageDigest::sha512(),
+                };
+                Verifier::new(digest, &self.parsed)
+                    .and_then(|mut verifier| verifier.verify_oneshot(signature, message))
+                    .unwrap_or(false)
+            }
+        }
+    }
+
+    fn pss(&self, digest: MessageDigest, message: &[u8], signature: &[u8]) -> bool {
+        has_signed_rsa(&self.parsed, digest, Padding::PKCS1_PSS, message, signature)
+    }
 }
 
-/// The same for an RSA key and a padding; the salt of PSS is as long as the digest.
+/// Whether `signature` is one of `message` by an RSA key; the salt of PSS is as long as the digest.
 pub(super) fn has_signed_rsa(
     key: &PKeyRef<Public>,
     digest: MessageDigest,
@@ -64,15 +150,13 @@ pub(super) fn has_signed_rsa(
         }
         verifier.verify_oneshot(signature, message)
     };
-    key.id() == Id::RSA && verified().unwrap_or(false)
+    matches!(key.id(), Id::RSA | Id::RSA_PSS) && verified().unwrap_or(false)
 }
 
 #[cfg(test)]
 mod tests {
     use openssl::ec::{EcGroup, EcKey};
-    use openssl::nid::Nid;
     use openssl::pkey::Private;
-    use openssl::rsa::Rsa;
     use openssl::sign::Signer;
 
     use super::*;
@@ -117,10 +201,14 @@ mod tests {
             for (other, other_key, _) in &cases {
                 let public = public(other_key);
                 let is_same = scheme == other;
-                assert_eq!(public.has_signed(*scheme, b"message", &signature), is_same, "{other}");
-                assert!(!public.has_signed(*scheme, b"another", &signature));
+                assert_eq!(
+                    public.has_signed_tls13(*scheme, b"message", &signature),
+                    is_same,
+                    "{other}"
+                );
+                assert!(!public.has_signed_tls13(*scheme, b"another", &signature));
                 if !is_same {
-                    assert!(!public.has_signed(*other, b"message", &signature));
+                    assert!(!public.has_signed_tls13(*other, b"message", &signature));
                 }
             }
         }
@@ -128,7 +216,11 @@ mod tests {
         // in certificates.
         let key = ec(Nid::SECP384R1);
         let public = public(&key);
-        assert!(!public.has_signed(0x0403, b"message", &sign(&key, Some(sha256), b"message")));
-        assert!(!public.has_signed(0x0401, b"message", b""));
+        assert!(!public.has_signed_tls13(
+            0x0403,
+            b"message",
+            &sign(&key, Some(sha256), b"message")
+        ));
+        assert!(!public.has_signed_tls13(0x0401, b"message", b""));
     }
 }

@@ -6,41 +6,28 @@ use openssl::hash::MessageDigest;
 use openssl::rsa::Padding;
 use openssl::x509::X509;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, SignatureScheme};
 use tls::CertificateKey;
 
-use super::Sampler;
 use super::signature::has_signed_rsa;
+use super::trust::Trusted;
+use super::{OfferError, Sampler, Trust};
 
 /// Verifies every certificate, but the same one only once; verifies one signature in each K; notes the
 /// server's signature scheme. One per thread: the notes belong to the handshake that is being
 /// advanced.
 pub(super) struct SamplingVerifier {
     /// `None` where any certificate is accepted.
-    chain: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates that the user named one by one.
-    named: Vec<CertificateDer<'static>>,
+    trusted: Option<Trusted>,
     provider: Arc<CryptoProvider>,
     signatures: Mutex<Sampler>,
     scheme: AtomicU32,
     is_verified: AtomicBool,
     last: Mutex<Option<Known>>,
-}
-
-/// The certificates that are trusted.
-pub(super) struct Trusted {
-    /// Authorities, which may sign other certificates.
-    pub(super) roots: RootCertStore,
-    /// Certificates that the user named one by one.
-    pub(super) named: Vec<CertificateDer<'static>>,
 }
 
 /// One of rustls's two ways to verify a handshake's signature.
@@ -88,24 +75,12 @@ pub(super) struct Noted {
 
 impl SamplingVerifier {
     pub(super) fn new(
-        trusted: Option<Trusted>,
+        trust: &Trust,
         provider: Arc<CryptoProvider>,
         signatures: Sampler,
-    ) -> Result<Self, String> {
-        let (chain, named) = match trusted {
-            None => (None, Vec::new()),
-            Some(Trusted { roots, named }) => (
-                Some(
-                    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-                        .build()
-                        .map_err(|error| error.to_string())?,
-                ),
-                named,
-            ),
-        };
+    ) -> Result<Self, OfferError> {
         Ok(Self {
-            chain,
-            named,
+            trusted: Trusted::new(trust, &provider)?,
             provider,
             signatures: Mutex::new(signatures),
             scheme: AtomicU32::new(0),
@@ -146,28 +121,6 @@ impl SamplingVerifier {
         }
     }
 
-    /// A user who names a server's own certificate trusts it, whoever issued it. WebPKI wants its issuer
-    /// instead; nor does it accept a certificate that `openssl req -x509` made, which marks it as an
-    /// authority. It looks for these after it has checked all else, such as the validity.
-    fn accept_named(
-        &self,
-        error: Error,
-        end_entity: &CertificateDer<'_>,
-        server_name: &ServerName<'_>,
-    ) -> Result<(), Error> {
-        let is_own = match &error {
-            Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
-            Error::InvalidCertificate(CertificateError::Other(other)) => {
-                other.to_string().contains("CaUsedAsEndEntity")
-            }
-            _ => false,
-        };
-        if !is_own || !self.named.iter().any(|named| named == end_entity) {
-            return Err(error);
-        }
-        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)
-    }
-
     /// Whether the signature of this handshake is to be verified: the first, then one in each K.
     pub(super) fn draws_signature(&self) -> bool {
         (self.signatures.lock().unwrap_or_else(PoisonError::into_inner))()
@@ -187,18 +140,15 @@ impl ServerCertVerifier for SamplingVerifier {
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
+        _: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_some_and(|known| known.leaf == end_entity.as_ref()) {
             return Ok(ServerCertVerified::assertion());
         }
-        if let Some(chain) = &self.chain {
-            chain
-                .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-                .map(|_| ())
-                .or_else(|error| self.accept_named(error, end_entity, server_name))?;
+        if let Some(trusted) = &self.trusted {
+            trusted.verify(end_entity, intermediates, server_name, now)?;
         }
         let key = CertificateKey::of_certificate(end_entity);
         if key.is_none() && X509::from_der(end_entity).is_err() {

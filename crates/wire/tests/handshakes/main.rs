@@ -2,7 +2,11 @@
 
 mod static_rsa;
 mod static_rsa_dishonest;
+mod tls12;
+mod tls12_dishonest;
+mod tls12_sessions;
 mod tls13;
+mod trust;
 
 use std::num::NonZeroU32;
 

@@ -36,7 +36,7 @@ pub(super) fn offering(suite: &'static Suite) -> Offer {
     Offer { suite: Some(suite), version: Some(Version::Tls12), ..to_anyone() }
 }
 
-fn openssl_server(
+pub(super) fn openssl_server(
     identity: &Identity,
     configure: impl FnOnce(&mut SslContextBuilder),
 ) -> SslStream<InMemory> {
@@ -99,20 +99,6 @@ fn a_certificate_request_is_answered_with_an_empty_list() {
     assert!(server.ssl().peer_certificate().is_none());
 }
 
-#[test]
-fn client_hellos_equal_openssls_except_for_the_random() {
-    for suite in suites() {
-        let fixed = client_of(&offering(suite));
-        let fresh = Offer { fixed_key_exchange: false, ..offering(suite) };
-        let [one, two] = [(), ()].map(|()| hello_of(&mut *fixed.start().unwrap()));
-        let openssl = hello_of(&mut *start(&fresh));
-        for other in [&two, &openssl] {
-            assert_eq!((&one[..11], &one[43..]), (&other[..11], &other[43..]), "{suite}");
-            assert_ne!(one[11..43], other[11..43]);
-        }
-    }
-}
-
 /// The ClientKeyExchange that the client sends to a new OpenSSL server.
 fn exchange_with(client: &dyn Client, identity: &Identity) -> Vec<u8> {
     let mut server = openssl_server(identity, |_| {});
@@ -138,26 +124,6 @@ fn the_premaster_secret_is_encrypted_once_for_each_key() {
         assert_ne!(exchange_with(&*client, &other), first);
         assert_ne!(exchange_with(&*client_of(&offer), identity()), first);
     }
-}
-
-#[test]
-fn resumption_is_left_to_openssl() {
-    let client = client_of(&Offer { resumed_percent: 100, ..offering(suite("AES128-SHA")) });
-    let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
-    builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
-    builder.set_cipher_list("ALL:@SECLEVEL=0").unwrap();
-    builder.set_certificate(&X509::from_pem(&identity().certificate_pem).unwrap()).unwrap();
-    builder.set_private_key(&private(identity())).unwrap();
-    let context = builder.build();
-    let resumed = [(), (), ()].map(|()| {
-        let mut server = SslStream::new(Ssl::new(&context).unwrap(), InMemory::default()).unwrap();
-        let mut handshake = client.start().unwrap();
-        let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
-        let is_resumed = established.negotiated.resumed;
-        assert_keys_agree(established, &mut server);
-        is_resumed
-    });
-    assert_eq!(resumed, [false, true, true]);
 }
 
 #[test]
@@ -199,7 +165,7 @@ fn any_changed_byte_of_the_servers_messages_is_noticed() {
 }
 
 #[test]
-fn certificates_are_trusted_as_openssl_trusts_them() {
+fn certificates_are_trusted_whether_the_key_exchange_is_fixed_or_fresh() {
     let folder = tempfile::tempdir().unwrap();
     let write = |identity: &Identity, name: &str| {
         let (file, key) = (folder.path().join(name), folder.path().join(format!("{name}.key")));

@@ -5,8 +5,8 @@
 //! of the key schedule one after the other, and those of TLS_AES_256_GCM_SHA384 are hashed together
 //! now in half of the instructions (see `state`). The client hashes the messages, derives keys and
 //! opens the server's few records. The ClientHello is the one that rustls would send, the same answers
-//! are accepted, and rustls verifies the certificates. rustls itself does resumption, the fresh key
-//! exchange and TLS 1.2.
+//! are accepted, and rustls verifies the certificates. rustls itself does resumption and the fresh key
+//! exchange.
 //!
 //! Where the server requests a certificate, the client sends an empty list. Where it asks for another
 //! group (HelloRetryRequest), the client sends that group's share.
@@ -18,7 +18,6 @@ mod hello_sent;
 mod mac;
 mod protected;
 mod schedule;
-mod server;
 mod state;
 mod updates;
 
@@ -28,6 +27,7 @@ use ::tls::{Group, Suite};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
+use super::certificates::ServerCertificates;
 use super::driver::{Content, Driver, Progress, Protocol, opened};
 use super::refusal::Refusal;
 use super::verifier::SamplingVerifier;
@@ -39,7 +39,6 @@ use hello::Hello;
 use hello_sent::HelloSent;
 use protected::Protected;
 use schedule::Beginning;
-use server::Server;
 
 /// The content of a ChangeCipherSpec record, which means nothing in TLS 1.3 (RFC 8446, section 5).
 const CHANGE_CIPHER_SPEC: [u8; 1] = [1];
@@ -53,7 +52,7 @@ struct Common {
     suites: Vec<(&'static Suite, Beginning)>,
     groups: Vec<Group>,
     schemes: Vec<u16>,
-    server: Server,
+    server: ServerCertificates,
     follows_key_updates: bool,
 }
 
@@ -80,7 +79,7 @@ impl Tls13Client {
         let groups = groups.collect::<Option<_>>()?;
         let schemes = provider.signature_verification_algorithms.supported_schemes();
         let schemes = schemes.into_iter().map(u16::from).collect();
-        let server = Server::new(verifier, name.clone());
+        let server = ServerCertificates::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
         let common = Common { hello, suites, groups, schemes, server, follows_key_updates };
         Some(Self(Arc::new(common)))

@@ -8,8 +8,8 @@ use ::tls::{Group, Suite, Version};
 use super::flight::{self, kind};
 use super::hello::Hello;
 use super::schedule::{Finish, Handshake, Secrets, Transcripts};
-use super::server::AcceptedCertificate;
 use super::{CHANGE_CIPHER_SPEC, Common, no_keys};
+use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::encoding::{put_message, put_records};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
@@ -94,7 +94,8 @@ impl Protected {
                 self.certificate_request = Some(context.to_owned());
             }
             (Awaits::Certificate, kind::CERTIFICATE) => {
-                let accepted = common.server.accept(body, &common.hello.offered)?;
+                let offered = &common.hello.offered;
+                let accepted = common.server.accept(body, |body| certificates(body, offered))?;
                 self.awaits = Awaits::CertificateVerify(accepted);
             }
             (Awaits::CertificateVerify(by), kind::CERTIFICATE_VERIFY) => {
@@ -105,7 +106,7 @@ impl Protected {
                 }
                 let is_verified = common.server.draws_signature();
                 let is_signed =
-                    || by.has_signed(scheme, signature, self.transcript.hash().as_ref());
+                    || by.public.has_signed_tls13(scheme, &signed(&self.transcript), signature);
                 if is_verified && !is_signed() {
                     return Err(Refusal::unauthentic(
                         "a signature that does not match the handshake",
@@ -175,6 +176,22 @@ impl Protected {
             post_handshake: updates,
         })
     }
+}
+
+/// The certificates of a Certificate message, which may have extensions that the client offered.
+fn certificates<'m>(body: &'m [u8], offered: &[u16]) -> Result<Vec<&'m [u8]>, Refusal> {
+    let (certificates, extensions) =
+        flight::certificates(body).ok_or_else(|| Refusal::malformed("Certificate"))?;
+    match extensions.into_iter().find(|kind| !offered.contains(kind)) {
+        Some(unoffered) => Err(Refusal::extension(unoffered)),
+        None => Ok(certificates),
+    }
+}
+
+/// What the server signs after this transcript (RFC 8446, section 4.4.3).
+fn signed(transcript: &Transcript) -> Vec<u8> {
+    const CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
+    [&[b' '; 64], CONTEXT, transcript.hash().as_ref()].concat()
 }
 
 /// Whether an extension of EncryptedExtensions answers one that the client offered and may be there

@@ -6,8 +6,8 @@ use crate::handshake::Side;
 use crate::handshake::transcript::Hashed;
 use crate::record::{Tls12Keys, tls12_keys, tls12_prf};
 
-/// Length of the premaster secret and of the master secret.
-pub(super) const SECRET: usize = 48;
+/// Length of the master secret.
+const SECRET: usize = 48;
 
 /// Length of a Finished message's content.
 const VERIFY_DATA: usize = 12;
@@ -18,20 +18,21 @@ pub(super) struct Randoms {
     pub(super) server: [u8; 32],
 }
 
-/// The master secret of one connection.
+/// The master secret of one session.
+#[derive(Clone)]
 pub(super) struct Master {
     secret: Vec<u8>,
     hash: PrfHash,
 }
 
 impl Master {
-    pub(super) fn new(hash: PrfHash, premaster: &[u8; SECRET], randoms: &Randoms) -> Self {
+    pub(super) fn new(hash: PrfHash, premaster: &[u8], randoms: &Randoms) -> Self {
         let seed = [randoms.client, randoms.server].concat();
         Self { secret: tls12_prf(hash, premaster, b"master secret", &seed, SECRET), hash }
     }
 
     /// The extended master secret, from the transcript up to the ClientKeyExchange.
-    pub(super) fn extended(hash: PrfHash, premaster: &[u8; SECRET], session: &Hashed) -> Self {
+    pub(super) fn extended(hash: PrfHash, premaster: &[u8], session: &Hashed) -> Self {
         let label = b"extended master secret";
         Self { secret: tls12_prf(hash, premaster, label, session.as_ref(), SECRET), hash }
     }

@@ -1,0 +1,46 @@
+//! What an offer takes from rustls's crypto provider.
+
+use rustls::NamedGroup;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::ServerName;
+use tls::Group;
+
+use super::fixed_group::fixed;
+use super::{Offer, OfferError};
+use crate::randomness::Buffered;
+
+/// All suites, and the groups of the offer, fixed or fresh.
+pub(super) fn provider(offer: &Offer) -> CryptoProvider {
+    let mut provider = default_provider();
+    provider.secure_random = &Buffered;
+    // The hybrid's shares are thirty times as long, so it is offered only on request.
+    let wanted = |group: &Group| match offer.group {
+        None => *group != Group::X25519MlKem768,
+        Some(asked) => asked == *group,
+    };
+    match offer.fixed_key_exchange {
+        true => {
+            provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
+        }
+        false => {
+            provider.kx_groups.push(X25519MLKEM768);
+            provider
+                .kx_groups
+                .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group)));
+        }
+    }
+    provider
+}
+
+pub(super) fn group(name: NamedGroup) -> Option<Group> {
+    Group::ALL.into_iter().find(|group| group.code_point() == u16::from(name))
+}
+
+/// The name or address by which the server is checked.
+pub(super) fn server_name(offer: &Offer) -> Result<ServerName<'static>, OfferError> {
+    let host = &offer.host;
+    ServerName::try_from(host.clone())
+        .map_err(|_| OfferError(format!("`{host}` is not a server name that TLS can carry")))
+}

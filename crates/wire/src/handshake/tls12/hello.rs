@@ -1,0 +1,130 @@
+//! ClientHellos (RFC 5246, section 7.4.1.2).
+//!
+//! They ask a server for what OpenSSL's client asks for with the same settings, so that it has the
+//! same work.
+
+use ::tls::{KeyExchange, Suite};
+use rustls::crypto::SecureRandom;
+use rustls::pki_types::ServerName;
+
+use super::flight::{ENCRYPT_THEN_MAC, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SESSION_TICKET};
+use super::sessions::Session;
+use crate::handshake::encoding::{put_message, put_vector8, put_vector16};
+use crate::handshake::signature::TLS12_SCHEMES;
+use crate::randomness::Buffered;
+
+const CLIENT_HELLO: u8 = 1;
+/// A pseudo suite with the meaning of renegotiation_info (RFC 5746, section 3.3).
+const RENEGOTIATION_INFO_SCSV: u16 = 0x00ff;
+
+const SERVER_NAME: u16 = 0;
+const SUPPORTED_GROUPS: u16 = 10;
+const EC_POINT_FORMATS: u16 = 11;
+const SIGNATURE_ALGORITHMS: u16 = 13;
+
+/// What all ClientHellos of a client say.
+pub(super) struct Hello {
+    /// The code points of the suites.
+    suites: Vec<u8>,
+    /// All extensions but session_ticket.
+    extensions: Vec<u8>,
+    /// Their types, and those that the suites stand for.
+    offered: Vec<u16>,
+}
+
+/// Whether a session is offered to the server, or wanted of it.
+#[derive(Clone, Copy)]
+pub(super) enum Sessions<'a> {
+    Unwanted,
+    Wanted,
+    Offered(&'a Session),
+}
+
+impl Hello {
+    pub(super) fn new(
+        name: &ServerName<'_>,
+        suites: &[&'static Suite],
+        groups: &[u16],
+        encrypt_then_mac: bool,
+    ) -> Self {
+        let mut hello = Self {
+            suites: numbers(suites.iter().map(|suite| suite.code_point)),
+            extensions: Vec::new(),
+            offered: vec![RENEGOTIATION_INFO],
+        };
+        hello.suites.extend_from_slice(&RENEGOTIATION_INFO_SCSV.to_be_bytes());
+        // An address is no name (RFC 6066, section 3).
+        if let ServerName::DnsName(name) = name {
+            let mut entry = vec![0];
+            put_vector16(&mut entry, name.as_ref().as_bytes());
+            hello.add(SERVER_NAME, &in_vector16(&entry));
+        }
+        if suites.iter().any(|suite| suite.key_exchange != KeyExchange::Rsa) {
+            // Uncompressed points (RFC 8422, section 5.1.2).
+            hello.add(EC_POINT_FORMATS, &[1, 0]);
+            hello.add(SUPPORTED_GROUPS, &in_vector16(&numbers(groups.iter().copied())));
+        }
+        if encrypt_then_mac {
+            hello.add(ENCRYPT_THEN_MAC, &[]);
+        }
+        hello.add(EXTENDED_MASTER_SECRET, &[]);
+        let schemes = numbers(TLS12_SCHEMES.iter().copied());
+        hello.add(SIGNATURE_ALGORITHMS, &in_vector16(&schemes));
+        hello
+    }
+
+    fn add(&mut self, kind: u16, content: &[u8]) {
+        self.offered.push(kind);
+        put_extension(&mut self.extensions, kind, content);
+    }
+
+    /// Whether a server may answer with an extension of this type.
+    pub(super) fn offers(&self, kind: u16, sessions: Sessions<'_>) -> bool {
+        match kind {
+            SESSION_TICKET => !matches!(sessions, Sessions::Unwanted),
+            kind => self.offered.contains(&kind),
+        }
+    }
+
+    /// A message with a new random, and the random; `None` if the system has none.
+    pub(super) fn message(&self, sessions: Sessions<'_>) -> Option<(Vec<u8>, [u8; 32])> {
+        let mut random = [0; 32];
+        Buffered.fill(&mut random).ok()?;
+        let (id, ticket) = match sessions {
+            Sessions::Unwanted => (&[][..], None),
+            Sessions::Wanted => (&[][..], Some(&[][..])),
+            Sessions::Offered(session) => (&session.id[..], Some(&session.ticket[..])),
+        };
+        let mut extensions = Vec::new();
+        if let Some(ticket) = ticket {
+            put_extension(&mut extensions, SESSION_TICKET, ticket);
+        }
+        extensions.extend_from_slice(&self.extensions);
+        let mut body = Vec::with_capacity(128 + self.suites.len() + extensions.len());
+        body.extend_from_slice(&[3, 3]);
+        body.extend_from_slice(&random);
+        put_vector8(&mut body, id);
+        put_vector16(&mut body, &self.suites);
+        // No compression.
+        body.extend_from_slice(&[1, 0]);
+        put_vector16(&mut body, &extensions);
+        let mut message = Vec::with_capacity(4 + body.len());
+        put_message(&mut message, CLIENT_HELLO, &body);
+        Some((message, random))
+    }
+}
+
+fn numbers(numbers: impl Iterator<Item = u16>) -> Vec<u8> {
+    numbers.flat_map(u16::to_be_bytes).collect()
+}
+
+fn in_vector16(content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2 + content.len());
+    put_vector16(&mut out, content);
+    out
+}
+
+fn put_extension(out: &mut Vec<u8>, kind: u16, content: &[u8]) {
+    out.extend_from_slice(&kind.to_be_bytes());
+    put_vector16(out, content);
+}
