@@ -198,6 +198,11 @@ impl Row {
     pub fn is_refused(&self) -> bool {
         self.no_figure.as_ref().is_some_and(|none| none.reason == Reason::Refused)
     }
+
+    /// Whether this machine cannot measure it.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        self.no_figure.as_ref().is_some_and(|none| none.reason == Reason::Unavailable)
+    }
 }
 
 impl written::Row for Row {

@@ -46,6 +46,9 @@ pub(super) fn headline(rule: &Rule, groups: &[Group<'_>], rows: &[Row]) -> Optio
         if let Some((group, ratio)) = furthest.or_else(|| all().next()) {
             return beside(group, ratio);
         }
+        if rule.written.is_some() && has_nothing_to_compare(groups) {
+            return None;
+        }
         let first = groups
             .iter()
             .find_map(|group| Some((group, group.rows().filter(|row| row.cost.is_some()).last()?)));
@@ -54,6 +57,19 @@ pub(super) fn headline(rule: &Rule, groups: &[Group<'_>], rows: &[Row]) -> Optio
             None => Some(not_measured(groups)),
         }
     })
+}
+
+/// Whether all but the baseline is not available here, which the rows say: an author who compares has nothing to say
+/// then.
+fn has_nothing_to_compare(groups: &[Group<'_>]) -> bool {
+    let mut rows = groups.iter().flat_map(Group::rows);
+    let (mut has_cost, mut lacks) = (false, false);
+    let is_known = rows.all(|row| {
+        has_cost |= row.cost.is_some();
+        lacks |= row.is_unavailable();
+        row.cost.is_some() || row.is_unavailable()
+    });
+    is_known && has_cost && lacks
 }
 
 fn written(rule: &Rule, groups: &[Group<'_>], all: &[Row]) -> Option<Headline> {
