@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_pause_that_costs_more_than_an_operation_is_never_worth_it() {
-        let busy = |ms| {
+        let busy = |ms: u64| {
             let end = cpu_time() + ms * 1_000_000;
             while cpu_time() < end {}
         };

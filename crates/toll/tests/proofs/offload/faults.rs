@@ -228,7 +228,8 @@ fn an_operation_in_a_batch_whose_connection_is_freed_is_abandoned_once() {
     let impatient = [("timeout client 1h", "timeout client 100ms")];
     let kept = haproxy_in_batches(folder.path(), "1s", &impatient);
     let process = kept.start(&["-db"]);
-    let clients = load(kept.address, 5);
+    // Each ends with its first handshake, which fails.
+    let clients: Vec<_> = (0..5).map(|_| load(kept.address, 1)).collect();
     until("some are given up", || counts(folder.path()).abandoned >= 5);
     drop(clients);
     let is_over = || {
@@ -245,7 +246,7 @@ fn an_operation_in_a_batch_whose_connection_is_freed_is_abandoned_once() {
 #[test]
 fn haproxy_with_batches_is_reloaded_under_load_and_ended_while_some_wait() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = haproxy_in_batches(folder.path(), "30s", &[]);
+    let kept = haproxy_in_batches(folder.path(), "2s", &[]);
     let mut master = kept.start(&["-W"]);
     until("a worker", || !children(master.pid()).is_empty());
     let first = children(master.pid());
@@ -257,7 +258,8 @@ fn haproxy_with_batches_is_reloaded_under_load_and_ended_while_some_wait() {
     let before = faulty();
     until("handshakes by the next one", || faulty() > before + 1_000);
     drop(clients);
-    let few = load(kept.address, 3);
+    until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
+    let few: Vec<_> = (0..3).map(|_| load(kept.address, 1)).collect();
     until("some wait", || counts(folder.path()).in_flight() >= 3);
     let workers = children(master.pid());
     // At once, not when all is done.
