@@ -100,8 +100,8 @@ fn a_result_that_is_wrong_goes_back() {
     for (lane, ticket) in tickets.iter().enumerate() {
         assert_eq!(device.take(*ticket).unwrap().is_none(), lane == 2);
     }
-    // Those of others are named as ready all the same.
-    assert_eq!(device.ready(false), tickets);
+    // Those of others are named as ready all the same; the caller has its own.
+    assert_eq!(device.ready(false), tickets[..3]);
 }
 
 #[test]
