@@ -6,6 +6,7 @@ mod check;
 mod command;
 mod compare;
 mod damaged_journal;
+mod delayed;
 mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;
@@ -13,6 +14,7 @@ mod full_disk;
 mod help;
 mod install;
 mod load;
+mod older_findings;
 mod primitives;
 mod profile;
 mod refused_studies;

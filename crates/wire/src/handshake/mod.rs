@@ -1,7 +1,9 @@
 //! Handshakes as one trait: those of TLS 1.2 and the full ones of TLS 1.3 are toll's own, rustls makes
 //! the others and hands its keys over.
 
+mod alpn;
 mod certificates;
+mod distrust;
 mod driver;
 mod encoding;
 mod fixed_group;
@@ -24,6 +26,7 @@ use ::tls::{CertificateKey, Group, Suite, Version};
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 
+pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
 pub use offer::{Offer, OfferError, Sampler, Trust};
 

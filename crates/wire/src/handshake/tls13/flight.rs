@@ -83,9 +83,9 @@ impl<'a> ServerHello<'a> {
     }
 }
 
-/// The types of the extensions in EncryptedExtensions.
-pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<u16>> {
-    Some(Reader(body).extensions()?.into_iter().map(|(kind, _)| kind).collect())
+/// The extensions in EncryptedExtensions.
+pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<(u16, &[u8])>> {
+    Reader(body).extensions()
 }
 
 /// The context of a CertificateRequest, which the answer repeats.
