@@ -111,8 +111,8 @@ pub struct Target {
     /// Where private keys are used: none (on the CPU by OpenSSL), multi-buffer (on the CPU by Intel's
     /// library), or model (a modelled accelerator)
     ///
-    /// multi-buffer does eight RSA operations at once; it needs make crypto-mb and a CPU with AVX-512 IFMA. The
-    /// model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
+    /// multi-buffer does eight operations at once (RSA, ECDSA, X25519, ECDH); it needs make crypto-mb and a CPU
+    /// with AVX-512 IFMA. The model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
     // In studies: With `embedded`, `haproxy` or `nginx` and `library = "openssl"` ([offload.md](offload.md)).
     #[arg(long, value_name = "KIND", default_value_t, group = KEYS, help_heading = TLS)]
     pub accelerator: Kind,
@@ -160,7 +160,7 @@ pub struct Target {
     ///
     /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for
     /// everything it implements.
-    // In studies: Instead of `accelerator` ([offload.md](offload.md)). [default: none]
+    // In studies: Instead of `accelerator`; with `command` too ([offload.md](offload.md)). [default: none]
     #[arg(long, value_name = "NAME=PATH", group = KEYS, help_heading = TLS, hide_short_help = true)]
     pub provider: Option<ProviderPath>,
 
@@ -535,7 +535,7 @@ impl Target {
             return wrong("library", why);
         }
         let (server, completions) = (self.server, self.server.completions);
-        if self.pauses_handshakes() && completions.is_empty() {
+        if self.pauses_handshakes() && completions.is_empty() && server.is_configured() {
             let why = format!(
                 "target.offload = {}, but {server} never pauses a handshake: its workers wait for \
                  private keys; write synchronous, or use embedded or haproxy",

@@ -81,9 +81,9 @@ pub(crate) struct Arguments {
 
     /// Count what is sent, in this file
     ///
-    /// It has 256 bytes per thread, 32 numbers of 64 bits: a version, which is even while no connection is
+    /// It has 512 bytes per thread, 64 numbers of 64 bits: a version, which is even while no connection is
     /// open; connections by mode; calls and bytes of write and sendfile; 1 where there is an accelerator, or 2
-    /// where it computes in batches, seven counts of it, and 14 of batches. `od -A n -v -w256 -t u8 FILE`
+    /// where it computes in batches, seven counts of it, and 45 of batches. `od -A n -v -w512 -t u8 FILE`
     /// prints them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     counters: Option<PathBuf>,

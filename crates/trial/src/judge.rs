@@ -5,6 +5,7 @@
 
 use cpus::CpuList;
 use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
+use targets::Target;
 use units::Nanos;
 
 use crate::accelerator::Handshakes;
@@ -168,7 +169,9 @@ impl Trial {
         let Ok(report) = &observed.reports.server else { return receipt };
         receipt.add_application(report, self.job.plan.connections);
         let target = self.runs_on.as_ref().map(|server| &server.target);
-        if let Some(target) = target.filter(|target| target.server.is_configured()) {
+        let has_keys =
+            |target: &&Target| target.server.is_configured() || target.provider.is_some();
+        if let Some(target) = target.filter(has_keys) {
             receipt.add_accelerator(
                 target,
                 report.accelerated,
@@ -263,6 +266,7 @@ impl Trial {
         );
         warnings.extend(Warning::delayed_acknowledgements(&LatencyNs::from(&outcome.latencies)));
         warnings.extend(Warning::mixed(&receipt.obtained));
+        warnings.extend(Warning::batches_never_pay(&receipt.obtained));
         if self.is_over_loopback() {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }

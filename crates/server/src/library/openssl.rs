@@ -5,7 +5,7 @@ use std::io;
 
 use offload::Way;
 use openssl::error::ErrorStack;
-use openssl::pkey::PKey;
+use openssl::pkey::{PKey, Private};
 use openssl::ssl::{
     self, AlpnError, ErrorCode, NameType, ShutdownState, SniError, Ssl, SslContext,
     SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion,
@@ -18,7 +18,7 @@ use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
 use super::{Handshake, Library, Session};
 use crate::wire::Wire;
-use crate::{ServerError, Settings};
+use crate::{AcceleratorSource, ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
@@ -146,8 +146,11 @@ fn with_certificate(
         let names: Vec<_> = settings.groups.iter().map(|group| group.openssl_name()).collect();
         context.set_groups_list(&names.join(":")).map_err(refused("these groups"))?;
     }
-    set_identity(&mut context, &chain, &identity.key_pem)
+    let private = set_identity(&mut context, &chain, &identity.key_pem)
         .map_err(refused("the certificate and its key"))?;
+    if matches!(accelerator, Some(AcceleratorSource::MultiBuffer(_))) {
+        offload::prepare(&private);
+    }
     set_resumption(&mut context, settings).map_err(refused("these settings of resumption"))?;
     // OpenSSL keeps its keys from the kernel unless it may write records of the largest size; how large
     // they are follows from what is sent then.
@@ -211,7 +214,7 @@ fn set_identity(
     context: &mut SslContextBuilder,
     chain: &[X509],
     key_pem: &[u8],
-) -> Result<(), ErrorStack> {
+) -> Result<PKey<Private>, ErrorStack> {
     for (position, certificate) in chain.iter().enumerate() {
         match position {
             0 => context.set_certificate(certificate)?,
@@ -220,7 +223,8 @@ fn set_identity(
     }
     let key = PKey::private_key_from_pem(key_pem)?;
     context.set_private_key(&key)?;
-    context.check_private_key()
+    context.check_private_key()?;
+    Ok(key)
 }
 
 fn set_resumption(context: &mut SslContextBuilder, settings: &Settings) -> Result<(), ErrorStack> {
