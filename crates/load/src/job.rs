@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use keys::WrongValue;
-use objects::{Files, Mix};
+use objects::{Files, HostName, Mix};
 use tls::OrPlain;
 use units::Nanos;
 use wire::handshake::{Offer, OfferError, Trust};
@@ -12,7 +12,7 @@ use crate::plan::LONGEST;
 use crate::session::{Session, Site};
 use crate::{
     Arrival, Close, Distribution, KeyExchangeMode, Operation, Pace, Percent, Plan, Receive, Url,
-    ports,
+    names, ports,
 };
 
 /// A plan, and what only a running load knows.
@@ -27,6 +27,9 @@ pub struct Job {
     /// Different files to ask for instead, each thread in a random order of its own, each once
     /// before any again.
     pub files: Option<Files>,
+    /// The names that its server has a certificate for each of, of which each connection draws one where
+    /// the plan has no list of its own; empty for the URL's host alone.
+    pub names: Vec<HostName>,
     /// Where the server listens.
     pub address: SocketAddr,
     /// Whose certificates are accepted.
@@ -73,7 +76,8 @@ impl Job {
     #[must_use]
     pub fn new(plan: Plan, url: Url, address: SocketAddr) -> Self {
         let trust = plan.trust().unwrap_or(Trust::System);
-        Self { plan, url, objects: None, files: None, address, trust, seed: 0, operations: None }
+        let (objects, files, names, operations) = (None, None, Vec::new(), None);
+        Self { plan, url, objects, files, names, address, trust, seed: 0, operations }
     }
 
     /// # Errors
@@ -138,6 +142,9 @@ impl Job {
         let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
         is_mixed
             || self.files.is_some()
+            || self.plan.requests_per_connection.is_some()
+            || self.plan.names.is_some()
+            || !self.names.is_empty()
             || matches!(
                 self.plan.arrival,
                 Arrival::Open { distribution: Distribution::Poisson, .. }
@@ -151,10 +158,26 @@ impl Job {
         alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
     }
 
+    /// The names of which each connection draws one; none where all have the URL's host.
+    ///
+    /// # Errors
+    /// A list that cannot be read.
+    pub(crate) fn drawn_names(&self) -> Result<Vec<HostName>, PlanError> {
+        match &self.plan.names {
+            Some(file) => names::read(file).map_err(PlanError),
+            None => Ok(self.names.clone()),
+        }
+    }
+
+    /// The name or address that certificates are checked for; a name is sent in the ClientHello.
+    fn server_name(&self) -> &str {
+        self.plan.sni.as_ref().map_or(self.url.host(), HostName::as_str)
+    }
+
     /// What its clients offer to the server.
     pub(crate) fn offer(&self) -> Offer {
         let plan = &self.plan;
-        let offer = Offer::to(self.url.host(), self.trust.clone());
+        let offer = Offer::to(self.server_name(), self.trust.clone());
         Offer {
             protocol: if plan.is_http2() { http2::ALPN } else { offer.protocol },
             version: plan.only_version(),
@@ -198,6 +221,9 @@ impl Job {
 
     /// The mean size of what is asked for, in bytes.
     fn mean_object(&self) -> Option<f64> {
+        if !self.plan.expects_objects() {
+            return None;
+        }
         match (&self.objects, &self.files) {
             (_, Some(files)) => Some(files.size.0 as f64),
             (Some(mix), None) => mix.mean_size(),
@@ -222,6 +248,10 @@ impl Job {
         is_wanted.then(|| Self {
             plan: Plan {
                 operation: Operation::Handshakes,
+                requests_per_connection: None,
+                method: None,
+                expect: None,
+                body: None,
                 arrival: Arrival::CLOSED,
                 close: Close::Fin,
                 count: None,

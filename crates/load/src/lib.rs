@@ -23,7 +23,10 @@ pub mod fuzzing;
 mod header;
 mod histogram;
 mod job;
+mod message;
 mod multiplexed;
+mod names;
+mod number_or_text;
 mod outcome;
 mod own_time;
 mod pace;
@@ -32,6 +35,7 @@ mod ports;
 mod rank;
 mod recorder;
 mod requests;
+mod requests_per_connection;
 mod running;
 mod schedule;
 mod session;
@@ -49,16 +53,18 @@ pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failures::Failures;
 pub use header::Header;
 pub use job::{Job, PlanError};
+pub use message::{Method, Statuses};
 pub use multiplexed::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts};
-pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
+pub use objects::{AddressError, Files, HostName, HostPort, Mix, Portion, Storage, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
-    SessionsGiven, Traffic, Verified, WalkCounts,
+    ArrivalCounts, ByteCounts, Collected, EndedConnections, Latencies, Outcome, PageOutcome,
+    PeerClient, Repeated, SessionsGiven, Traffic, Verified, WalkCounts,
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;
 pub use plan::{Client, Close, Http, KeyExchangeMode, Operation, Plan, Receive};
 pub use rank::Rank;
+pub use requests_per_connection::RequestsPerConnection;
 pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};

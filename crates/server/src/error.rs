@@ -66,6 +66,8 @@ pub enum ServerError {
     /// The certificate or its key.
     #[error(transparent)]
     Identity(#[from] IdentityError),
+    #[error("cannot read certificates from {path}: {source}; --names needs a folder with NAME.crt")]
+    Names { path: PathBuf, source: io::Error },
     #[error("cannot write the certificate to {path}: {source}")]
     WriteCertificate { path: PathBuf, source: io::Error },
     #[error("OpenSSL refuses {what}: {source}")]

@@ -12,6 +12,7 @@ use super::streams::{Exchange, Streams};
 use crate::connection::{Dialled, dial, unsealed};
 use crate::context::{Context, INCOMING};
 use crate::requests::Fields;
+use crate::requests_per_connection::{CountDraws, Planned};
 use crate::socket::{Moved, Socket};
 
 /// The most bytes that one connection receives in one turn, so that the others get theirs.
@@ -38,6 +39,9 @@ pub(super) struct Link {
     /// When bytes were last sent or received.
     progress: u64,
     pub(super) streams: Streams,
+    /// After how many requests it ends, where that is planned, and how many it was given.
+    planned: Option<Planned>,
+    given: u32,
     /// Whether the session has something to send.
     pub(super) is_due: bool,
 }
@@ -76,6 +80,8 @@ impl Link {
             started: now,
             progress: now,
             streams: Streams::new(places),
+            planned: context.planned.as_mut().map(CountDraws::next),
+            given: 0,
             is_due: false,
         };
         if is_connected && let Err(failure) = link.connected(context) {
@@ -111,10 +117,10 @@ impl Link {
 
     fn connected(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
         self.progress = context.now();
-        match context.client {
+        match context.clients.first() {
             None => {
                 context.recorder.connected(context.window, self.progress, self.started, None);
-                self.begin(context, None);
+                self.open(context, None);
                 Ok(())
             }
             Some(client) => {
@@ -168,11 +174,11 @@ impl Link {
         context.recorder.connected(window, now, self.started, Some(&established));
         self.streams.counts.by_alpn += 1;
         let Established { opener, sealer, post_handshake, .. } = established;
-        self.begin(context, Some((Records::new(opener, post_handshake), sealer)));
+        self.open(context, Some((Records::new(opener, post_handshake), sealer)));
         if self.received.is_empty() { Ok(()) } else { self.receive(context) }
     }
 
-    fn begin(&mut self, context: &Context<'_>, tls: Option<(Records, Sealer)>) {
+    fn open(&mut self, context: &Context<'_>, tls: Option<(Records, Sealer)>) {
         context.window.note_up(true, || context.now());
         self.streams.counts.connections += 1;
         let client =
@@ -198,8 +204,22 @@ impl Link {
         Ok(())
     }
 
+    /// Takes an operation, whose request is given to the session once that can be.
+    pub(super) fn begin(&mut self, place: usize, exchange: Exchange) {
+        self.given += 1;
+        self.streams.begin(place, exchange);
+    }
+
+    /// The plan of a connection that was given its last request, and ends after that.
+    pub(super) fn has_carried(&self) -> Option<Planned> {
+        self.planned.filter(|planned| self.given >= planned.count.get())
+    }
+
     /// Whether another request can be given to it.
     pub(super) fn takes_requests(&self) -> bool {
+        if self.has_carried().is_some() {
+            return false;
+        }
         match &self.phase {
             Phase::Open(session) => {
                 self.streams.goaway.is_none() && session.client.takes_requests()

@@ -88,9 +88,9 @@ impl Multiplexed {
         };
         let link = &mut self.links[key].link;
         let is_compared = context.draw_sampled();
-        let asked = &context.requests[times.object];
-        let exchange = Exchange::new(times, asked.expectation, is_compared, retries);
-        link.streams.begin(place, exchange);
+        let expectation = context.requests.expectation(times.object);
+        let exchange = Exchange::new(times, expectation, is_compared, retries);
+        link.begin(place, exchange);
         let fields = context.requests.fields(times.object);
         if link.is_open()
             && let Err(error) = link.request(place, fields, context.now())
@@ -350,6 +350,10 @@ impl Multiplexed {
     }
 
     fn close(&mut self, context: &mut Context<'_>, key: usize) {
-        self.links.remove(key).link.close(context);
+        let mut link = self.links.remove(key).link;
+        if let Some(planned) = link.has_carried() {
+            context.recorder.carried(planned);
+        }
+        link.close(context);
     }
 }

@@ -17,6 +17,7 @@ use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
+use crate::target_dir::NAMES;
 use crate::{AcceleratorCounts, Running, SendCounters, Settings, TargetError};
 
 /// Descriptors of its process beside those of its connections, at least.
@@ -49,6 +50,7 @@ pub(crate) static EMBEDDED: Server = Server {
         &["record-size", "records-per-write", "batch-wait"],
         super::OFFLOAD,
         super::COMPLETION,
+        super::NAMES,
     ],
     ..Server::named("embedded")
 };
@@ -137,6 +139,9 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     }
     add("--certificate", context.certificate().into());
     add("--key", context.key().into());
+    if settings.target.names.is_some() {
+        add("--names", context.folder.join(NAMES).into());
+    }
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());
     add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());

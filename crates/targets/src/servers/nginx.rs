@@ -29,6 +29,7 @@ pub(super) static NGINX: Server = Server {
     own_keys: &[
         &["record-size", "directives", "storage", "files"],
         super::SENDFILE,
+        super::NAMES,
         super::OFFLOAD,
     ],
     ..Server::named("nginx")

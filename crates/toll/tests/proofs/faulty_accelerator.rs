@@ -48,6 +48,7 @@ impl Faulty {
             groups: Vec::new(),
             certificate: CertificateSource::Fresh(CertificateKey::Rsa(2048)),
             write_certificate: None,
+            names: None,
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,

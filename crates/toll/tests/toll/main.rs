@@ -7,6 +7,7 @@ mod command;
 mod compare;
 mod damaged_journal;
 mod delayed;
+mod ending_connections;
 mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;
@@ -15,6 +16,8 @@ mod help;
 mod http2;
 mod install;
 mod load;
+mod methods;
+mod names;
 mod older_findings;
 mod primitives;
 mod profile;

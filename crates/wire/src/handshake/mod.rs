@@ -6,6 +6,7 @@ mod certificates;
 mod distrust;
 mod driver;
 mod encoding;
+mod fingerprint;
 mod fixed_group;
 mod fixed_hybrid;
 mod offer;
@@ -28,6 +29,7 @@ use serde_with::{DisplayFromStr, serde_as};
 
 pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
+pub use fingerprint::Fingerprint;
 pub use offer::{Offer, OfferError, Sampler, Trust};
 
 use crate::Failure;
@@ -77,6 +79,8 @@ pub struct Remarks {
     pub is_retried: bool,
     /// Whether the client had a session to resume, and so offered it.
     pub offers_session: bool,
+    /// Which certificate the server showed; `None` where it resumed a session.
+    pub certificate: Option<Fingerprint>,
     /// What the server of TLS 1.2 gave to be resumed. In TLS 1.3 tickets come after the handshake.
     pub given: Option<GivenSession>,
 }

@@ -313,6 +313,7 @@ impl Answerable {
             false => Master::new(hash, premaster, &chosen.randoms),
         };
         let mut sent = chosen.keyed(master, server.key, signed, wants_certificate)?;
+        sent.remarks.certificate = Some(server.fingerprint);
         sent.send_finished(to_send)?;
         Ok(sent)
     }
