@@ -141,6 +141,7 @@ impl Exchange {
             compared: self.is_compared && self.expectation.size().is_some(),
             peeked: false,
             closes: false,
+            status: self.status.unwrap_or_default(),
         })
     }
 }

@@ -92,3 +92,15 @@ fn what_http2_does_not_go_with_is_refused() {
     });
     support::assert_golden!(refused);
 }
+
+#[test]
+fn connections_end_after_the_requests_that_were_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = nginx("none", &folder);
+    let line = load(&server, &https(&server), &["-n", "400", "--requests-per-connection", "10"]);
+    assert_eq!((line.operations.completed, line.operations.errors.len()), (400, 0));
+    let obtained = line.receipt.obtained;
+    assert!((40..=42).contains(&obtained.http["2 by ALPN"]), "{obtained:?}");
+    let of_ten = obtained.connections_by_requests.get("10").copied().unwrap_or_default();
+    assert!(of_ten >= 38 && obtained.http2.unwrap().retries == 0, "{of_ten}");
+}
