@@ -193,6 +193,8 @@ impl Engine {
                 ramp,
                 period: period.unwrap_or_default(),
             };
+            // A connection is a slot there.
+            let collecting_part = Part { slots, connections, ..part };
             let cpus = cpus.as_slice();
             let cpu = cpus[thread % cpus.len()];
             let counters = Arc::new(Counters::default());
@@ -207,7 +209,7 @@ impl Engine {
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
                     let prepared = pinned.and_then(|()| {
                         let job = collecting.as_deref();
-                        job.map(|job| worker::collect(job, part, &clients)).transpose()
+                        job.map(|job| worker::collect(job, collecting_part, &clients)).transpose()
                     });
                     let is_pinned = prepared.is_ok();
                     let collected = *prepared.as_ref().unwrap_or(&None);

@@ -249,6 +249,8 @@ impl Job {
             plan: Plan {
                 operation: Operation::Handshakes,
                 requests_per_connection: None,
+                http: None,
+                streams: None,
                 method: None,
                 expect: None,
                 body: None,
