@@ -134,13 +134,13 @@ pub struct Plan {
     /// 2 is agreed on in the handshake (ALPN), and spoken at once over plain HTTP (prior knowledge). All
     /// records are decrypted then [default: 1.1].
     // In studies: Written `"2"`. [default: `1.1`]
-    #[arg(long, value_name = "VERSION", hide_possible_values = true, help_heading = LOAD)]
+    #[arg(long, value_name = "VERSION", hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub http: Option<Http>,
 
     /// How many operations each connection carries at once, over HTTP/2
     ///
     /// Each is a stream, so that connections x streams are open at once [default: 1].
-    #[arg(long, value_name = "N", help_heading = LOAD)]
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = LOAD)]
     pub streams: Option<NonZeroU32>,
 
     /// With `[[rank]]`: how many of the ranks make the load, from the first on
