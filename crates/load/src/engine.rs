@@ -24,7 +24,7 @@ use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 use crate::{Arrival, Operation, ports, source};
 use wire::ErrorKind;
-use wire::handshake::{Client, Negotiated, client};
+use wire::handshake::{Client, Negotiated, Offer, client};
 
 /// How much longer than its time limit a probe is waited for: an operation without progress is noticed
 /// only now and then, and says more than that there was no answer.
@@ -152,10 +152,15 @@ impl Engine {
         let site = job.site()?.map(Arc::new);
         let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
+        let offer = if job.url.is_tls() { Some(job.offer()?) } else { None };
         let needs = (0..thread_count)
             .map(|thread| {
                 let recorder = Recorder::new(plan.arrival).with_pages(pages());
-                Ok((new_client(&job, thread)?, recorder.with_deadlines(period)))
+                let client = match &offer {
+                    Some(offer) => Some(new_client(&job, offer, thread)?),
+                    None => None,
+                };
+                Ok((client, recorder.with_deadlines(period)))
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
@@ -334,7 +339,8 @@ fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     engine.stop();
     let outcome = engine.join();
     if let Some((kind, _, seen)) = outcome.failures.iter().next() {
-        let advice = advice::on_failure(kind, seen, &job);
+        let asks_certificate = outcome.certificate_requests > 0;
+        let advice = advice::on_failure(kind, seen, asks_certificate, &job);
         return Err(ProbeError::Failed { url, address, kind, seen: seen.to_owned(), advice });
     }
     if outcome.completed == 0 {
@@ -350,10 +356,7 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-fn new_client(job: &Job, thread: usize) -> Result<Option<Box<dyn Client>>, PlanError> {
-    if !job.url.is_tls() {
-        return Ok(None);
-    }
+fn new_client(job: &Job, offer: &Offer, thread: usize) -> Result<Box<dyn Client>, PlanError> {
     let mut signatures = Draw::new(Drawn::Signatures, job.plan.verify().0, job.seed, thread);
-    Ok(Some(client(&job.offer(), Box::new(move || signatures.draw()))?))
+    Ok(client(offer, Box::new(move || signatures.draw()))?)
 }
