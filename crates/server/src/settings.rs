@@ -6,8 +6,8 @@ use congestion::CongestionControl;
 use cpus::CpuList;
 use offload::{Batching, Description, ProviderPath, Way};
 use tls::{
-    CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, SendMode, Stack,
-    Suite, Version,
+    AskClient, CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite,
+    SendMode, Stack, Suite, Version,
 };
 
 /// What a server serves, and how.
@@ -32,6 +32,10 @@ pub struct Settings {
     /// The groups to offer, the preferred one first; empty for the library's defaults.
     pub groups: Vec<Group>,
     pub certificate: CertificateSource,
+    /// Whether clients are asked for a certificate.
+    pub ask_client: AskClient,
+    /// The authorities that issue those, a PEM file; needed where they are asked for.
+    pub client_authorities: Option<PathBuf>,
     /// Where to write the certificate for clients, in PEM form; an old file is replaced.
     pub write_certificate: Option<PathBuf>,
     /// Whether clients get session tickets (RFC 5077; RFC 8446, section 4.6.1). Where they do

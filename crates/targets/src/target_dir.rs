@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tls::Identity;
+use tls::{AskClient, CertificateKey, Identity};
 
 use crate::secret::Secret;
-use crate::{Settings, Target, TargetError};
+use crate::{ClientFiles, Settings, Target, TargetError};
 
 /// Servers of one kind in one result folder before something must be wrong.
 const MOST: usize = 10_000;
@@ -16,6 +16,10 @@ const MOST: usize = 10_000;
 /// The file of a target's certificate, in its folder.
 pub(crate) const CERTIFICATE: &str = "server.crt";
 pub(crate) const KEY: &str = "server.key";
+/// The authority of the client's certificate, that certificate, and its key, where the server asks for one.
+pub(crate) const CLIENT_AUTHORITY: &str = "client-ca.crt";
+const CLIENT_CERTIFICATE: &str = "client.crt";
+const CLIENT_KEY: &str = "client.key";
 
 /// A target's name and its folders, which no other target has. All paths are absolute.
 pub(crate) struct TargetDir {
@@ -27,6 +31,8 @@ pub(crate) struct TargetDir {
     pub(crate) folder: PathBuf,
     /// Its private key in PEM form, for each of its processes.
     key_pem: Vec<u8>,
+    /// The key of the certificate with which clients are to authenticate themselves.
+    client_key_pem: Option<Vec<u8>>,
 }
 
 /// Without the key.
@@ -60,7 +66,17 @@ impl TargetDir {
             let Target { certificate_key, listen, .. } = &settings.target;
             let identity = Identity::generate_for(*certificate_key, listen)?;
             identity.write_certificate(&folder.join(CERTIFICATE))?;
-            return Ok(Self { name, logs, folder, key_pem: identity.key_pem });
+            let client_key_pem = match settings.target.client_certificate {
+                AskClient::None => None,
+                AskClient::Ask | AskClient::Require => {
+                    let (client, authority) = Identity::issued_client(CertificateKey::EcdsaP256)?;
+                    let path = folder.join(CLIENT_AUTHORITY);
+                    fs::write(&path, authority).map_err(TargetError::file(&path))?;
+                    client.write_certificate(&folder.join(CLIENT_CERTIFICATE))?;
+                    Some(client.key_pem)
+                }
+            };
+            return Ok(Self { name, logs, folder, key_pem: identity.key_pem, client_key_pem });
         }
         Err(TargetError::Settings(format!(
             "{} holds {MOST} targets already; use another result folder",
@@ -68,10 +84,24 @@ impl TargetDir {
         )))
     }
 
-    /// Writes the key for a process, which it goes with.
-    pub(crate) fn write_key(&self) -> Result<Secret, TargetError> {
-        let path = self.folder.join(KEY);
-        Secret::write(path.clone(), &self.key_pem).map_err(TargetError::file(&path))
+    /// Writes the keys for a process, which they go with.
+    pub(crate) fn write_keys(&self) -> Result<Vec<Secret>, TargetError> {
+        let client = self.client_key_pem.iter().map(|pem| (CLIENT_KEY, pem));
+        [(KEY, &self.key_pem)]
+            .into_iter()
+            .chain(client)
+            .map(|(name, pem)| {
+                let path = self.folder.join(name);
+                Secret::write(path.clone(), pem).map_err(TargetError::file(&path))
+            })
+            .collect()
+    }
+
+    /// The files with which clients are to authenticate themselves, where the server asks for that.
+    pub(crate) fn client(&self) -> Option<ClientFiles> {
+        let file = |name| self.folder.join(name);
+        (self.client_key_pem.is_some())
+            .then(|| ClientFiles { certificate: file(CLIENT_CERTIFICATE), key: file(CLIENT_KEY) })
     }
 
     /// A new file for what the server prints, and its path.

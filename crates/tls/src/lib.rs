@@ -4,6 +4,7 @@
 //! Names are the IANA registry's. OpenSSL's aliases (`AES128-SHA`, `prime256v1`) are accepted on
 //! input; toll stores and shows the IANA name.
 
+mod ask_client;
 mod certificate;
 mod group;
 mod or_plain;
@@ -14,6 +15,7 @@ mod stack;
 mod suite;
 mod version;
 
+pub use ask_client::AskClient;
 pub use certificate::{CertificateKey, Identity, IdentityError, certificate};
 pub use group::Group;
 pub use or_plain::OrPlain;

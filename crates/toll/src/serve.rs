@@ -69,6 +69,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath, help_heading = TLS)]
     key: Option<PathBuf>,
 
+    /// Authorities of clients that --client-certificate asks, in PEM form
+    #[arg(long, value_name = "FILE", requires = "client_certificate", value_hint = ValueHint::FilePath, help_heading = TLS)]
+    client_ca: Option<PathBuf>,
+
     /// Write the certificate to this file, for clients to trust
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     write_certificate: Option<PathBuf>,
@@ -187,6 +191,8 @@ impl Arguments {
             suites: self.suites,
             groups: self.groups,
             certificate,
+            ask_client: target.client_certificate,
+            client_authorities: self.client_ca,
             write_certificate: self.write_certificate,
             tickets: target.tickets,
             session_cache: target.session_cache,

@@ -7,14 +7,15 @@ use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
     self, AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
-    SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
+    SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion,
+    select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
+use tls::{AskClient, CertificateKey, Identity, RecordSize, Suite, Version};
 
 use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
-use super::{Handshake, Library, Session};
+use super::{Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
@@ -120,6 +121,7 @@ pub(super) fn build(
     }
     set_identity(&mut context, &chain, &identity.key_pem)
         .map_err(refused("the certificate and its key"))?;
+    set_clients(&mut context, settings)?;
     set_resumption(&mut context, settings).map_err(refused("these settings of resumption"))?;
     // OpenSSL keeps its keys from the kernel unless it may write records of the largest size; how large
     // they are follows from what is sent then.
@@ -193,6 +195,22 @@ fn set_identity(
     let key = PKey::private_key_from_pem(key_pem)?;
     context.set_private_key(&key)?;
     context.check_private_key()
+}
+
+/// Asks clients for a certificate that these authorities have issued.
+fn set_clients(context: &mut SslContextBuilder, settings: &Settings) -> Result<(), ServerError> {
+    let refused = |source| ServerError::OpenSsl { what: "the authorities of clients", source };
+    let mode = match settings.ask_client {
+        AskClient::None => return Ok(()),
+        AskClient::Ask => SslVerifyMode::PEER,
+        AskClient::Require => SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT,
+    };
+    for authority in client_authorities(settings)? {
+        context.add_client_ca(&authority).map_err(refused)?;
+        context.cert_store_mut().add_cert(authority).map_err(refused)?;
+    }
+    context.set_verify(mode);
+    Ok(())
 }
 
 fn set_resumption(context: &mut SslContextBuilder, settings: &Settings) -> Result<(), ErrorStack> {

@@ -6,11 +6,15 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache};
-use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion, version};
-use tls::{Identity, Stack, Version};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{
+    NoClientAuth, NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache,
+    WebPkiClientVerifier,
+};
+use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion, version};
+use tls::{AskClient, Identity, Stack, Version};
 
-use super::{Handshake, Library, Session};
+use super::{Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
@@ -124,10 +128,12 @@ pub(super) fn build(
     let (Ok(chain), Ok(key)) = (chain, PrivateKeyDer::from_pem_slice(&identity.key_pem)) else {
         return Err(ServerError::KeyKind);
     };
-    let mut config = ServerConfig::builder_with_provider(Arc::new(provider(settings)))
+    let provider = Arc::new(provider(settings));
+    let clients = clients(settings, &provider)?;
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&versions)
         .map_err(refused)?
-        .with_no_client_auth()
+        .with_client_cert_verifier(clients)
         .with_single_cert(chain, key)
         .map_err(refused)?;
     config.ignore_client_order = true;
@@ -143,6 +149,32 @@ pub(super) fn build(
         false => config.send_tls13_tickets = 0,
     }
     Ok(Arc::new(config))
+}
+
+/// What asks clients for a certificate that these authorities have issued.
+fn clients(
+    settings: &Settings,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, ServerError> {
+    if settings.ask_client == AskClient::None {
+        return Ok(Arc::new(NoClientAuth));
+    }
+    let refused = |why: String| ServerError::ClientAuthorities {
+        path: settings.client_authorities.clone().unwrap_or_default(),
+        why,
+    };
+    let mut roots = RootCertStore::empty();
+    for authority in client_authorities(settings)? {
+        let der = authority.to_der().map_err(|error| refused(error.to_string()))?;
+        roots.add(der.into()).map_err(|error| refused(error.to_string()))?;
+    }
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+    let verifier = match settings.ask_client {
+        AskClient::Require => verifier,
+        AskClient::None | AskClient::Ask => verifier.allow_unauthenticated(),
+    };
+    verifier.build().map_err(|error| refused(error.to_string()))
 }
 
 fn version_of(version: Version) -> &'static SupportedProtocolVersion {

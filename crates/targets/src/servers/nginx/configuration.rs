@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use tls::{SendMode, Version};
+use tls::{AskClient, SendMode, Version};
 
 use crate::launch_context::LaunchContext;
 use crate::{Target, TargetError, openssl};
@@ -190,6 +190,13 @@ error_log {error_log} notice;
             "ssl_prefer_server_ciphers on".to_owned(),
             format!("ssl_buffer_size {}", settings.target.record_size.get()),
         ];
+        let ask = settings.target.client_certificate;
+        if ask != AskClient::None {
+            let verify = if ask == AskClient::Require { "on" } else { "optional" };
+            lines.push(format!("ssl_verify_client {verify}"));
+            let authority = quoted(&self.context.client_authority())?;
+            lines.push(format!("ssl_client_certificate {authority}"));
+        }
         if settings.target.send.is_kernels() {
             lines.push("ssl_conf_command Options KTLS".to_owned());
         }
