@@ -73,7 +73,7 @@ pub struct Target {
     // In studies: With `embedded`, `nginx`, `apache` or `haproxy`. toll makes an authority and a client
     // certificate with an ECDSA P-256 key, which its client sends then
     // ([client.md](client.md#what-does-a-client-certificate-cost)).
-    #[arg(long, value_name = "HOW", default_value_t, value_parser = Suggested::<AskClient>::new(ask_client), hide_possible_values = true, help_heading = TLS)]
+    #[arg(long, value_name = "HOW", default_value_t, value_parser = Suggested::<AskClient>::new(ask_client), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub client_certificate: AskClient,
 
     /// TLS library: openssl, rustls-ring or rustls-aws-lc

@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     key: Option<PathBuf>,
 
     /// Authorities of clients that --client-certificate asks, in PEM form
-    #[arg(long, value_name = "FILE", requires = "client_certificate", value_hint = ValueHint::FilePath, help_heading = TLS)]
+    #[arg(long, value_name = "FILE", requires = "client_certificate", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = TLS)]
     client_ca: Option<PathBuf>,
 
     /// Write the certificate to this file, for clients to trust
