@@ -6,14 +6,13 @@ mod alike;
 mod along;
 mod answer;
 mod answers;
+mod authored;
 mod bar;
 mod bill;
 mod bounds;
 mod caveats;
 mod cipher;
 mod compared;
-mod remeasured;
-
 mod cores_of_device;
 mod cpu_use;
 mod cross_check;
@@ -33,12 +32,11 @@ mod profile_change;
 mod projection;
 mod purity;
 mod quality;
-
+mod remeasured;
+mod row;
 mod search;
-
 mod servers;
 mod summary;
-mod trials;
 pub(crate) mod warnings;
 mod width;
 mod written;
@@ -52,7 +50,7 @@ use serde::Serialize;
 use study::Study;
 
 pub use answer::Answer;
-pub use bar::{Bar, Curve, Point};
+pub use bar::{Bar, Curve, Point, Projected};
 pub use bill::{Bill, CellBill, Parts, Sampled};
 pub use bounds::Bounds;
 pub use cipher::CipherCost;
@@ -66,19 +64,19 @@ pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use remeasured::Remeasured;
+pub use row::TrialCounts;
 pub use search::{Search, SearchEnd, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::{CellSummary, Figures};
-pub use trials::TrialCounts;
 pub use warnings::Repeated;
 pub use width::widest_interval;
 
+use crate::costs::Costs;
 pub use crate::figure::Figure;
 use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
-use crate::primitive::Costs;
 use compared::Compared;
-use trials::CellTrials;
+use row::Row;
 use warnings::warnings;
 
 /// What a run found.
@@ -105,7 +103,7 @@ pub struct Analysis {
     /// How the servers' work differs between cells that answers compare, where it was sampled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profile_changes: Vec<ProfileChange>,
-    /// All cells of the study, also those that were not measured, in the study's order.
+    /// All cells of the study and all rows of its tables, also those that were not measured, in its order.
     pub cells: Vec<CellSummary>,
     /// Each kind of warning once, most frequent first.
     pub warnings: Vec<Repeated>,
@@ -113,6 +111,9 @@ pub struct Analysis {
     pub invalid: Vec<Invalid>,
     /// What was cut from the study as it was written, a clause each.
     pub cut: Vec<String>,
+    /// What the timed algorithms cost, in all that is known of it.
+    #[serde(rename = "primitives", skip_serializing_if = "is_empty")]
+    pub costs: Costs,
     /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
     #[serde(skip)]
     pub gates: Vec<GateOutcome>,
@@ -139,39 +140,41 @@ impl Analysis {
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let trials = trials::by_cell(study, &entries.trials, targets);
-        let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
-        in_order.sort_by_key(|trial| trial.place.order);
         let costs = Costs::of(study, entries);
+        let rows = row::rows(study, &entries.trials, targets, &costs.rows);
+        let mut in_order: Vec<&TrialLine> = rows.iter().flat_map(|of| of.lines.clone()).collect();
+        in_order.sort_by_key(|trial| trial.place.order);
+        let of_cells = || rows.iter().filter(|row| row.cell.is_some());
         let projected =
             study.answers.iter().enumerate().filter(|(_, rule)| !rule.project.is_empty());
         Self {
             projections: projected
                 .flat_map(|(place, rule)| {
-                    let of_rule =
-                        projection::projections(&Compared::all(rule, &trials)).into_iter();
+                    let of_rule = projection::projections(&Compared::all(rule, &rows)).into_iter();
                     of_rule.map(move |of| Projection { rule: place, ..of })
                 })
                 .collect(),
             study: study.name.clone(),
             question: study.question.clone(),
-            trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
-            quality: quality::quality(&study.answers, &trials),
-            servers: Servers::all(&study.answers, &trials),
-            again: trials
-                .iter()
-                .map(|cell| cell.again)
-                .fold(Remeasured::default(), Remeasured::sum),
-            answers: answers::answers(&study.answers, &trials, &costs.rows, targets, machine),
-            cross_checks: cross_check::all(&trials),
-            profile_changes: ProfileChange::all(&study.answers, &trials),
-            cells: trials.iter().map(CellSummary::of).collect(),
+            trials: of_cells().map(Row::counts).fold(TrialCounts::default(), sum),
+            quality: quality::quality(&study.answers, &rows),
+            servers: Servers::all(&study.answers, &rows),
+            again: rows.iter().map(|row| row.again).fold(Remeasured::default(), Remeasured::sum),
+            answers: answers::answers(&study.answers, &rows, &costs.rows, targets, machine),
+            cross_checks: cross_check::all(&rows),
+            profile_changes: ProfileChange::all(&study.answers, &rows),
+            cells: rows.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
-            cut: study.cut.clone(),
-            gates: gates::all(&study.answers, &trials),
+            cut: study.cut.iter().map(|of| of.what.clone()).collect(),
+            gates: gates::all(&study.answers, &rows),
+            costs,
         }
     }
+}
+
+fn is_empty(costs: &Costs) -> bool {
+    costs.rows.is_empty()
 }
 
 fn sum(a: TrialCounts, b: TrialCounts) -> TrialCounts {

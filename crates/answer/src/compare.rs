@@ -1,6 +1,6 @@
-//! Two runs, cell by cell.
+//! Two runs, row by row: cell by cell, and algorithm by algorithm.
 //!
-//! Cells are matched by case and swept values. Their trials were not taken side by side, so they
+//! Rows are matched by case or table and what tells them from others. Their trials were not taken side by side, so they
 //! cannot be paired: what drifted between the runs does not cancel, and a ratio is that of two medians
 //! with an interval that assumes nothing of the distributions ([`stats::ratio_of_medians`]).
 
@@ -18,9 +18,10 @@ use serde::Serialize;
 
 use crate::analysis::{Analysis, Invalid};
 use journal::TargetRecord;
-use study::{Cell, Metric, Study};
+use study::{Metric, Study};
 
 pub use difference::Difference;
+use pair::Match;
 pub use pair::Pair;
 
 /// One of two runs.
@@ -64,7 +65,7 @@ pub struct Compared {
     pub cells: Vec<Pair>,
 }
 
-/// A cell that one run has and the other has not.
+/// A row that one run has and the other has not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Only {
     /// `a` or `b`.
@@ -81,16 +82,16 @@ impl Comparison {
     #[must_use]
     pub fn of(a: &Side<'_>, b: &Side<'_>, measures: &[Metric]) -> Self {
         let (matches, only) = pair::matched(a, b);
-        let usual_of = |cell: &Cell| usual(a.study, cell);
-        let usual = |measure: &Metric| matches.iter().any(|both| usual_of(both.cell_a) == *measure);
+        let usual_of = |both: &Match<'_>| both.a.usual(a.study);
+        let usual = |measure: &Metric| matches.iter().any(|both| usual_of(both) == *measure);
         let metrics: Vec<Compared> = match measures {
-            [] => Metric::of_cells()
+            [] => Metric::of_rows()
                 .filter(usual)
-                .map(|measure| Compared::of(measure, &matches, |c| usual_of(c) == measure))
+                .map(|measure| Compared::of(measure, &matches, |both| usual_of(both) == measure))
                 .collect(),
             measures => measures
                 .iter()
-                .map(|measure| Compared::of(*measure, &matches, |cell| measure.is_of(cell)))
+                .map(|measure| Compared::of(*measure, &matches, |both| both.a.can_have(*measure)))
                 .collect(),
         };
         Self {
@@ -114,19 +115,9 @@ impl Comparison {
     }
 }
 
-/// What a cell is compared by where nothing else is asked for.
-fn usual(study: &Study, cell: &Cell) -> Metric {
-    let answers = study.answers.iter().filter(|rule| rule.case == cell.case);
-    let are_of_bodies: Vec<bool> = answers.map(|rule| rule.metric.row().is_of_bodies).collect();
-    match are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
-        true => Metric::usual(cell),
-        false => Metric::RatePerServerCpu,
-    }
-}
-
 impl Compared {
-    fn of(metric: Metric, matches: &[pair::Match<'_>], is_wanted: impl Fn(&Cell) -> bool) -> Self {
-        let wanted = matches.iter().filter(|both| is_wanted(both.cell_a));
+    fn of(metric: Metric, matches: &[Match<'_>], is_wanted: impl Fn(&Match<'_>) -> bool) -> Self {
+        let wanted = matches.iter().filter(|both| is_wanted(both));
         let cells: Vec<Pair> = wanted.map(|both| Pair::of(metric, both)).collect();
         Self { metric, sentence: sentence::of(metric, &cells), cells }
     }

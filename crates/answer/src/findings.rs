@@ -1,4 +1,4 @@
-//! What an experiment found, as plain data: all that a report shows, whatever the experiment was.
+//! What a run found, as plain data: all that a report shows, whatever was measured.
 
 mod chart;
 mod table;
@@ -12,11 +12,9 @@ use crate::mark::Mark;
 pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series};
 pub use table::{Cell, Column, Key, Table};
 
-/// What one experiment of a study found.
+/// What a study found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
-    /// Over the answers.
-    pub title: &'static str,
     /// In the order of the study.
     pub answers: Vec<Answer>,
     /// How well the figures hold; `None` where there are none.
@@ -38,23 +36,21 @@ pub struct Findings {
     /// How it was measured: headings with a paragraph each.
     pub method: Vec<(&'static str, String)>,
     /// What is in no figure, and why.
-    pub rejected: Listing,
+    pub rejected: Vec<Listing>,
     /// Each kind of warning once.
     pub warnings: Vec<Repeated>,
     /// The cells of the journal whose trials are the evidence, with their titles.
     pub evidence: Vec<(String, String)>,
     /// What was measured, in words: `98 trials of 14 cells`.
-    pub measured: String,
+    pub measured: Vec<String>,
     /// What is lacking, in words, where the run ended early: `17 of 98 trials were run`.
-    pub lacking: Option<String>,
+    pub lacking: Vec<String>,
     /// Why there are no figures, where nothing could be used of what was measured.
     pub no_figures: Option<&'static str>,
     /// Whether nothing was measured.
     pub is_empty: bool,
     /// Whether all that was planned was measured, and can be used.
     pub is_whole: bool,
-    /// All of it for a program, under the name that it has in `toll report --json`.
-    pub data: Option<(&'static str, serde_json::Value)>,
     /// When its first part began, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: Option<u64>,
 }

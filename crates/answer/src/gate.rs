@@ -10,11 +10,13 @@ pub(crate) mod outcome;
 #[cfg(test)]
 mod tests;
 
-use crate::analysis::Analysis;
 use crate::analysis::offered::fell_behind;
+use crate::analysis::{Analysis, CellSummary};
 use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::list;
+use primitives::Unit;
+use study::primitive::{SIZE, TableRow};
 use study::{Metric, Study};
 
 pub use expression::Gate;
@@ -25,7 +27,7 @@ pub use outcome::{GateOutcome, GatedCell, Reached};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// It is about a case that the study does not have.
-    #[error("gate {gate}: the study has no case or cell {scope}; it has {known}")]
+    #[error("gate {gate}: the study has no case, table or cell {scope}; it has {known}")]
     UnknownScope {
         gate: String,
         /// What it is about.
@@ -38,8 +40,8 @@ pub enum GateError {
     NoRatio { gate: String },
     /// None of its cells can have the metric.
     #[error(
-        "gate {gate}: none of its cells has {metric}, because handshakes have no bodies; gate \
-         another metric"
+        "gate {gate}: none of its rows has {metric}: handshakes have no bodies, algorithms no server, and servers \
+         no cycles of an algorithm; gate another metric"
     )]
     NoSuchFigure { gate: String, metric: Metric },
 }
@@ -58,31 +60,39 @@ impl Gate {
             return Err(GateError::NoRatio { gate: self.to_string() });
         };
         self.check_scope(study)?;
-        let mut cells = study.cells.iter().filter(|cell| self.is_about(&cell.case, &cell.name));
-        match cells.any(|cell| metric.is_of(cell)) {
+        let is_about = |case: &str, name: &str| self.is_about(case, name);
+        let of_cells =
+            study.cells.iter().any(|of| is_about(&of.case, &of.name) && metric.is_of(of));
+        let rows = rows(study);
+        let mut rows = rows.iter().filter(|(table, row)| is_about(table, &row.name));
+        let of_row = |row: &TableRow| Metric::of_algorithm(row.key.algorithm.unit());
+        match of_cells || rows.any(|(_, row)| of_row(row).contains(&metric)) {
             true => Ok(metric),
             false => Err(GateError::NoSuchFigure { gate: self.to_string(), metric }),
         }
     }
 
-    /// Judges a run.
+    /// Judges a run. What a library does not do is not judged.
     ///
     /// # Errors
     /// As [`check`](Self::check).
     pub fn judge(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
         let metric = self.figure(study)?;
-        let both = study.cells.iter().zip(&analysis.cells);
-        let cells = both
-            .filter(|(cell, _)| self.is_about(&cell.case, &cell.name) && metric.is_of(cell))
-            .map(|(cell, summary)| {
-                let figure = summary.figures.get(metric).map(|figure| figure.estimate);
-                let (figure, mark) = match fell_behind(metric, cell, &summary.limits) {
-                    true => (None, Some(Mark::NotOfferedLoad)),
-                    false => (figure, summary.mark),
-                };
-                self.gated(&summary.cell, &summary.label, figure, mark)
-            });
-        Ok(self.outcome(cells.collect()))
+        let cell = |of: &CellSummary| study.cells.iter().find(|cell| cell.name == of.cell);
+        let about = analysis.cells.iter().filter(|of| self.is_about(&of.case, &of.cell));
+        let judged = |summary: &CellSummary| {
+            let figure = summary.figures.get(metric).map(|figure| figure.estimate);
+            let (figure, mark) = match (&summary.library, cell(summary)) {
+                (None, Some(cell)) if !metric.is_of(cell) => return None,
+                (None, Some(cell)) if fell_behind(metric, cell, &summary.limits) => {
+                    (None, Some(Mark::NotOfferedLoad))
+                }
+                (Some(_), _) if !has_metric(summary, metric) => return None,
+                _ => (figure, summary.mark),
+            };
+            Some(self.gated(&summary.cell, &summary.label, figure, mark))
+        };
+        Ok(self.outcome(about.filter_map(judged).collect()))
     }
 
     /// Judges the later of two runs: its figures, or their ratios to those of the earlier one. Every
@@ -117,10 +127,16 @@ impl Gate {
 
     fn check_scope(&self, study: &Study) -> Result<(), GateError> {
         let Some(scope) = &self.scope else { return Ok(()) };
-        if study.cells.iter().any(|cell| self.is_about(&cell.case, &cell.name)) {
-            return Ok(());
+        let rows = rows(study);
+        let all = study.cells.iter().map(|cell| (cell.case.as_str(), cell.name.as_str()));
+        let all = all.chain(rows.iter().map(|(table, row)| (*table, row.name.as_str())));
+        let mut cases = Vec::new();
+        for (case, name) in all {
+            if self.is_about(case, name) {
+                return Ok(());
+            }
+            cases.push(case.to_owned());
         }
-        let mut cases: Vec<String> = study.cells.iter().map(|cell| cell.case.clone()).collect();
         cases.dedup();
         let (gate, scope) = (self.to_string(), scope.clone());
         Err(GateError::UnknownScope { gate, scope, known: list(&cases) })
@@ -129,4 +145,19 @@ impl Gate {
     fn is_about(&self, case: &str, cell: &str) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope == case || scope == cell)
     }
+}
+
+/// The rows of all tables, each with its table.
+fn rows(study: &Study) -> Vec<(&str, TableRow)> {
+    let tables = study.primitives.tables.iter();
+    tables
+        .flat_map(|table| table.all_rows().into_iter().map(|row| (table.name.as_str(), row)))
+        .collect()
+}
+
+/// Whether an algorithm can have a metric, and its library does it.
+fn has_metric(summary: &CellSummary, metric: Metric) -> bool {
+    let is_of_bytes = summary.params.contains_key(SIZE);
+    let unit = if is_of_bytes { Unit::Byte } else { Unit::Operation };
+    summary.trials.planned > 0 && Metric::of_algorithm(unit).contains(&metric)
 }

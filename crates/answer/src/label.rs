@@ -7,6 +7,7 @@
 
 use crate::wording::size;
 use cpus::CpuList;
+use keys::full;
 use load::{Mix, Operation};
 use tls::{CertificateKey, Group, KeyExchange, Mac, SendMode, Stack, Suite};
 use units::counted;
@@ -28,16 +29,15 @@ pub fn label_in(operation: Operation, key: &str, value: &str) -> String {
     label(spoken(operation, key), value)
 }
 
-pub(crate) fn spoken(operation: Operation, key: &str) -> &str {
+fn spoken(operation: Operation, key: &str) -> &str {
     match key {
-        "load.connections" if operation == Operation::Session => "load.users",
+        full::CONNECTIONS if operation == Operation::Session => "load.users",
         _ => key,
     }
 }
 
-/// A value after a figure: `with AES-128-GCM`, `over plain HTTP`.
-pub(crate) fn with(key: &str, value: &str) -> String {
-    let label = label(key, value);
+/// What a value is called, after a figure: `with AES-128-GCM`, `over plain HTTP`.
+pub(crate) fn with(label: &str) -> String {
     let word = if label == PLAIN { "over" } else { "with" };
     format!("{word} {label}")
 }
@@ -279,9 +279,8 @@ mod tests {
 
     #[test]
     fn in_a_sentence_they_have_their_small_words() {
-        assert_eq!(with("load.suite", "none"), "over plain HTTP");
-        assert_eq!(with("load.connections", "16"), "with 16 connections");
-        assert_eq!(with("target.server", "embedded"), "with toll's own server");
+        assert_eq!(with(&label("load.suite", "none")), "over plain HTTP");
+        assert_eq!(with(&label("load.connections", "16")), "with 16 connections");
         assert_eq!(label("target.server", "nginx"), "nginx");
     }
 

@@ -1,20 +1,19 @@
 //! What a journal says.
 //!
 //! - [`analysis::Analysis`] is what one journal says; [`compare::Comparison`] what two say together.
-//! - [`primitive::Costs`] is what it says of the tables of primitives.
-//! - [`findings::Findings`] is what a report shows of either.
+//! - [`costs::Costs`] is what it says of timed algorithms; they are rows of the analysis, as the cells are.
+//! - [`findings::Findings`] is what a report shows of it.
 //! - [`gate::Gate`] is a figure that a run must reach.
 
 pub mod analysis;
 pub mod compare;
+pub mod costs;
 pub mod figure;
 pub mod findings;
 pub mod gate;
 mod label;
 mod mark;
-pub mod primitive;
 pub mod wording;
-mod written;
 
 pub use label::{label, label_in, trials};
 pub use mark::Mark;

@@ -17,6 +17,8 @@ pub enum Mark {
     ClientBound,
     /// In some trials something else than the server's CPU was the limit.
     NotServerBound,
+    /// Of an algorithm: other work used the core while it was timed.
+    Disturbed,
     /// The trials' rates differ widely: something else than the cell decided them.
     Spread,
     /// Some trials are not valid; the figure is of the others.
@@ -52,6 +54,11 @@ impl Mark {
                 "+",
                 "something other than the server's CPU was the limit in some or all trials: the figure \
                  is not the server's maximum",
+            ),
+            Self::Disturbed => (
+                "disturbed",
+                "^",
+                "too few samples were quiet in some round, so the figure is too high",
             ),
             Self::Spread => (
                 "spread",

@@ -20,6 +20,9 @@ pub(crate) fn times(ratio: impl Into<Estimate>) -> String {
     joined(&text, &ratio_interval(estimate))
 }
 
+/// What is said where a comparison does not show one.
+pub const NO_DIFFERENCE: &str = "no significant difference";
+
 /// What stands before a ratio that is not shown to differ from 1.
 pub(crate) fn sign(decision: Decision) -> &'static str {
     match decision {
@@ -86,7 +89,7 @@ pub(crate) fn plain_percent(share: f64) -> String {
 }
 
 /// `a, b and c`.
-pub(crate) fn list<S: Into<String>>(items: impl IntoIterator<Item = S>) -> String {
+pub fn list<S: Into<String>>(items: impl IntoIterator<Item = S>) -> String {
     let items: Vec<String> = items.into_iter().map(Into::into).collect();
     match &items[..] {
         [] => String::new(),
@@ -98,6 +101,12 @@ pub(crate) fn list<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Strin
 /// The same; `None` where there are no items.
 pub(crate) fn listed(items: impl IntoIterator<Item = String>) -> Option<String> {
     Some(list(items)).filter(|list| !list.is_empty())
+}
+
+/// `a, b`, without what is empty.
+pub(crate) fn list_of<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String {
+    let items: Vec<S> = items.into_iter().filter(|item| !item.as_ref().is_empty()).collect();
+    items.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
 }
 
 /// Items by their keys, in the order in which the keys come first.

@@ -38,7 +38,7 @@ pub(crate) struct Session<'a> {
     process: Process,
     /// `None` while it ends.
     lines: Option<Sender<Line>>,
-    reports: Receiver<Said>,
+    reports: Receiver<RankMessage>,
     stderr: File,
     /// Ends waiting early.
     interrupt: &'a AtomicBool,
@@ -62,7 +62,7 @@ pub(crate) struct Unanswered {
 }
 
 /// What came from rank 0, and when.
-enum Said {
+enum RankMessage {
     Report(Instant, usize, Report),
     Ended(String),
 }
@@ -240,8 +240,8 @@ impl<'a> Session<'a> {
         limit: Duration,
     ) -> Result<Option<(Instant, usize, Report)>, Ended> {
         match self.reports.recv_timeout(limit) {
-            Ok(Said::Report(at, rank, report)) => Ok(Some((at, rank, report))),
-            Ok(Said::Ended(why)) => Err(self.ended(&why)),
+            Ok(RankMessage::Report(at, rank, report)) => Ok(Some((at, rank, report))),
+            Ok(RankMessage::Ended(why)) => Err(self.ended(&why)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(self.ended("")),
         }
@@ -321,21 +321,21 @@ fn write(mut stdin: PipeWriter, lines: &Receiver<Line>, beat: Duration) {
     }
 }
 
-fn read(stdout: PipeReader, reports: &Sender<Said>) {
+fn read(stdout: PipeReader, reports: &Sender<RankMessage>) {
     for line in BufReader::new(stdout).lines() {
         let at = Instant::now();
         let Ok(line) = line else { break };
         let Ok((rank, report)) = serde_json::from_str(&line) else {
             let begin: String = line.chars().take(80).collect();
             let why = format!("it printed `{}`", begin.escape_debug());
-            let _ = reports.send(Said::Ended(why));
+            let _ = reports.send(RankMessage::Ended(why));
             return;
         };
-        if reports.send(Said::Report(at, rank, report)).is_err() {
+        if reports.send(RankMessage::Report(at, rank, report)).is_err() {
             return;
         }
     }
-    let _ = reports.send(Said::Ended(String::new()));
+    let _ = reports.send(RankMessage::Ended(String::new()));
 }
 
 /// The rank that has died, in the words of `mpirun`.
@@ -367,8 +367,8 @@ mod tests {
         drop(its_stdout);
         let (to_reports, reports) = mpsc::channel();
         read(stdout, &to_reports);
-        assert!(matches!(reports.recv(), Ok(Said::Report(_, 1, Report::Here(None)))));
-        assert!(matches!(reports.recv(), Ok(Said::Ended(why)) if why.contains("`no JSON`")));
+        assert!(matches!(reports.recv(), Ok(RankMessage::Report(_, 1, Report::Here(None)))));
+        assert!(matches!(reports.recv(), Ok(RankMessage::Ended(why)) if why.contains("`no JSON`")));
         drop(to_reports);
         assert!(reports.recv().is_err());
     }

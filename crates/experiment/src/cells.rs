@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use answer::findings::Findings;
 use cluster::{Cluster, Hosts};
 use cpus::CpuList;
 use journal::Results;
@@ -26,7 +25,7 @@ pub use run::{Ask, Bench, run};
 pub use this_bench::{ThisBench, ThisTarget, commands};
 pub(crate) use words::too_few;
 
-use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
+use crate::{Ended, Event, Experiment, Plan, RunError};
 
 /// The cells of a study.
 struct Cells<'a>(&'a Study);
@@ -101,10 +100,6 @@ impl Experiment for Cells<'_> {
         }
         reach_hosts(study, results, &mut bench, report)?;
         run(study, results, &mut bench, interrupt, report)
-    }
-
-    fn findings(&self, recorded: &Recorded<'_>) -> Findings {
-        recorded.analysis.findings(&recorded.entries.trials)
     }
 }
 

@@ -14,10 +14,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use answer::analysis::Analysis;
-use answer::findings::Findings;
 use cpus::CpuList;
-use journal::{Entries, Entry, JournalError, Results, ResultsError};
+use journal::{Entry, JournalError, Results, ResultsError};
 use study::Study;
 
 /// One kind of measurement, with what a study asks of it.
@@ -57,9 +55,6 @@ pub trait Experiment {
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError>;
-
-    /// What the journal says of it.
-    fn findings(&self, recorded: &Recorded<'_>) -> Findings;
 }
 
 /// The experiments of a study, in the order in which they are measured: servers first, so that what
@@ -81,14 +76,6 @@ pub struct Plan {
     pub heading: &'static str,
     /// The commands that would be started.
     pub commands: Vec<String>,
-}
-
-/// What is in a result folder.
-#[derive(Debug, Clone, Copy)]
-pub struct Recorded<'a> {
-    pub entries: &'a Entries,
-    /// What the trials say, which gates and comparisons of runs need too.
-    pub analysis: &'a Analysis,
 }
 
 /// Events of a run, for a person who waits or for a program.

@@ -11,8 +11,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use answer::findings::Findings;
-use answer::primitive::Costs;
 use cpus::CpuList;
 use journal::Results;
 use study::Study;
@@ -23,7 +21,7 @@ pub use child::Child;
 pub use run::{Meter, Reading, run};
 
 use crate::cells::too_few;
-use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
+use crate::{Ended, Event, Experiment, Plan, RunError};
 
 /// The tables of a study.
 struct Tables<'a>(&'a Study);
@@ -81,10 +79,6 @@ impl Experiment for Tables<'_> {
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         run(&self.0.primitives, results, &mut child()?, interrupt, report)
-    }
-
-    fn findings(&self, recorded: &Recorded<'_>) -> Findings {
-        Costs::of(self.0, recorded.entries).findings()
     }
 }
 

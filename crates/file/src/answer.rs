@@ -1,44 +1,88 @@
-//! An `[[answer]]`: one figure of the cells of a case, over the values of one swept key.
+//! An `[[answer]]`: one figure of the cells of a case or of the rows of a table, over the values of one of their
+//! keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::case::{Case, Sweep};
-use super::document::AnswerKeys;
+use super::canonical::canonical;
+use super::case::Case;
+use super::document::{AnswerKeys, Sentence};
 use super::error::Flaw;
 use super::fields::Field;
-use super::headline;
-use super::primitives::named;
+use super::primitives::{Size, named};
 use super::up_to::UpTo;
-use ::keys::did_you_mean;
+use super::{headline, primitives};
+use ::keys::{did_you_mean, full};
+use ::primitives::{Algorithm, Unit, library};
 use load::Operation;
-use study::headline::RowOf;
+use offload::Way;
+use study::headline::{RowOf, Written};
 use study::metric::Kind;
-use study::primitive::Table;
+use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table};
 use study::reference::{Published, PublishedUnit, Reference};
-use study::{AnswerRule, Cell, Metric};
+use study::{AnswerRule, Cell, Metric, Show};
+use units::Bytes;
 
 /// The keys whose value `none` is plain HTTP.
-const PLAIN: [&str; 2] = ["load.tls", "load.suite"];
+const PLAIN: [&str; 2] = [full::VERSION, full::SUITE];
+
+/// Whose rows an answer compares.
+const CASE: &str = "case";
 
 /// The cases by their names, each with its cells.
 pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, Vec<Cell>)>;
 
-/// Reads an answer about one of `cases`; `tables` are those of primitives.
-pub(super) fn read(
-    fields: Field<'_>,
-    cases: &Cases<'_>,
-    tables: &[Table],
-    reference: Option<&Reference>,
-) -> Result<AnswerRule, Flaw> {
-    let AnswerKeys { metric, crossover, project, gate, .. } = fields.read()?;
-    let (case, cells) = case(fields.field("case")?, cases)?;
-    let is_of_handshakes = cells.iter().any(|cell| cell.load.operation == Operation::Handshakes);
+/// What answers can be about.
+pub(super) struct Known<'a> {
+    pub(super) cases: &'a Cases<'a>,
+    /// The tables as they are written.
+    pub(super) tables: &'a [Table],
+    /// As a scale leaves them.
+    pub(super) scaled: &'a [Table],
+    pub(super) reference: Option<&'a Reference>,
+}
+
+/// What one answer is about.
+#[derive(Clone, Copy)]
+enum About<'a> {
+    Case(&'a Case<'a>),
+    Table(&'a Table),
+}
+
+/// Reads an answer: a rule, and of a table that has algorithms both of bytes and of operations one for each.
+pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Vec<AnswerRule>, Flaw> {
+    let keys: AnswerKeys = fields.read()?;
+    let of_cases = [CASE, "metric", "along", "nominal"];
+    let (other, why) = match fields.get(primitives::NAME) {
+        Some(_) => {
+            (&of_cases[..], "is of cases, and this answer is about primitives; leave it out")
+        }
+        None => (&["at"][..], "is of primitives, and this answer is about a case; leave it out"),
+    };
+    if let Some(field) = other.iter().find_map(|key| fields.get(key)) {
+        return Err(field.flaw(why));
+    }
+    match fields.get(primitives::NAME) {
+        Some(field) => of_table(fields, keys, named(field, known.tables)?, known),
+        None => Ok(vec![of_case(fields, keys, known)?]),
+    }
+}
+
+fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<AnswerRule, Flaw> {
+    let (case, cells) = case(fields.field(CASE)?, known.cases)?;
+    let about = About::Case(case);
     let field = fields.field("metric")?;
+    let metric: Metric = field.read()?;
+    let is_of_handshakes = cells.iter().any(|cell| cell.load.operation == Operation::Handshakes);
     if metric.row().kind == Kind::State {
         return Err(field.wrong(
             "is neither good nor bad, so it makes no answer; gate it with --gate, or choose another \
              metric",
         ));
+    }
+    if Metric::OF_ALGORITHMS.contains(&metric) {
+        return Err(
+            field.wrong("is of algorithms, which a case has none of; choose another metric")
+        );
     }
     if metric.row().is_of_bodies && is_of_handshakes {
         return Err(field.wrong(&format!(
@@ -46,31 +90,27 @@ pub(super) fn read(
             case.name
         )));
     }
-    let sweep = compared(fields.field("compare")?, case)?;
+    let compare = about.compared(fields.field("compare")?)?;
+    let along = fields.get("along").map(|field| about.along(field, &compare)).transpose()?;
+    let metrics: Vec<Metric> = Metric::of_cells().collect();
+    let nominal = fields.get("nominal").map(|field| nominal(field, metric, cells, known.tables));
+    let nominal = nominal.transpose()?;
     let rule = AnswerRule {
-        case: case.name.clone(),
         metric,
-        compare: sweep.key.to_string(),
-        baseline: baseline(fields.field("baseline")?, sweep)?,
-        along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
-        crossover,
-        published: fields.get("published").map_or(Ok(Vec::new()), |field| {
-            let kind = format!("than metric = {}; leave it out", metric.name());
-            published(field, reference, |of| match counts(of.unit, metric) {
-                true => Ok(()),
-                false => Err(format!("has another unit or kind ({}) {kind}", of.says)),
-            })
+        along,
+        nominal,
+        published: published(fields, known.reference, |of| match counts(of.unit, metric) {
+            true => Ok(()),
+            false => Err(format!(
+                "has another unit or kind ({}) than metric = {}; leave it out",
+                of.says,
+                metric.name()
+            )),
         })?,
-        project: project.into_iter().map(|UpTo(cores)| cores).collect(),
-        gates: gate,
-        nominal: fields
-            .get("nominal")
-            .map(|field| nominal(field, metric, cells, tables))
-            .transpose()?,
-        written: headline::read(fields, &Metric::of_cells().collect::<Vec<_>>(), |row| {
-            cell(row, cases, &case.name)
-        })?,
+        written: headline::read(fields, &metrics, |row| cell(row, known.cases, &case.name))?,
+        ..rule(fields, keys, about, compare)?
     };
+    let rule = AnswerRule { show: show(fields, &rule, cells)?, ..rule };
     let (kind, has_along) = (metric.row().kind, rule.along.is_some());
     for (key, is_wrong, why) in [
         (
@@ -93,12 +133,6 @@ pub(super) fn read(
             metric == Metric::TlsTax,
             "cannot be used with tls-tax; leave it out, or choose another metric",
         ),
-        ("crossover", rule.crossover && !has_along, "needs `along`; write along = \"...\" too"),
-        (
-            "crossover",
-            rule.crossover && kind == Kind::Cost,
-            "needs a metric of which more is better; choose one such as goodput",
-        ),
     ] {
         if let Some(field) = fields.get(key).filter(|_| is_wrong) {
             return Err(field.flaw(why));
@@ -111,6 +145,155 @@ pub(super) fn read(
         ));
     }
     Ok(rule)
+}
+
+/// What both kinds of answers say.
+fn rule(
+    fields: Field<'_>,
+    keys: AnswerKeys,
+    about: About<'_>,
+    compare: String,
+) -> Result<AnswerRule, Flaw> {
+    Ok(AnswerRule {
+        question: keys.question.map(|Sentence(question)| question),
+        case: about.name().to_owned(),
+        metric: Metric::Rate,
+        baseline: about.value(&compare, fields.field("baseline")?)?,
+        compare,
+        along: None,
+        at: Vec::new(),
+        show: BTreeSet::new(),
+        published: Vec::new(),
+        project: keys.project.into_iter().map(|UpTo(cores)| cores).collect(),
+        gates: keys.gate,
+        nominal: None,
+        written: None,
+    })
+}
+
+fn of_table(
+    fields: Field<'_>,
+    keys: AnswerKeys,
+    table: &Table,
+    known: &Known<'_>,
+) -> Result<Vec<AnswerRule>, Flaw> {
+    let about = About::Table(table);
+    let compare = about.compared(fields.field("compare")?)?;
+    let scaled = known.scaled.iter().find(|other| other.name == table.name);
+    let at = at(fields.get("at"), table, scaled.map_or(&[], |table| &table.sizes))?;
+    let units = [Unit::Byte, Unit::Operation];
+    let has = |unit: &Unit| table.algorithms.iter().any(|algorithm| algorithm.unit() == *unit);
+    let metrics: Vec<Metric> = units.into_iter().flat_map(Metric::of_algorithm).collect();
+    let row = |row: Field<'_>| table_row(row, table, &compare, at.last());
+    let written = headline::read(fields, &metrics, row)?;
+    let rule = AnswerRule {
+        along: Some(SIZE.to_owned()),
+        published: published(fields, known.reference, check_published)?,
+        ..rule(fields, keys, about, compare.clone())?
+    };
+    let rule = AnswerRule { show: show(fields, &rule, &[])?, ..rule };
+    let of_unit = |unit: Unit| {
+        let algorithm = |row: &RowOf| row.params.get(ALGORITHM)?.parse::<Algorithm>().ok();
+        let is_own = |written: &Written| {
+            written.rows.values().find_map(algorithm).is_none_or(|of| of.unit() == unit)
+        };
+        AnswerRule {
+            metric: Metric::of_algorithm(unit)[0],
+            at: if unit == Unit::Byte {
+                at.iter().map(Bytes::to_string).collect()
+            } else {
+                Vec::new()
+            },
+            written: written.clone().filter(is_own),
+            ..rule.clone()
+        }
+    };
+    Ok(units.into_iter().filter(has).map(of_unit).collect())
+}
+
+impl About<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Case(case) => &case.name,
+            Self::Table(table) => &table.name,
+        }
+    }
+
+    /// What its rows differ in.
+    fn keys(&self) -> Vec<String> {
+        match self {
+            Self::Case(case) => case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect(),
+            Self::Table(_) => [ALGORITHM, LIBRARY, HARDWARE, CACHE].map(str::to_owned).into(),
+        }
+    }
+
+    /// A key whose values are compared.
+    fn compared(&self, field: Field<'_>) -> Result<String, Flaw> {
+        let key = self.key(field.text()?).map_err(|why| field.wrong(&why))?;
+        match self {
+            Self::Table(table) if table.values(&key).len() < 2 => Err(field.wrong(&format!(
+                "has one value in primitives {}, so there is nothing to compare; write another there",
+                table.name
+            ))),
+            _ => Ok(key),
+        }
+    }
+
+    fn along(&self, field: Field<'_>, compare: &str) -> Result<String, Flaw> {
+        let along = self.compared(field)?;
+        match along == compare {
+            false => Ok(along),
+            true => Err(field.wrong("is what is compared; write another key that the case sweeps")),
+        }
+    }
+
+    /// One of its keys.
+    fn key(&self, text: &str) -> Result<String, String> {
+        let keys = self.keys();
+        if keys.iter().any(|key| key == text) {
+            return Ok(text.to_owned());
+        }
+        let (what, list) = match self {
+            Self::Case(_) => ("is not swept by case", "it sweeps"),
+            Self::Table(_) => ("is not a list of primitives", "its lists are"),
+        };
+        let hint = match keys.is_empty() {
+            true => "; it sweeps nothing".to_owned(),
+            false => did_you_mean(text, list, keys.iter().map(String::as_str)),
+        };
+        Err(format!("{what} {}{hint}", self.name()))
+    }
+
+    /// A value of one of its keys, as it is kept.
+    fn value(&self, key: &str, field: Field<'_>) -> Result<String, Flaw> {
+        let (text, values, what) = match self {
+            Self::Case(case) => {
+                let Some(sweep) = case.sweep(key) else { return Err(field.flaw("is not swept")) };
+                let named = field.called(sweep.key.table.name(), sweep.key.name);
+                let all = sweep.values.iter().chain(&sweep.written);
+                let what = format!("not a value of the sweep of {}", sweep.key);
+                (canonical(sweep.key, named)?, all.map(|value| value.text.clone()).collect(), what)
+            }
+            Self::Table(table) => {
+                let text = field.text()?;
+                let canonical = match key {
+                    ALGORITHM => text.parse::<Algorithm>().ok().map(|of| of.to_string()),
+                    LIBRARY => library::canonical(text).ok(),
+                    _ => None,
+                };
+                let what = format!("no {key} of primitives {}", table.name);
+                (canonical.unwrap_or_else(|| text.to_owned()), table.values(key), what)
+            }
+        };
+        let values: Vec<String> = values;
+        match values.contains(&text) {
+            true => Ok(text),
+            false => {
+                let hint = did_you_mean(&text, "these are", values.iter().map(String::as_str));
+                Err(field.wrong(&format!("is {what}{hint}")))
+            }
+        }
+    }
 }
 
 fn case<'a, 'c>(
@@ -127,24 +310,72 @@ fn case<'a, 'c>(
     })
 }
 
-fn compared<'a>(field: Field<'_>, case: &'a Case<'a>) -> Result<&'a Sweep<'a>, Flaw> {
-    let text = field.text()?;
-    case.sweep(text).ok_or_else(|| {
-        let swept: Vec<String> = case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect();
-        let hint = match swept.is_empty() {
-            true => "; it sweeps nothing".to_owned(),
-            false => did_you_mean(text, "it sweeps", swept.iter().map(String::as_str)),
-        };
-        field.wrong(&format!("is not swept by case {}{hint}", case.name))
-    })
+/// What is shown beside the figures, each of which fits the answer. What only says how is refused without it.
+fn show(fields: Field<'_>, rule: &AnswerRule, cells: &[Cell]) -> Result<BTreeSet<Show>, Flaw> {
+    let mut all = BTreeSet::new();
+    for field in fields.get("show").map(Field::one_or_more).unwrap_or_default() {
+        let show: Show = field.read()?;
+        if let Some(needs) = lacks(show, rule, cells) {
+            return Err(field.wrong(needs));
+        }
+        all.insert(show);
+    }
+    for (key, show, name) in
+        [("nominal", Show::Bill, "bill"), ("project", Show::Projection, "projection")]
+    {
+        if let Some(field) = fields.get(key).filter(|_| !all.contains(&show)) {
+            return Err(field.flaw(&format!("has no effect; write show = \"{name}\" too")));
+        }
+    }
+    Ok(all)
 }
 
-fn along(field: Field<'_>, case: &Case<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
-    let along = compared(field, case)?;
-    match along.key == sweep.key {
-        false => Ok(along.key.to_string()),
-        true => Err(field.wrong("is what is compared; write another key that the case sweeps")),
-    }
+/// What an answer about these cells would need for this, where it does not have it; a table has no cells.
+fn lacks(show: Show, rule: &AnswerRule, cells: &[Cell]) -> Option<&'static str> {
+    let AnswerRule { metric, compare, along, .. } = rule;
+    let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
+    let is_device = |of: &Published| of.unit == PublishedUnit::GbpsOfDevice;
+    let of_table = cells.is_empty();
+    let tax = "needs metric = \"tls-tax\"";
+    let (fits, needs) = match show {
+        Show::Projection => {
+            (!rule.project.is_empty(), "needs numbers of cores; write project = [8, 16]")
+        }
+        _ if of_table => {
+            (false, "is of a server, and this answer is about primitives; leave it out")
+        }
+        Show::Bill => {
+            (rule.nominal.is_some(), "needs a table of primitives; write nominal = \"...\"")
+        }
+        Show::Crossover if along.is_none() => (false, "needs `along`; write along = \"...\" too"),
+        Show::Crossover => (
+            metric.row().kind != Kind::Cost,
+            "needs a metric of which more is better; choose one such as goodput",
+        ),
+        Show::HitRate => (compare == full::RESUMPTION, "needs compare = \"load.resumption\""),
+        Show::Offload => (
+            *metric == Metric::ServerCpuPerOperation
+                && cells.iter().any(|cell| way(cell) == Some(Way::Inline)),
+            "needs metric = \"server-cpu-per-operation\", and cells with target.offload = \"inline\"",
+        ),
+        Show::DeviceUse => (
+            *metric == Metric::Rate && cells.iter().any(|cell| way(cell).is_some()),
+            "needs metric = \"rate\", and cells with target.accelerator = \"model\"",
+        ),
+        Show::PerDevice => (
+            rule.published.iter().any(is_device),
+            "needs the published figure of a device; write its name in published",
+        ),
+        Show::ReadingClient | Show::Sendfile | Show::Loopback => (*metric == Metric::TlsTax, tax),
+        Show::Prediction => (
+            matches!(metric, Metric::Rate | Metric::RatePerServerCpu),
+            "needs metric = \"rate\" or \"rate-per-server-cpu\"",
+        ),
+        Show::LittlesLaw => {
+            (along.as_deref() == Some(full::CONNECTIONS), "needs along = \"load.connections\"")
+        }
+    };
+    (!fits).then_some(needs)
 }
 
 /// The table that has what the server's key does in each handshake of the case, or what seals its records.
@@ -207,11 +438,12 @@ fn record_ciphers(field: Field<'_>, cells: &[Cell], table: &Table) -> Result<(),
 }
 
 /// One figure of the study's reference or a list of them, each of which must fit.
-pub(super) fn published(
-    field: Field<'_>,
+fn published(
+    fields: Field<'_>,
     reference: Option<&Reference>,
     check: impl Fn(&Published) -> Result<(), String>,
 ) -> Result<Vec<Published>, Flaw> {
+    let Some(field) = fields.get("published") else { return Ok(Vec::new()) };
     let one = |field: Field<'_>| {
         let text = field.text()?;
         let Some(reference) = reference else {
@@ -243,33 +475,87 @@ fn counts(unit: PublishedUnit, metric: Metric) -> bool {
     }
 }
 
-/// Which cell a row is, of the answer's case where it names no other.
-fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
-    let name =
-        fields.get("case").map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
-    let name = name.unwrap_or(usual);
-    let (case, _) = &cases[name];
-    let is_best = fields.get("best").map_or(Ok(false), Field::read)?;
-    let others = fields.iter().filter(|field| !["case", "best"].contains(&field.key));
-    let params = others.map(|field| {
-        let sweep = case.sweep(field.key).ok_or_else(|| {
-            let swept: Vec<String> =
-                case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect();
-            let hint = did_you_mean(field.key, "it sweeps", swept.iter().map(String::as_str));
-            field.flaw(&format!("is not swept by case {name}{hint}"))
-        })?;
-        Ok((sweep.key.to_string(), baseline(field, sweep)?))
-    });
-    Ok(RowOf { case: name.to_owned(), params: params.collect::<Result<_, Flaw>>()?, is_best })
+fn check_published(published: &Published) -> Result<(), String> {
+    match published.unit {
+        PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(()),
+        _ => Err(format!(
+            "is of a server ({}), and this answer is about primitives; leave it out",
+            published.says
+        )),
+    }
 }
 
-/// A value of a sweep as it is kept.
-fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
-    let text = sweep.key.canonical(field.called(sweep.key.table.name(), sweep.key.name))?;
-    if sweep.values.iter().chain(&sweep.written).any(|value| value.text == text) {
-        return Ok(text);
+/// Whether a row is the best of those that differ in what is compared.
+const BEST: &str = "best";
+
+/// Which cell a row is, of the answer's case where it names no other.
+fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+    let name = fields.get(CASE).map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
+    let (case, _) = &cases[name.unwrap_or(usual)];
+    row(fields, About::Case(case), &[CASE, BEST])
+}
+
+/// The values of a row that it names.
+fn row(fields: Field<'_>, about: About<'_>, others: &[&str]) -> Result<RowOf, Flaw> {
+    let is_best = fields.get(BEST).map_or(Ok(false), Field::read)?;
+    let named = fields.iter().filter(|field| !others.contains(&field.key));
+    let params = named.map(|field| {
+        let key = about.key(field.key).map_err(|why| field.flaw(&why))?;
+        Ok((key.clone(), about.value(&key, field)?))
+    });
+    let params = params.collect::<Result<_, Flaw>>()?;
+    Ok(RowOf { case: about.name().to_owned(), params, is_best })
+}
+
+/// Which row of a table; of a list that it does not name the first value, and the largest of the answer's sizes.
+fn table_row(
+    fields: Field<'_>,
+    table: &Table,
+    compare: &str,
+    largest: Option<&Bytes>,
+) -> Result<RowOf, Flaw> {
+    let mut row = row(fields, About::Table(table), &[SIZE, BEST])?;
+    for key in [ALGORITHM, LIBRARY, HARDWARE, CACHE] {
+        let is_open = row.is_best && key == compare;
+        let first = table.values(key).into_iter().next().filter(|_| !is_open);
+        if let Some(first) = first.filter(|_| !row.params.contains_key(key)) {
+            row.params.insert(key.to_owned(), first);
+        }
     }
-    let values = sweep.values.iter().map(|value| value.text.as_str());
-    let hint = did_you_mean(&text, "these are", values);
-    Err(field.wrong(&format!("is not a value of the sweep of {}{hint}", sweep.key)))
+    // What is the same for all is no parameter of a row.
+    let own = table.all_rows().into_iter().next().map(|row| row.params).unwrap_or_default();
+    row.params.retain(|key, _| own.contains_key(key));
+    let is_of_bytes =
+        |name: &String| name.parse::<Algorithm>().is_ok_and(|of| of.unit() == Unit::Byte);
+    if row.params.get(ALGORITHM).is_some_and(is_of_bytes) {
+        let own = fields.get(SIZE).map(|field| size(field, table)).transpose()?;
+        let size = own.or_else(|| largest.copied());
+        row.params.extend(size.map(|size| (SIZE.to_owned(), size.to_string())));
+    }
+    Ok(row)
+}
+
+/// The sizes that are written, but for those that a scale leaves out; the largest where there are none.
+fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
+    let mut at = Vec::new();
+    for value in field.map(Field::one_or_more).unwrap_or_default() {
+        at.push(size(value, table)?);
+    }
+    at.retain(|size| sizes.contains(size));
+    at.sort_unstable_by_key(|size| size.0);
+    at.dedup();
+    if at.is_empty() {
+        at.extend(sizes.last());
+    }
+    Ok(at)
+}
+
+fn size(field: Field<'_>, table: &Table) -> Result<Bytes, Flaw> {
+    let Size(size) = field.read()?;
+    if table.sizes.contains(&size) {
+        return Ok(size);
+    }
+    let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
+    let names = names.join(", ");
+    Err(field.wrong(&format!("is not a size of primitives {}; these are {names}", table.name)))
 }

@@ -1,11 +1,13 @@
 //! A `[[case]]`: what it says by itself, what it sweeps, and the cells that this makes.
 
+use ::keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cpus::Topology;
 use load::Client;
 use targets::{Target, ThreadsPerCore};
 
+use super::canonical::canonical;
 use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
@@ -13,7 +15,7 @@ use super::fields::Field;
 use super::keys::{Key, Table};
 use super::merged::Level;
 use super::{find, ranks};
-use study::{Cell, Only};
+use study::{Cell, Cut, Only};
 
 /// A study with more cells has a sweep too many.
 pub(super) const MOST_CELLS: usize = 10_000;
@@ -86,7 +88,7 @@ impl<'a> Case<'a> {
         &self,
         machine: &Topology,
         ranks: &[ranks::Written],
-    ) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
+    ) -> Result<(Vec<Cell>, Vec<Cut>), Flaw> {
         let mut cells = Vec::new();
         let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
         for index in 0..self.size() {
@@ -108,12 +110,13 @@ impl<'a> Case<'a> {
         let cut = lacking.values().filter_map(|by_cores| {
             let few = by_cores.values().next()?;
             let numbers: Vec<String> = by_cores.keys().map(ToString::to_string).collect();
-            Some(format!(
+            let what = format!(
                 "case {}: target.cores = {} left out, for {} here",
                 self.name,
                 few.asked(&numbers.join(", ")),
                 few.there()
-            ))
+            );
+            Some(Cut::new("fewer cores", what))
         });
         let cut = cut.collect();
         Ok((cells, cut))
@@ -157,7 +160,7 @@ impl<'a> Case<'a> {
         let find = find::finish(&draft, &mut load)?;
         ranks::settle(&draft, &target, &mut load, ranks)?;
         // Not every program can be told what to offer. All clients of a sweep have the same server.
-        let only = match load.client != Client::Toll || params.contains_key("load.client") {
+        let only = match load.client != Client::Toll || params.contains_key(full::CLIENT) {
             true => Only::of(&target, &load),
             false => Only::default(),
         };
@@ -217,16 +220,16 @@ pub(super) fn too_many(name: &str, line: usize) -> Flaw {
 /// Refuses sweeps that leave open which CPUs a number of cores is taken from.
 fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
     let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.to_string() == name);
-    if !draft.target.has("cores") && swept("target.cores").is_none() {
+    if !draft.target.has("cores") && swept(full::CORES).is_none() {
         let threads = "threads-per-core";
         let lacks = "needs a number of cores; write target.cores too";
-        return match (swept("target.threads-per-core"), draft.target.level(threads)) {
+        return match (swept(full::THREADS_PER_CORE), draft.target.level(threads)) {
             (Some(sweep), _) => Err(sweep.values[0].field.flaw(lacks)),
             (None, Level::File) => Ok(()),
             (None, _) => Err(draft.target.flaw(threads, format!("target.{threads} {lacks}"))),
         };
     }
-    for name in ["target.cpus", "load.cpus"] {
+    for name in [full::CPUS, full::CLIENT_CPUS] {
         if let Some(value) = swept(name).and_then(|sweep| sweep.values.first()) {
             return Err(value.field.flaw(
                 "is swept together with target.cores, which takes its CPUs from there; leave one out",
@@ -271,7 +274,7 @@ pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
     let mut texts = BTreeSet::new();
     let mut values: Vec<Swept<'_>> = Vec::new();
     for value in field.called(key.table.name(), key.name).values()? {
-        let text = key.canonical(value)?;
+        let text = canonical(key, value)?;
         if !texts.insert(text.clone()) {
             return Err(value.wrong("is listed in its sweep twice; leave one out"));
         }

@@ -1,6 +1,7 @@
 //! Whether a cell can be measured here, as far as that can be told before anything is started: what
 //! server and load ask of each other, and of this machine.
 
+use ::keys::full;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use cpus::CpuList;
@@ -22,10 +23,10 @@ pub(super) fn check(
     allowed: &CpuList,
 ) -> Result<(), Flaw> {
     if let Some(cpus) = target.pinned_here() {
-        check_cpus(&draft.target, cpus, "target.cpus", allowed)?;
+        check_cpus(&draft.target, cpus, full::CPUS, allowed)?;
     }
     if plan.ranks.is_none() {
-        check_cpus(&draft.load, &plan.cpus, "load.cpus", allowed)?;
+        check_cpus(&draft.load, &plan.cpus, full::CLIENT_CPUS, allowed)?;
     }
     check_protocol(target, plan).map_err(|why| draft.target.flaw("server", why))?;
     let server = target.server;

@@ -9,9 +9,8 @@ use tls::{Cipher, Suite};
 use units::Nanos;
 
 use super::check;
+use ::keys::full;
 use study::{Cell, Only, Study};
-
-const CLIENT: &str = "load.client";
 
 /// Keys that the pair has its own values of, or that mean nothing to another program.
 const OWN: [&str; 13] = [
@@ -47,10 +46,9 @@ pub struct LeftOut {
 /// # Errors
 /// There is no cell that it can make; why not the first.
 pub fn with_cross_check(of: &Study, peer: Peer) -> Result<(Study, Vec<LeftOut>), String> {
-    let is_main = |cell: &&Cell| {
-        let has_answer = of.answers.iter().any(|answer| answer.case == cell.case);
-        has_answer || of.answers.is_empty()
-    };
+    let has_answer = |cell: &Cell| of.answers.iter().any(|answer| answer.case == cell.case);
+    let has_any = of.cells.iter().any(has_answer);
+    let is_main = |cell: &&Cell| has_answer(cell) || !has_any;
     let mut study = of.clone();
     let mut left_out = Vec::new();
     for cell in of.cells.iter().filter(is_main) {
@@ -102,7 +100,7 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
     let of = |number: usize, load: Plan| {
         let mut params = cell.params.clone();
         params.retain(|key, _| !OWN.contains(&key.as_str()));
-        params.insert(CLIENT.to_owned(), load.client.to_string());
+        params.insert(full::CLIENT.to_owned(), load.client.to_string());
         let name = format!("{case}-{number:04}");
         Cell { name, case: case.clone(), params, load, only, find: None, ..cell.clone() }
     };
@@ -114,7 +112,7 @@ fn check_comparable(cell: &Cell, peer: Peer) -> Result<(), String> {
     if cell.load.client != Client::Toll {
         return Err(format!("{} makes its load already", cell.load.client));
     }
-    if cell.params.contains_key(CLIENT) {
+    if cell.params.contains_key(full::CLIENT) {
         return Err("its case compares clients already".to_owned());
     }
     if cell.find.is_some() {

@@ -10,11 +10,10 @@ use load::{Plan, Rank};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_with::DeserializeFromStr;
-use study::primitive::Dimension;
 use study::{Hosts, Metric, RatioGate, Until};
 use targets::{Restart, Target};
 
-use super::primitives::{Scaled, Size, Written};
+use super::primitives::{Scaled, Written};
 use super::search::Search;
 use super::up_to::UpTo;
 
@@ -136,29 +135,36 @@ struct CaseOfScale {
     load: Option<Plan>,
 }
 
-/// An `[[answer]]` about a case.
+/// An `[[answer]]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-#[expect(dead_code, reason = "what depends on the case is read with it")]
+#[expect(dead_code, reason = "what depends on the case or the table is read with it")]
 pub(super) struct AnswerKeys {
-    /// The case whose cells it compares [default: an error]
-    case: String,
-    /// The figure that it compares, one of those above [default: an error]
-    pub(super) metric: Metric,
-    /// A key that the case sweeps, whose values are compared [default: an error]
+    /// The case whose cells it compares [default: an error, but for `primitives`]
+    case: Option<String>,
+    /// Instead of a case: the `[[primitives]]` table whose rows it compares, in the core cycles that they take: the
+    /// ratio is how many times as fast [default: none]
+    primitives: Option<String>,
+    /// What it asks, the title of its figures in the report [default: toll's]
+    pub(super) question: Option<Sentence>,
+    /// With `case`: the figure that it compares, one of those above [default: an error]
+    metric: Option<Metric>,
+    /// A key that the case sweeps, whose values are compared; of a table `algorithm`, `library`, `hardware` or
+    /// `cache` [default: an error]
     compare: String,
     /// The value that the others are compared with [default: an error]
     baseline: IgnoredAny,
-    /// Another swept key, such as `target.object`: one answer for all its values, with a chart of the figure
-    /// and one of the server's CPU, instead of an answer each; along `load.connections` the chart has curves,
+    /// With `case`: another swept key, such as `target.object`: one answer for all its values, with a chart of the
+    /// figure and one of the server's CPU, instead of an answer each; along `load.connections` the chart has curves,
     /// with the bounds of Little's law ([how](figures.md#do-rate-and-latency-agree-with-the-number-of-users))
     /// [default: an answer for each value]
     along: Option<String>,
-    /// With `along`: `true` adds from which of its values on the ratio to the baseline is shown to lie above 1,
-    /// in a note and as a mark in a chart of the ratios [default: `false`]
-    #[serde(default)]
-    pub(super) crossover: bool,
-    /// The name of a `[[primitives]]` table: what the server's private key does in a handshake of each cell
+    /// With `primitives`: the sizes at which rows are compared [default: the table's largest]
+    at: Option<IgnoredAny>,
+    /// What it shows beside its figures, a name or a list of them ([which](#what-else-an-answer-shows))
+    /// [default: none]
+    show: Option<IgnoredAny>,
+    /// With `show = "bill"`: the name of a `[[primitives]]` table: what the server's private key does in a handshake of each cell
     /// (`"RSA-2048 sign"`; with static RSA `"RSA-2048 decrypt"`) is shown beside the rate of full handshakes,
     /// and must be in the table. Where the table has the cell's handshake too (`"TLS 1.3 RSA-2048 full
     /// handshake server"`; the study sets `load.tls = "1.3"` and `load.group`), the answer has the [bill of a
@@ -172,15 +178,17 @@ pub(super) struct AnswerKeys {
     /// column of the table and outlined in the chart [default: none]
     #[serde(default)]
     published: Vec<String>,
-    /// Numbers of cores, `[8, 16]`, to which the measurement (over `target.cores`, where that is swept) is
-    /// projected; with `rate` or `goodput` [default: none]
+    /// With `show = "projection"`: numbers of cores, `[8, 16]`, to which the measurement is projected: with `rate` or `goodput` (over
+    /// `target.cores`, where that is swept), or of a table the rate of one core at the largest of `at`
+    /// [default: none]
     #[serde(default)]
     pub(super) project: Vec<Cores>,
     /// What the ratio of every other value to the baseline must be, `"ratio >= 4"` or `"ratio <= 1.1"`, or a
-    /// list of both; not with `tls-tax` [default: none]
+    /// list of both; not with `tls-tax`. What a library does not support is not judged [default: none]
     #[serde(default)]
     pub(super) gate: Vec<RatioGate>,
-    /// With `headline`: `rows.NAME` is a cell ([how](#a-headline-in-your-words)) [default: none]
+    /// With `headline`: `rows.NAME` is a cell or a row of the table ([how](#a-headline-in-your-words))
+    /// [default: none]
     rows: Option<IgnoredAny>,
     /// With `headline`: two rows, which decide between it and `same` [default: none]
     decides: Option<IgnoredAny>,
@@ -189,47 +197,6 @@ pub(super) struct AnswerKeys {
     /// With `decides`: what it says where the two do not differ significantly [default: an error]
     same: Option<Sentence>,
     /// With `decides`: what to do, where the first is surely the better one [default: none]
-    advice: Option<Sentence>,
-}
-
-/// An `[[answer]]` about a table of primitives.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "what depends on the table is read with it")]
-pub(super) struct TableAnswerKeys {
-    /// The name of the table. [default: an error]
-    primitives: String,
-    /// `algorithm`, `library`, `hardware` or `cache`, of which the table has several. [default: an error]
-    compare: Dimension,
-    /// The value that the others are compared with. [default: an error]
-    baseline: String,
-    /// What it asks, the title of the answer's figures in the report. [default: toll's]
-    pub(super) question: Option<Sentence>,
-    /// The sizes at which it is compared. [default: the table's largest]
-    #[serde(default)]
-    at: Vec<Size>,
-    /// A figure of the study's `reference`, or a list of them. [default: none]
-    #[serde(default)]
-    published: Vec<String>,
-    /// Numbers of cores, `[4, 16]`, to which the rate of one is projected. [default: none]
-    #[serde(default)]
-    pub(super) project: Vec<Cores>,
-    /// How many times as fast as the baseline every other value must be, `"ratio >= 2"`, at the sizes of `at`;
-    /// what a library does not support is not judged. [default: none]
-    #[serde(default)]
-    pub(super) gate: Vec<RatioGate>,
-    /// With `headline`: `rows.NAME = { algorithm = "SHA-1", library = "openssl", hardware = "all", cache = "warm",
-    /// size = "8KiB" }` is a row of the table; what it does not name is the first of the list, and the largest
-    /// of `at` [default: none]
-    rows: Option<IgnoredAny>,
-    /// With `headline`: two rows, compared in cycles, which decide between it and `same` [default: none]
-    decides: Option<IgnoredAny>,
-    /// What it says first, in your words ([how](#a-headline-in-your-words)), of `cycles_per_byte` or
-    /// `cycles_per_operation`, and `bytes_per_second` or `rate` [default: toll's]
-    headline: Option<Sentence>,
-    /// With `decides`: what it says where the two do not differ significantly [default: an error]
-    same: Option<Sentence>,
-    /// With `decides`: what to do, where the first surely takes fewer cycles [default: none]
     advice: Option<Sentence>,
 }
 

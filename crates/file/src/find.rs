@@ -1,5 +1,6 @@
 //! `[find]`: what is searched for, said for all cases, or in a case as `find.to = 64`.
 
+use ::keys::full;
 use load::{Arrival, Client, Operation, Pace, Percent, Plan};
 use study::find::{Ceiling, Find, Over, Watched};
 use units::Nanos;
@@ -8,6 +9,7 @@ use super::draft::Draft;
 use super::error::Flaw;
 use super::merged::Level;
 use super::search::{self, Load, Search};
+use study::Metric;
 use study::metric::Kind;
 
 const STEP: Nanos = Nanos(3_000_000_000);
@@ -24,8 +26,8 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
     let maximize = search.maximize.ok_or_else(|| lacking("maximize", "\"goodput\""))?;
     let ceiling = search.ceiling.ok_or_else(|| lacking("while", LIMIT))?;
     let (least, key, example) = match search.over {
-        search::Over::Connections => (Some(Load::Connections(1)), "load.connections", "4096"),
-        search::Over::Arrival => (None, "load.arrival", "\"poisson 50000/s\""),
+        search::Over::Connections => (Some(Load::Connections(1)), full::CONNECTIONS, "4096"),
+        search::Over::Arrival => (None, full::ARRIVAL, "\"poisson 50000/s\""),
     };
     let end = |name: &str, end: Option<Load>| match (search.over, end, draft.find.field(name)) {
         (search::Over::Connections, Some(Load::Connections(count)), _) => {
@@ -72,7 +74,7 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
             false => draft.load.wrong(wrong),
         })?;
     }
-    if maximize.row().kind != Kind::Throughput {
+    if maximize.row().kind != Kind::Throughput || Metric::OF_ALGORITHMS.contains(&maximize) {
         return Err(draft.find.flaw(
             "maximize",
             format!("find.maximize = {maximize} is not a throughput; write goodput or rate"),

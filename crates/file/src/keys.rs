@@ -4,11 +4,7 @@ use std::fmt;
 
 use load::Plan;
 use targets::Target;
-use toml::de::DeValue;
 
-use super::error::Flaw;
-use super::fields::{Field, Source};
-use super::merged::Merged;
 use super::search::Search;
 use ::keys::did_you_mean;
 use study::Cell;
@@ -89,26 +85,6 @@ impl Key {
         }
     }
 
-    /// The text that stands for this value in cells and answers: one for all its aliases.
-    pub(super) fn canonical(self, field: Field<'_>) -> Result<String, Flaw> {
-        let values = Merged::of(self.name, field).values(self.table)?;
-        let own = values.into_iter().find(|(name, _)| name == self.name);
-        own.map(|(_, value)| value).ok_or_else(|| field.flaw("has no value"))
-    }
-
-    /// The same for a value on the command line, which has no quotes.
-    pub(super) fn canonical_text(self, value: &str) -> Result<String, String> {
-        let lines = [0];
-        let source = Source::new(value, &lines);
-        let read = |value: &DeValue<'_>| {
-            self.canonical(Field::alone(source, value).called(self.table.name(), self.name))
-        };
-        read(&DeValue::String(value.into())).or_else(|flaw| {
-            let unquoted = DeValue::parse(value).ok().map(|value| read(value.get_ref()));
-            unquoted.and_then(Result::ok).ok_or_else(|| flaw.what())
-        })
-    }
-
     /// The value that a cell has; `None` where it is left open.
     pub(super) fn of(self, cell: &Cell) -> Option<String> {
         let full = self.to_string();
@@ -121,6 +97,13 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_keys_that_code_speaks_of_are_there() {
+        for name in ::keys::full::ALL {
+            assert!(Key::named(name).is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn keys_are_the_fields_of_targets_and_loads() {

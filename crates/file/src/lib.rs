@@ -9,6 +9,7 @@
 //! serde reads the two structs.
 
 mod answer;
+mod canonical;
 mod case;
 mod check;
 mod coalescing;
@@ -22,7 +23,6 @@ mod headline;
 mod keys;
 mod merged;
 mod only;
-mod primitive_answer;
 mod primitives;
 mod ranks;
 mod scale;
@@ -93,6 +93,14 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let mut shared = Draft::new(machine.allowed());
     shared.apply(fields, Level::File);
     let mut cases = cases(fields, &shared)?;
+    // Both have rows, which are found by the name.
+    for field in fields.tables(primitives::NAME)? {
+        let field = field.field("name")?;
+        let name = field.text()?;
+        if cases.iter().any(|case| case.name == name) {
+            return Err(field.wrong("is the name of a case too; rename one"));
+        }
+    }
     let mut trials = document.trials.0;
     if let Some(scale) = &scale {
         trials = scale.apply(trials, &mut cases, &mut cut)?;
@@ -124,15 +132,15 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         scale.apply_to_tables(&mut scaled, &mut cut)?;
     }
     let reference = fields.get("reference").map(reference).transpose()?;
-    let known = reference.as_ref();
-    let (mut answers, mut of_primitives) = (Vec::new(), Vec::new());
+    let known = answer::Known {
+        cases: &by_name,
+        tables: &written,
+        scaled: &scaled,
+        reference: reference.as_ref(),
+    };
+    let mut answers = Vec::new();
     for fields in fields.tables("answer")? {
-        match fields.get(primitives::NAME) {
-            Some(_) => {
-                of_primitives.push(primitive_answer::read(fields, &written, &scaled, known)?)
-            }
-            None => answers.push(answer::read(fields, &by_name, &written, known)?),
-        }
+        answers.extend(answer::read(fields, &known)?);
     }
     coalescing::settle(&mut cells, &answers);
     if let Some(scale) = &scale {
@@ -151,7 +159,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         ranks: ranks.into_iter().map(|rank| rank.place).collect(),
         cells,
         answers,
-        primitives: Primitives { tables: scaled, answers: of_primitives },
+        primitives: Primitives { tables: scaled },
         reference: document.reference,
         cut,
     };

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::StudyError;
+use super::canonical::canonical_text;
 use super::keys::Key;
 use ::keys::did_you_mean;
-use study::primitive::Primitives;
-use study::{Cell, Study};
+use study::{Cell, Cut, Study};
 
 /// What stands for the name of a table of primitives.
 const PRIMITIVES: &str = super::primitives::NAME;
@@ -60,11 +60,13 @@ pub fn only(study: &mut Study, wanted: &[String]) -> Result<(), StudyError> {
         )));
     }
     study.renumber();
-    study.cut.push(format!("{} of {before} cells, only {}", study.cells.len(), wanted.join(", ")));
+    let what = format!("{} of {before} cells, only {}", study.cells.len(), wanted.join(", "));
+    study.cut.push(Cut::new("fewer cells", what));
+    let tables = std::mem::take(&mut study.primitives.tables);
+    study.answers.retain(|answer| !tables.iter().any(|table| table.name == answer.case));
     study.drop_answers();
-    if !study.primitives.tables.is_empty() {
-        study.primitives = Primitives::default();
-        study.cut.push("no primitives".to_owned());
+    if !tables.is_empty() {
+        study.cut.push(Cut::new("no primitives", "no primitives".to_owned()));
     }
     Ok(())
 }
@@ -87,10 +89,9 @@ fn only_tables(study: &mut Study, wanted: &[&String]) -> Result<(), StudyError> 
         kept.push(name.to_owned());
     }
     study.primitives.tables.retain(|table| kept.contains(&table.name));
-    study.primitives.answers.retain(|answer| kept.contains(&answer.primitives));
+    study.answers.retain(|answer| kept.contains(&answer.case));
     study.cells.clear();
-    study.answers.clear();
-    study.cut.push(format!("only the primitives {}", kept.join(", ")));
+    study.cut.push(Cut::new("fewer tables", format!("only the primitives {}", kept.join(", "))));
     Ok(())
 }
 
@@ -162,7 +163,7 @@ impl By {
     fn canonical(self, value: &str) -> Result<String, String> {
         match self {
             Self::Case => Ok(value.to_owned()),
-            Self::Key(key) => key.canonical_text(value),
+            Self::Key(key) => canonical_text(key, value),
         }
     }
 }

@@ -13,8 +13,8 @@ use super::error::Flaw;
 use super::fields::Field;
 use super::up_to::UpTo;
 use ::keys::did_you_mean;
-use study::CpuOrder;
 use study::primitive::Table;
+use study::{CpuOrder, Cut};
 
 /// The name of the tables in study files.
 pub(super) const NAME: &str = "primitives";
@@ -264,7 +264,7 @@ fn cpus(
 pub(super) fn scale(
     field: Field<'_>,
     tables: &mut [Table],
-    note: &mut impl FnMut(String),
+    note: &mut impl FnMut(Cut),
 ) -> Result<(), Flaw> {
     let Scaled { sizes, rounds, samples } = field.read()?;
     if tables.is_empty() {
@@ -276,15 +276,19 @@ pub(super) fn scale(
     let sizes = sizes.map(sorted);
     for table in tables {
         if let Some(UpTo(rounds)) = rounds {
-            note(format!("primitives.rounds = {rounds} instead of {}", table.rounds));
+            let what = format!("primitives.rounds = {rounds} instead of {}", table.rounds);
+            note(Cut::of_key("rounds", what));
             table.rounds = rounds;
         }
         if let Some(UpTo(samples)) = samples {
-            note(format!("primitives.samples = {samples} instead of {}", table.samples));
+            let what = format!("primitives.samples = {samples} instead of {}", table.samples);
+            note(Cut::of_key("samples", what));
             table.samples = u16::try_from(samples).unwrap_or(u16::MAX);
         }
         if let Some(sizes) = sizes.as_ref().filter(|_| !table.sizes.is_empty()) {
-            note(format!("primitives.sizes = {} instead of {}", words(sizes), words(&table.sizes)));
+            let what =
+                format!("primitives.sizes = {} instead of {}", words(sizes), words(&table.sizes));
+            note(Cut::of_key("sizes", what));
             table.sizes.clone_from(sizes);
         }
     }

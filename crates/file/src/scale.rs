@@ -16,7 +16,7 @@ use super::merged::Level;
 use super::primitives;
 use super::up_to::UpTo;
 use ::keys::did_you_mean;
-use study::{AnswerRule, primitive};
+use study::{AnswerRule, Cut, primitive};
 
 /// A scale of a file.
 pub(super) struct Scale<'a> {
@@ -44,7 +44,7 @@ impl<'a> Scale<'a> {
     }
 
     /// Which of all cases are those of this scale. The others are added to `cut`.
-    pub(super) fn has(&self, all: &[Case<'_>], cut: &mut Vec<String>) -> Result<Vec<bool>, Flaw> {
+    pub(super) fn has(&self, all: &[Case<'_>], cut: &mut Vec<Cut>) -> Result<Vec<bool>, Flaw> {
         let Some(field) = self.fields.get(CASES) else { return Ok(vec![true; all.len()]) };
         let mut has = vec![false; all.len()];
         for field in field.one_or_more() {
@@ -57,9 +57,9 @@ impl<'a> Scale<'a> {
             has[index] = true;
         }
         let without = all.iter().zip(&has).filter(|(_, has)| !**has);
-        cut.extend(
-            without.map(|(case, _)| format!("scale {}: without case {}", self.name, case.name)),
-        );
+        let without =
+            without.map(|(case, _)| format!("scale {}: without case {}", self.name, case.name));
+        cut.extend(without.map(|what| Cut::new("fewer cases", what)));
         Ok(has)
     }
 
@@ -69,7 +69,7 @@ impl<'a> Scale<'a> {
         &self,
         cases: &Cases<'_>,
         answers: &mut Vec<AnswerRule>,
-        cut: &mut Vec<String>,
+        cut: &mut Vec<Cut>,
     ) {
         answers.retain(|rule| {
             let sweep = cases.get(&*rule.case).and_then(|(case, _)| case.sweep(&rule.compare));
@@ -78,21 +78,21 @@ impl<'a> Scale<'a> {
                 rule.along.is_some() || !rule.published.is_empty() || !rule.gates.is_empty();
             let is_empty = sweep.is_some_and(|of| is_cut(of) && of.values[0].text == rule.baseline);
             if is_empty && !has_more {
-                let Self { name, .. } = self;
-                cut.push(format!(
-                    "scale {name}: without the answer over {} of case {}, which has one value",
-                    rule.compare, rule.case
-                ));
+                let what = format!(
+                    "scale {}: without the answer over {} of case {}, which has one value",
+                    self.name, rule.compare, rule.case
+                );
+                cut.push(Cut::new("fewer answers", what));
             }
             !is_empty || has_more
         });
     }
 
     /// Adds what was changed to `cut`, each change once.
-    fn note<'c>(&self, cut: &'c mut Vec<String>) -> impl FnMut(String) + use<'c> {
+    fn note<'c>(&self, cut: &'c mut Vec<Cut>) -> impl FnMut(Cut) + use<'c> {
         let scale = self.name.to_owned();
-        move |what| {
-            let clause = format!("scale {scale}: {what}");
+        move |Cut { kind, what }| {
+            let clause = Cut { kind, what: format!("scale {scale}: {what}") };
             if !cut.contains(&clause) {
                 cut.push(clause);
             }
@@ -103,7 +103,7 @@ impl<'a> Scale<'a> {
     pub(super) fn apply_to_tables(
         &self,
         tables: &mut [primitive::Table],
-        cut: &mut Vec<String>,
+        cut: &mut Vec<Cut>,
     ) -> Result<(), Flaw> {
         let mut note = self.note(cut);
         match self.fields.get(primitives::NAME) {
@@ -117,7 +117,7 @@ impl<'a> Scale<'a> {
         &self,
         trials: u32,
         cases: &mut [Case<'a>],
-        cut: &mut Vec<String>,
+        cut: &mut Vec<Cut>,
     ) -> Result<u32, Flaw> {
         let mut note = self.note(cut);
         set(self.fields, cases, &mut note)?;
@@ -127,7 +127,8 @@ impl<'a> Scale<'a> {
                 let hint = did_you_mean(field.key, "there are:", names);
                 return Err(field.flaw(&format!("is not a case of this scale{hint}")));
             };
-            let mut note = |what: String| note(format!("{what} in case {}", field.key));
+            let mut note =
+                |of: Cut| note(Cut { what: format!("{} in case {}", of.what, field.key), ..of });
             set(field, &mut cases[index..=index], &mut note)?;
         }
         if let Some(field) = self.fields.get("sweep") {
@@ -139,7 +140,7 @@ impl<'a> Scale<'a> {
             None => Ok(trials),
             Some(field) => {
                 let UpTo(shorter) = field.read::<Trials>()?;
-                note(format!("trials = {shorter} instead of {trials}"));
+                note(Cut::of_key("trials", format!("trials = {shorter} instead of {trials}")));
                 Ok(shorter)
             }
         }
@@ -150,7 +151,7 @@ impl<'a> Scale<'a> {
 fn set<'a>(
     written: Field<'a>,
     cases: &mut [Case<'a>],
-    note: &mut impl FnMut(String),
+    note: &mut impl FnMut(Cut),
 ) -> Result<(), Flaw> {
     for table in Table::ALL {
         let Some(fields) = written.get(table.name()) else { continue };
@@ -173,7 +174,7 @@ fn set<'a>(
                 let old = before.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
                 if old != Some(&now) {
                     let old = old.map(|old| format!(" instead of {old}")).unwrap_or_default();
-                    note(format!("{}.{key} = {now}{old}", table.name()));
+                    note(Cut::of_key(&key, format!("{}.{key} = {now}{old}", table.name())));
                 }
             }
         }
@@ -184,7 +185,7 @@ fn set<'a>(
 fn set_sweep<'a>(
     field: Field<'a>,
     cases: &mut [Case<'a>],
-    note: &mut impl FnMut(String),
+    note: &mut impl FnMut(Cut),
 ) -> Result<(), Flaw> {
     if field.len().is_some_and(|len| len > MOST_CELLS) {
         let what = format!("has more than {MOST_CELLS} values; sweep fewer");
@@ -198,7 +199,9 @@ fn set_sweep<'a>(
     let mut is_swept = false;
     for case in &mut *cases {
         for sweep in case.sweeps.iter_mut().filter(|sweep| sweep.key == key) {
-            note(format!("{key} = {} instead of {}", in_words(&shorter), in_words(sweep)));
+            let plural = if key.name.ends_with('s') { "" } else { "s" };
+            let what = format!("{key} = {} instead of {}", in_words(&shorter), in_words(sweep));
+            note(Cut::new(&format!("fewer {}{plural}", key.name.replace('-', " ")), what));
             sweep.values.clone_from(&shorter.values);
             is_swept = true;
         }

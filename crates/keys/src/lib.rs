@@ -3,6 +3,7 @@
 //! how their values are shown, and how two keys contradict each other.
 
 mod did_you_mean;
+pub mod full;
 mod suggested;
 
 use std::fmt;

@@ -1,7 +1,15 @@
 //! What to do about a failure. The advice names only flags that can help: it knows which are set.
 
-use crate::{Job, Operation, Plan, Receive, Trust};
-use wire::ErrorKind;
+mod certificate;
+mod handshake;
+mod status;
+
+use crate::{Job, Operation, Receive};
+use wire::{ErrorKind, Failure};
+
+/// What is told of a server that only speaks HTTP/2.
+const NO_HTTP11: &str = "toll speaks HTTP/1.1, which this server does not answer: turn it on there beside \
+                         HTTP/2";
 
 /// What to do where one operation was tried and failed. `seen` is what was seen, in words;
 /// `asks_certificate` where the server asked for a certificate of the client.
@@ -33,27 +41,22 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, jo
              address (--source)"
         }
         ErrorKind::Descriptors => "raise that limit",
-        ErrorKind::Alert | ErrorKind::Handshake => return on_handshake(&job.plan),
+        ErrorKind::Alert | ErrorKind::Handshake => return handshake::on_handshake(seen, &job.plan),
         ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
-        ErrorKind::Authentication => match job.trust {
-            Trust::System => {
-                "give the server's certificate with --ca FILE, or --insecure to accept any"
-            }
-            Trust::File(_) => {
-                "give this server's certificate with --ca, or --insecure to accept any"
-            }
-            Trust::Anyone => {
-                "any certificate is accepted, so what the server signs or sends is wrong; does \
-                 openssl s_client connect?"
-            }
-        },
+        ErrorKind::Authentication => certificate::on_certificate(seen, &job.trust),
+        ErrorKind::Reset | ErrorKind::EarlyClose if !job.url.is_tls() => {
+            "does this port speak what the URL says? A port of TLS wants an https:// URL"
+        }
         ErrorKind::Reset | ErrorKind::EarlyClose => "does this port speak what the URL says?",
         ErrorKind::Status | ErrorKind::Content | ErrorKind::Redirect
             if job.plan.operation == Operation::Session =>
         {
             "does this server have the pages of the session file? curl -i shows what it answers"
         }
-        ErrorKind::Status | ErrorKind::Redirect => on_status(seen),
+        ErrorKind::Status | ErrorKind::Redirect => status::on_status(seen, job),
+        ErrorKind::LongBody if seen.starts_with(&Failure::unrequested().seen) => {
+            "the server speaks first, or says more than it promises: is this the port of an HTTP server?"
+        }
         ErrorKind::ShortBody | ErrorKind::LongBody | ErrorKind::Content => {
             "what the server sends is not what it promises, or not the generated object that a path \
              below /bytes/ stands for"
@@ -93,25 +96,6 @@ fn is_about_client_certificate(kind: ErrorKind, seen: &str, asks_certificate: bo
     }
 }
 
-/// A handshake fails because of the plan's settings, or for a reason that only the server knows.
-fn on_handshake(plan: &Plan) -> String {
-    let asked: Vec<String> = plan.asked().map(|key| format!("--{key}")).collect();
-    match &asked[..] {
-        [] => "does the server's log say why, and does openssl s_client connect?".to_owned(),
-        asked => format!("the server may lack what was asked for; leave {} out", asked.join(", ")),
-    }
-}
-
-/// `seen` begins with a status, or no readable response came.
-fn on_status(seen: &str) -> &'static str {
-    match seen.as_bytes() {
-        [b'3', ..] => "give the address to which the server redirects (curl -i shows it)",
-        [b'4', ..] => "give the path of an object that the server has",
-        [b'5', ..] => "does the server's log say why?",
-        _ => "a response must be HTTP/1.1 with status 200; look at it with curl -i",
-    }
-}
-
 /// What to do where `most` connections fit, and a limit of `needed` descriptors would be enough.
 pub(crate) fn on_descriptors(most: u64, needed: u64) -> String {
     let raise = format!("raise the limit, e.g. ulimit -n {needed}");
@@ -127,7 +111,7 @@ pub(crate) fn on_descriptors(most: u64, needed: u64) -> String {
 mod tests {
     use super::*;
     use crate::job::tests::job;
-    use tls::{Group, OrPlain, Version};
+    use crate::{Plan, Trust};
 
     fn advice(kind: ErrorKind, seen: &str, change: impl FnOnce(&mut Job)) -> String {
         let mut job = job("https://localhost/", Plan::default());
@@ -179,23 +163,34 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_s_advice_names_the_flags_that_are_set() {
-        for kind in [ErrorKind::Handshake, ErrorKind::Alert] {
-            assert!(!advice(kind, "", |_| {}).contains("--"));
-            let narrow = advice(kind, "", |job| {
-                job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
-                job.plan.group = Some(Group::X25519);
-            });
-            assert!(narrow.contains("--tls, --group") && !narrow.contains("--suite"), "{narrow}");
+    fn a_path_is_advised_only_where_one_is_missing() {
+        let on = |seen| advice(ErrorKind::Status, seen, |_| {});
+        let missing = on("404 Not Found");
+        for seen in [
+            "206 Partial Content",
+            "302 Found",
+            "304 Not Modified",
+            "400 Bad Request",
+            "401 Unauthorized",
+            "403 Forbidden",
+            "405 Method Not Allowed",
+            "421 Misdirected Request",
+            "429 Too Many Requests",
+            "418",
+            "500 Oops",
+            "a head of more than 64 KiB",
+            "",
+        ] {
+            assert_ne!(on(seen), missing, "{seen}");
         }
+        assert_ne!(on("304 Not Modified"), on("302 Found"));
     }
 
     #[test]
-    fn a_path_is_advised_only_where_one_is_missing() {
+    fn a_server_of_another_protocol_is_named() {
         let on = |seen| advice(ErrorKind::Status, seen, |_| {});
-        for seen in ["500 Oops", "302 Found", "206 Partial Content", "a head of more than 64 KiB"] {
-            assert_ne!(on(seen), on("404 Not Found"), "{seen}");
-        }
+        assert!(on(wire::reception::TLS_RECORD).contains("https://"));
+        assert!(on(wire::reception::HTTP2_FRAME).contains("HTTP/2"));
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl Engine {
         Ok(Self::prepare(job)?.begin())
     }
 
-    /// The same, but calls this right before the load begins, when all is prepared.
+    /// As [`start`](Self::start), and calls this right before the load begins, when all is prepared.
     ///
     /// # Errors
     /// As [`start`](Self::start).

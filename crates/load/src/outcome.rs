@@ -72,6 +72,9 @@ pub struct Outcome {
     /// Connections that the server did not close after their only response although it was asked to,
     /// by when the client gave them up; not known where the client resets them.
     pub not_closed_by_server: u64,
+    /// Requests that were sent again on a new connection, because the server had closed the kept one before
+    /// it answered.
+    pub sent_again: u64,
     /// Connections whose opening waited until a packet was sent again.
     pub repeated: Repeated,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
@@ -301,6 +304,7 @@ impl Outcome {
             (mine, theirs) => mine.or(theirs),
         };
         self.not_closed_by_server += other.not_closed_by_server;
+        self.sent_again += other.sent_again;
         self.repeated.connections += other.repeated.connections;
         self.repeated.time.0 += other.repeated.time.0;
         self.lost.extend(other.lost);

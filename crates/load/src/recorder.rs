@@ -94,6 +94,11 @@ impl Recorder {
         self.outcome.not_closed_by_server += u64::from(window.contains(now));
     }
 
+    /// Counts a request that is sent again because the server closed its kept connection.
+    pub(crate) fn sends_again(&mut self, window: &Window, now: u64) {
+        self.outcome.sent_again += u64::from(window.contains(now));
+    }
+
     /// Counts an established connection; over TLS with what was negotiated.
     pub(crate) fn connected(
         &mut self,

@@ -167,7 +167,7 @@ impl Socket {
         self.send_with(bytes, 0)
     }
 
-    /// The same, but the kernel holds back a partial segment: the FIN of [`Self::shutdown_send`],
+    /// As [`Self::send`], with a partial segment held back by the kernel: the FIN of [`Self::shutdown_send`],
     /// which must follow, goes out in it (tcp(7), `MSG_MORE`).
     pub(crate) fn send_last(&self, bytes: &[u8]) -> Result<Moved, Failure> {
         self.send_with(bytes, libc::MSG_MORE)

@@ -1,4 +1,4 @@
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 use std::{fmt, io};
 
@@ -110,7 +110,15 @@ impl FromStr for Url {
         let wrong = |why: &str| {
             format!("`{text}` {why}; write a URL such as https://127.0.0.1:8443/bytes/1MiB")
         };
+        if let Some(bracketed) = with_brackets(text) {
+            return Err(format!(
+                "`{text}` has an IPv6 address without brackets; write it as {bracketed}"
+            ));
+        }
         let url = url::Url::parse(text).map_err(|error| match error {
+            url::ParseError::IdnaError if !text.is_ascii() => wrong(
+                "has a host name that is not an international one; give it in punycode (xn--...)",
+            ),
             url::ParseError::RelativeUrlWithoutBase if !text.is_empty() => wrong("has no scheme"),
             url::ParseError::EmptyHost => wrong("has no host"),
             url::ParseError::InvalidPort => wrong("has an invalid port"),
@@ -141,6 +149,22 @@ impl FromStr for Url {
             Some(query) => format!("{}?{query}", url.path()),
         };
         Ok(Self { tls, host, port, path })
+    }
+}
+
+/// The URL as it should be, where its host is an IPv6 address without brackets (RFC 3986, section 3.2.2).
+fn with_brackets(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let is_address = |text: &str| text.parse::<Ipv6Addr>().is_ok();
+    // Of `::1:8443` the port is the likelier reading: a server has one, and few addresses are so long.
+    let with_port = authority.rsplit_once(':').filter(|(address, port)| {
+        is_address(address) && port.len() > 2 && port.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    match with_port {
+        Some((address, port)) => Some(format!("{scheme}://[{address}]:{port}{path}")),
+        None => is_address(authority).then(|| format!("{scheme}://[{authority}]{path}")),
     }
 }
 
@@ -203,6 +227,21 @@ mod tests {
     }
 
     #[test]
+    fn an_ipv6_address_without_brackets_is_shown_with_them() {
+        for (text, hint) in [
+            ("https://::1:8443/x?y", "https://[::1]:8443/x?y"),
+            ("http://::1", "http://[::1]"),
+            ("https://fe80::1:2/", "https://[fe80::1:2]/"),
+            ("https://2001:db8:0:0:0:0:0:1:443#x", "https://[2001:db8:0:0:0:0:0:1]:443#x"),
+        ] {
+            let message = text.parse::<Url>().unwrap_err();
+            assert!(message.ends_with(&format!("write it as {hint}")), "{message}");
+            assert!(hint.parse::<Url>().is_ok());
+        }
+        assert!("https://127.0.0.1:8443/a:b::c".parse::<Url>().is_ok());
+    }
+
+    #[test]
     fn a_wrong_url_is_refused_with_the_form_to_write() {
         for (text, why) in [
             ("localhost:8443/x", "has no scheme"),
@@ -213,6 +252,7 @@ mod tests {
             ("https://host:99999/", "has an invalid port"),
             ("https://", "has no host"),
             ("https://ho st/", "is not a URL (invalid"),
+            ("https://b\u{fc}cher\u{ad}\u{2488}/", "punycode"),
             ("", "is not a URL"),
         ] {
             let message = text.parse::<Url>().unwrap_err();

@@ -85,10 +85,10 @@ pub struct NoFigure {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// It is none: the library does not do it here.
+    /// Not a failure: the library does not do it here.
     #[default]
     Unavailable,
-    /// It is one: the result is wrong, or no library can confirm it.
+    /// A failure: the result is wrong, or no library can confirm it.
     Refused,
 }
 

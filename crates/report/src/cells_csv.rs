@@ -1,4 +1,4 @@
-//! `cells.csv`: one row a cell (RFC 4180), for spreadsheets and scripts.
+//! `cells.csv`: one row a cell, or an algorithm of a table (RFC 4180), for spreadsheets and scripts.
 //!
 //! Numbers are whole, in the unit that the column's name ends with; what was not measured is an
 //! empty field, never 0.
@@ -9,9 +9,9 @@ use answer::analysis::{Analysis, CellSummary, Figure, SearchEnd};
 use serde::Serialize;
 use study::Metric;
 
-/// The cells of `analysis` as CSV with a header.
+/// The rows of `analysis` as CSV with a header.
 ///
-/// Every swept key has a column of its own, `load.suite` as `load_suite`. Each figure has four: the
+/// Every key that rows differ in has a column of its own, `load.suite` as `load_suite`. Each figure has four: the
 /// median, both ends of its interval, and the probability, 0 to 1, that the interval covers the
 /// median. `limits` counts trials, as in `client-cpu:1 server-cpu:6`. `search` is `found`, `infeasible`
 /// or `unfinished` where the load was searched for.
@@ -34,7 +34,7 @@ fn header(keys: &BTreeSet<&str>) -> Vec<String> {
     let names = ["study", "case", "cell", "label"].into_iter().map(str::to_owned);
     let params = keys.iter().map(|key| key.replace(['.', '-'], "_"));
     let figures =
-        Metric::of_cells().flat_map(|of| ENDS.map(|end| format!("{}_{end}", of.row().csv)));
+        Metric::of_rows().flat_map(|of| ENDS.map(|end| format!("{}_{end}", of.row().csv)));
     let verdicts =
         ["limits", "mark", "search", "search_load", "search_best"].into_iter().map(str::to_owned);
     names.chain(params).chain(COUNTS.map(str::to_owned)).chain(figures).chain(verdicts).collect()
@@ -44,7 +44,7 @@ fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec
     let names = [&analysis.study, &cell.case, &cell.cell, &cell.label].map(Clone::clone);
     let params = keys.iter().map(|key| cell.params.get(*key).cloned().unwrap_or_default());
     let counts = [cell.trials.planned, cell.trials.done, cell.trials.valid];
-    let figures = Metric::of_cells().flat_map(|metric| ends(cell.figures.get(metric)));
+    let figures = Metric::of_rows().flat_map(|metric| ends(cell.figures.get(metric)));
     let limits: Vec<String> =
         cell.limits.iter().map(|(limit, trials)| format!("{limit}:{trials}")).collect();
     let [search, load, best] = search(cell);

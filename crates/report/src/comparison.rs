@@ -4,7 +4,7 @@ use answer::Mark;
 use answer::analysis::{Figure, Invalid};
 use answer::compare::{Compared, Comparison, Difference, Pair};
 use answer::findings::{Column, Item, Listing};
-use answer::wording::interval;
+use answer::wording::{NO_DIFFERENCE, interval};
 use stats::{Decision, Direction};
 use units::{decimal, places, thousands};
 
@@ -127,7 +127,7 @@ fn verdict(verdict: Option<Decision>) -> &'static str {
     match verdict {
         Some(Decision::Sure(Direction::Above)) => "above",
         Some(Decision::Sure(Direction::Below)) => "below",
-        Some(Decision::NoDifference) => "no significant difference",
+        Some(Decision::NoDifference) => NO_DIFFERENCE,
         Some(Decision::TooFew) => "too few trials",
         None => "not compared",
     }

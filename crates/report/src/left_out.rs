@@ -1,7 +1,8 @@
 //! Servers and clients that were not measured, and servers whose CPU time was not sampled.
 
-use answer::wording::unique;
+use answer::wording::{list, unique};
 use journal::TargetRecord;
+use study::Cut;
 
 /// Why each was left out, in one line: `nginx: not installed; apt-get install nginx`. What several
 /// have in common is said once.
@@ -17,15 +18,17 @@ pub(crate) fn left_out(targets: &[TargetRecord]) -> Vec<String> {
     absent
 }
 
-/// That a study was cut, in one line: what was, or where several things were, how many.
-pub(crate) fn cut(cut: &[String]) -> Option<String> {
+/// That a study was cut, in one line: in which ways.
+pub(crate) fn cut(cut: &[Cut]) -> Option<String> {
     match cut {
         [] => None,
-        [only] => Some(format!("Not the whole study: {only}.")),
-        [first, ..] => Some(format!(
-            "Not the whole study: {first}, and {} more, which report.html has under \"Left out\".",
-            cut.len() - 1
-        )),
+        [only] => Some(format!("Not the whole study: {}.", only.what)),
+        several => {
+            let kinds = list(unique(several.iter().map(|of| of.kind.as_str())));
+            Some(format!(
+                "Not the whole study: {kinds}; report.html lists them under \"Left out\"."
+            ))
+        }
     }
 }
 
@@ -43,6 +46,18 @@ mod tests {
             not_sampled: None,
             cells: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_a_scale_cuts_is_one_line_of_kinds() {
+        let cuts = [("load.warmup", "warmup"), ("load.duration", "duration"), ("trials", "trials")];
+        let cuts = cuts.map(|(what, key)| Cut::of_key(key, what.to_owned()));
+        let line = cut(&cuts).unwrap();
+        assert!(line.contains(": shorter windows and fewer trials; "), "{line}");
+        assert_eq!(
+            (cut(&cuts[..1]).unwrap(), cut(&[])),
+            ("Not the whole study: load.warmup.".to_owned(), None)
+        );
     }
 
     #[test]

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use answer::findings::Findings;
 use journal::{TargetRecord, TrialLine};
 use observe::Machine;
+use study::Cut;
 
 pub use answer::findings::Column;
 pub use cells_csv::cells_csv;
@@ -39,9 +40,9 @@ pub struct Run<'a> {
     /// What it asked.
     pub question: &'a str,
     /// What was cut from it, a clause each.
-    pub cut: &'a [String],
-    /// What each of its experiments found.
-    pub findings: &'a [Findings],
+    pub cut: &'a [Cut],
+    /// What it found.
+    pub findings: &'a Findings,
     /// Every trial, in the order in which they ran.
     pub lines: &'a [TrialLine],
     /// The stacks that were sampled, folded, by the name of their cell.
@@ -59,7 +60,7 @@ static NO_HOSTS: BTreeMap<String, Machine> = BTreeMap::new();
 impl<'a> Run<'a> {
     /// Findings without a result folder.
     #[must_use]
-    pub fn of(question: &'a str, findings: &'a [Findings]) -> Self {
+    pub fn of(question: &'a str, findings: &'a Findings) -> Self {
         Self {
             study: "",
             question,

@@ -30,7 +30,7 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
     }
 }
 
-/// The cells of a run, with what was measured on what.
+/// The cells and algorithms of a run, with what was measured on what.
 ///
 /// Each figure has three samples by the label `estimate`: `median`, and the ends of its interval,
 /// `interval_low` and `interval_high`, where it has one. Swept keys are labels, `load.suite` as
@@ -47,7 +47,7 @@ pub fn openmetrics(run: &Run<'_>, analysis: &Analysis) -> String {
         text.sample("toll_last_trial_timestamp_seconds", &study, last as f64 / 1e3);
     }
     counts(&mut text, analysis);
-    for metric in Metric::of_cells() {
+    for metric in Metric::of_rows() {
         figures(&mut text, analysis, metric);
     }
     text.0 + "# EOF\n"
@@ -90,7 +90,12 @@ fn counts(text: &mut Text, analysis: &Analysis) {
     if cells.is_empty() {
         return;
     }
-    text.family("toll_trials", "", "gauge", "Trials of a cell: planned, done, and valid.");
+    text.family(
+        "toll_trials",
+        "",
+        "gauge",
+        "Trials of a cell, or rounds of an algorithm: planned, done, and valid.",
+    );
     for cell in cells {
         let counts = cell.trials;
         let all = [("planned", counts.planned), ("done", counts.done), ("valid", counts.valid)];

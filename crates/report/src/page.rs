@@ -61,24 +61,24 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         study => run.study,
         lead => lead(run),
         notice => notice(run.findings),
-        parts => findings::parts(run.findings),
-        conclusions => listings(run.findings, |found| &found.conclusions),
+        found => findings::Found::of(run.findings),
+        conclusions => listings(std::slice::from_ref(&run.findings.conclusions)),
         marks => marks(run.findings),
         tables => findings::tables(run.findings),
         flames => flames::flames(run),
-        cut => run.cut,
+        cut => run.cut.iter().map(|of| &of.what).collect::<Vec<_>>(),
         cut_in_short => cut(run.cut),
         groups => trials::groups(run),
-        rejected => listings(run.findings, |found| &found.rejected),
+        rejected => listings(&run.findings.rejected),
         machine => run.machine.map(machine::facts),
         settings => run.machine.map(machine::settings),
         hosts => run.hosts.iter().map(|(name, of)| (name, machine::facts(of))).collect::<Vec<_>>(),
         targets => run.targets.iter().filter(|target| target.skipped.is_none()).collect::<Vec<_>>(),
         absent => left_out(run.targets),
-        warnings => run.findings.iter().flat_map(|found| &found.warnings).collect::<Vec<_>>(),
-        method => run.findings.iter().flat_map(|found| &found.method).collect::<Vec<_>>(),
+        warnings => run.findings.warnings,
+        method => run.findings.method,
         version => env!("CARGO_PKG_VERSION"),
-        when => run.findings.iter().filter_map(|found| found.started_unix_ms).min().map(when::utc),
+        when => run.findings.started_unix_ms.map(when::utc),
     })?;
     Ok(page)
 }
@@ -96,8 +96,7 @@ fn write_visibly(out: &mut Output, state: &State, value: &Value) -> Result<(), E
 /// What was measured, on what, in one line.
 fn lead(run: &Run<'_>) -> String {
     let machine = run.machine.map(|machine| format!(" on {}", machine::in_a_word(machine)));
-    let measured: Vec<&str> = run.findings.iter().map(|found| found.measured.as_str()).collect();
-    let measured = sentence(&measured.join(", and "));
+    let measured = sentence(&run.findings.measured.join(", and "));
     let host = |(name, machine): (&String, &Machine)| {
         format!(", servers on {name}: {}", machine::in_a_word(machine))
     };
@@ -106,34 +105,31 @@ fn lead(run: &Run<'_>) -> String {
 }
 
 /// Why the page is not the whole answer, where it is not.
-fn notice(findings: &[Findings]) -> Option<String> {
-    let no_figures = findings.iter().find_map(|found| found.no_figures.map(str::to_owned));
-    nothing(findings).map(str::to_owned).or(no_figures).or_else(|| incomplete(findings))
+fn notice(findings: &Findings) -> Option<String> {
+    let why = nothing(findings).or(findings.no_figures).map(str::to_owned);
+    why.or_else(|| incomplete(findings))
 }
 
 /// That there is nothing, where that is so.
-pub(crate) fn nothing(findings: &[Findings]) -> Option<&'static str> {
-    let is_empty = findings.iter().all(|found| found.is_empty);
-    is_empty.then_some("No trial was run, so there is nothing to report.")
+pub(crate) fn nothing(findings: &Findings) -> Option<&'static str> {
+    findings.is_empty.then_some("No trial was run, so there is nothing to report.")
 }
 
 /// What a run lacks, where it does.
-pub(crate) fn incomplete(findings: &[Findings]) -> Option<String> {
-    let lacking: Vec<&str> = findings.iter().filter_map(|found| found.lacking.as_deref()).collect();
+pub(crate) fn incomplete(Findings { lacking, .. }: &Findings) -> Option<String> {
     (!lacking.is_empty()).then(|| format!("This run is incomplete: {}.", lacking.join(", and ")))
 }
 
 /// Those that have something to say.
-fn listings(findings: &[Findings], of: fn(&Findings) -> &Listing) -> Vec<&Listing> {
-    findings.iter().map(of).filter(|listing| !listing.is_empty()).collect()
+fn listings(all: &[Listing]) -> Vec<&Listing> {
+    all.iter().filter(|listing| !listing.is_empty()).collect()
 }
 
 /// The marks that are used, each with its meaning.
-fn marks(findings: &[Findings]) -> Vec<Value> {
-    let used: Vec<Mark> = findings.iter().flat_map(Findings::marks).collect();
+fn marks(findings: &Findings) -> Vec<Value> {
     let view = |mark: Mark| {
         let (name, meaning) = (mark.name(), mark.meaning());
         context! { name, meaning, is_hatched => mark.is_not_a_maximum() }
     };
-    Mark::ALL.iter().copied().filter(|mark| used.contains(mark)).map(view).collect()
+    findings.marks().into_iter().map(view).collect()
 }

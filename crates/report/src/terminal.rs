@@ -38,9 +38,10 @@ const MOST_WORDS: usize = 100;
 #[must_use]
 pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     let mut page = Page::new(width, style);
+    let found = run.findings;
     page.question(run);
-    page.headlines(run.findings);
-    for quality in run.findings.iter().filter_map(|found| found.quality.as_ref()) {
+    page.headlines(found);
+    if let Some(quality) = &found.quality {
         page.blank();
         let look = if quality.is_good { Look::Usual } else { Look::Warning };
         page.paragraph("", &quality.sentence, look);
@@ -48,32 +49,27 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     page.left_out(run);
     let has_more =
         |of: &&Answer| !(of.tables.is_empty() && of.notes.is_empty() && of.doubts.is_empty());
-    for answer in run.findings.iter().flat_map(|found| &found.answers).filter(has_more) {
+    for answer in found.answers.iter().filter(has_more) {
         page.answer(answer);
     }
-    for table in run.findings.iter().filter_map(|found| found.servers.as_ref()) {
+    if let Some(table) = &found.servers {
         page.titled(table);
         page.compact(table);
         page.paragraph("", &table.about, Look::Dim);
     }
-    for table in run.findings.iter().flat_map(|found| &found.overview) {
+    for table in &found.overview {
         page.overview(table);
     }
-    page.marks(&run.findings.iter().flat_map(Findings::marks).collect::<Vec<_>>());
-    for (place, note) in run.findings.iter().flat_map(|found| &found.notes).enumerate() {
+    page.marks(&found.marks());
+    for (place, note) in found.notes.iter().enumerate() {
         if place == 0 {
             page.blank();
         }
         page.paragraph("", note, Look::Dim);
     }
-    for found in run.findings {
-        page.listing(&found.conclusions);
-    }
-    let warnings: Vec<&Repeated> = run.findings.iter().flat_map(|found| &found.warnings).collect();
-    page.warnings(&warnings);
-    for found in run.findings {
-        page.listing(&found.rejected);
-    }
+    page.listing(&found.conclusions);
+    page.warnings(&found.warnings);
+    found.rejected.iter().for_each(|listing| page.listing(listing));
     page.text
 }
 
@@ -123,9 +119,8 @@ impl Page {
     }
 
     /// The figure of each question in bold, with its sentence and what to do beside it.
-    fn headlines(&mut self, findings: &[Findings]) {
-        let answers = || findings.iter().flat_map(|found| &found.answers);
-        let headlines = || answers().filter_map(|answer| answer.headline.as_ref());
+    fn headlines(&mut self, findings: &Findings) {
+        let headlines = || findings.answers.iter().filter_map(|answer| answer.headline.as_ref());
         let width = headlines().map(|of| of.value.width()).max().unwrap_or(0);
         for Headline { value, sentence, advice, .. } in headlines() {
             self.blank();
@@ -230,7 +225,7 @@ impl Page {
         }
     }
 
-    fn warnings(&mut self, warnings: &[&Repeated]) {
+    fn warnings(&mut self, warnings: &[Repeated]) {
         if !warnings.is_empty() {
             self.heading("Warnings");
         }

@@ -15,7 +15,7 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use crate::{Cell, Metric};
+use crate::{Metric, Params};
 
 /// What the author of a study writes of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,18 +67,19 @@ impl Written {
 pub struct RowOf {
     pub case: String,
     /// As they are written in a study file.
-    pub params: BTreeMap<String, String>,
+    pub params: Params,
     /// Whether it is the best of those that differ in what the answer compares.
     #[serde(default)]
     pub is_best: bool,
 }
 
 impl RowOf {
-    /// Whether it is this cell. Of several, which differ in other swept keys, the first is meant.
+    /// Whether it is the row of this case with these parameters. Of several, which differ in other keys, the
+    /// first is meant.
     #[must_use]
-    pub fn is(&self, cell: &Cell) -> bool {
-        let has = |(key, value): (&String, &String)| cell.params.get(key) == Some(value);
-        self.case == cell.case && self.params.iter().all(has)
+    pub fn is(&self, case: &str, params: &Params) -> bool {
+        let has = |(key, value): (&String, &String)| params.get(key) == Some(value);
+        self.case == case && self.params.iter().all(has)
     }
 }
 
@@ -217,8 +218,7 @@ fn attribute(metric: Metric) -> String {
 }
 
 fn metric_of(attribute: &str) -> Option<Metric> {
-    let all = Metric::of_cells().chain(Metric::OF_ALGORITHMS);
-    { all }.find(|metric| self::attribute(*metric) == attribute)
+    Metric::of_rows().find(|metric| self::attribute(*metric) == attribute)
 }
 
 type Say = Arc<dyn Fn(&Slot) -> String + Send + Sync>;

@@ -14,6 +14,7 @@ pub mod metric;
 mod nominal;
 pub mod primitive;
 pub mod reference;
+mod show;
 mod study;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -23,4 +24,5 @@ pub use forecast::{Forecast, preparations, restart_takes};
 pub use gate::RatioGate;
 pub use metric::Metric;
 pub use reference::{Published, PublishedUnit, Reference};
+pub use show::Show;
 pub use study::*;

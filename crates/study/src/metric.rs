@@ -50,19 +50,21 @@ pub enum Kind {
     Tax,
     /// What one operation or byte takes, or what all of them keep busy. Less is better.
     Cost,
+    /// Core cycles of an algorithm. Less is better, and compared they say how many times as fast it is.
+    Cycles,
     /// How busy something was, which is neither good nor bad.
     State,
 }
 
 macro_rules! metrics {
-    ($($(#[$attribute:meta])* $name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
+    ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
         /// A figure of a trial.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[derive(Serialize, Deserialize, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
         #[serde(rename_all = "kebab-case")]
         #[strum(serialize_all = "kebab-case")]
         pub enum Metric {
-            $(#[doc = $help] $(#[$attribute])* $name,)*
+            $(#[doc = $help] $name,)*
         }
 
         static ROWS: &[Row] = &[$(Row { help: $help, $($field: $value),* }),*];
@@ -339,12 +341,11 @@ metrics! {
         csv: "handshake_packets_received",
         gauge: "toll_handshake_packets_received",
     }
-    #[serde(skip_deserializing)]
     CyclesPerByte: "Core cycles of an algorithm per byte of messages." {
         words: "cost per byte",
         axis: "of messages",
         quantity: Quantity::CyclesPerByte,
-        kind: Kind::Cost,
+        kind: Kind::Cycles,
         is_of_bodies: false,
         of: |_| None,
         beside: Metric::CyclesPerByte,
@@ -352,12 +353,11 @@ metrics! {
         csv: "cycles_per_byte",
         gauge: "toll_cycles_per_byte",
     }
-    #[serde(skip_deserializing)]
     CyclesPerOperation: "Core cycles of an algorithm per operation." {
         words: "cost per operation",
         axis: "per operation",
         quantity: Quantity::Cycles,
-        kind: Kind::Cost,
+        kind: Kind::Cycles,
         is_of_bodies: false,
         of: |_| None,
         beside: Metric::CyclesPerOperation,
@@ -365,7 +365,6 @@ metrics! {
         csv: "cycles_per_op",
         gauge: "toll_cycles_per_op",
     }
-    #[serde(skip_deserializing)]
     BytesPerSecond: "Bytes of messages that an algorithm goes over per second." {
         words: "rate of bytes",
         axis: "of messages",
@@ -402,12 +401,15 @@ pub fn words_of(operation: Operation, words: &'static str) -> Cow<'static, str> 
 }
 
 impl Metric {
-    /// The metrics that a cell has by itself, in the order of tables and exports.
-    pub fn of_cells() -> impl Iterator<Item = Self> + Clone {
+    /// The metrics that a row has by itself, in the order of tables and exports.
+    pub fn of_rows() -> impl Iterator<Item = Self> + Clone {
         let all = <Self as strum::VariantArray>::VARIANTS.iter().copied();
-        all.filter(|metric| {
-            !matches!(metric, Self::TlsTax) && !Self::OF_ALGORITHMS.contains(metric)
-        })
+        all.filter(|metric| !matches!(metric, Self::TlsTax))
+    }
+
+    /// Those that a cell has.
+    pub fn of_cells() -> impl Iterator<Item = Self> + Clone {
+        Self::of_rows().filter(|metric| !Self::OF_ALGORITHMS.contains(metric))
     }
 
     /// What an algorithm costs, which no trial has.
@@ -444,7 +446,16 @@ impl Metric {
     /// Whether trials of this cell can have the figure.
     #[must_use]
     pub fn is_of(self, cell: &Cell) -> bool {
-        !self.row().is_of_bodies || has_bodies(cell)
+        !Self::OF_ALGORITHMS.contains(&self) && (!self.row().is_of_bodies || has_bodies(cell))
+    }
+
+    /// What the rows of a table of these algorithms have.
+    #[must_use]
+    pub fn of_algorithm(unit: primitives::Unit) -> [Self; 2] {
+        match unit {
+            primitives::Unit::Byte => [Self::CyclesPerByte, Self::BytesPerSecond],
+            primitives::Unit::Operation => [Self::CyclesPerOperation, Self::Rate],
+        }
     }
 
     /// Whether it is how long operations take, as the client sees it.
@@ -460,6 +471,13 @@ impl Metric {
         matches!(self, Self::ServerCpus | Self::ServerCycles | Self::MemoryBandwidth)
     }
 
+    /// Whether a larger ratio of it to another's is the better one.
+    #[must_use]
+    pub fn is_higher_ratio_better(self) -> bool {
+        // A tax is compared by what it is taken from.
+        self.is_higher_better() || matches!(self.row().kind, Kind::Cycles | Kind::Tax)
+    }
+
     /// Whether a larger figure is the better one.
     #[must_use]
     pub fn is_higher_better(self) -> bool {
@@ -471,7 +489,7 @@ fn has_bodies(cell: &Cell) -> bool {
     cell.load.operation != Operation::Handshakes
 }
 
-/// A metric that a cell has by itself.
+/// A metric that a row has by itself.
 impl FromStr for Metric {
     type Err = String;
 
@@ -482,8 +500,8 @@ impl FromStr for Metric {
                 Self::GoodputPerServerCpu
             ));
         }
-        Self::of_cells().find(|metric| metric.name() == text).ok_or_else(|| {
-            let names = Self::of_cells().map(Self::name);
+        Self::of_rows().find(|metric| metric.name() == text).ok_or_else(|| {
+            let names = Self::of_rows().map(Self::name);
             format!("`{text}` is not a metric{}", did_you_mean(text, "metrics are", names))
         })
     }
@@ -495,7 +513,7 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for metric in Metric::of_cells() {
+        for metric in Metric::of_rows() {
             assert_eq!(metric.name().parse(), Ok(metric));
             assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
         }
@@ -507,7 +525,7 @@ mod tests {
     #[test]
     fn exported_names_are_kept() {
         let names = |of: fn(&Row) -> &'static str| -> Vec<_> {
-            Metric::of_cells().map(|metric| of(metric.row())).collect()
+            Metric::of_rows().map(|metric| of(metric.row())).collect()
         };
         assert_eq!(
             names(|row| row.json).join(" "),
@@ -515,7 +533,8 @@ mod tests {
              server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
              server_busy client_busy server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
-              handshake_bytes_received handshake_packets_sent handshake_packets_received"
+              handshake_bytes_received handshake_packets_sent handshake_packets_received \
+              cycles_per_byte cycles_per_op bytes_per_s"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
@@ -524,7 +543,7 @@ mod tests {
              client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_body_byte latency_p50_ns \
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
-              handshake_packets_sent handshake_packets_received"
+              handshake_packets_sent handshake_packets_received cycles_per_byte cycles_per_op bytes_per_s"
         );
     }
 
@@ -538,7 +557,7 @@ mod tests {
             all.dedup();
             assert_eq!(all.len(), ROWS.len(), "{all:?}");
         }
-        for metric in Metric::of_cells() {
+        for metric in Metric::of_rows() {
             let Row { beside, quantity, .. } = metric.row();
             assert_eq!((beside.row().beside, beside.row().quantity), (metric, *quantity));
         }

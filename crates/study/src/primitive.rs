@@ -1,7 +1,6 @@
 //! The part of a study that needs no server: what algorithms cost, in `[[primitives]]` tables.
 
 mod part;
-mod rule;
 
 use cpus::CpuList;
 use primitives::{Algorithm, Cache, Hardware, RowKey, Unit};
@@ -10,15 +9,31 @@ use serde_with::{DisplayFromStr, serde_as};
 use units::Bytes;
 
 pub use part::{Part, What};
-pub use rule::{Dimension, Rule, SIZE};
 
-/// The tables of a study, and the answers that they give.
+use crate::Params;
+
+/// What the rows of tables differ in.
+pub const ALGORITHM: &str = "algorithm";
+pub const LIBRARY: &str = "library";
+pub const HARDWARE: &str = "hardware";
+pub const CACHE: &str = "cache";
+/// Of a message.
+pub const SIZE: &str = "size";
+
+/// The tables of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Primitives {
     /// In the order of the file.
     pub tables: Vec<Table>,
-    /// In the order of the file.
-    pub answers: Vec<Rule>,
+}
+
+/// A row of a table, named and described as a cell is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableRow {
+    /// Unique in the study: the table's name and a number, `ciphers-0003`.
+    pub name: String,
+    pub params: Params,
+    pub key: RowKey,
 }
 
 /// A `[[primitives]]` table: everything in it is measured in every combination.
@@ -55,6 +70,45 @@ impl Table {
             Unit::Operation => 1,
         };
         self.algorithms.iter().map(of).sum::<usize>() * self.libraries.len()
+    }
+
+    /// All rows, in the order in which they are shown.
+    #[must_use]
+    pub fn all_rows(&self) -> Vec<TableRow> {
+        let caches = |hardware| self.caches.iter().map(move |cache| (hardware, *cache));
+        let combinations = self.hardware.iter().flat_map(|hardware| caches(*hardware));
+        let keys = combinations.flat_map(|(hardware, cache)| self.combination(hardware, cache));
+        let row = |(number, key): (usize, RowKey)| TableRow {
+            name: format!("{}-{:04}", self.name, number + 1),
+            params: self.params(&key),
+            key,
+        };
+        keys.enumerate().map(row).collect()
+    }
+
+    /// What tells a row from the others; what is the same for all, and usual, goes without saying.
+    fn params(&self, key: &RowKey) -> Params {
+        let all = [
+            (ALGORITHM, Some(key.algorithm.to_string())),
+            (LIBRARY, Some(key.library.clone())),
+            (SIZE, key.size_bytes.map(|size| Bytes(size).to_string())),
+            (HARDWARE, (self.hardware.len() > 1).then(|| key.hardware.to_string())),
+            (CACHE, (self.caches != [Cache::Warm]).then(|| key.cache.to_string())),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+
+    /// The values that its rows have of a key, as study files write them.
+    #[must_use]
+    pub fn values(&self, key: &str) -> Vec<String> {
+        match key {
+            ALGORITHM => self.algorithms.iter().map(ToString::to_string).collect(),
+            LIBRARY => self.libraries.clone(),
+            HARDWARE => self.hardware.iter().map(ToString::to_string).collect(),
+            CACHE => self.caches.iter().map(ToString::to_string).collect(),
+            SIZE => self.sizes.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// What one combination of hardware and cache measures.

@@ -20,6 +20,7 @@ use crate::headline::Written;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
+use crate::show::Show;
 
 /// A question, the cells that answer it, and how often each is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,9 +56,38 @@ pub struct Study {
     pub primitives: Primitives,
     /// The name of the published measurement that it repeats.
     pub reference: Option<String>,
-    /// What was cut from the study as its author wrote it, a clause each: by a scale, by `--only`, or
-    /// because this machine has fewer CPUs.
-    pub cut: Vec<String>,
+    /// What was cut from the study as its author wrote it: by a scale, by `--only`, or because this machine has
+    /// fewer CPUs.
+    pub cut: Vec<Cut>,
+}
+
+/// Something that was cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// Of which kind, in words: `shorter windows`, `fewer cores`.
+    pub kind: String,
+    /// In a clause.
+    pub what: String,
+}
+
+impl Cut {
+    #[must_use]
+    pub fn new(kind: &str, what: String) -> Self {
+        Self { kind: kind.to_owned(), what }
+    }
+
+    /// That a key of a target, a load, a search or a table has another value.
+    #[must_use]
+    pub fn of_key(key: &str, what: String) -> Self {
+        let kind = match key {
+            "warmup" | "duration" | "ramp" | "step" | "hold" => "shorter windows",
+            "trials" | "rounds" => "fewer trials",
+            "samples" => "fewer samples",
+            "sizes" => "fewer sizes",
+            _ => "other settings",
+        };
+        Self::new(kind, what)
+    }
 }
 
 /// `until = { interval = "5%", at-most = "3min" }`: rounds are added until either holds.
@@ -100,6 +130,9 @@ pub struct Profiling {
     pub rules: Option<PathBuf>,
 }
 
+/// Keys with their values, as they are written in a study file.
+pub type Params = BTreeMap<String, String>;
+
 /// One combination of a case's sweep: a server, and what it is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
@@ -107,8 +140,8 @@ pub struct Cell {
     pub case: String,
     /// Unique in the study: the case's name and a number, `bulk-0003`.
     pub name: String,
-    /// The swept keys with the values that they have here, as they are written in a study file.
-    pub params: BTreeMap<String, String>,
+    /// The swept keys with the values that they have here.
+    pub params: Params,
     /// The server.
     pub target: Target,
     /// What it is not to choose itself.
@@ -135,36 +168,50 @@ pub struct Only {
     pub group: Option<Group>,
 }
 
-/// How an answer is found: one figure of the cells of a case, over the values of one swept key.
-/// Where the case sweeps other keys too, there is an answer for each combination of those.
+/// How an answer is found: one figure of the rows of a case or a table, over the values of one of their keys.
+/// Where the rows differ in other keys too, there is an answer for each combination of those.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRule {
-    /// The case.
+    /// What it asks, where the study says so.
+    #[serde(default)]
+    pub question: Option<String>,
+    /// The case, or the table.
     pub case: String,
     /// Which figure.
     pub metric: Metric,
-    /// The swept key whose values are compared.
+    /// The key whose values are compared.
     pub compare: String,
     /// The value that the others are compared with.
     pub baseline: String,
-    /// Another swept key, whose values make one answer and one curve instead of an answer each.
+    /// Another key, whose values make one answer and one curve instead of an answer each.
     pub along: Option<String>,
-    /// Whether it says from which of these values on another is ahead of the baseline.
+    /// At which of these values rows are compared; at all where there are none.
     #[serde(default)]
-    pub crossover: bool,
+    pub at: Vec<String>,
+    /// What it shows beside its figures.
+    #[serde(default)]
+    pub show: BTreeSet<Show>,
     /// The figures of the study's reference that are shown next to it.
     pub published: Vec<Published>,
     /// Numbers of cores to which what was measured is projected.
     pub project: Vec<u32>,
     /// What the ratios to the baseline must be.
     pub gates: Vec<RatioGate>,
-    /// The table of primitives that has what the parts of a handshake, or the ciphers of records, cost by
+    /// The table of algorithms that has what the parts of a handshake, or the ciphers of records, cost by
     /// themselves.
     #[serde(default)]
     pub nominal: Option<String>,
     /// What its author writes of it; absent, toll words it.
     #[serde(default)]
     pub written: Option<Written>,
+}
+
+impl AnswerRule {
+    /// Whether it is asked to show this beside its figures.
+    #[must_use]
+    pub fn shows(&self, what: Show) -> bool {
+        self.show.contains(&what)
+    }
 }
 
 impl Study {
@@ -218,15 +265,17 @@ impl Study {
     /// changes is listed in [`cut`](Self::cut).
     pub fn set_trials(&mut self, times: u32) {
         if self.until.take().is_some() && !self.cells.is_empty() {
-            self.cut.push("without until".to_owned());
+            self.cut.push(Cut::of_key("trials", "without until".to_owned()));
         }
         if self.trials != times && !self.cells.is_empty() {
-            self.cut.push(format!("trials = {times} instead of {}", self.trials));
+            let what = format!("trials = {times} instead of {}", self.trials);
+            self.cut.push(Cut::of_key("trials", what));
         }
         self.trials = times;
         for table in self.primitives.tables.iter_mut().filter(|table| table.rounds != times) {
             let Table { name, rounds, .. } = table;
-            self.cut.push(format!("rounds = {times} instead of {rounds} (primitives {name})"));
+            let what = format!("rounds = {times} instead of {rounds} (primitives {name})");
+            self.cut.push(Cut::of_key("rounds", what));
             table.rounds = times;
         }
     }
@@ -241,22 +290,27 @@ impl Study {
         }
     }
 
-    /// Leaves out answers that have no cell with their baseline.
+    /// What tells the rows of a case or a table from each other.
+    #[must_use]
+    pub fn params(&self, case: &str) -> Vec<Params> {
+        let cells = self.cells.iter().filter(|cell| cell.case == case);
+        let tables = self.primitives.tables.iter().filter(|table| table.name == case);
+        let of_tables = tables.flat_map(Table::all_rows).map(|row| row.params);
+        cells.map(|cell| cell.params.clone()).chain(of_tables).collect()
+    }
+
+    /// Leaves out answers that have no row with their baseline.
     pub fn drop_answers(&mut self) {
-        let params = |cell: &Cell| {
-            let of_case =
-                |(key, value): (&String, &String)| (cell.case.clone(), key.clone(), value.clone());
-            cell.params.iter().map(of_case).collect::<Vec<_>>()
-        };
-        let measured: BTreeSet<_> = self.cells.iter().flat_map(params).collect();
         let before = self.answers.len();
-        self.answers.retain(|AnswerRule { case, compare, baseline, .. }| {
-            measured.contains(&(case.clone(), compare.clone(), baseline.clone()))
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.retain(|AnswerRule { case, compare, baseline, .. }| {
+            self.params(case).iter().any(|params| params.get(compare) == Some(baseline))
         });
+        self.answers = answers;
         let dropped = before - self.answers.len();
         if dropped > 0 {
-            self.cut
-                .push(format!("{dropped} of {before} answers, whose baselines are not measured"));
+            let what = format!("{dropped} of {before} answers, whose baselines are not measured");
+            self.cut.push(Cut::new("fewer answers", what));
         }
     }
 }

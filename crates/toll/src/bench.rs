@@ -169,7 +169,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.json {
         crate::print_json(&json::of(&round, &costs))?;
     } else {
-        one_round::print(round.findings(costs));
+        one_round::print(&round.findings(costs));
     }
     ended(&measurement)
 }

@@ -1,4 +1,4 @@
-//! `toll compare`: two runs, cell by cell.
+//! `toll compare`: two runs, row by row.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,9 +11,9 @@ use crate::findings::Found;
 use crate::gates::{self, WithGates};
 use crate::{Failure, screen};
 
-/// Compare two runs, cell by cell: B over A, with intervals.
+/// Compare two runs, cell by cell and algorithm by algorithm: B over A, with intervals.
 ///
-/// Cells are matched by their case and swept values. Differences of the machine, the servers
+/// Cells are matched by their case and swept values, algorithms by their table and lists. Differences of the machine, the servers
 /// and the settings are listed. The runs were not measured side by side, so the ratios include everything
 /// that changed between them.
 #[derive(clap::Args)]
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     b: PathBuf,
 
     /// Compare in this metric, such as goodput, p99 or client-cpu-per-operation; repeatable. Without
-    /// it, compare what one core of the server does
+    /// it, compare what one core of the server does, and what algorithms cost
     #[arg(long = "metric", value_name = "METRIC")]
     metrics: Vec<Metric>,
 

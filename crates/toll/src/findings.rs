@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use answer::analysis::Analysis;
 use answer::findings::Findings;
 use answer::gate::GateOutcome;
-use experiment::Recorded;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
@@ -19,10 +18,9 @@ use crate::{Failure, screen};
 /// All that a report is made of.
 pub(crate) struct Found {
     pub(crate) study: Study,
-    /// What the cells say, for gates, comparisons and programs.
+    /// What was found, for gates, comparisons and programs.
     pub(crate) analysis: Analysis,
-    /// What each experiment found.
-    findings: Vec<Findings>,
+    findings: Findings,
     lines: Vec<TrialLine>,
     /// The stacks that were sampled, by cell.
     stacks: Vec<(String, String)>,
@@ -33,7 +31,7 @@ pub(crate) struct Found {
 }
 
 /// The version of what `toll report --json` prints; it grows when a field goes or means something else.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 impl Found {
     /// Reads a result folder; nothing in it is changed.
@@ -48,8 +46,7 @@ impl Found {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
         let analysis = Analysis::of(&study, &entries, &targets, machine.as_ref());
-        let recorded = Recorded { entries: &entries, analysis: &analysis };
-        let findings = experiment::of(&study).iter().map(|of| of.findings(&recorded)).collect();
+        let findings = analysis.findings(&entries.trials);
         let stacks =
             |cell: &str| Some(results.stacks(cell).transpose()?.map(|of| (cell.to_owned(), of)));
         let stacks = study.cell_names().filter_map(stacks).collect::<Result<_, _>>();
@@ -79,31 +76,24 @@ impl Found {
         struct Data<'a> {
             schema: u32,
             #[serde(flatten)]
-            cells: &'a Analysis,
-            #[serde(flatten)]
-            others: BTreeMap<&'a str, &'a serde_json::Value>,
+            analysis: &'a Analysis,
         }
-        let others = self.findings.iter().filter_map(|found| found.data.as_ref());
-        Data {
-            schema: SCHEMA,
-            cells: &self.analysis,
-            others: others.map(|(name, of)| (*name, of)).collect(),
-        }
+        Data { schema: SCHEMA, analysis: &self.analysis }
     }
 
     /// What became of the gates of the study's answers.
-    pub(crate) fn gates(&self) -> impl Iterator<Item = &GateOutcome> {
-        self.findings.iter().flat_map(|found| &found.gates)
+    pub(crate) fn gates(&self) -> &[GateOutcome] {
+        &self.analysis.gates
     }
 
     /// Whether nothing was measured.
     pub(crate) fn is_empty(&self) -> bool {
-        self.findings.iter().all(|found| found.is_empty)
+        self.findings.is_empty
     }
 
     /// Whether every part that was planned is there and can be used.
     pub(crate) fn is_whole(&self) -> bool {
-        self.findings.iter().all(|found| found.is_whole)
+        self.findings.is_whole
     }
 
     /// The figures for Prometheus.

@@ -55,7 +55,7 @@ impl Gates {
     pub(crate) fn judge(&self, found: &Found) -> Result<Outcomes, Failure> {
         let judge = |gate: &Gate| gate.judge(&found.study, &found.analysis);
         let Outcomes(mut outcomes) = self.judge_by(judge)?;
-        outcomes.extend(found.gates().cloned());
+        outcomes.extend_from_slice(found.gates());
         Ok(Outcomes(outcomes))
     }
 

@@ -353,8 +353,11 @@ fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     let summaries: Vec<&str> = plans.iter().map(|plan| plan.summary.as_str()).collect();
     let mut text =
         format!("{}\n\n{}. Nothing was started.\n\n", study.question, summaries.join("; and "));
-    for note in
-        study.cut.iter().map(|cut| format!("cut: {cut}")).chain(notes(&experiments, unchecked))
+    for note in study
+        .cut
+        .iter()
+        .map(|cut| format!("cut: {}", cut.what))
+        .chain(notes(&experiments, unchecked))
     {
         text += &format!("Note: {note}.\n");
     }

@@ -71,7 +71,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
         page.words("LOAD", error, Look::Warning);
     }
     if !line.ended_in_warm_up() {
-        page.row("limit", &format!("{}; {}", line.verdict.limit, line.verdict.remedy()));
+        page.row("limit", &format!("{}; {}", line.verdict.limit, line.remedy()));
     }
     for warning in &line.warnings {
         page.words("warning", &warning.to_string(), Look::Warning);

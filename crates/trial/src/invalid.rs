@@ -28,6 +28,16 @@ impl Line {
         }))
     }
 
+    /// What to do for a better or a higher figure, in a sentence without its full stop.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        let has_ended_early = self.target_error.is_some() || self.load_error.is_some();
+        match has_ended_early && self.operations.completed == 0 {
+            true => "find out why the server or the load ended",
+            false => self.verdict.remedy(),
+        }
+    }
+
     /// Whether it was stopped before its window began: there is nothing to judge then, neither the
     /// server nor the limit.
     #[must_use]
@@ -51,9 +61,11 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::Evidence;
     use crate::line::Walks;
     use crate::mismatch::Mismatch;
     use crate::testing::example;
+    use crate::verdict::Verdict;
 
     fn why(change: impl FnOnce(&mut Line)) -> String {
         let mut line = Line { valid: false, ..example() };
@@ -64,6 +76,15 @@ mod tests {
     #[test]
     fn a_valid_trial_has_no_reason() {
         assert_eq!(example().why_invalid(), None);
+    }
+
+    #[test]
+    fn a_load_that_ended_is_not_to_be_measured_longer() {
+        let mut line = Line { valid: false, ..example() };
+        (line.operations.completed, line.verdict) = (0, Verdict::of(Evidence::default()));
+        assert!(line.remedy().contains("--duration"), "{}", line.remedy());
+        line.load_error = Some("wrk ended with exit status: 1".into());
+        assert!(!line.remedy().contains("--duration"), "{}", line.remedy());
     }
 
     #[test]

@@ -248,12 +248,16 @@ impl Trial {
             let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
             // A paced load has fewer operations than connections where its window is short.
             let is_opened_once = handshakes <= connections as u64 && self.job.url.is_tls();
+            warnings.extend(Warning::kept_connections_closed(outcome.sent_again, connections));
             warnings.extend(match plan.arrival.is_paced() && is_opened_once {
                 true => Warning::still_opening(opened, connections),
                 false => Warning::connections_not_kept(opened, outcome.completed),
             });
         }
-        warnings.extend(littles_law.and_then(|law| Warning::littles_law(law, nouns)));
+        warnings.extend(
+            littles_law.and_then(|law| Warning::littles_law(law, nouns, self.job.ends_by_itself())),
+        );
+        warnings.extend(Warning::delayed_acknowledgements(&LatencyNs::from(&outcome.latencies)));
         warnings.extend(Warning::mixed(&receipt.obtained));
         if self.is_over_loopback() {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));

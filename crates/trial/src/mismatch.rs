@@ -268,20 +268,21 @@ fn interval(part: u64, of: u64) -> (f64, f64) {
     (at(-1.0), at(1.0))
 }
 
-/// Whether each connection of a closed loop had its turn within the window. If not, the count is of the
-/// first ones only, whatever the server does with the others.
+/// Whether each connection of a closed loop had its turn within the window, well or not. If not, the count
+/// is of the first ones only, whatever the server does with the others.
 fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let are_connections =
         matches!(job.plan.operation, Operation::Handshakes | Operation::OneRequestPerConnection);
     let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
     let (completed, connections) = (outcome.completed, job.plan.connections as u64);
     let is_whole = job.operations.is_none() && !outcome.interrupted;
-    if are_connections && is_closed_loop && is_whole && 0 < completed && completed < connections {
+    let ended = completed + outcome.failures.total();
+    if are_connections && is_closed_loop && is_whole && 0 < completed && ended < connections {
         mismatch.push(Mismatch::new(
             "connections",
             format!("{} at a time, each in its turn", thousands(connections)),
             format!(
-                "{} in the window, which is too short for so many",
+                "{}: the window is too short for the others, or the server does not answer them",
                 handshakes_in_words(completed)
             ),
         ));
@@ -308,10 +309,11 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
             "connections",
             format!("{connections} kept open"),
             format!(
-                "fewer than 95% of them up for {} of the window ({} when it began, {} when it ended)",
+                "fewer than 95% of them up for {} of the window ({} when it began, {} when it ended){}",
                 percent(up.short.0 as f64 / outcome.window.0 as f64),
                 thousands(up.at_begin as u64),
-                thousands(up.at_end as u64)
+                thousands(up.at_end as u64),
+                if up.at_begin < up.at_end { "; warm up longer (--warmup)" } else { "" }
             ),
         ));
     }

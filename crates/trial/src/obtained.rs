@@ -111,6 +111,9 @@ pub struct Obtained {
     /// Connections that the server did not close after their only request, although it was asked to;
     /// only where each connection has one request and the server's close ends it.
     pub kept_open: Option<u64>,
+    /// Requests that were sent again on a new connection, because the server had closed the kept one before
+    /// it answered; absent where none was.
+    pub sent_again: Option<u64>,
     /// Completed operations of the window over connections of the whole load; only where
     /// connections are kept.
     pub requests_per_connection: Option<f64>,
@@ -194,6 +197,7 @@ impl Obtained {
             connections_at_begin: outcome.up.map(|up| up.at_begin),
             connections_at_end: outcome.up.map(|up| up.at_end),
             kept_open: is_closed_by_server.then_some(outcome.not_closed_by_server),
+            sent_again: Some(outcome.sent_again).filter(|count| *count > 0),
             order_pages: order_pages(outcome),
             ..Self::default()
         };

@@ -87,6 +87,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("requests_per_connection", "requests per connection", Plain),
     ("close", "close", Plain),
     ("kept_open", "kept open by the server", Plain),
+    ("sent_again", "requests sent again", Plain),
     ("receive", "receive", Plain),
     ("verify", "verify", Plain),
     ("signatures_verified", "signatures verified", Plain),

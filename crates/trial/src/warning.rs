@@ -4,6 +4,7 @@
 mod tests;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use units::{Hertz, Nanos, percent, thousands};
@@ -12,6 +13,7 @@ use load::PeerClient;
 use observe::ObserveError;
 
 use crate::busy_program::BusyProgram;
+use crate::line::LatencyNs;
 use crate::littles_law::{Cause, LittlesLaw};
 use crate::nouns::Nouns;
 use crate::obtained::Obtained;
@@ -30,6 +32,10 @@ const READ_FROM_DISK: f64 = 0.5;
 /// The part of full handshakes that may need a second ClientHello. Where the client resumes, it knows the
 /// server's group from its first handshake on.
 const RETRIED: f64 = 0.01;
+
+/// How long Linux waits at least before it acknowledges data for which it has nothing to send (`TCP_DELACK_MIN`),
+/// with room for its timers, in ns.
+const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<u64> = 39_000_000..=50_000_000;
 
 /// The part of a paced load's connections that may be opened within the window.
 const STILL_OPENING: f64 = 0.01;
@@ -100,6 +106,10 @@ pub enum WarningKind {
     CoarseClock,
     /// The server sent over loopback by timers.
     Paced,
+    /// Responses waited for the client's delayed acknowledgement.
+    DelayedAcknowledgements,
+    /// The server closed kept connections before it answered their next requests.
+    KeptConnectionsClosed,
 }
 
 /// A server whose speed still changed when its warm-up was over: what it completes per second of its
@@ -220,6 +230,45 @@ impl Warning {
         })
     }
 
+    /// Of responses that end so long after their first byte as the client's kernel waits before it
+    /// acknowledges data alone: the server's kernel holds what follows a small segment back until then (RFC
+    /// 1122, section 4.2.3.4).
+    pub(crate) fn delayed_acknowledgements(latency: &LatencyNs) -> Option<Self> {
+        let (first_byte, whole) = (latency.first_byte_p50?, latency.p50?);
+        let rest = whole.saturating_sub(first_byte);
+        DELAYED_ACKNOWLEDGEMENT.contains(&rest).then(|| Self {
+            kind: WarningKind::DelayedAcknowledgements,
+            seen: format!("half of the responses took {} after their first byte", Nanos(rest)),
+            likely_cause:
+                "delayed acknowledgement: the server sends head and body apart with Nagle's \
+                           algorithm on"
+                    .into(),
+            remedy:
+                "let it send both at once, or set TCP_NODELAY there: what waits is neither the \
+                     server's CPU nor the client's"
+                    .into(),
+        })
+    }
+
+    /// Of kept connections that the server closed when their next requests were on their way.
+    pub(crate) fn kept_connections_closed(sent_again: u64, connections: usize) -> Option<Self> {
+        (sent_again > 0).then(|| Self {
+            kind: WarningKind::KeptConnectionsClosed,
+            seen: format!(
+                "the server closed {} kept connections when their next requests were on their way; these \
+                 were sent again on new ones",
+                thousands(sent_again)
+            ),
+            likely_cause: format!(
+                "it does not keep {} connections (Apache httpd: MaxRequestWorkers and its spare threads), \
+                 or only for a time or a number of requests (keep-alive timeout)",
+                thousands(connections as u64)
+            ),
+            remedy: "raise these limits, or lower --connections: the new handshakes are part of the figures"
+                .into(),
+        })
+    }
+
     /// For kept connections of which each was opened once, more than one in a hundred of them within the
     /// window: their handshakes are part of what the server did.
     #[must_use]
@@ -298,8 +347,13 @@ impl Warning {
         })
     }
 
-    /// The figures of a closed loop leave out some of its users' time.
-    pub(crate) fn littles_law(law: &LittlesLaw, nouns: Nouns) -> Option<Self> {
+    /// The figures of a closed loop leave out some of its users' time. A load that `ends_by_itself` has no
+    /// warm-up, and its beginning and end are part of it.
+    pub(crate) fn littles_law(
+        law: &LittlesLaw,
+        nouns: Nouns,
+        ends_by_itself: bool,
+    ) -> Option<Self> {
         let noun = nouns.operation;
         let (likely_cause, remedy) = match law.cause? {
             Cause::Failures => (
@@ -315,7 +369,12 @@ impl Warning {
                     "the load was not steady in the window (ramp): users joined late, or {noun}s \
                      did not end, or had begun long before"
                 ),
-                "warm up longer (--warmup) and measure longer (--duration)",
+                match ends_by_itself {
+                    true => {
+                        "give it more to do (-n, --walks), so that its beginning and end weigh less"
+                    }
+                    false => "warm up longer (--warmup) and measure longer (--duration)",
+                },
             ),
         };
         Some(Self {
@@ -553,9 +612,12 @@ impl Warning {
         (!is_paced && 0 < completed && completed < connections as u64).then(|| Self {
             kind: WarningKind::FewOperations,
             seen: format!("{completed} {operation}s completed with {connections} {connection}s"),
-            likely_cause: format!("one {operation} takes longer than the window"),
+            likely_cause: format!(
+                "one {operation} takes longer than the window, or -n asks for few"
+            ),
             remedy: format!(
-                "measure longer (--duration); the latencies cover only the fastest {operation}s"
+                "measure longer (--duration) or more (-n); the latencies cover only the fastest \
+                 {operation}s"
             ),
         })
     }

@@ -9,6 +9,7 @@ mod failure;
 pub mod handshake;
 #[cfg(test)]
 mod hex;
+mod quote;
 mod randomness;
 pub mod reception;
 pub mod record;

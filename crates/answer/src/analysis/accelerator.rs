@@ -5,30 +5,31 @@
 //! time per handshake with asynchronous offload less that inline, and the cost of the key is that without
 //! an accelerator less that inline. Both are differences between trials of the same round.
 
+use keys::full;
 use offload::Way;
-use study::{Cell, Metric};
+use study::{Cell, Metric, Show};
 use units::{Quantity, thousands};
 
 use super::compared::{Compared, Entry};
 use super::derived::Derived;
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Decided, Figure, difference};
 use crate::label::label;
 
 /// All that follows for an answer about one.
 pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
-    match compared.rule.metric {
-        Metric::ServerCpuPerOperation => costs(compared),
-        Metric::Rate => used(compared),
-        _ => Vec::new(),
-    }
+    let shown = |show, of: fn(&Compared<'_>) -> Vec<Derived>| match compared.rule.shows(show) {
+        true => of(compared),
+        false => Vec::new(),
+    };
+    [shown(Show::Offload, costs), shown(Show::DeviceUse, used)].concat()
 }
 
 /// The cell of a comparison whose server waits like this; `None` has no accelerator.
-fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a CellTrials<'a>> {
+fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a Row<'a>> {
     let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
-    let mut trials = compared.entries.iter().map(|entry| entry.trials);
-    trials.find(|trials| way(trials.cell) == wanted)
+    let mut rows = compared.entries.iter().map(|entry| entry.row);
+    rows.find(|row| row.cell.map(way) == Some(wanted))
 }
 
 fn costs(compared: &Compared<'_>) -> Vec<Derived> {
@@ -45,7 +46,7 @@ fn costs(compared: &Compared<'_>) -> Vec<Derived> {
         derived.extend(cost("the key, software minus inline", [software, inline], share));
     }
     if compared.shared(|cell| cell.load.connections) == Some(1) {
-        let others = compared.entries.iter().filter(|of| !std::ptr::eq(of.trials, inline));
+        let others = compared.entries.iter().filter(|of| !std::ptr::eq(of.row, inline));
         derived.extend(others.filter_map(|entry| later(compared, entry, inline)));
     }
     derived
@@ -53,8 +54,8 @@ fn costs(compared: &Compared<'_>) -> Vec<Derived> {
 
 /// A difference of CPU time with its share, which has been decided: what is above 0 in a round has a share
 /// above 0.
-fn cost(name: &str, [one, other]: [&CellTrials<'_>; 2], share: Option<Decided>) -> Vec<Derived> {
-    let cpu = |trials: &CellTrials<'_>| trials.samples(Metric::ServerCpuPerOperation);
+fn cost(name: &str, [one, other]: [&Row<'_>; 2], share: Option<Decided>) -> Vec<Derived> {
+    let cpu = |trials: &Row<'_>| trials.samples(Metric::ServerCpuPerOperation);
     let Some((share, figure)) = share.zip(difference(cpu(one), cpu(other))) else {
         return Vec::new();
     };
@@ -66,10 +67,10 @@ fn cost(name: &str, [one, other]: [&CellTrials<'_>; 2], share: Option<Decided>) 
 }
 
 /// How much later a lone handshake ends than an inline one.
-fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &CellTrials<'_>) -> Option<Derived> {
-    let device = entry.trials.cell.target.accelerator()?;
-    let p50 = |trials: &CellTrials<'_>| trials.samples(Metric::P50);
-    let later = difference(p50(entry.trials), p50(inline))?;
+fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &Row<'_>) -> Option<Derived> {
+    let device = entry.row.cell?.target.accelerator()?;
+    let p50 = |trials: &Row<'_>| trials.samples(Metric::P50);
+    let later = difference(p50(entry.row), p50(inline))?;
     let name = format!("ends later than inline, at a latency of {}", device.latency.exact());
     Some(Derived::new(&name, compared.with(entry), Quantity::Nanos, later))
 }
@@ -77,9 +78,9 @@ fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &CellTrials<'_>) ->
 /// What the server used of the rate that the device was set to.
 fn used(compared: &Compared<'_>) -> Vec<Derived> {
     let of = |entry: &Entry<'_>| {
-        let busy = entry.trials.valid().map(|line| line.verdict.evidence.accelerator_busy);
+        let busy = entry.row.valid().map(|line| line.verdict.evidence.accelerator_busy);
         let busy = Figure::of(busy.collect::<Option<_>>()?)?;
-        let name = format!("used of the model's set rate, {}", nominal(entry.trials.cell)?);
+        let name = format!("used of the model's set rate, {}", nominal(entry.row.cell?)?);
         Some(Derived::new(&name, compared.with(entry), Quantity::Share, busy))
     };
     compared.entries.iter().filter_map(of).collect()
@@ -90,6 +91,6 @@ fn nominal(cell: &Cell) -> Option<String> {
     let device = cell.target.accelerator()?;
     let key = cell.target.certificate_key;
     let rate = u64::from(device.rates.of(key)?.get()) * device.engines.get() as u64;
-    let key = label("target.certificate-key", &key.to_string());
+    let key = label(full::CERTIFICATE_KEY, &key.to_string());
     Some(format!("{} {key} operations/s", thousands(rate)))
 }

@@ -5,16 +5,17 @@
 //!   depend on when they are fetched.
 //! - Plain HTTP by `sendfile`, where the answer's goes through user space, as TLS in user space does.
 
+use keys::full;
 use load::{Plan, Receive};
-use study::Metric;
 use study::metric::Kind;
+use study::{Cell, Metric};
 use targets::Target;
 use tls::SendMode;
 use units::Quantity;
 
 use super::compared::{Compared, Entry};
 use super::derived::Derived;
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Decided, Figure, Signed, paired};
 use crate::label::label;
 use crate::wording::with_interval;
@@ -23,9 +24,9 @@ use crate::wording::with_interval;
 /// of which the study has such a one.
 pub(super) fn with_reading(
     compared: &Compared<'_>,
-    trials: &[CellTrials<'_>],
+    rows: &[Row<'_>],
 ) -> (Vec<Derived>, Vec<String>) {
-    let ratios = compared.shown().filter_map(|of| Some((of, ratio_of_reading(of, trials)?)));
+    let ratios = compared.shown().filter_map(|of| Some((of, ratio_of_reading(of, rows)?)));
     let ratios = Decided::decide(ratios.collect(), 1.0);
     let added = ratios.iter().filter_map(|(entry, ratio)| Some((*entry, ratio.added()?)));
     let added: Vec<(&Entry<'_>, Decided)> = added.collect();
@@ -41,7 +42,7 @@ pub(super) fn with_reading(
 /// that is not known.
 fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<String> {
     let (with, context) = (compared.with(entry), compared.context());
-    let reach = entry.trials.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
+    let reach = entry.row.figure(Metric::ServerCpuPerGigabyte).as_ref().map(Figure::reach)?;
     let (amount, more) = match added.signed() {
         Signed::Above(amount) => (amount, "more"),
         Signed::Below(amount) => (amount, "less"),
@@ -57,28 +58,24 @@ fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<
 }
 
 /// What the server's CPU time per byte of a cell is with a client that reads, over that with toll's walk.
-fn ratio_of_reading(entry: &Entry<'_>, trials: &[CellTrials<'_>]) -> Option<Figure> {
-    let cell = entry.trials.cell;
+fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row<'_>]) -> Option<Figure> {
+    let cell = entry.row.cell?;
     if cell.load.receive() != Receive::Walk {
         return None;
     }
     let load = Plan { receive: Some(Receive::Decrypt), ..cell.load.clone() };
-    let is_it =
-        |other: &&CellTrials<'_>| other.cell.target == cell.target && other.cell.load == load;
-    let reads = trials.iter().find(is_it)?;
-    let cost = |of: &CellTrials<'_>| of.samples(Metric::ServerCpuPerGigabyte);
+    let is_it = |other: &Cell| other.target == cell.target && other.load == load;
+    let reads = rows.iter().find(|row| row.cell.is_some_and(is_it))?;
+    let cost = |of: &Row<'_>| of.samples(Metric::ServerCpuPerGigabyte);
     // They are received differently, which is what is asked.
-    paired(cost(reads), cost(entry.trials))
+    paired(cost(reads), cost(entry.row))
 }
 
 /// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
-pub(super) fn share_of_sendfile(
-    compared: &Compared<'_>,
-    trials: &[CellTrials<'_>],
-) -> Vec<Derived> {
-    let Some(plain) = plain_by_sendfile(compared, trials) else { return Vec::new() };
-    let sent = |of: &CellTrials<'_>| of.samples(Metric::GoodputPerServerCpu);
-    let kept = compared.shown().filter_map(|of| Some((of, paired(sent(of.trials), sent(plain))?)));
+pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[Row<'_>]) -> Vec<Derived> {
+    let Some(plain) = plain_by_sendfile(compared, rows) else { return Vec::new() };
+    let sent = |of: &Row<'_>| of.samples(Metric::GoodputPerServerCpu);
+    let kept = compared.shown().filter_map(|of| Some((of, paired(sent(of.row), sent(plain))?)));
     let share = |(entry, kept): (&Entry<'_>, Decided)| {
         let Decided { figure, decision } = kept.taken()?;
         let (name, with) = ("what TLS takes of plain HTTP by sendfile", compared.with(entry));
@@ -87,22 +84,18 @@ pub(super) fn share_of_sendfile(
     Decided::decide(kept.collect(), 1.0).into_iter().filter_map(share).collect()
 }
 
-fn plain_by_sendfile<'a>(
-    compared: &Compared<'_>,
-    trials: &'a [CellTrials<'a>],
-) -> Option<&'a CellTrials<'a>> {
-    let baseline = compared.baseline()?.trials.cell;
+fn plain_by_sendfile<'a>(compared: &Compared<'_>, rows: &'a [Row<'a>]) -> Option<&'a Row<'a>> {
+    let baseline = compared.baseline()?.row.cell?;
     let target = Target { sendfile: Some(true), ..baseline.target.clone() };
-    trials.iter().find(|other| {
-        other.cell.target == target
-            && other.cell.load == baseline.load
-            && other.cell.target != baseline.target
-    })
+    let is_it = |other: &Cell| {
+        other.target == target && other.load == baseline.load && other.target != baseline.target
+    };
+    rows.iter().find(|row| row.cell.is_some_and(is_it))
 }
 
 /// That the baseline of a share took another path than TLS does, where it did.
 pub(super) fn other_path(compared: &Compared<'_>) -> Option<String> {
-    let target = &compared.baseline()?.trials.cell.target;
+    let target = &compared.baseline()?.row.cell?.target;
     let is_by_sendfile = target.server.uses("sendfile")
         && target.sendfile != Some(false)
         && target.send == SendMode::User;
@@ -110,7 +103,7 @@ pub(super) fn other_path(compared: &Compared<'_>) -> Option<String> {
         format!(
             "{} sent plain HTTP by sendfile, and TLS through user space: the share has both differences. \
              target.sendfile = false makes it that of TLS alone.",
-            label("target.server", target.server.name())
+            label(full::SERVER, target.server.name())
         )
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::label::label;
-use study::Metric;
+use study::{Metric, Show};
 
 use super::accelerator;
 use super::answer::Answer;
@@ -15,7 +15,7 @@ use super::crossover::Crossover;
 use super::derived::Derived;
 use super::prediction::{self, Prediction};
 use crate::figure::Decided;
-use crate::wording::grouped;
+use crate::wording::{grouped, list_of};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -46,7 +46,7 @@ impl<'a> Along<'a> {
         let rule = self.points.first()?.rule;
         let curve = self.curve();
         let bar = |(point, bar): (&Point, &Bar)| Bar {
-            label: format!("{}, {}", point.label, bar.label),
+            label: list_of([&point.label, &bar.label]),
             ..bar.clone()
         };
         let predictions: Vec<Prediction> = self
@@ -56,6 +56,7 @@ impl<'a> Along<'a> {
             .collect();
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
+            question: rule.question.clone(),
             headline: None,
             rule: 0,
             notes: curve.crossovers.iter().map(Crossover::note).collect(),
@@ -67,6 +68,7 @@ impl<'a> Along<'a> {
             compare: rule.compare.clone(),
             operation: self.points.first()?.operation(),
             common: self.common.clone(),
+            common_in_words: self.common_in_words(),
             bars: all().map(bar).collect(),
             published: rule.published.clone(),
             bill: None,
@@ -94,19 +96,36 @@ impl<'a> Along<'a> {
         let point = |compared: &Compared<'_>| Point {
             label: self.label(compared),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
-            busy: compared.shown().map(|entry| entry.trials.figure(Metric::ServerBusy)).collect(),
+            is_compared: compared.rule.is_compared_at(&compared.common),
+            busy: compared.shown().map(|entry| entry.row.figure(Metric::ServerBusy)).collect(),
         };
         Curve {
             along: self.key.to_owned(),
             points: self.points.iter().map(point).collect(),
             bounds: Bounds::all(self.key, &self.points),
+            least: self.least(),
             crossovers: self.crossovers(),
         }
     }
 
+    /// What the instructions allow, where that is the same for all that is compared.
+    fn least(&self) -> Option<(String, f64)> {
+        let rows = self.points.iter().flat_map(|point| &point.entries);
+        let bound = |entry: &Entry<'_>| {
+            let row = entry.row.algorithm?;
+            let cost = row.cost.as_ref()?.cycles.median() / row.times_the_bound?;
+            Some((row.bound?, cost))
+        };
+        let bounds: Vec<_> = rows.filter_map(bound).collect();
+        let (of, cost) = *bounds.first()?;
+        let words = format!("{} of {of}: {cost:.3} cycles/byte", of.word());
+        bounds.iter().all(|(other, _)| *other == of).then_some((words, cost))
+    }
+
     /// One for each value that is compared, where the study asks for it.
     pub(super) fn crossovers(&self) -> Vec<Crossover> {
-        let Some(first) = self.points.first().filter(|first| first.rule.crossover) else {
+        let Some(first) = self.points.first().filter(|first| first.rule.shows(Show::Crossover))
+        else {
             return Vec::new();
         };
         let Some(baseline) = first.baseline() else { return Vec::new() };
@@ -128,9 +147,15 @@ impl<'a> Along<'a> {
         compared.label_at(self.key)
     }
 
-    /// Those of all points; what holds for several is said once.
+    /// Those of all points that are compared; what holds for several is said once.
     fn caveats(&self) -> Vec<String> {
         let caveats_at = |point| caveats(point).into_iter().map(|of| (of, self.label(point)));
-        said_once(self.points.iter().flat_map(caveats_at), self.points.len())
+        let compared: Vec<_> = self.compared().collect();
+        said_once(compared.iter().copied().flat_map(caveats_at), compared.len())
+    }
+
+    /// The points at which rows are compared.
+    pub(super) fn compared(&self) -> impl Iterator<Item = &Compared<'a>> {
+        self.points.iter().filter(|point| point.rule.is_compared_at(&point.common))
     }
 }

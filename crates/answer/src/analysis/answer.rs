@@ -1,11 +1,8 @@
 //! One answer.
 
-use std::collections::BTreeMap;
-
 use load::Operation;
 use serde::Serialize;
-use study::metric::Kind;
-use study::{Metric, Published};
+use study::{Metric, Params, Published, Show};
 
 use super::alike::{other_path, share_of_sendfile, with_reading};
 use super::bar::{Bar, Curve};
@@ -16,15 +13,17 @@ use super::derived::Derived;
 use super::loopback::Loopback;
 use super::offered::beside_published;
 use super::prediction::{self, Prediction};
-use super::trials::CellTrials;
+use super::row::Row;
 use super::{accelerator, cores_of_device, hit_rate};
+use crate::costs::AlgorithmRow;
 use crate::findings::Headline;
-use crate::label::label_in;
-use crate::primitive::Row;
 
 /// One answer: the figures of compared cells, and what to know about them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
+    /// What was asked, where the study says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// The answer at a glance; the first answer of a rule has it for all of them.
     pub headline: Option<Headline>,
     /// The place of its rule in the study.
@@ -43,13 +42,16 @@ pub struct Answer {
     pub case: String,
     /// Which figure.
     pub metric: Metric,
-    /// The swept key whose values are compared.
+    /// The key whose values are compared.
     pub compare: String,
     /// What one operation of the compared cells is.
     #[serde(skip)]
     pub operation: Operation,
-    /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
-    pub common: BTreeMap<String, String>,
+    /// What the compared rows have in common, by key: `target.server` = `nginx`.
+    pub common: Params,
+    /// The same in words.
+    #[serde(skip)]
+    pub common_in_words: Vec<String>,
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
     /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
@@ -68,33 +70,31 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What the compared cells have in common, in words.
-    pub(super) fn common_in_words(&self) -> impl Iterator<Item = String> {
-        self.common.iter().map(|(key, value)| label_in(self.operation, key, value))
-    }
-
     /// Its case with what the compared cells have in common, under the title of a chart.
     pub(super) fn subtitle(&self) -> String {
-        let words = std::iter::once(self.case.clone()).chain(self.common_in_words());
+        let words = std::iter::once(self.case.clone()).chain(self.common_in_words.iter().cloned());
         words.collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn of(compared: &Compared<'_>, costs: &[Row], trials: &[CellTrials<'_>]) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, costs: &[AlgorithmRow], rows: &[Row<'_>]) -> Self {
         let rule = compared.rule;
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
-        let is_tax = compared.kind() == Kind::Tax;
-        let (read, doubts) = match is_tax {
-            true => with_reading(compared, trials),
+        let (read, doubts) = match rule.shows(Show::ReadingClient) {
+            true => with_reading(compared, rows),
             false => Default::default(),
         };
-        let by_sendfile = if is_tax { share_of_sendfile(compared, trials) } else { Vec::new() };
-        let cells: Vec<_> = compared.entries.iter().map(|entry| entry.trials).collect();
+        let by_sendfile = match rule.shows(Show::Sendfile) {
+            true => share_of_sendfile(compared, rows),
+            false => Vec::new(),
+        };
+        let own: Vec<_> = compared.entries.iter().map(|entry| entry.row).collect();
         Self {
+            question: rule.question.clone(),
             headline: None,
             rule: 0,
-            notes: beside_published(&rule.published, &cells).into_iter().collect(),
+            notes: beside_published(&rule.published, &own).into_iter().collect(),
             derived: [
                 hit_rate::derived(compared),
                 accelerator::derived(compared),
@@ -116,6 +116,7 @@ impl Answer {
             compare: rule.compare.clone(),
             operation: compared.operation(),
             common: compared.common.clone(),
+            common_in_words: compared.common_in_words(),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
             bill,

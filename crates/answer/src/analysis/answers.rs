@@ -2,8 +2,8 @@
 
 use observe::Machine;
 
+use crate::costs::AlgorithmRow;
 use crate::findings::Headline;
-use crate::primitive::Row;
 use journal::TargetRecord;
 use study::AnswerRule;
 
@@ -15,22 +15,22 @@ use super::compared::Compared;
 use super::headline;
 use super::library::newer;
 use super::purity::purity;
-use super::trials::CellTrials;
+use super::row::Row;
 use super::written;
 
 /// The answers of all rules. The first of a rule has its headline: the author's, and where no rule of the
 /// study has one of its author's, a plain one.
 pub(super) fn answers(
     rules: &[AnswerRule],
-    trials: &[CellTrials<'_>],
-    costs: &[Row],
+    rows: &[Row<'_>],
+    costs: &[AlgorithmRow],
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
-    let compared: Vec<_> = rules.iter().map(|rule| Compared::all(rule, trials)).collect();
+    let compared: Vec<_> = rules.iter().map(|rule| Compared::all(rule, rows)).collect();
     let written = rules.iter().zip(&compared);
     let written: Vec<Option<Headline>> =
-        written.map(|(rule, compared)| written::headline(rule, compared, trials)).collect();
+        written.map(|(rule, compared)| written::headline(rule, compared, rows)).collect();
     let is_written = written.iter().any(Option::is_some);
     let mut answers: Vec<Answer> = Vec::new();
     for (place, (rule, (compared, written))) in
@@ -52,8 +52,13 @@ pub(super) fn answers(
                 (plain, all.iter().filter_map(Along::answer).collect::<Vec<_>>())
             }
             None => {
-                let answers = compared.iter().map(|of| Answer::of(of, costs, trials)).collect();
-                (is_plain.then(|| headline::headline(&compared)).flatten(), answers)
+                let answers = compared.iter().map(|of| Answer::of(of, costs, rows)).collect();
+                (
+                    is_plain
+                        .then(|| headline::headline(&compared.iter().collect::<Vec<_>>()))
+                        .flatten(),
+                    answers,
+                )
             }
         };
         of_rule.iter_mut().for_each(|answer| answer.rule = place);

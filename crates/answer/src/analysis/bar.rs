@@ -1,13 +1,15 @@
 //! The figures of an answer: side by side, or along a swept key.
 
-use std::collections::BTreeMap;
-
+use keys::full;
 use serde::Serialize;
 use study::metric::Kind;
+use study::{Metric, Params};
+use units::Bytes;
 
-use super::bounds::{Bounds, USERS};
+use super::bounds::Bounds;
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
+use crate::costs::Beside;
 use crate::figure::{Decided, Figure};
 use crate::mark::Mark;
 
@@ -17,9 +19,9 @@ pub struct Bar {
     /// The value of the compared key in words: `AES-128-GCM`.
     pub label: String,
     pub cell: String,
-    /// The cell's values of swept keys.
+    /// What tells its row from others.
     #[serde(skip)]
-    pub params: BTreeMap<String, String>,
+    pub params: Params,
     /// Whether the others are compared with this one.
     pub is_baseline: bool,
     /// The figure in the metric's unit (operations or bits per second; a share for the tax); `None`
@@ -30,8 +32,37 @@ pub struct Bar {
     pub ratio: Option<Decided>,
     /// The cell's mark, or that there is no figure.
     pub mark: Option<Mark>,
+    /// Published costs of the same algorithm.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Beside>,
+    /// The rate of one core, times numbers of cores that the study asks for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub projected: Vec<Projected>,
     /// `infeasible (best 3.2s)`, where no load of the cell keeps within the study's limit.
     pub infeasible: Option<String>,
+}
+
+/// The rate of one core that times an algorithm, times a number of cores.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Projected {
+    pub cores: u32,
+    /// Bytes, or operations where these are the unit.
+    pub per_s: f64,
+}
+
+impl Projected {
+    /// At the last of the values at which rows are compared.
+    fn all(compared: &Compared<'_>, entry: &Entry<'_>) -> Vec<Self> {
+        let place = compared.rule.along.as_ref().and_then(|along| compared.common.get(along));
+        let is_last = place.is_none_or(|place| compared.rule.at.last() == Some(place));
+        let Some(row) = entry.row.algorithm.filter(|of| is_last && of.key.threads == 1) else {
+            return Vec::new();
+        };
+        let [_, metric] = Metric::of_algorithm(row.key.algorithm.unit());
+        let Some(rate) = entry.row.figure(metric) else { return Vec::new() };
+        let at = |cores: &u32| Self { cores: *cores, per_s: rate.median() * f64::from(*cores) };
+        compared.rule.project.iter().map(at).collect()
+    }
 }
 
 /// The bars at one value.
@@ -41,6 +72,9 @@ pub struct Point {
     pub label: String,
     /// A bar for each value of the compared key.
     pub bars: Vec<Bar>,
+    /// Whether its bars are compared: of an algorithm only some sizes are.
+    #[serde(skip)]
+    pub is_compared: bool,
     /// For each bar, the share of its CPUs that the server used meanwhile.
     pub busy: Vec<Option<Figure>>,
 }
@@ -55,6 +89,9 @@ pub struct Curve {
     /// What Little's law allows, for each value of the compared key, where the points are numbers of
     /// users of a closed loop.
     pub bounds: Vec<Bounds>,
+    /// What the instructions allow, where that is one cost for all of it, in words and as a number.
+    #[serde(skip)]
+    pub least: Option<(String, f64)>,
     /// For each compared value where it gets ahead of the baseline, where the study asks for that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<Crossover>,
@@ -66,12 +103,12 @@ impl Bar {
         let baseline = compared
             .baseline()
             .filter(|_| compared.kind() == Kind::Tax)
-            .and_then(|baseline| baseline.trials.mark());
-        let mark = entry.trials.mark_of(compared.rule.metric);
+            .and_then(|baseline| baseline.row.mark());
+        let mark = entry.row.mark_of(compared.rule.metric);
         Self {
             label: compared.label(&compared.rule.compare, entry.value),
-            cell: entry.trials.cell.name.clone(),
-            params: entry.trials.cell.params.clone(),
+            cell: entry.row.name.to_owned(),
+            params: entry.row.params.clone(),
             is_baseline: entry.is_baseline,
             figure: entry.figure.clone(),
             ratio: entry.ratio.clone(),
@@ -79,7 +116,9 @@ impl Bar {
                 Some(_) => mark.into_iter().chain(baseline).min(),
                 None => mark.or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured)),
             },
-            infeasible: entry.trials.infeasible(),
+            published: entry.row.algorithm.map_or(Vec::new(), |of| of.published.clone()),
+            projected: Projected::all(compared, entry),
+            infeasible: entry.row.infeasible(),
         }
     }
 }
@@ -88,14 +127,16 @@ impl Curve {
     /// Whether its points are numbers of connections.
     #[must_use]
     pub fn is_of_users(&self) -> bool {
-        self.along == USERS
+        self.along == full::CONNECTIONS
     }
 }
 
 impl Point {
-    /// How many connections they are, along these.
+    /// Its value of a key as a number: bytes, or a count.
     #[must_use]
-    pub fn users(&self) -> Option<f64> {
-        self.bars.first()?.params.get(USERS)?.parse().ok()
+    pub fn place(&self, along: &str) -> Option<f64> {
+        let value = self.bars.first()?.params.get(along)?;
+        let bytes = value.parse().map(|Bytes(bytes)| bytes as f64).ok();
+        bytes.or_else(|| value.parse().ok())
     }
 }

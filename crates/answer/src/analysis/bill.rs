@@ -16,10 +16,10 @@ use study::{AnswerRule, Metric};
 use super::cipher::{self, CipherCost};
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
-use super::trials::CellTrials;
+use super::row::Row;
+use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::label::label;
-use crate::primitive::{Cost, Row};
 use crate::wording::listed;
 
 /// The bills of the cells of an answer.
@@ -78,7 +78,7 @@ pub struct Sampled {
 
 impl Sampled {
     /// `None` where nothing reliable was sampled.
-    fn of(trials: &CellTrials<'_>) -> Option<Self> {
+    fn of(trials: &Row<'_>) -> Option<Self> {
         let cycles = Cycles::of(trials).filter(|cycles| cycles.doubts.is_empty())?;
         let is_tls = |class: Class| class.is_crypto() || class == Class::TlsLibrary;
         let sum = |of_tls: bool| {
@@ -105,7 +105,7 @@ impl Parts {
 
 impl Bill {
     /// `None` where the rule asks for none, or nothing of it was measured.
-    pub(super) fn of(compared: &Compared<'_>, rows: &[Row]) -> Option<Self> {
+    pub(super) fn of(compared: &Compared<'_>, rows: &[AlgorithmRow]) -> Option<Self> {
         let table = compared.rule.nominal.as_ref()?;
         if compared.is_of_bodies() {
             let of = |entry| CipherCost::of(compared, entry, rows);
@@ -117,7 +117,7 @@ impl Bill {
                 cells: Vec::new(),
             });
         }
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.table == *table).collect();
+        let rows: Vec<&AlgorithmRow> = rows.iter().filter(|row| row.table == *table).collect();
         let mut bill = Self::default();
         for (entry, per_core) in compared.measured() {
             match CellBill::of(compared.rule, entry, per_core, &rows) {
@@ -128,13 +128,13 @@ impl Bill {
                 Err(_) => {}
             }
         }
-        let is_asked_for = |row: &Row| {
-            compared.entries.iter().map(|entry| entry.trials.cell).any(|cell| {
+        let is_asked_for = |row: &AlgorithmRow| {
+            compared.entries.iter().filter_map(|entry| entry.row.cell).any(|cell| {
                 let parts = [cell.private_key_operation(), cell.handshake_in_memory()];
                 parts.contains(&Some(row.key.algorithm))
             })
         };
-        let is_disturbed = |row: &Row| row.cost.as_ref().is_some_and(Cost::is_disturbed);
+        let is_disturbed = |row: &AlgorithmRow| row.cost.as_ref().is_some_and(Cost::is_disturbed);
         let disturbed = rows.iter().filter(|row| is_asked_for(row) && is_disturbed(row));
         if let Some(disturbed) = listed(disturbed.map(|row| row.key.algorithm.to_string())) {
             bill.lacking.push(format!(
@@ -152,11 +152,11 @@ impl CellBill {
         rule: &AnswerRule,
         entry: &Entry<'_>,
         per_core: &Figure,
-        rows: &[&Row],
+        rows: &[&AlgorithmRow],
     ) -> Result<Self, Option<String>> {
-        let cell = entry.trials.cell;
+        let cell = entry.row.cell.ok_or(None)?;
         let row = |algorithm| rows.iter().find(|row| row.key.algorithm == algorithm).copied();
-        let cost_of = |row: &Row| match &row.cost {
+        let cost_of = |row: &AlgorithmRow| match &row.cost {
             Some(cost) => Ok(cost.ns_per_op.clone()),
             None => {
                 let none = row.no_figure.as_ref();
@@ -170,7 +170,7 @@ impl CellBill {
         // A table has the rows of its first library first.
         let in_memory = cell.handshake_in_memory().and_then(row);
         let in_memory = in_memory.filter(|row| row.key.library == key.key.library);
-        let whole = entry.trials.figure(Metric::ServerCpuPerOperation);
+        let whole = entry.row.figure(Metric::ServerCpuPerOperation);
         let parts = match in_memory.zip(whole) {
             Some((row, whole)) => Parts::of(whole, private_key_ns.clone(), &cost_of(row)?),
             None => None,
@@ -185,7 +185,7 @@ impl CellBill {
             private_key_per_s,
             per_s: per_core.clone(),
             parts,
-            sampled: Sampled::of(entry.trials),
+            sampled: Sampled::of(entry.row),
         })
     }
 

@@ -7,13 +7,10 @@
 //! Buzen (1978). D is the least that was measured, so no figure crosses a bound.
 
 use serde::Serialize;
-use study::Metric;
+use study::{Metric, Show};
 
 use super::compared::{Compared, Entry};
 use crate::figure::Figure;
-
-/// The key whose values are the users.
-pub(super) const USERS: &str = "load.connections";
 
 /// The bounds of one value of the compared key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,7 +30,8 @@ pub struct Bounds {
 impl Bounds {
     /// One for each value of the compared key of closed loops whose server has CPUs of its own.
     pub(super) fn all(key: &str, points: &[Compared<'_>]) -> Vec<Self> {
-        let Some(first) = points.first().filter(|_| key == USERS) else {
+        let is_shown = |first: &&Compared<'_>| first.rule.shows(Show::LittlesLaw);
+        let Some(first) = points.first().filter(is_shown) else {
             return Vec::new();
         };
         let of = |value: &str| {
@@ -47,7 +45,7 @@ impl Bounds {
                 demand_ns,
                 demand_at: point.label_at(key),
                 think_ns: think(entry)?,
-                cores: entry.trials.cell.target.pinned_to()?.len(),
+                cores: entry.row.cell?.target.pinned_to()?.len(),
             })
         };
         first.entries.iter().filter_map(|entry| of(entry.value)).collect()
@@ -74,13 +72,13 @@ impl Bounds {
 }
 
 fn demand(entry: &Entry<'_>) -> Option<f64> {
-    let figure = entry.trials.figure(Metric::ServerCpuPerOperation)?;
+    let figure = entry.row.figure(Metric::ServerCpuPerOperation)?;
     Some(figure.median())
 }
 
 /// The median of the trials; `None` of loads that are no closed loop of toll's own client.
 fn think(entry: &Entry<'_>) -> Option<f64> {
-    let laws = entry.trials.valid().filter_map(|line| line.littles_law);
+    let laws = entry.row.valid().filter_map(|line| line.littles_law);
     let thinks = laws.map(|law| law.think_ns.unwrap_or_default() as f64);
     Some(Figure::of(thinks.collect())?.median())
 }

@@ -11,7 +11,7 @@ use units::counted;
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
 use super::offered::is_of_whole_load;
-use super::trials::{IS_A_MAXIMUM, TrialCounts};
+use super::row::{IS_A_MAXIMUM, TrialCounts};
 use crate::figure::Figure;
 use crate::wording::{capitalized, grouped, list, listed, plain_percent, unique};
 
@@ -22,6 +22,7 @@ pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     caveats.extend(cells_lacking(compared));
     caveats.extend(unpaired(compared));
     caveats.extend(invalid(compared));
+    caveats.extend(disturbed(compared));
     caveats.extend(incomplete(compared));
     caveats.extend(figures_lacking(compared));
     caveats.extend(few_trials(compared));
@@ -48,15 +49,16 @@ const FEW: usize = 2;
 fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     type Found = (usize, Vec<String>, &'static str);
     let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
-    let all = compared.entries.iter().map(|entry| entry.trials.counts().valid).sum();
+    let all = compared.entries.iter().map(|entry| entry.row.counts().valid).sum();
     let entries = compared.entries.iter();
     // A figure of the whole load is missing where trials did not serve it; the reason is given.
     let metric = compared.rule.metric;
-    let has_figure = |entry: &&Entry<'_>| !is_of_whole_load(metric, entry.trials.cell);
-    for entry in entries.filter(has_figure).filter(|entry| entry.trials.is_limited_by_others()) {
-        let valid = entry.trials.counts().valid;
-        for (limit, count) in entry.trials.limits() {
-            let first = entry.trials.valid().find(|line| line.verdict.limit == limit);
+    let has_figure =
+        |entry: &&Entry<'_>| !entry.row.cell.is_some_and(|cell| is_of_whole_load(metric, cell));
+    for entry in entries.filter(has_figure).filter(|entry| entry.row.is_limited_by_others()) {
+        let valid = entry.row.counts().valid;
+        for (limit, count) in entry.row.limits() {
+            let first = entry.row.valid().find(|line| line.verdict.limit == limit);
             let Some(remedy) = first.map(|line| line.verdict.remedy()) else { continue };
             if !IS_A_MAXIMUM.contains(&limit) {
                 let key = (limit != Limit::ClientCpu, limit);
@@ -76,8 +78,9 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
 
 /// Which cells another program than toll's client made the load of.
 fn other_clients(compared: &Compared<'_>) -> Option<String> {
-    let client = |entry: &Entry<'_>| entry.trials.cell.load.client;
-    let others = compared.entries.iter().map(client).filter(|client| *client != Client::Toll);
+    let client = |entry: &Entry<'_>| Some(entry.row.cell?.load.client);
+    let others =
+        compared.entries.iter().filter_map(client).filter(|client| *client != Client::Toll);
     let programs = listed(unique(others).iter().map(ToString::to_string))?;
     Some(match compared.shared(|cell| cell.load.client) {
         Some(_) => format!("{programs} made the load; toll did not verify its counts."),
@@ -91,7 +94,7 @@ fn other_clients(compared: &Compared<'_>) -> Option<String> {
 /// Which cells have no figure and why; what a tax is taken from has none of its own.
 fn cells_lacking(compared: &Compared<'_>) -> Vec<String> {
     let is_lacking = |entry: &&Entry<'_>| match compared.kind() == Kind::Tax && entry.is_baseline {
-        true => entry.trials.samples(compared.rule.metric).is_empty(),
+        true => entry.row.samples(compared.rule.metric).is_empty(),
         false => entry.figure.is_none(),
     };
     let reason = |entry: &Entry<'_>| {
@@ -121,26 +124,35 @@ fn invalid(compared: &Compared<'_>) -> Option<String> {
     let mut first = None;
     let mut cells = Vec::new();
     for entry in &compared.entries {
-        let TrialCounts { done, valid, .. } = entry.trials.counts();
+        let TrialCounts { done, valid, .. } = entry.row.counts();
         // Where none is valid, the cell is said to be lacking.
         if 0 < valid && valid < done {
             cells.push(format!("{} of {done} trials {}", done - valid, compared.with(entry)));
-            first = first
-                .or_else(|| entry.trials.lines.iter().find_map(|trial| trial.line.why_invalid()));
+            first = first.or_else(|| entry.row.why_invalid());
         }
     }
     let first = first?;
     Some(format!("Not valid and not in the figures: {}; the first: {first}.", list(&cells)))
 }
 
+/// Which algorithms were timed while other work used the core.
+fn disturbed(compared: &Compared<'_>) -> Option<String> {
+    let disturbed = compared.entries.iter().filter(|entry| entry.row.is_disturbed());
+    let names = listed(disturbed.map(|entry| compared.with(entry)))?;
+    Some(format!(
+        "Other work used the core, so the figures {names} are too high, and ratios with them are doubtful. Measure \
+         again while nothing else runs."
+    ))
+}
+
 fn incomplete(compared: &Compared<'_>) -> Option<String> {
     let lacking = |entry: &&Entry<'_>| {
-        let TrialCounts { planned, done, .. } = entry.trials.counts();
+        let TrialCounts { planned, done, .. } = entry.row.counts();
         0 < done && done < planned
     };
     let told = |entry: &Entry<'_>| {
-        let TrialCounts { planned, done, .. } = entry.trials.counts();
-        format!("{done} of {planned} trials {}", compared.with(entry))
+        let TrialCounts { planned, done, .. } = entry.row.counts();
+        format!("{done} of {planned} {} {}", compared.samples(), compared.with(entry))
     };
     let cells = listed(compared.entries.iter().filter(lacking).map(told))?;
     Some(format!("The run is not complete: it has {cells}."))
@@ -149,8 +161,8 @@ fn incomplete(compared: &Compared<'_>) -> Option<String> {
 /// In which valid trials the figure is not known, where others have it.
 fn figures_lacking(compared: &Compared<'_>) -> Option<String> {
     let told = |entry: &Entry<'_>| {
-        let valid = entry.trials.counts().valid;
-        let known = entry.trials.samples(compared.rule.metric).len();
+        let valid = entry.row.counts().valid;
+        let known = entry.row.samples(compared.rule.metric).len();
         let is_lacking = 0 < known && known < valid;
         let told = || format!("{} {}", of_trials(valid - known, valid), compared.with(entry));
         is_lacking.then(told)
@@ -170,12 +182,14 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
     if fewest.is_sure() {
         let family = counted(compared.family as u64, "comparison");
         return compared.has_too_few().then(|| {
-            format!("{n} trials cannot decide {family} together: measure at least {enough}.")
+            let samples = compared.samples();
+            format!("{n} {samples} cannot decide {family} together: measure at least {enough}.")
         });
     }
     let is_of_all = figures.iter().all(|figure| figure.estimate.n == n);
     let (one, many) = match compared.kind() {
         Kind::Tax => ("pair of trials", "pairs of trials"),
+        Kind::Cycles => ("round", "rounds"),
         _ => ("valid trial", "valid trials"),
     };
     let coverage = plain_percent(fewest.estimate.interval.coverage);
@@ -197,18 +211,18 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
 
 /// Which servers were one process in all rounds, so that starts of the same program were not compared.
 fn one_process(compared: &Compared<'_>) -> Option<String> {
-    let is_one = |Entry { trials, .. }: &&Entry<'_>| {
-        let valid = trials.lines.iter().filter(|trial| trial.line.valid);
+    let is_one = |Entry { row, .. }: &&Entry<'_>| {
+        let valid = row.lines.iter().filter(|trial| trial.line.valid);
         let mut processes =
             valid.map(|trial| (trial.place.process, &trial.place.target)).peekable();
         let Some(first @ (Some(_), _)) = processes.next() else { return false };
         processes.peek().is_some() && processes.all(|other| other == first)
     };
-    let name = |Entry { trials, .. }: &Entry<'_>| match &trials.cell.target.url {
-        Some(url) => url.to_string(),
-        None => trials.cell.target.server.to_string(),
+    let name = |entry: &Entry<'_>| {
+        let target = &entry.row.cell?.target;
+        Some(target.url.as_ref().map_or_else(|| target.server.to_string(), ToString::to_string))
     };
-    let servers = listed(unique(compared.entries.iter().filter(is_one).map(name)))?;
+    let servers = listed(unique(compared.entries.iter().filter(is_one).filter_map(name)))?;
     Some(format!(
         "{servers} ran as one process in all rounds: the intervals leave out how processes of one \
          program differ."

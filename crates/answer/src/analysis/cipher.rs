@@ -10,8 +10,8 @@ use study::Metric;
 use trial::CoreHz;
 
 use super::compared::{Compared, Entry};
+use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
-use crate::primitive::{Cost, Row};
 use crate::wording::{list, listed};
 
 /// What the cipher of one cell costs.
@@ -34,10 +34,14 @@ pub struct CipherCost {
 
 impl CipherCost {
     /// `None` where the rule names no table, or that has no figure of it.
-    pub(super) fn of(compared: &Compared<'_>, entry: &Entry<'_>, rows: &[Row]) -> Option<Self> {
+    pub(super) fn of(
+        compared: &Compared<'_>,
+        entry: &Entry<'_>,
+        rows: &[AlgorithmRow],
+    ) -> Option<Self> {
         let (row, cost) = timed(compared, entry, rows)?;
-        let whole = entry.trials.figure(Metric::ServerCpuPerGigabyte)?;
-        let frequencies = entry.trials.valid().filter_map(|line| {
+        let whole = entry.row.figure(Metric::ServerCpuPerGigabyte)?;
+        let frequencies = entry.row.valid().filter_map(|line| {
             let CoreHz { before, after } = line.core_hz;
             Some((before? + after?) as f64 / 2.0)
         });
@@ -45,7 +49,7 @@ impl CipherCost {
         let s_per_gb = cost.cycles.map(|cycles| cycles * 1e9 / core_hz)?;
         Some(Self {
             label: compared.name(entry),
-            cell: entry.trials.cell.name.clone(),
+            cell: entry.row.name.to_owned(),
             library: row.library_title.clone(),
             share: ratio_of_medians(&s_per_gb.samples, &whole.samples).ok()?,
             cycles_per_byte: cost.cycles.clone(),
@@ -72,11 +76,11 @@ pub(super) fn is_more_than_the_whole(share: &Estimate) -> bool {
 fn timed<'a>(
     compared: &Compared<'_>,
     entry: &Entry<'_>,
-    rows: &'a [Row],
-) -> Option<(&'a Row, &'a Cost)> {
-    let (table, cell) = (compared.rule.nominal.as_ref()?, entry.trials.cell);
+    rows: &'a [AlgorithmRow],
+) -> Option<(&'a AlgorithmRow, &'a Cost)> {
+    let (table, cell) = (compared.rule.nominal.as_ref()?, entry.row.cell?);
     let (cipher, library) = (cell.record_cipher()?, cell.cipher_library()?);
-    let is_it = |row: &&Row| {
+    let is_it = |row: &&AlgorithmRow| {
         row.table == *table
             && row.key.algorithm == cipher
             && row.key.library == library
@@ -97,7 +101,7 @@ pub(super) fn exceeding(costs: &[CipherCost]) -> Option<String> {
 }
 
 /// What was disturbed while it was timed alone.
-pub(super) fn disturbed(compared: &Compared<'_>, rows: &[Row]) -> Option<String> {
+pub(super) fn disturbed(compared: &Compared<'_>, rows: &[AlgorithmRow]) -> Option<String> {
     let of = |entry: &Entry<'_>| {
         let (row, cost) = timed(compared, entry, rows)?;
         cost.is_disturbed().then(|| row.key.algorithm.to_string())

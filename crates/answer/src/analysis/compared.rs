@@ -1,29 +1,27 @@
 //! The cells that one answer compares, with their figures.
 
+use keys::full;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use load::Operation;
 
-use crate::label::{label, label_in, spoken, with};
+use crate::label::{label, label_in, with};
 use study::metric::{Kind, words_of};
-use study::{AnswerRule, Cell};
+use study::{AnswerRule, Cell, Params};
 
 use super::offered::not_kept_up;
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Decided, Figure, paired};
 use crate::wording::{grouped, list};
 use stats::{Decision, Direction};
 
-/// The key whose values receive in different ways, which is what an answer about it compares.
-pub(super) const CLIENT: &str = "load.client";
-
-/// Cells of one case that differ in the compared key alone.
+/// Rows of one case that differ in the compared key alone.
 #[derive(Debug)]
 pub(super) struct Compared<'a> {
     pub(super) rule: &'a AnswerRule,
     /// The other swept keys, with the values that all cells have.
-    pub(super) common: BTreeMap<String, String>,
+    pub(super) common: Params,
     /// In the study's order, that of the baseline too.
     pub(super) entries: Vec<Entry<'a>>,
     pairs: Pairs<'a>,
@@ -34,13 +32,13 @@ pub(super) struct Compared<'a> {
 /// The first over the second, by the names of their cells.
 type Pairs<'a> = BTreeMap<[&'a str; 2], Decided>;
 
-/// Cells of a case, each with its value of the compared key.
-type Cells<'a> = [(&'a CellTrials<'a>, &'a str)];
+/// Rows of a case, each with its value of the compared key.
+type Valued<'a> = [(&'a Row<'a>, &'a str)];
 
 /// One of the cells.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
-    pub(super) trials: &'a CellTrials<'a>,
+    pub(super) row: &'a Row<'a>,
     /// Of the compared key.
     pub(super) value: &'a str,
     pub(super) is_baseline: bool,
@@ -53,27 +51,31 @@ pub(super) struct Entry<'a> {
 impl<'a> Compared<'a> {
     /// One for each combination of the keys that are swept beside the compared one, without the cells
     /// whose targets were left out: a report says that once.
-    pub(super) fn all(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
-        let mut all = Self::every(rule, trials);
-        all.iter_mut().for_each(|of| of.entries.retain(|entry| entry.trials.skipped.is_none()));
+    pub(super) fn all(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> Vec<Self> {
+        let mut all = Self::every(rule, rows);
+        all.iter_mut().for_each(|of| of.entries.retain(|entry| entry.row.skipped.is_none()));
         all.retain(|of| !of.entries.is_empty());
         all
     }
 
     /// All of them.
-    pub(super) fn every(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
-        let of_case = trials.iter().filter(|trials| trials.cell.case == rule.case);
-        let groups = grouped(of_case.filter_map(|trials| {
-            let mut common = trials.cell.params.clone();
+    pub(super) fn every(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> Vec<Self> {
+        // A table can have algorithms of bytes beside those of operations.
+        let is_of_rule = |row: &&Row<'_>| {
+            row.case == rule.case && (row.algorithm.is_none() || row.can_have(rule.metric))
+        };
+        let groups = grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
+            let mut common = row.params.clone();
             common.remove(&rule.compare);
-            Some((common, (trials, trials.cell.params.get(&rule.compare)?.as_str())))
+            Some((common, (row, row.params.get(&rule.compare)?.as_str())))
         }));
         // What one answer compares is decided together, along a key at all of its values.
         let mut by_answer = Vec::new();
         for (place, (common, cells)) in groups.iter().enumerate() {
+            let is_compared = rule.is_compared_at(common);
             let mut common = common.clone();
             rule.along.as_ref().map(|along| common.remove(along));
-            let ratios = ratios(rule, cells).into_iter();
+            let ratios = if is_compared { ratios(rule, cells) } else { Vec::new() }.into_iter();
             by_answer.extend(ratios.map(|(pair, ratio)| (common.clone(), ((place, pair), ratio))));
         }
         let mut decided = vec![(Pairs::new(), 0); groups.len()];
@@ -90,42 +92,41 @@ impl<'a> Compared<'a> {
 
     fn of(
         rule: &'a AnswerRule,
-        common: BTreeMap<String, String>,
-        cells: &Cells<'a>,
+        common: Params,
+        cells: &Valued<'a>,
         (pairs, family): (Pairs<'a>, usize),
     ) -> Self {
         let baseline = baseline(rule, cells);
-        let entry = |&(trials, value): &(&'a CellTrials<'a>, &'a str)| {
-            let pair = |of: &'a CellTrials<'a>| [trials, of].map(|of| of.cell.name.as_str());
+        let entry = |&(row, value): &(&'a Row<'a>, &'a str)| {
+            let pair = |of: &'a Row<'a>| [row, of].map(|of| of.name);
             let ratio = baseline.and_then(|of| pairs.get(&pair(of))).cloned();
             let figure = match rule.metric.row().kind {
                 Kind::Tax => ratio.as_ref().and_then(Decided::taken).map(|tax| tax.figure),
-                _ if not_kept_up(trials, rule.metric).is_some() => None,
-                _ => trials.figure(rule.metric),
+                _ if not_kept_up(row, rule.metric).is_some() => None,
+                _ => row.figure(rule.metric),
             };
-            let is_baseline = baseline.is_some_and(|of| std::ptr::eq(of, trials));
-            Entry { trials, value, is_baseline, figure, ratio }
+            let is_baseline = baseline.is_some_and(|of| std::ptr::eq(of, row));
+            Entry { row, value, is_baseline, figure, ratio }
         };
         Self { rule, common, entries: cells.iter().map(entry).collect(), pairs, family }
     }
 
     /// How many times as much one gives as another, where it is shown to give more.
     pub(super) fn gain(&self, one: &Entry<'_>, other: &Entry<'_>) -> Option<Decided> {
-        let gain = self.ratio(one.trials, other.trials);
+        let gain = self.ratio(one.row, other.row);
         gain.filter(|gain| gain.decision == Decision::Sure(Direction::Above))
     }
 
     /// One over another.
-    pub(super) fn ratio(&self, one: &CellTrials<'_>, other: &CellTrials<'_>) -> Option<Decided> {
-        let [one, other] = [one, other].map(|of| of.cell.name.as_str());
+    pub(super) fn ratio(&self, one: &Row<'_>, other: &Row<'_>) -> Option<Decided> {
+        let [one, other] = [one, other].map(|of| of.name);
         let inverse = || self.pairs.get(&[other, one])?.inverse();
         self.pairs.get(&[one, other]).cloned().or_else(inverse)
     }
 
     /// Those of some cells than which none of them is shown to be better, in the order given.
     pub(super) fn best<'b, 'c>(&self, rivals: &[&'b Entry<'c>]) -> Vec<&'b Entry<'c>> {
-        // What a tax is taken from is better where it is more.
-        let is_more_better = self.kind() == Kind::Tax || self.rule.metric.is_higher_better();
+        let is_more_better = self.rule.metric.is_higher_ratio_better();
         let is_better = |one: &Entry<'_>, other: &Entry<'_>| match is_more_better {
             true => self.gain(one, other).is_some(),
             false => self.gain(other, one).is_some(),
@@ -169,11 +170,11 @@ impl<'a> Compared<'a> {
         self.shown().filter_map(|entry| Some((entry, entry.figure.as_ref()?))).collect()
     }
 
-    /// What all cells have alike, if they do.
+    /// What all cells have alike, if they do; what are no cells have nothing.
     pub(super) fn shared<T: PartialEq>(&self, of: impl Fn(&Cell) -> T) -> Option<T> {
-        let mut values = self.entries.iter().map(|entry| of(entry.trials.cell));
+        let mut values = self.entries.iter().map(|entry| entry.row.cell.map(&of));
         let first = values.next()?;
-        values.all(|value| value == first).then_some(first)
+        values.all(|value| value == first).then_some(first)?
     }
 
     /// What one operation is; requests where the cells differ.
@@ -184,6 +185,11 @@ impl<'a> Compared<'a> {
     /// What the metric says of the server.
     pub(super) fn kind(&self) -> Kind {
         self.rule.metric.row().kind
+    }
+
+    /// What its samples are called.
+    pub(super) fn samples(&self) -> &'static str {
+        if self.kind() == Kind::Cycles { "rounds" } else { "trials" }
     }
 
     /// Whether the metric is what one CPU-second of the server gives.
@@ -204,14 +210,27 @@ impl<'a> Compared<'a> {
         self.rule.metric.row().is_of_bodies
     }
 
+    /// What all have in common, in words.
+    pub(super) fn common_in_words(&self) -> Vec<String> {
+        self.common.iter().map(|(key, value)| self.label(key, value)).collect()
+    }
+
     /// The value that all of it has of a key, in words; empty where it has none.
     pub(super) fn label_at(&self, key: &str) -> String {
         self.common.get(key).map_or_else(String::new, |value| self.label(key, value))
     }
 
-    /// A value of a swept key in the words of what the cells do: `16 connections`, `16 users`.
+    /// A value of a key in the words of what the rows do: `16 connections`, `16 users`.
     pub(super) fn label(&self, key: &str, value: &str) -> String {
-        label_in(self.operation(), key, value)
+        let has = |row: &&Row<'_>| row.params.get(key).is_some_and(|own| own == value);
+        let rows = self.entries.iter().map(|entry| entry.row);
+        // The first that was measured knows the version of its library.
+        let mut rows: Vec<&Row<'_>> = rows.filter(has).collect();
+        rows.sort_by_key(|row| row.counts().valid == 0);
+        match rows.first() {
+            Some(row) if row.algorithm.is_some() => row.label(key),
+            _ => label_in(self.operation(), key, value),
+        }
     }
 
     /// The metric as these cells have it: `server CPU per page`.
@@ -221,7 +240,7 @@ impl<'a> Compared<'a> {
 
     /// A cell after its figure: `with AES-128-GCM`.
     pub(super) fn with(&self, entry: &Entry<'_>) -> String {
-        with(spoken(self.operation(), &self.rule.compare), entry.value)
+        with(&self.name(entry))
     }
 
     /// A cell that others are compared with: `AES-128-GCM`.
@@ -232,48 +251,47 @@ impl<'a> Compared<'a> {
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
     /// server and what a request is are named also where the case does not sweep them.
     pub(super) fn context(&self) -> String {
-        const SERVER: &str = "target.server";
         let is_swept = |name: &str| {
             let mut keys = self.common.keys().chain([&self.rule.compare]);
             keys.any(|key| key.rsplit('.').next() == Some(name))
         };
         let mut parts = Vec::new();
-        if self.rule.compare != SERVER {
+        if self.rule.compare != full::SERVER {
             let server = self.shared(|cell| cell.target.server.to_string());
-            parts.extend(server.map(|server| label(SERVER, &server)));
+            parts.extend(server.map(|server| label(full::SERVER, &server)));
         }
         if self.operation() != Operation::Handshakes && !is_swept("object") {
             let asked = self.shared(|cell| match &cell.target.url {
                 Some(url) => url.to_string(),
                 None => match &cell.load.session {
-                    Some(session) => label("load.session", &session.display().to_string()),
-                    None => label("target.object", &cell.target.object.to_string()),
+                    Some(session) => label(full::SESSION, &session.display().to_string()),
+                    None => label(full::OBJECT, &cell.target.object.to_string()),
                 },
             });
             parts.extend(asked);
         }
         if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
-            parts.push(label("load.operation", &self.operation().to_string()));
+            parts.push(label(full::OPERATION, &self.operation().to_string()));
         }
-        let others = self.common.iter().filter(|(key, _)| *key != SERVER);
+        let others = self.common.iter().filter(|(key, _)| *key != full::SERVER);
         parts.extend(others.map(|(key, value)| self.label(key, value)));
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
 
     /// Why a cell has no figure.
     pub(super) fn lacking(&self, entry: &Entry<'_>) -> String {
-        let trials = entry.trials;
-        let counts = trials.counts();
-        if let (Some(search), Some(infeasible)) = (&trials.search, trials.infeasible()) {
+        let row = entry.row;
+        let counts = row.counts();
+        if let (Some(search), Some(infeasible)) = (&row.search, row.infeasible()) {
             return format!("no load meets {}: {infeasible}", search.limit);
         }
-        if let Some(why) = not_kept_up(trials, self.rule.metric) {
+        if let Some(why) = not_kept_up(row, self.rule.metric) {
             return why;
         }
         if counts.valid > 0 {
-            return if !self.rule.metric.is_of(trials.cell) {
+            return if !row.can_have(self.rule.metric) {
                 "its operations have no bodies".to_owned()
-            } else if trials.samples(self.rule.metric).is_empty() {
+            } else if row.samples(self.rule.metric).is_empty() {
                 self.unknown()
             } else {
                 match self.baseline() {
@@ -284,9 +302,10 @@ impl<'a> Compared<'a> {
                 }
             };
         }
-        let first = trials.lines.iter().find_map(|trial| trial.line.why_invalid());
-        let first = first.unwrap_or_else(|| "no reason is recorded".to_owned());
+        let first = row.why_invalid().unwrap_or_else(|| "no reason is recorded".to_owned());
         match counts.done {
+            _ if row.algorithm.is_some() && counts.done > 0 => first,
+            0 if row.algorithm.is_some() => "no round was measured".to_owned(),
             0 => "no trial was run".to_owned(),
             1 => format!("its only trial is not valid: {first}"),
             done => format!("none of its {done} trials is valid; the first: {first}"),
@@ -295,10 +314,10 @@ impl<'a> Compared<'a> {
 
     /// Why a cell that has a figure has no ratio to the baseline, which has one too.
     pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> String {
-        let samples = baseline.trials.samples(self.rule.metric);
+        let samples = baseline.row.samples(self.rule.metric);
         let (with, other) = (self.with(entry), self.with(baseline));
-        if self.rule.compare != CLIENT && !entry.trials.is_received_as(baseline.trials) {
-            let received = |entry: &Entry<'_>| list(entry.trials.received());
+        if self.rule.compare != full::CLIENT && !entry.row.is_received_as(baseline.row) {
+            let received = |entry: &Entry<'_>| list(entry.row.received());
             return format!(
                 "they were not received in the same way ({} {with}, {} {other}), so the client's \
                  work differs too",
@@ -306,8 +325,8 @@ impl<'a> Compared<'a> {
                 received(baseline)
             );
         }
-        if !entry.trials.has_congestion_of(baseline.trials) {
-            let controls = |entry: &Entry<'_>| list(entry.trials.congestion());
+        if !entry.row.has_congestion_of(baseline.row) {
+            let controls = |entry: &Entry<'_>| list(entry.row.congestion());
             return format!(
                 "their servers had different congestion controls ({} {with}, {} {other})",
                 controls(entry),
@@ -321,18 +340,16 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// What the others are compared with; by its words, so that `AES128-SHA` and its IANA name are the same.
-fn baseline<'a>(rule: &AnswerRule, cells: &Cells<'a>) -> Option<&'a CellTrials<'a>> {
-    let words = |value: &str| label(&rule.compare, value);
-    let baseline = words(&rule.baseline);
-    cells.iter().find(|(_, value)| words(value) == baseline).map(|(trials, _)| *trials)
+/// What the others are compared with.
+fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a Row<'a>> {
+    cells.iter().find(|(_, value)| *value == rule.baseline).map(|(row, _)| *row)
 }
 
 /// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.
 /// Along a key no cell is chosen.
-fn ratios<'a>(rule: &AnswerRule, cells: &Cells<'a>) -> Vec<([&'a str; 2], Figure)> {
+fn ratios<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figure)> {
     let baseline = baseline(rule, cells);
-    let is_baseline = |of: &CellTrials<'_>| baseline.is_some_and(|other| std::ptr::eq(other, of));
+    let is_baseline = |of: &Row<'_>| baseline.is_some_and(|other| std::ptr::eq(other, of));
     let mut ratios = Vec::new();
     for (place, (one, _)) in cells.iter().enumerate() {
         for (other, _) in &cells[place + 1..] {
@@ -340,11 +357,11 @@ fn ratios<'a>(rule: &AnswerRule, cells: &Cells<'a>) -> Vec<([&'a str; 2], Figure
             if rule.along.is_some() && !is_baseline(other) {
                 continue;
             }
-            let ratio = match rule.compare == CLIENT {
+            let ratio = match rule.compare == full::CLIENT {
                 true => paired(one.samples(rule.metric), other.samples(rule.metric)),
                 false => one.ratio(other, rule.metric),
             };
-            ratios.extend(ratio.map(|ratio| ([one.cell.name.as_str(), &other.cell.name], ratio)));
+            ratios.extend(ratio.map(|ratio| ([one.name, other.name], ratio)));
         }
     }
     ratios

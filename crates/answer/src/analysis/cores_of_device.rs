@@ -1,6 +1,6 @@
 //! How many cores send what a device is said to encrypt.
 
-use study::PublishedUnit;
+use study::{PublishedUnit, Show};
 use units::Quantity;
 
 use super::compared::{Compared, Entry};
@@ -9,9 +9,10 @@ use crate::figure::Figure;
 
 const GIGA: f64 = 1e9;
 
-/// For each cell, where a rule has the published figure of a device.
+/// For each cell.
 pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
-    let mut published = compared.rule.published.iter();
+    let is_shown = compared.rule.shows(Show::PerDevice);
+    let mut published = compared.rule.published.iter().filter(|_| is_shown);
     let Some(published) = published.find(|of| of.unit == PublishedUnit::GbpsOfDevice) else {
         return Vec::new();
     };

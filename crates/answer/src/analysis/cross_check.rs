@@ -5,6 +5,7 @@
 //! Where a client was the limit, its rate describes the client, and only the server's cost per
 //! operation can be compared.
 
+use keys::full;
 use std::collections::BTreeMap;
 
 use load::{Client, Operation};
@@ -14,9 +15,8 @@ use crate::label::{label, label_in};
 use study::Metric;
 use trial::{Limit, WarningKind};
 
-use super::compared::CLIENT;
 use super::limits::{in_words, of_trials};
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Figure, paired};
 use crate::wording::{capitalized, times};
 use stats::{Decision, Direction};
@@ -66,23 +66,25 @@ pub enum Agreement {
 }
 
 /// One for each cell that toll loaded and other programs too.
-pub(super) fn all(trials: &[CellTrials<'_>]) -> Vec<CrossCheck> {
-    let rest = |of: &CellTrials<'_>| {
-        let mut params = of.cell.params.clone();
-        params.remove(CLIENT);
-        (of.cell.case.clone(), params)
+pub(super) fn all(rows: &[Row<'_>]) -> Vec<CrossCheck> {
+    let rest = |of: &Row<'_>| {
+        let mut params = of.params.clone();
+        params.remove(full::CLIENT);
+        (of.case.to_owned(), params)
     };
     let mut checks = Vec::new();
-    let of_toll = |of: &&CellTrials<'_>| of.cell.load.client == Client::Toll;
-    for toll in trials.iter().filter(of_toll).filter(|of| of.cell.params.contains_key(CLIENT)) {
-        let others = trials.iter().filter(|other| !of_toll(other) && rest(other) == rest(toll));
-        checks.extend(others.map(|other| CrossCheck::of(toll, other)));
+    let client = |of: &Row<'_>| of.cell.map(|cell| cell.load.client);
+    let is_of_toll = |of: &&Row<'_>| client(of) == Some(Client::Toll);
+    for toll in rows.iter().filter(is_of_toll).filter(|of| of.params.contains_key(full::CLIENT)) {
+        let others = rows.iter().filter(|other| !is_of_toll(other) && rest(other) == rest(toll));
+        let check = |other| Some(CrossCheck::of(toll, other, client(other)?));
+        checks.extend(others.filter_map(check));
     }
     checks
 }
 
 impl CrossCheck {
-    fn of(toll: &CellTrials<'_>, other: &CellTrials<'_>) -> Self {
+    fn of(toll: &Row<'_>, other: &Row<'_>, client: Client) -> Self {
         // However the two were received: it is the clients that are compared.
         let ratio = |metric| paired(other.samples(metric), toll.samples(metric));
         let rate_ratio = ratio(Metric::Rate);
@@ -93,9 +95,9 @@ impl CrossCheck {
             sentence: String::new(),
             agreement,
             label: loaded(toll),
-            client: other.cell.load.client.to_string(),
-            cell: toll.cell.name.clone(),
-            other_cell: other.cell.name.clone(),
+            client: client.to_string(),
+            cell: toll.name.to_owned(),
+            other_cell: other.name.to_owned(),
             rate_ratio,
             server_cpu_ratio,
             limits,
@@ -105,7 +107,7 @@ impl CrossCheck {
         check
     }
 
-    fn in_words(&self, toll: &CellTrials<'_>, other: &CellTrials<'_>) -> String {
+    fn in_words(&self, toll: &Row<'_>, other: &Row<'_>) -> String {
         let Self { client, label, .. } = self;
         let Some(rate) = &self.rate_ratio else {
             let why = [toll, other].into_iter().find_map(why_lacking);
@@ -187,41 +189,40 @@ fn limits_in_words(limits: &BTreeMap<Limit, usize>) -> String {
 }
 
 /// Why there is no figure of a cell, where there is none.
-fn why_lacking(of: &CellTrials<'_>) -> Option<String> {
+fn why_lacking(of: &Row<'_>) -> Option<String> {
     if let Some(why) = of.skipped {
         return Some(why.to_owned());
     }
     if of.counts().valid > 0 {
         return None;
     }
-    let why = of.lines.iter().find_map(|trial| trial.line.why_invalid());
-    Some(match why {
-        Some(why) => format!("no trial of {} is valid; the first: {why}", of.cell.name),
-        None => format!("no trial of {} was run", of.cell.name),
+    Some(match of.why_invalid() {
+        Some(why) => format!("no trial of {} is valid; the first: {why}", of.name),
+        None => format!("no trial of {} was run", of.name),
     })
 }
 
-fn share_a_core(of: &CellTrials<'_>) -> bool {
+fn share_a_core(of: &Row<'_>) -> bool {
     let is_shared = |kind| matches!(kind, WarningKind::SiblingCpus | WarningKind::SharedCpus);
     of.valid().any(|line| line.warnings.iter().any(|warning| is_shared(warning.kind)))
 }
 
 /// What was loaded: the server, what it was asked for, and what the case sweeps.
-fn loaded(of: &CellTrials<'_>) -> String {
-    let cell = of.cell;
-    let mut parts = vec![label("target.server", &cell.target.server.to_string())];
+fn loaded(of: &Row<'_>) -> String {
+    let Some(cell) = of.cell else { return String::new() };
+    let mut parts = vec![label(full::SERVER, &cell.target.server.to_string())];
     match cell.load.operation {
         Operation::Handshakes => parts.push("handshakes".to_owned()),
         operation => {
-            parts.push(label("target.object", &cell.target.object.to_string()));
+            parts.push(label(full::OBJECT, &cell.target.object.to_string()));
             if operation == Operation::OneRequestPerConnection {
-                parts.push(label("load.operation", &operation.to_string()));
+                parts.push(label(full::OPERATION, &operation.to_string()));
             }
         }
     }
     let told = ["server", "object", "operation", "client"];
     let is_told = |key: &str| key.rsplit('.').next().is_some_and(|name| told.contains(&name));
-    let swept = cell.params.iter().filter(|(key, _)| !is_told(key));
+    let swept = of.params.iter().filter(|(key, _)| !is_told(key));
     parts.extend(swept.map(|(key, value)| label_in(cell.load.operation, key, value)));
     parts.join(", ")
 }

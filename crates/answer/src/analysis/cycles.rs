@@ -6,7 +6,7 @@ use profile::{Class, Event, Profile};
 use serde::Serialize;
 use study::Metric;
 
-use super::trials::CellTrials;
+use super::row::Row;
 
 /// The samples of one cell. They come from trials of their own, whose rates are in no figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,7 +30,7 @@ pub struct Cycles {
 
 impl Cycles {
     /// `None` where nothing was sampled.
-    pub(super) fn of(trials: &CellTrials<'_>) -> Option<Self> {
+    pub(super) fn of(trials: &Row<'_>) -> Option<Self> {
         let profile =
             trials.profiles.iter().map(|&profile| profile.clone()).reduce(Profile::and)?;
         let samples = profile.samples();

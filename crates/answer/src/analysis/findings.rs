@@ -1,4 +1,4 @@
-//! What the trials of cells found, as a report shows it.
+//! What a run found, as a report shows it.
 
 mod answer;
 mod bars;
@@ -23,7 +23,7 @@ use study::Metric;
 
 use self::words::{is_searched, title, windows};
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
-use crate::findings::{self, Findings, Item, Listing, Section};
+use crate::findings::{Findings, Item, Listing, Section};
 use crate::label::trials;
 use crate::wording::{grouped, joined};
 
@@ -31,50 +31,60 @@ impl Analysis {
     /// What a report shows of it; `lines` are the trials that it was made from.
     #[must_use]
     pub fn findings(&self, lines: &[TrialLine]) -> Findings {
-        let shown: Vec<&CellSummary> =
-            self.cells.iter().filter(|cell| !cell.is_left_out()).collect();
+        let of_cells: Vec<CellSummary> =
+            self.cells.iter().filter(|cell| cell.library.is_none()).cloned().collect();
+        let mut findings = self.of_trials(&of_cells, lines);
         let by_rule = grouped(self.answers.iter().map(|answer| (answer.rule, answer)));
         let answers = by_rule
             .iter()
             .filter_map(|(_, of_rule): &(usize, Vec<&Answer>)| answer::answer(self, of_rule));
-        let answers: Vec<findings::Answer> = answers.collect();
+        findings.answers = caveats::once(answers.collect())
+            .into_iter()
+            .chain(cycles::answer(&of_cells, &self.profile_changes))
+            .collect();
+        findings.quality = self.quality.clone();
+        findings.gates = self.gates.clone();
+        self.costs.add_to(&mut findings);
+        findings
+    }
+
+    /// What is shown of trials, beside answers; nothing where the study has none.
+    fn of_trials(&self, cells: &[CellSummary], lines: &[TrialLine]) -> Findings {
+        if cells.is_empty() {
+            return Findings { is_empty: true, is_whole: true, ..Findings::default() };
+        }
+        let shown: Vec<&CellSummary> = cells.iter().filter(|cell| !cell.is_left_out()).collect();
         let counts = self.trials;
-        let coverages = coverages(self);
+        let coverages = coverages(cells);
         let is_measured = |cell: &&CellSummary| cell.trials.done > 0;
-        let measured = self.cells.iter().filter(is_measured).count();
+        let measured = cells.iter().filter(is_measured).count();
         let noun = if measured == 1 { "cell" } else { "cells" };
+        let measured = joined(
+            &format!("{} of {measured} {noun}", trials(counts.done)),
+            &windows(lines.iter().filter(|trial| trial.place.role == Role::Measure)),
+        );
+        let lacking = (counts.done < counts.planned)
+            .then(|| format!("{} of {} were run", counts.done, trials(counts.planned)));
         Findings {
-            title: "Answers",
-            answers: caveats::once(answers)
-                .into_iter()
-                .chain(cycles::answer(&self.cells, &self.profile_changes))
-                .collect(),
-            quality: self.quality.clone(),
             servers: servers::table(&self.servers),
-            gates: self.gates.clone(),
-            charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
-                .concat(),
+            charts: [cpu_split::charts(cells), cpu_use::charts(&self.answers, cells)].concat(),
             conclusions: self.cross_checks(),
             overview: overview::tables(&shown, &self.answers, lines),
-            tables: self.tables(&shown, lines),
+            tables: self.tables(&shown, cells, lines),
             notes: notes(&coverages).into_iter().chain(self.again.sentence()).collect(),
             method: method(&coverages),
-            rejected: self.rejected(),
+            rejected: vec![self.rejected()],
             warnings: self.warnings.clone(),
             evidence: shown.iter().map(|cell| (cell.cell.clone(), title(cell))).collect(),
-            measured: joined(
-                &format!("{} of {measured} {noun}", trials(counts.done)),
-                &windows(lines.iter().filter(|trial| trial.place.role == Role::Measure)),
-            ),
-            lacking: (counts.done < counts.planned)
-                .then(|| format!("{} of {} were run", counts.done, trials(counts.planned))),
+            measured: vec![measured],
+            lacking: lacking.into_iter().collect(),
             no_figures: (counts.valid == 0 && counts.planned > 0).then_some(
                 "No trial is valid, so there are no figures. The reasons are listed below.",
             ),
-            is_empty: counts.done == 0 && !self.cells.iter().any(is_searched),
-            is_whole: self.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned),
-            data: None,
+            is_empty: counts.done == 0 && !cells.iter().any(is_searched),
+            is_whole: cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned),
             started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
+            ..Findings::default()
         }
     }
 
@@ -92,7 +102,12 @@ impl Analysis {
         Listing { title: "Checked with other clients", about, items }
     }
 
-    fn tables(&self, shown: &[&CellSummary], lines: &[TrialLine]) -> Vec<Section> {
+    fn tables(
+        &self,
+        shown: &[&CellSummary],
+        all: &[CellSummary],
+        lines: &[TrialLine],
+    ) -> Vec<Section> {
         let cells = Section {
             title: "Cells",
             about: "A cell is one combination of what the study varies. Numbers are medians over \
@@ -104,7 +119,7 @@ impl Analysis {
             about: "toll searched for the load of these cells: short trials double and bisect it \
                     to find the most that a limit allows. The load that was found is then measured \
                     for longer; only those trials are in the figures.",
-            tables: searches::tables(&self.cells),
+            tables: searches::tables(all),
         };
         let predictions = Section {
             title: "Predicted gains",
@@ -118,8 +133,8 @@ impl Analysis {
             Some(predictions),
             Some(searches),
             ranks::section(shown, lines),
-            cycles::section(&self.cells),
-            cpu_use::section(&self.cells),
+            cycles::section(all),
+            cpu_use::section(all),
         ];
         tables.into_iter().flatten().filter(|section| !section.tables.is_empty()).collect()
     }
@@ -142,8 +157,8 @@ impl From<&Invalid> for Item {
 }
 
 /// How sure the intervals of a run are, by the number of trials, in parts of a sentence.
-fn coverages(analysis: &Analysis) -> Vec<String> {
-    let figures = analysis.cells.iter().filter_map(|cell| cell.figures.get(Metric::Rate));
+fn coverages(cells: &[CellSummary]) -> Vec<String> {
+    let figures = cells.iter().filter_map(|cell| cell.figures.get(Metric::Rate));
     let mut coverages: Vec<(usize, f64)> =
         figures.map(|figure| (figure.estimate.n, figure.estimate.interval.coverage)).collect();
     coverages.sort_by_key(|(n, _)| std::cmp::Reverse(*n));

@@ -1,35 +1,39 @@
-//! The gates of answers about cells.
+//! The gates of answers.
 
 use study::AnswerRule;
 use study::metric::Kind;
 
-use super::compared::Compared;
-use super::summary::of_cell;
-use super::trials::CellTrials;
+use super::compared::{Compared, Entry};
+use super::row::Row;
 use crate::gate::expression::Gate;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
-/// One for each gate of each rule, about all cells that the rule compares with a baseline.
-pub(super) fn all(rules: &[AnswerRule], trials: &[CellTrials<'_>]) -> Vec<GateOutcome> {
-    rules.iter().flat_map(|rule| of(rule, trials)).collect()
+/// One for each gate of each rule, about all rows that the rule compares with a baseline.
+pub(super) fn all(rules: &[AnswerRule], rows: &[Row<'_>]) -> Vec<GateOutcome> {
+    rules.iter().flat_map(|rule| of(rule, rows)).collect()
 }
 
-fn of<'a>(
-    rule: &'a AnswerRule,
-    trials: &'a [CellTrials<'a>],
-) -> impl Iterator<Item = GateOutcome> + 'a {
+fn of<'a>(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> impl Iterator<Item = GateOutcome> + 'a {
     rule.gates.iter().map(move |gate| {
-        let what = format!("{}: {}", rule.case, rule.metric.row().words);
-        let gate = Gate::of_answer(gate, &what);
-        let compared = Compared::every(rule, trials);
-        let cells = compared.iter().flat_map(Compared::others).map(|entry| {
+        let words = match rule.metric.row().kind {
+            Kind::Cycles => "times as fast",
+            _ => rule.metric.row().words,
+        };
+        let gate = Gate::of_answer(gate, &format!("{}: {words}", rule.case));
+        let compared = Compared::every(rule, rows);
+        // What a library does not do is not judged; a server that was left out is.
+        let is_judged =
+            |entry: &&Entry<'_>| entry.row.algorithm.is_none() || entry.row.skipped.is_none();
+        let compared = compared.iter().filter(|of| rule.is_compared_at(&of.common));
+        let entries = compared.flat_map(Compared::others).filter(is_judged);
+        let cells = entries.map(|entry| {
             let ratio = entry.ratio.as_ref().map(|ratio| ratio.estimate);
             // What something costs does not depend on what limited the trials.
             let is_maximum = rule.metric.row().kind == Kind::Throughput;
-            let mark = entry.trials.mark_of(rule.metric);
+            let mark = entry.row.mark_of(rule.metric);
             let mark = mark.filter(|mark| is_maximum || *mark == Mark::NotOfferedLoad);
-            gate.gated(&entry.trials.cell.name, &of_cell(entry.trials.cell), ratio, mark)
+            gate.gated(entry.row.name, &entry.row.label_parts().join(", "), ratio, mark)
         });
         gate.outcome(cells.collect())
     })

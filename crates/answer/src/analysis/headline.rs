@@ -16,7 +16,7 @@ use crate::figure::{Decided, Figure};
 use crate::findings::Headline;
 use crate::label::{label, without_what_is_common};
 use crate::mark::Mark;
-use crate::wording::{brief, brief_beside, capitalized, factor, filled, list};
+use crate::wording::{NO_DIFFERENCE, brief, brief_beside, capitalized, factor, filled, list};
 
 /// What a sentence is filled with; a figure stands with its unit.
 #[derive(Debug, Default, Serialize)]
@@ -35,10 +35,12 @@ struct Facts {
     other_name: String,
     is_sure: bool,
     is_less: bool,
+    /// Whether a ratio is how many times as fast.
+    is_speed: bool,
     times: String,
     share: String,
     /// Why nothing is stated.
-    undecided: &'static str,
+    undecided: String,
     /// What is not known to differ from the best.
     alike: String,
     crossover: String,
@@ -53,9 +55,9 @@ struct Kept {
 }
 
 /// Of the first of several comparisons that has figures; what was not measured says why.
-pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
+pub(super) fn headline(all: &[&Compared<'_>]) -> Option<Headline> {
     let first = all.first()?;
-    let with_figures = all.iter().find_map(|compared| Some((compared, glance(compared)?)));
+    let with_figures = all.iter().find_map(|compared| Some((*compared, glance(compared)?)));
     let Some((compared, kept)) = with_figures else {
         let lacking = first.shown().next().map(|entry| first.lacking(entry)).unwrap_or_default();
         return Some(Headline::not_measured(&lacking));
@@ -64,7 +66,7 @@ pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
     Some(Headline {
         value: kept.value,
         unit: kept.unit,
-        sentence: format!("{sentence}.{}", limited(all)),
+        sentence: format!("{sentence}.{}", limited(all.iter().copied())),
         advice: None,
     })
 }
@@ -73,7 +75,7 @@ pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
 pub(super) fn along(all: &[Along<'_>]) -> Option<Headline> {
     let first = all.first()?;
     let Some((along, kept)) = all.iter().find_map(|along| Some((along, range(along)?))) else {
-        return headline(first.points());
+        return headline(&first.compared().collect::<Vec<_>>());
     };
     let others = all.iter().filter(|of| !std::ptr::eq(*of, along)).map(Along::common_in_words);
     let context = which(along.common_in_words(), others);
@@ -81,7 +83,7 @@ pub(super) fn along(all: &[Along<'_>]) -> Option<Headline> {
     Some(Headline {
         value: kept.value,
         unit: kept.unit,
-        sentence: format!("{sentence}.{}", limited(along.points())),
+        sentence: format!("{sentence}.{}", limited(along.points().iter())),
         advice: None,
     })
 }
@@ -97,6 +99,8 @@ fn glance(compared: &Compared<'_>) -> Option<Kept> {
             two(compared, if one.is_baseline { other } else { one }, baseline)
         }
         ([] | [_], _) => None,
+        // Along a key each is compared with the baseline alone.
+        _ if compared.rule.along.is_some() => None,
         _ => several(compared, &rivals),
     }
     .or_else(|| rivals.first().map(|first| one(compared, first)))
@@ -137,9 +141,9 @@ fn decided(template: &'static str, compared: &Compared<'_>, ratio: &Decided, fac
     let is_sure = ratio.decision.is_sure();
     let (value, unit) = match is_sure {
         true => (times.clone(), format!("the {}", compared.metric())),
-        false => undecided(ratio.decision == Decision::TooFew),
+        false => undecided(compared, ratio.decision == Decision::TooFew),
     };
-    let undecided = between(ratio.decision == Decision::TooFew);
+    let undecided = between(compared, ratio.decision == Decision::TooFew);
     Kept { template, value, unit, facts: Facts { is_sure, times, undecided, ..facts } }
 }
 
@@ -157,16 +161,16 @@ fn several(compared: &Compared<'_>, rivals: &[&Entry<'_>]) -> Option<Kept> {
     let has_too_few = compared.has_too_few();
     let facts = Facts {
         alike,
-        undecided: from(has_too_few),
+        undecided: from(compared, has_too_few),
         ..facts(compared, first, last.unwrap_or(first))
     };
     let template = include_str!("headline/several.txt");
     let Some(last) = last else {
-        let (value, unit) = undecided(has_too_few);
-        let facts = Facts { undecided: between(has_too_few), ..facts };
+        let (value, unit) = undecided(compared, has_too_few);
+        let facts = Facts { undecided: between(compared, has_too_few), ..facts };
         return Some(Kept { template, value, unit, facts });
     };
-    let times = compared.ratio(first.trials, last.trials);
+    let times = compared.ratio(first.row, last.row);
     let times = times.map(|ratio| factor(ratio.median())).unwrap_or_default();
     Some(Kept {
         template,
@@ -182,7 +186,7 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
         compared.measured().into_iter().map(|(entry, _)| entry).collect();
     let entry = *compared.best(&entries).first()?;
     let tax = entry.ratio.as_ref()?.taken()?;
-    let sent = |of: &Entry<'_>| Some(of.trials.figure(Metric::GoodputPerServerCpu)?.median());
+    let sent = |of: &Entry<'_>| Some(of.row.figure(Metric::GoodputPerServerCpu)?.median());
     let (plain, encrypted) = (sent(compared.baseline()?)?, sent(entry)?);
     let rate = |rate| brief_beside(Quantity::BitsPerSecond, rate, encrypted);
     let share = brief(Quantity::Share, tax.median().abs());
@@ -190,7 +194,7 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
     let is_sure = tax.decision.is_sure();
     let (value, unit) = match is_sure {
         true => (share.clone(), format!("{} {}", compared.metric(), compared.with(entry))),
-        false => undecided(has_too_few),
+        false => undecided(compared, has_too_few),
     };
     Some(Kept {
         template: include_str!("headline/tax.txt"),
@@ -200,7 +204,7 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
             is_sure,
             is_less: tax.median() > 0.0,
             share,
-            undecided: between(has_too_few),
+            undecided: between(compared, has_too_few),
             figure: rate(encrypted),
             other_figure: rate(plain),
             with: compared.with(entry),
@@ -212,11 +216,11 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
 
 /// The least and the largest ratio along a key, of the value that surely differs most, and where it does not.
 fn range(along: &Along<'_>) -> Option<Kept> {
-    let points = along.points();
-    let first = points.first()?;
+    let points: Vec<&Compared<'_>> = along.compared().collect();
+    let first = *points.first()?;
     let with_ratios = |entry| {
         let of: &Entry<'_> = entry;
-        let ratio = |point: &Compared<'_>| {
+        let ratio = |point: &&Compared<'_>| {
             Some((along.label(point), point.entry(of.value)?.ratio.clone()?))
         };
         let ratios: Vec<(String, Decided)> = points.iter().filter_map(ratio).collect();
@@ -243,15 +247,18 @@ fn range(along: &Along<'_>) -> Option<Kept> {
     let facts = Facts {
         crossover: crossover.map(|of| of.sentence).unwrap_or_default(),
         alike: list(unsure().map(|(place, _)| place.as_str())),
-        undecided: if has_too_few { "too few trials" } else { "no significant difference" },
+        undecided: undecided(first, has_too_few).1,
         ..facts(first, entry, first.baseline()?)
     };
     let template = include_str!("headline/along.txt");
-    let metric = format!("the {}", first.metric());
+    let metric = match facts.is_speed {
+        true => "as fast".to_owned(),
+        false => format!("the {}", first.metric()),
+    };
     Some(match ends {
         None => {
-            let (value, unit) = undecided(has_too_few);
-            let undecided = between(has_too_few);
+            let (value, unit) = undecided(first, has_too_few);
+            let undecided = between(first, has_too_few);
             Kept { template, value, unit, facts: Facts { undecided, ..facts } }
         }
         Some((least, most)) => {
@@ -282,16 +289,15 @@ fn facts(compared: &Compared<'_>, entry: &Entry<'_>, other: &Entry<'_>) -> Facts
         other_figure: figure(other),
         other_with: compared.with(other),
         other_name: compared.name(other),
+        is_speed: compared.kind() == Kind::Cycles,
         ..Facts::default()
     }
 }
 
 /// Which of several comparisons one is, in brackets after a space.
-fn context(one: &Compared<'_>, all: &[Compared<'_>]) -> String {
-    let words = |of: &Compared<'_>| -> Vec<String> {
-        of.common.iter().map(|(key, value)| of.label(key, value)).collect()
-    };
-    which(words(one), all.iter().filter(|of| !std::ptr::eq(*of, one)).map(words))
+fn context(one: &Compared<'_>, all: &[&Compared<'_>]) -> String {
+    let others = all.iter().filter(|of| !std::ptr::eq(**of, one));
+    which(one.common_in_words(), others.map(|of| of.common_in_words()))
 }
 
 /// The parts of a label that tell it from others, in brackets after a space.
@@ -304,30 +310,31 @@ fn which(own: Vec<String>, others: impl Iterator<Item = Vec<String>>) -> String 
 }
 
 /// Value and unit of a headline that shows no difference, for which a number would look like one.
-pub(super) fn undecided(has_too_few: bool) -> (String, String) {
-    let (value, unit) = match has_too_few {
-        true => ("?", "too few trials"),
-        false => ("≈", "no significant difference"),
-    };
-    (value.to_owned(), unit.to_owned())
+fn undecided(compared: &Compared<'_>, has_too_few: bool) -> (String, String) {
+    match has_too_few {
+        true => ("?".to_owned(), format!("too few {}", compared.samples())),
+        false => ("≈".to_owned(), NO_DIFFERENCE.to_owned()),
+    }
 }
 
-fn between(has_too_few: bool) -> &'static str {
-    if has_too_few { "too few trials to compare" } else { "no significant difference between" }
+fn between(compared: &Compared<'_>, has_too_few: bool) -> String {
+    let rest = if has_too_few { "to compare" } else { "between" };
+    format!("{} {rest}", undecided(compared, has_too_few).1)
 }
 
-fn from(has_too_few: bool) -> &'static str {
-    if has_too_few { "too few trials to tell it from" } else { "no significant difference from" }
+fn from(compared: &Compared<'_>, has_too_few: bool) -> String {
+    let rest = if has_too_few { "to tell it from" } else { "from" };
+    format!("{} {rest}", undecided(compared, has_too_few).1)
 }
 
 /// That a rate is not the server's maximum, in a sentence after a space.
 pub(super) const LIMITED: &str = " Something other than the server was the limit in some trials.";
 
 /// The same, where it is so.
-fn limited(all: &[Compared<'_>]) -> &'static str {
+fn limited<'a, 'b: 'a>(all: impl Iterator<Item = &'a Compared<'b>>) -> &'static str {
     let is_limited = |compared: &Compared<'_>| {
-        let marks = compared.entries.iter().filter_map(|entry| entry.trials.mark());
+        let marks = compared.entries.iter().filter_map(|entry| entry.row.mark());
         compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)
     };
-    if all.iter().any(is_limited) { LIMITED } else { "" }
+    if { all }.any(is_limited) { LIMITED } else { "" }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use study::Metric;
+use study::{Cell, Metric, Show};
 use trial::{LatencyNs, Line};
 use units::Quantity;
 
@@ -14,12 +14,9 @@ use super::compared::{Compared, Entry};
 use super::derived::Derived;
 use crate::figure::{Decided, Figure};
 
-/// The key whose values are hit rates.
-const KEY: &str = "load.resumption";
-
 /// What 10 percentage points of hit rate save, and how long both kinds of handshakes took, TCP included.
 pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
-    if compared.rule.compare != KEY {
+    if !compared.rule.shows(Show::HitRate) {
         return Vec::new();
     }
     saved(compared).into_iter().chain(latencies(compared)).collect()
@@ -27,7 +24,7 @@ pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
 
 fn saved(compared: &Compared<'_>) -> Option<Derived> {
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for trial in compared.entries.iter().flat_map(|entry| &entry.trials.lines) {
+    for trial in compared.entries.iter().flat_map(|entry| &entry.row.lines) {
         if let Some(point) = point(&trial.line) {
             rounds.entry(trial.place.round).or_default().push(point);
         }
@@ -51,7 +48,7 @@ fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
     ];
     let of_cell = |entry: &Entry<'_>| {
         let of = |(name, latency): (&str, Latency)| {
-            let lines = entry.trials.valid();
+            let lines = entry.row.valid();
             let latencies = lines.filter_map(|line| Some(latency(&line.latency_ns)? as f64));
             let figure = Figure::of(latencies.collect())?;
             Some(Derived::new(name, compared.with(entry), Quantity::Nanos, figure))
@@ -59,8 +56,8 @@ fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
         LATENCIES.into_iter().map(of).collect::<Option<Vec<_>>>()
     };
     // Where all should resume, the few full ones only open the sessions.
-    let mixed =
-        compared.entries.iter().filter(|entry| entry.trials.cell.load.resumption.get() < 100);
+    let is_mixed = |cell: &Cell| cell.load.resumption.get() < 100;
+    let mixed = compared.entries.iter().filter(|entry| entry.row.cell.is_some_and(is_mixed));
     mixed.filter_map(of_cell).flatten().collect()
 }
 

@@ -1,11 +1,12 @@
 //! What the server's TLS library leaves unused of this processor.
 
+use keys::full;
 use observe::Machine;
-use tls::{Cipher, Suite};
+use tls::Cipher;
 
 use journal::TargetRecord;
 
-use super::compared::Compared;
+use super::compared::{Compared, Entry};
 
 /// What the AES-GCM of OpenSSL 3.1 and later asks of a processor, by the kernel's names, and before has
 /// no code for (`crypto/modes/asm/aes-gcm-avx512.pl`).
@@ -19,10 +20,10 @@ pub(super) fn newer(
     machine: &Machine,
 ) -> Option<String> {
     let flags = machine.processor.flags.known()?;
-    let gcm =
-        compared.entries.iter().find(|entry| is_aes_gcm(&compared.rule.compare, entry.value))?;
-    let cell = &gcm.trials.cell.name;
-    let target = targets.iter().find(|target| target.cells.contains(cell))?;
+    let is_of_suites = compared.rule.compare == full::SUITE;
+    let gcm = compared.entries.iter().find(|entry| is_of_suites && is_aes_gcm(entry))?;
+    let cell = gcm.row.name;
+    let target = targets.iter().find(|target| target.cells.iter().any(|of| of == cell))?;
     let version = openssl(target.version.as_deref()?)?;
     let is_unused =
         is_before_3_1(version) && NEEDED.iter().all(|flag| flags.iter().any(|f| f == flag));
@@ -34,10 +35,9 @@ pub(super) fn newer(
     })
 }
 
-fn is_aes_gcm(key: &str, value: &str) -> bool {
-    key == "load.suite"
-        && Suite::parse(value)
-            .is_ok_and(|suite| matches!(suite.cipher, Cipher::Aes128Gcm | Cipher::Aes256Gcm))
+fn is_aes_gcm(entry: &Entry<'_>) -> bool {
+    let suite = entry.row.cell.and_then(|cell| cell.load.only_suite());
+    suite.is_some_and(|suite| matches!(suite.cipher, Cipher::Aes128Gcm | Cipher::Aes256Gcm))
 }
 
 /// `3.0.22` of `nginx/1.22.1, OpenSSL 3.0.22`.

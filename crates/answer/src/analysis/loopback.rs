@@ -7,7 +7,7 @@
 
 use profile::Class;
 use serde::Serialize;
-use study::metric::Kind;
+use study::Show;
 use units::Quantity;
 
 use super::compared::{Compared, Entry};
@@ -36,9 +36,9 @@ pub struct LoopbackOfCell {
 }
 
 impl Loopback {
-    /// `None` where the answer is about something else, or nothing reliable was sampled.
+    /// `None` where the answer is not to show it, or nothing reliable was sampled.
     pub(super) fn of(compared: &Compared<'_>) -> Option<Self> {
-        if compared.kind() != Kind::Tax {
+        if !compared.rule.shows(Show::Loopback) {
             return None;
         }
         let plain = share(compared.baseline()?)?;
@@ -46,7 +46,7 @@ impl Loopback {
             let tax = entry.figure.as_ref()?.median();
             let tls = share(entry)?;
             let tax_without = 1.0 - (1.0 - tax) * (1.0 - plain) / (1.0 - tls);
-            let cell = entry.trials.cell.name.clone();
+            let cell = entry.row.name.to_owned();
             Some((compared.with(entry), LoopbackOfCell { cell, plain, tls, tax, tax_without }))
         };
         let (labels, cells): (Vec<String>, Vec<LoopbackOfCell>) =
@@ -70,6 +70,6 @@ impl Loopback {
 
 /// The client's share of a server's CPU time.
 fn share(entry: &Entry<'_>) -> Option<f64> {
-    let cycles = Cycles::of(entry.trials).filter(|cycles| cycles.doubts.is_empty())?;
+    let cycles = Cycles::of(entry.row).filter(|cycles| cycles.doubts.is_empty())?;
     Some(cycles.shares.get(&Class::Loopback).copied().unwrap_or_default())
 }

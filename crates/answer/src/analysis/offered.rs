@@ -4,35 +4,41 @@
 
 use std::collections::BTreeMap;
 
+use study::metric::Kind;
 use study::{Cell, Metric, Published, PublishedUnit};
 use trial::{Limit, Line, OFFERED_SERVED};
 use units::{BitsPerSecond, percent};
 
 use super::limits::{in_words, of_trials};
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Figure, paired};
 use crate::mark::Mark;
 use crate::wording::list;
 
-impl CellTrials<'_> {
+impl Row<'_> {
     /// What keeps a figure of this metric from being the server's maximum.
     pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
         match not_kept_up(self, metric) {
             Some(_) => Some(Mark::NotOfferedLoad),
-            None if is_of_whole_load(metric, self.cell) => {
+            None if self.cell.is_some_and(|cell| is_of_whole_load(metric, cell)) => {
                 self.mark().filter(|mark| *mark != Mark::NotServerBound)
             }
             None => self.mark(),
         }
     }
 
-    /// A metric over that of another cell, from the rounds in which both have it; `None` also where the
-    /// client received the two in different ways, their servers had different congestion controls, or a
+    /// A metric over that of another row, from the rounds in which both have it: of cycles how many times as
+    /// fast this one is. `None` also where the client received the two in different ways, their servers had different congestion controls, or a
     /// server did not keep up with a load that both should have served.
     pub(super) fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
         let are_whole = not_kept_up(self, metric).or_else(|| not_kept_up(other, metric)).is_none();
         let is_alike = self.is_received_as(other) && self.has_congestion_of(other) && are_whole;
-        paired(self.samples(metric), other.samples(metric)).filter(|_| is_alike)
+        let (ours, theirs) = (self.samples(metric), other.samples(metric));
+        let ratio = match metric.row().kind {
+            Kind::Cycles => paired(theirs, ours),
+            _ => paired(ours, theirs),
+        };
+        ratio.filter(|_| is_alike)
     }
 }
 
@@ -48,9 +54,9 @@ pub(crate) fn fell_behind(metric: Metric, cell: &Cell, limits: &BTreeMap<Limit, 
 
 /// The same of a cell's trials, in words: `the server fell behind what it was asked for in 2 of 6
 /// trials (the server's CPU was the limit)`.
-pub(super) fn not_kept_up(trials: &CellTrials<'_>, metric: Metric) -> Option<String> {
+pub(super) fn not_kept_up(trials: &Row<'_>, metric: Metric) -> Option<String> {
     let limits = trials.limits();
-    if !fell_behind(metric, trials.cell, &limits) {
+    if !fell_behind(metric, trials.cell?, &limits) {
         return None;
     }
     let others = limits.iter().filter(|(limit, _)| **limit != Limit::OfferedLoad);
@@ -68,15 +74,12 @@ pub(super) fn not_kept_up(trials: &CellTrials<'_>, metric: Metric) -> Option<Str
 }
 
 /// How far from a published pace the trials of these cells ran, in a sentence.
-pub(super) fn beside_published(
-    published: &[Published],
-    cells: &[&CellTrials<'_>],
-) -> Option<String> {
+pub(super) fn beside_published(published: &[Published], rows: &[&Row<'_>]) -> Option<String> {
     let published = published.iter().find(|of| of.unit == PublishedUnit::Pace)?;
     let pace = |line: &Line| Some(line.receipt.obtained.pace_bps? as f64);
-    let paces: Vec<f64> = cells.iter().flat_map(|cell| cell.valid()).filter_map(pace).collect();
+    let paces: Vec<f64> = rows.iter().flat_map(|row| row.valid()).filter_map(pace).collect();
     let pace = stats::median(&paces).ok()?;
-    let is_here = cells.iter().all(|cell| cell.cell.target.url.is_none());
+    let is_here = rows.iter().filter_map(|of| of.cell).all(|cell| cell.target.url.is_none());
     let way = if is_here { " over loopback" } else { "" };
     Some(format!(
         "This ran{way} at {}, {} of the {} that {} had.",

@@ -7,12 +7,12 @@
 
 use serde::Serialize;
 use stats::Decision;
-use study::Metric;
+use study::Show;
 use tls::{Cipher, Suite};
 use trial::Line;
 
 use super::compared::{Compared, Entry};
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::listed;
 
@@ -69,7 +69,7 @@ impl Cost {
         })
     }
 
-    fn of_rounds(trials: &CellTrials<'_>) -> Vec<(u32, Self)> {
+    fn of_rounds(trials: &Row<'_>) -> Vec<(u32, Self)> {
         let valid = trials.lines.iter().filter(|trial| trial.line.valid);
         valid.filter_map(|trial| Some((trial.place.round, Self::of(&trial.line)?))).collect()
     }
@@ -78,8 +78,8 @@ impl Cost {
 impl Prediction {
     /// Of all that is compared with a baseline; `place` says where along another key that is.
     pub(super) fn all(compared: &Compared<'_>, place: Option<&str>) -> Vec<Self> {
-        let is_rate = matches!(compared.rule.metric, Metric::Rate | Metric::RatePerServerCpu);
-        let Some(baseline) = compared.baseline().filter(|_| is_rate) else { return Vec::new() };
+        let is_shown = compared.rule.shows(Show::Prediction);
+        let Some(baseline) = compared.baseline().filter(|_| is_shown) else { return Vec::new() };
         let label = |entry: &Entry<'_>| match place {
             Some(place) if compared.others().count() == 1 => place.to_owned(),
             _ => {
@@ -93,8 +93,8 @@ impl Prediction {
 
     fn of(label: String, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
         let measured = entry.ratio.clone()?;
-        let theirs = Cost::of_rounds(baseline.trials);
-        let pairs: Vec<(&Cost, Cost)> = Cost::of_rounds(entry.trials)
+        let theirs = Cost::of_rounds(baseline.row);
+        let pairs: Vec<(&Cost, Cost)> = Cost::of_rounds(entry.row)
             .into_iter()
             .filter_map(|(round, ours)| {
                 let (_, theirs) = theirs.iter().find(|(other, _)| *other == round)?;
@@ -109,7 +109,7 @@ impl Prediction {
             |theirs: &Cost, ours: &Cost| theirs.bytes * (theirs.ns_per_byte - ours.ns_per_byte);
         Some(Self {
             label,
-            cell: entry.trials.cell.name.clone(),
+            cell: entry.row.name.to_owned(),
             bytes_per_operation: median(&|theirs, _| theirs.bytes)?,
             ns_per_byte: [
                 median(&|theirs, _| theirs.ns_per_byte)?,

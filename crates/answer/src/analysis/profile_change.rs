@@ -8,7 +8,7 @@ use units::Quantity;
 
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::wording::{brief, capitalized};
 
 /// Smaller differences of shares are not stated: one trial of a cell is sampled, and trials differ.
@@ -42,7 +42,7 @@ pub struct Shares {
 impl ProfileChange {
     /// One for each pair of cells that the rules compare and whose profiles are both reliable,
     /// in the order of the rules.
-    pub(super) fn all(rules: &[AnswerRule], trials: &[CellTrials<'_>]) -> Vec<Self> {
+    pub(super) fn all(rules: &[AnswerRule], trials: &[Row<'_>]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for compared in rules.iter().flat_map(|rule| Compared::all(rule, trials)) {
             let Some(baseline) = compared.baseline() else { continue };
@@ -61,7 +61,7 @@ impl ProfileChange {
     }
 
     fn of(compared: &Compared<'_>, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
-        let reliable = |of: &Entry<'_>| Cycles::of(of.trials).filter(|of| of.doubts.is_empty());
+        let reliable = |of: &Entry<'_>| Cycles::of(of.row).filter(|of| of.doubts.is_empty());
         let both = Both { baseline: reliable(baseline)?, cell: reliable(entry)? };
         let most = Class::ALL
             .into_iter()
@@ -95,8 +95,8 @@ impl ProfileChange {
             }
         };
         Some(Self {
-            baseline: baseline.trials.cell.name.clone(),
-            cell: entry.trials.cell.name.clone(),
+            baseline: baseline.row.name.to_owned(),
+            cell: entry.row.name.to_owned(),
             class: most.map(|(class, _)| class),
             share: most.map(|(_, shares)| shares),
             crypto,

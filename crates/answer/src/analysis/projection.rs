@@ -6,6 +6,7 @@
 //! itself, so that its projections have the interval that medians of rounds have. Where the law does not
 //! fit, or points lie beyond what was measured, it is said.
 
+use keys::full;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -15,12 +16,9 @@ use study::Metric;
 use trial::Limit;
 
 use super::compared::Compared;
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Decided, Figure, paired};
 use crate::wording::{brief, grouped};
-
-/// The key whose values are numbers of cores.
-const CORES: &str = "target.cores";
 
 /// A gain of less than this share of what the added cores would do linearly is none.
 const LEAST_GAIN: f64 = 0.10;
@@ -60,7 +58,7 @@ pub struct AtCores {
 /// One number of cores with its trials.
 struct Step<'a> {
     cores: u32,
-    trials: &'a CellTrials<'a>,
+    row: &'a Row<'a>,
     figure: Figure,
 }
 
@@ -74,13 +72,13 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
         // shown.
         let groups = grouped(compared.iter().filter_map(|point| {
             let mut common = point.common.clone();
-            common.remove(CORES);
+            common.remove(full::CORES);
             Some((common, step(point, entry.value)?))
         }));
         let height =
             |steps: &[Step<'_>]| steps.iter().map(|step| step.figure.median()).fold(0.0, f64::max);
         let highest = groups.into_iter().max_by(|a, b| height(&a.1).total_cmp(&height(&b.1)));
-        if let Some((common, mut steps)) = highest {
+        if let Some((common, mut steps)) = highest.filter(|(_, steps)| !steps.is_empty()) {
             steps.sort_by_key(|step| step.cores);
             let labels = std::iter::once(first.label(&first.rule.compare, entry.value))
                 .chain(common.iter().map(|(key, value)| first.label(key, value)));
@@ -93,11 +91,11 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
 
 fn step<'a>(point: &Compared<'a>, value: &str) -> Option<Step<'a>> {
     let entry = point.entry(value)?;
-    let cpus = entry.trials.cell.target.pinned_to()?.len();
-    let swept = point.common.get(CORES).and_then(|cores| cores.parse().ok());
+    let cpus = entry.row.cell?.target.pinned_to()?.len();
+    let swept = point.common.get(full::CORES).and_then(|cores| cores.parse().ok());
     Some(Step {
         cores: swept.or_else(|| u32::try_from(cpus).ok())?,
-        trials: entry.trials,
+        row: entry.row,
         figure: entry.figure.clone()?,
     })
 }
@@ -153,7 +151,7 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
 
 /// What limited every trial of a step, where it was not the server's CPU.
 fn other_limit(step: &Step<'_>) -> Option<Limit> {
-    let limits = step.trials.limits();
+    let limits = step.row.limits();
     let is_server = limits.contains_key(&Limit::ServerCpu);
     limits.into_keys().next().filter(|_| !is_server)
 }
@@ -183,7 +181,7 @@ fn law(
     Scaling::fit(&medians)?;
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for step in steps {
-        for (round, sample) in step.trials.samples(compared.rule.metric) {
+        for (round, sample) in step.row.samples(compared.rule.metric) {
             rounds.entry(round).or_default().push((f64::from(step.cores), sample));
         }
     }
@@ -201,7 +199,7 @@ fn stops_helping(steps: &[Step<'_>], metric: Metric) -> Option<u32> {
     let gains = steps.windows(2).filter_map(|pair| {
         let [fewer, more] = pair else { return None };
         let linear = f64::from(more.cores - fewer.cores) / f64::from(fewer.cores);
-        let samples = |step: &Step<'_>| step.trials.samples(metric);
+        let samples = |step: &Step<'_>| step.row.samples(metric);
         let gain = paired(samples(more), samples(fewer))?;
         Some((fewer.cores, gain.map(|ratio| (ratio - 1.0) / linear - LEAST_GAIN)?))
     });

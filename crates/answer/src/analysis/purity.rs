@@ -10,7 +10,10 @@ use super::compared::Entry;
 /// What the trials of these cells prove, in a sentence; `None` where not all are about connections
 /// over TLS, and where toll has seen none of their handshakes.
 pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -> Option<String> {
-    let mut operations = entries.clone().map(|entry| entry.trials.cell.load.operation);
+    if entries.clone().any(|entry| entry.row.cell.is_none()) {
+        return None;
+    }
+    let mut operations = entries.clone().map(|entry| entry.row.operation());
     let are_connections = operations.clone().all(|operation| {
         matches!(operation, Operation::Handshakes | Operation::OneRequestPerConnection)
     });
@@ -20,7 +23,7 @@ pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -
         _ => "one request on each",
     };
     let measured = entries.filter(|entry| entry.figure.is_some());
-    let lines = measured.flat_map(|entry| entry.trials.valid());
+    let lines = measured.flat_map(|entry| entry.row.valid());
     let lines: Vec<&Line> = lines.filter(|line| line.receipt.obtained.full.is_some()).collect();
     if !are_connections || lines.is_empty() {
         return None;

@@ -7,11 +7,12 @@ use study::metric::Kind;
 use trial::{Limit, Line, WarningKind};
 
 use super::compared::Compared;
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::Figure;
 use crate::findings::Quality;
 use crate::label::trials;
 use crate::wording::plain_percent;
+use units::counted;
 
 /// An interval that reaches further from its median than this part of it leaves too much open.
 const MOST_WIDTH: f64 = 0.1;
@@ -20,15 +21,18 @@ const MOST_WIDTH: f64 = 0.1;
 const MOST_NOISY: f64 = 0.25;
 
 /// `None` where no answer has a figure.
-pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<Quality> {
+pub(super) fn quality(rules: &[AnswerRule], rows: &[Row<'_>]) -> Option<Quality> {
     let compared: Vec<Compared<'_>> =
-        rules.iter().flat_map(|rule| Compared::all(rule, cells)).collect();
+        rules.iter().flat_map(|rule| Compared::all(rule, rows)).collect();
+    let of_one = |of: &Compared<'_>| {
+        Some((stated(of).into_iter().map(|f| f.estimate.n).min()?, of.samples()))
+    };
+    let (fewest, samples) = compared.iter().filter_map(of_one).min()?;
     let figures: Vec<Figure> = compared.iter().flat_map(stated).collect();
-    let fewest = figures.iter().map(|figure| figure.estimate.n).min()?;
     // Of a median of 0 there is no share.
     let shares = figures.iter().filter(|figure| figure.median() != 0.0);
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
-    let valid: Vec<&Line> = cells.iter().flat_map(CellTrials::valid).collect();
+    let valid: Vec<&Line> = rows.iter().flat_map(Row::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
     let largest = compared.iter().map(|of| of.family).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);
@@ -39,8 +43,9 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
         let of = format!("{noisy} of {} shared their CPUs", trials(valid.len()));
         (false, format!("Noisy: {of} with other work; rerun with other programs stopped."))
     } else if has_too_few {
-        let of = trials(fewest);
-        (false, format!("Too few trials: {of} for some figures; rerun with at least {enough}."))
+        let one = samples.trim_end_matches('s');
+        let of = counted(fewest as u64, one);
+        (false, format!("Too few {samples}: {of} for some figures; rerun with at least {enough}."))
     } else if widest > MOST_WIDTH {
         let reach = format!("intervals reach up to {within} from their medians");
         (false, format!("Wide: {reach}; rerun with more or longer trials."))

@@ -1,6 +1,7 @@
 //! Servers beside each other: where the cells of an answer are of several servers, each value that is
 //! compared is also compared between them.
 
+use keys::full;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -8,11 +9,9 @@ use study::metric::Kind;
 use study::{AnswerRule, Metric};
 
 use super::compared::{Compared, Entry};
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
-
-const SERVER: &str = "target.server";
 
 /// The servers of the cells of one answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,12 +47,13 @@ pub struct ServerFigure {
 impl Servers {
     /// One for each question about at least two servers. What TLS takes is shown as the goodput that
     /// it is taken from.
-    pub(super) fn all(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Vec<Self> {
-        let of_several = rules.iter().filter(|rule| rule.along.is_none() && rule.compare != SERVER);
+    pub(super) fn all(rules: &[AnswerRule], cells: &[Row<'_>]) -> Vec<Self> {
+        let of_several =
+            rules.iter().filter(|rule| rule.along.is_none() && rule.compare != full::SERVER);
         unique(of_several.flat_map(|rule| {
             let of_servers = grouped(Compared::all(rule, cells).into_iter().map(|of| {
                 let mut common = of.common.clone();
-                common.remove(SERVER);
+                common.remove(full::SERVER);
                 (common, of)
             }));
             of_servers.into_iter().filter_map(|(common, of)| Self::of(&common, &of))
@@ -68,7 +68,7 @@ impl Servers {
         };
         let of_servers: Vec<(&Compared<'_>, String)> = compared
             .iter()
-            .filter_map(|of| Some((of, of.label(SERVER, of.common.get(SERVER)?))))
+            .filter_map(|of| Some((of, of.label(full::SERVER, of.common.get(full::SERVER)?))))
             .collect();
         if of_servers.len() < 2 {
             return None;
@@ -87,10 +87,10 @@ impl Servers {
             let best = best(metric, entries);
             for (row, entry) in rows.iter_mut().zip(entries) {
                 row.figures.push(entry.and_then(|entry| {
-                    let [own, best] = [entry, best?].map(|of| of.trials.cell.name.clone());
-                    let over = pairs.get(&[own.clone(), best.clone()]).cloned();
+                    let [own, best] = [entry, best?].map(|of| of.row.name);
+                    let over = pairs.get(&[own, best]).cloned();
                     let ratio = over.or_else(|| pairs.get(&[best, own])?.inverse());
-                    Some(ServerFigure { figure: entry.trials.figure(metric)?, ratio })
+                    Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
                 }));
             }
         }
@@ -106,21 +106,20 @@ impl Servers {
 }
 
 /// Each server over those after it, by the names of their cells.
-fn pairs(metric: Metric, entries: &[Option<&Entry<'_>>]) -> Vec<([String; 2], Figure)> {
-    let cells: Vec<&CellTrials<'_>> = entries.iter().flatten().map(|entry| entry.trials).collect();
+fn pairs<'a>(metric: Metric, entries: &[Option<&Entry<'a>>]) -> Vec<([&'a str; 2], Figure)> {
+    let cells: Vec<&Row<'a>> = entries.iter().flatten().map(|entry| entry.row).collect();
     let mut pairs = Vec::new();
     for (place, one) in cells.iter().enumerate() {
         for other in &cells[place + 1..] {
             let ratio = one.ratio(other, metric);
-            let names = || [one.cell.name.clone(), other.cell.name.clone()];
-            pairs.extend(ratio.map(|ratio| (names(), ratio)));
+            pairs.extend(ratio.map(|ratio| ([one.name, other.name], ratio)));
         }
     }
     pairs
 }
 
 fn best<'b, 'a>(metric: Metric, entries: &[Option<&'b Entry<'a>>]) -> Option<&'b Entry<'a>> {
-    let median = |entry: &'b Entry<'a>| Some((entry, entry.trials.figure(metric)?.median()));
+    let median = |entry: &'b Entry<'a>| Some((entry, entry.row.figure(metric)?.median()));
     let measured = entries.iter().flatten().copied().filter_map(median);
     let by_median = |a: &(_, f64), b: &(_, f64)| a.1.total_cmp(&b.1);
     let best = match metric.is_higher_better() {

@@ -1,27 +1,26 @@
-//! What the trials of one cell say together.
+//! What the samples of one row say together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::label::{label, label_in};
 use load::Operation;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use study::{Cell, Metric};
+use study::{Metric, Params};
 use trial::Limit;
 
 use super::cpu_use::CpuUse;
 use super::cycles::Cycles;
+use super::row::{Row, TrialCounts};
 use super::search::Search;
-use super::trials::{CellTrials, TrialCounts};
 use crate::figure::Figure;
 use crate::mark::Mark;
 
-/// What the trials of one cell say together.
+/// What the trials of one cell, or the rounds of one algorithm, say together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellSummary {
-    /// The cell's name.
+    /// Its name.
     pub cell: String,
-    /// The case's name.
+    /// The name of its case or its table.
     pub case: String,
     /// What distinguishes it from the other cells of its case, in words: `nginx, AES-128-GCM`.
     pub label: String,
@@ -29,11 +28,14 @@ pub struct CellSummary {
     #[serde(skip)]
     pub label_parts: Vec<String>,
     /// The swept keys with their values.
-    pub params: BTreeMap<String, String>,
+    pub params: Params,
     /// What one operation of its load is.
     #[serde(skip)]
     pub operation: Operation,
-    /// How many trials it should have, has, and has that are valid.
+    /// The library and its version, where it is a timed algorithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// How many trials or rounds it should have, has, and has that are valid.
     pub trials: TrialCounts,
     /// Its figures, each metric a field with its unit in the name.
     #[serde(flatten)]
@@ -62,22 +64,23 @@ impl CellSummary {
             && self.search.as_ref().is_none_or(|search| search.path.is_empty())
     }
 
-    pub(super) fn of(trials: &CellTrials<'_>) -> Self {
+    pub(super) fn of(row: &Row<'_>) -> Self {
         Self {
-            cell: trials.cell.name.clone(),
-            case: trials.cell.case.clone(),
-            label: of_cell(trials.cell),
-            label_parts: parts_of_cell(trials.cell),
-            params: trials.cell.params.clone(),
-            operation: trials.cell.load.operation,
-            trials: trials.counts(),
-            figures: Figures::of(|metric| trials.figure(metric)),
-            limits: trials.limits(),
-            mark: trials.mark(),
-            congestion: trials.congestion(),
-            search: trials.search.clone(),
-            cpus: CpuUse::of(trials.valid()),
-            cycles: Cycles::of(trials),
+            cell: row.name.to_owned(),
+            case: row.case.to_owned(),
+            label: row.label_parts().join(", "),
+            label_parts: row.label_parts(),
+            params: row.params.clone(),
+            operation: row.operation(),
+            library: row.algorithm.map(|of| of.library_title.clone()),
+            trials: row.counts(),
+            figures: Figures::of(|metric| row.figure(metric)),
+            limits: row.limits(),
+            mark: row.mark(),
+            congestion: row.congestion(),
+            search: row.search.clone(),
+            cpus: CpuUse::of(row.valid()),
+            cycles: Cycles::of(row),
         }
     }
 }
@@ -89,7 +92,7 @@ pub struct Figures(BTreeMap<Metric, Figure>);
 impl Figures {
     /// What `figure` gives of each metric that a cell has by itself.
     pub fn of(figure: impl Fn(Metric) -> Option<Figure>) -> Self {
-        let figures = Metric::of_cells().filter_map(|metric| Some((metric, figure(metric)?)));
+        let figures = Metric::of_rows().filter_map(|metric| Some((metric, figure(metric)?)));
         Self(figures.collect())
     }
 
@@ -104,32 +107,9 @@ impl Figures {
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for metric in Metric::of_cells() {
+        for metric in Metric::of_rows() {
             map.serialize_entry(metric.row().json, &self.get(metric))?;
         }
         map.end()
     }
-}
-
-/// What distinguishes a cell from the others of its case, the server first; the server alone where
-/// the case sweeps nothing.
-pub(super) fn of_cell(cell: &Cell) -> String {
-    parts_of_cell(cell).join(", ")
-}
-
-fn parts_of_cell(cell: &Cell) -> Vec<String> {
-    let parts = parts(&cell.params, cell.load.operation);
-    match parts.is_empty() {
-        true => vec![label(SERVER, &cell.target.server.to_string())],
-        false => parts,
-    }
-}
-
-const SERVER: &str = "target.server";
-
-/// The swept settings in words, the server first.
-fn parts(params: &BTreeMap<String, String>, operation: Operation) -> Vec<String> {
-    let (server, others): (Vec<_>, Vec<_>) = params.iter().partition(|(key, _)| *key == SERVER);
-    let in_words = |(key, value): (&String, &String)| label_in(operation, key, value);
-    server.into_iter().chain(others).map(in_words).collect()
 }

@@ -6,7 +6,7 @@ use study::metric::Kind;
 use study::{Metric, Study};
 
 use super::compared::Compared;
-use super::trials;
+use super::row;
 use crate::figure::Figure;
 
 /// The farthest that an interval of the answers reaches from its median, as a share of the median:
@@ -15,13 +15,14 @@ use crate::figure::Figure;
 /// interval does not cover 95%; 0 where nothing has a figure.
 #[must_use]
 pub fn widest_interval(study: &Study, lines: &[TrialLine]) -> f64 {
-    let trials = trials::by_cell(study, lines, &[]);
-    if study.answers.is_empty() {
-        let rates = trials.iter().filter_map(|cell| cell.figure(Metric::Rate));
+    let rows = row::of_cells(study, lines, &[]);
+    let compared: Vec<Compared<'_>> =
+        study.answers.iter().flat_map(|rule| Compared::all(rule, &rows)).collect();
+    if compared.is_empty() {
+        let rates = rows.iter().filter_map(|cell| cell.figure(Metric::Rate));
         return rates.map(|rate| width(&rate)).fold(0.0, f64::max);
     }
-    let compared = study.answers.iter().flat_map(|rule| Compared::all(rule, &trials));
-    let widths = compared.flat_map(|compared| {
+    let widths = compared.iter().flat_map(|compared| {
         let is_tax = compared.kind() == Kind::Tax;
         let of = |entry: &super::compared::Entry<'_>| {
             let figure = entry.figure.as_ref().filter(|_| !is_tax);

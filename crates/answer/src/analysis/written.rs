@@ -1,41 +1,37 @@
-//! The headline that a study's author wrote, with the figures of the cells that it names.
+//! The headline that a study's author wrote, with the figures of the rows that it names.
 
+use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 
 use study::headline::{RowOf, Slot, Written};
-use study::metric::{Kind, words_of};
-use study::{AnswerRule, Cell, Metric};
+use study::metric::Kind;
+use study::{AnswerRule, Metric, Params};
 
-use super::compared::{CLIENT, Compared};
+use super::authored::{Authored, Pair, Rows};
+use super::compared::Compared;
 use super::headline::LIMITED;
-use super::offered::not_kept_up;
-use super::trials::CellTrials;
+use super::row::Row;
 use crate::figure::{Decided, Figure, paired};
 use crate::findings::Headline;
-use crate::label::label_in;
 use crate::mark::Mark;
-use crate::written::{Authored, Pair, Row};
 
-/// The cells by the names that the author gave them.
-type Rows<'a> = BTreeMap<&'a str, &'a CellTrials<'a>>;
-
-/// The author's words, of the first cells that all have figures; `None` where there are none, or too few
+/// The author's words, of the first rows that all have figures; `None` where there are none, or too few
 /// trials of them to decide: then toll words the answer.
 pub(super) fn headline<'a>(
     rule: &'a AnswerRule,
     compared: &[Compared<'a>],
-    trials: &'a [CellTrials<'a>],
+    all: &'a [Row<'a>],
 ) -> Option<Headline> {
     let written = rule.written.as_ref()?;
     // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
-    let rows = choices(rule, written, trials).find(has_figures)?;
+    let rows = choices(rule, written, all).find(has_figures)?;
     let named = Named { rule, written, rows };
     let decided = named.decided(compared);
     let (metric, compare, rows) = (rule.metric, rule.compare.as_str(), &named.rows);
     let (headline, slots) = Authored { written, metric, compare, rows, decided }.headline()?;
     let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
-    let context = named.context(trials).map(|of| format!(" ({of})")).unwrap_or_default();
+    let context = named.context(all).map(|of| format!(" ({of})")).unwrap_or_default();
     let limited = if named.is_limited(&slots) { LIMITED } else { "" };
     Some(Headline { sentence: format!("{sentence}{context}.{limited}"), ..headline })
 }
@@ -44,39 +40,37 @@ pub(super) fn headline<'a>(
 fn choices<'a>(
     rule: &'a AnswerRule,
     written: &'a Written,
-    trials: &'a [CellTrials<'a>],
+    all: &'a [Row<'a>],
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
     let firsts = first.flat_map(move |(_, first)| {
-        trials.iter().filter(|of| first.is(of.cell)).map(move |of| open(rule, first, of.cell))
+        let firsts = all.iter().filter(|of| first.is(of.case, of.params));
+        firsts.map(move |of| open(rule, first, of.params))
     });
     firsts.filter_map(move |chosen| {
         let row = |row: &RowOf| {
-            let agrees = |cell| {
-                let mut open = open(rule, row, cell).into_iter();
+            let agrees = |params| {
+                let mut open = open(rule, row, params).into_iter();
                 open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
-            let mut cells = trials.iter().filter(|of| row.is(of.cell) && agrees(of.cell));
-            if row.is_best { best(rule.metric, cells) } else { cells.next() }
+            let mut rows = all.iter().filter(|of| row.is(of.case, of.params) && agrees(of.params));
+            if row.is_best { best(rule.metric, rows) } else { rows.next() }
         };
         written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?))).collect()
     })
 }
 
-fn best<'a>(
-    metric: Metric,
-    cells: impl Iterator<Item = &'a CellTrials<'a>>,
-) -> Option<&'a CellTrials<'a>> {
+fn best<'a>(metric: Metric, rows: impl Iterator<Item = &'a Row<'a>>) -> Option<&'a Row<'a>> {
     let sign = if metric.is_higher_better() { 1.0 } else { -1.0 };
-    let figures = cells.filter_map(|of| Some((of, sign * of.figure(metric)?.median())));
+    let figures = rows.filter_map(|of| Some((of, sign * of.figure(metric)?.median())));
     figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(of, _)| of)
 }
 
-/// The swept keys of a cell that a row does not name; the best has any value of what is compared.
-fn open<'a>(rule: &AnswerRule, row: &RowOf, cell: &'a Cell) -> BTreeMap<&'a str, &'a str> {
+/// The keys that a row does not name, with the values here; the best has any value of what is compared.
+fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a str, &'a str> {
     let is_open =
         |key: &String| !(row.params.contains_key(key) || row.is_best && *key == rule.compare);
-    let params = cell.params.iter().filter(|(key, _)| is_open(key));
+    let params = params.iter().filter(|(key, _)| is_open(key));
     params.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
@@ -84,25 +78,6 @@ struct Named<'a> {
     rule: &'a AnswerRule,
     written: &'a Written,
     rows: Rows<'a>,
-}
-
-impl Row for CellTrials<'_> {
-    fn median(&self, metric: Metric) -> Option<f64> {
-        let figure = self.figure(metric).filter(|_| not_kept_up(self, metric).is_none())?;
-        Some(figure.median())
-    }
-
-    fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        self.samples(metric)
-    }
-
-    fn name(&self, key: &str) -> Option<String> {
-        Some(label_in(self.cell.load.operation, key, self.cell.params.get(key)?))
-    }
-
-    fn counts(&self, metric: Metric) -> String {
-        words_of(self.cell.load.operation, metric.row().words).into_owned()
-    }
 }
 
 impl<'a> Named<'a> {
@@ -116,11 +91,16 @@ impl<'a> Named<'a> {
         for (metric, rows) in pairs {
             let cells = rows.each_ref().map(|row| self.rows.get(row.as_str()));
             let [Some(one), Some(other)] = cells else { continue };
+            // Of cycles an answer has how many times as fast one is, which is the other's over its own.
+            let (own, its) = match metric.row().kind {
+                Kind::Cycles => (other, one),
+                _ => (one, other),
+            };
             let known = compared.iter().filter(|of| of.rule.metric == metric);
-            match { known }.find_map(|of| of.ratio(one, other)) {
+            match { known }.find_map(|of| of.ratio(own, its)) {
                 Some(known) => drop(decided.insert((metric, rows), known)),
                 None => {
-                    let ratio = self.ratio(one, other, metric);
+                    let ratio = self.ratio(own, its, metric);
                     family.extend(ratio.map(|ratio| (Some((metric, rows)), ratio)));
                 }
             }
@@ -145,20 +125,15 @@ impl<'a> Named<'a> {
             common.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
         };
         let has_row = |of: &&Compared<'_>| {
-            let is_row = |name: &str| self.rows.values().any(|row| row.cell.name == name);
-            of.entries.iter().any(|entry| is_row(&entry.trials.cell.name))
+            let is_row = |name: &str| self.rows.values().any(|row| row.name == name);
+            of.entries.iter().any(|entry| is_row(entry.row.name))
         };
         let own: Vec<_> = compared.iter().filter(has_row).map(common).collect();
         compared.iter().filter(move |of| own.contains(&common(of))).collect::<Vec<_>>().into_iter()
     }
 
-    fn ratio(
-        &self,
-        one: &CellTrials<'_>,
-        other: &CellTrials<'_>,
-        metric: Metric,
-    ) -> Option<Figure> {
-        match self.rule.compare == CLIENT {
+    fn ratio(&self, one: &Row<'_>, other: &Row<'_>, metric: Metric) -> Option<Figure> {
+        match self.rule.compare == full::CLIENT {
             true => paired(one.samples(metric), other.samples(metric)),
             false => one.ratio(other, metric),
         }
@@ -183,16 +158,15 @@ impl<'a> Named<'a> {
     }
 
     /// Which of several cells the rows are, where they leave that open: `nginx, 1 core`.
-    fn context(&self, trials: &[CellTrials<'_>]) -> Option<String> {
+    fn context(&self, all: &[Row<'_>]) -> Option<String> {
         let (name, row) = self.written.rows.first_key_value()?;
-        let cell = self.rows.get(name.as_str())?.cell;
-        let ran = || trials.iter().filter(|of| of.cell.case == cell.case && !of.lines.is_empty());
+        let own = self.rows.get(name.as_str())?;
+        let ran = || all.iter().filter(|of| of.case == own.case && of.counts().done > 0);
         let is_one_of_several = |(key, value): &(&str, &str)| {
-            ran().any(|of| of.cell.params.get(*key).is_some_and(|other| other != value))
+            ran().any(|of| of.params.get(*key).is_some_and(|other| other != value))
         };
-        let open = open(self.rule, row, cell).into_iter().filter(is_one_of_several);
-        let words: Vec<String> =
-            open.map(|(key, value)| label_in(cell.load.operation, key, value)).collect();
+        let open = open(self.rule, row, own.params).into_iter().filter(is_one_of_several);
+        let words: Vec<String> = open.map(|(key, _)| own.label(key)).collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use observe::machine::Settings;
 use observe::{Fact, Machine};
 use serde::Serialize;
+use study::primitive::LIBRARY;
 
 use super::Side;
 use super::pair::Match;
@@ -35,6 +36,7 @@ pub(super) fn all(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Diff
         differences.extend(of_host.map(named));
     }
     differences.extend(targets(a, b, matches));
+    differences.extend(libraries(matches));
     differences.extend(congestion(matches));
     differences.extend(settings(matches));
     differences
@@ -91,8 +93,19 @@ fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference>
         }))
     };
     let of = |both: &Match<'_>| {
-        let (a, b) = (version(a, &both.cell_a.name), version(b, &both.cell_b.name));
-        (a != b).then(|| Difference::of(both.cell_a.target.server.name(), a, b))
+        let cell = both.a.cell?;
+        let (a, b) = (version(a, &cell.name), version(b, &both.b.cell?.name));
+        (a != b).then(|| Difference::of(cell.target.server.name(), a, b))
+    };
+    counted(matches.iter().filter_map(of), matches.len())
+}
+
+/// The versions of the libraries of timed algorithms.
+fn libraries(matches: &[Match<'_>]) -> Vec<Difference> {
+    let of = |both: &Match<'_>| {
+        let (a, b) = (both.a.summary.library.clone(), both.b.summary.library.clone());
+        let name = both.a.summary.params.get(LIBRARY)?;
+        (a != b).then(|| Difference::of(name, a, b))
     };
     counted(matches.iter().filter_map(of), matches.len())
 }
@@ -104,7 +117,7 @@ fn congestion(matches: &[Match<'_>]) -> Vec<Difference> {
         (!controls.is_empty()).then(|| controls.iter().cloned().collect::<Vec<_>>().join(", "))
     };
     let of = |both: &Match<'_>| {
-        let (a, b) = (&both.summary_a.congestion, &both.summary_b.congestion);
+        let (a, b) = (&both.a.summary.congestion, &both.b.summary.congestion);
         (a != b).then(|| Difference::of("servers' congestion control", words(a), words(b)))
     };
     counted(matches.iter().filter_map(of), matches.len())
@@ -113,8 +126,8 @@ fn congestion(matches: &[Match<'_>]) -> Vec<Difference> {
 /// The keys of the compared cells that do not have the same value.
 fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
     let mut found = Vec::new();
-    for both in matches {
-        let (a, b) = (both.cell_a.settings(), both.cell_b.settings());
+    for (a, b) in matches.iter().filter_map(|both| both.a.cell.zip(both.b.cell)) {
+        let (a, b) = (a.settings(), b.settings());
         let value = |settings: &[(String, String)], key: &str| {
             settings.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
         };

@@ -1,25 +1,24 @@
 //! Cells that both runs have.
 
-use std::collections::BTreeMap;
-
 use serde::{Serialize, Serializer};
 use stats::{Decision, Estimate};
 
-use super::{Only, Side};
+use super::{Only, Side as Run};
 use crate::analysis::CellSummary;
 use crate::analysis::offered::fell_behind;
 use crate::figure::Figure;
 use crate::mark::Mark;
-use study::{Cell, Metric};
+use study::primitive::SIZE;
+use study::{Cell, Metric, Params, Study};
 
-/// A cell in both runs, in one metric.
+/// A row in both runs, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
     pub case: String,
     /// What distinguishes the cell from others of its case, in words.
     pub label: String,
     /// The swept keys with their values.
-    pub params: BTreeMap<String, String>,
+    pub params: Params,
     /// The cell's name in A.
     pub cell_a: String,
     /// The cell's name in B.
@@ -39,34 +38,73 @@ pub struct Pair {
     pub mark_b: Option<Mark>,
 }
 
-/// A cell of A with its like of B.
-pub(super) struct Match<'a> {
-    pub(super) cell_a: &'a Cell,
-    pub(super) cell_b: &'a Cell,
-    pub(super) summary_a: &'a CellSummary,
-    pub(super) summary_b: &'a CellSummary,
+/// A row of one run.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    /// Where it is one.
+    pub(super) cell: Option<&'a Cell>,
+    pub(super) summary: &'a CellSummary,
 }
 
-/// The cells that both runs have, in A's order, and those that only one has.
-pub(super) fn matched<'a>(a: &Side<'a>, b: &Side<'a>) -> (Vec<Match<'a>>, Vec<Only>) {
-    fn both<'a>(side: &Side<'a>) -> impl Iterator<Item = (&'a Cell, &'a CellSummary)> {
-        let (study, analysis) = (side.study, side.analysis);
-        study.cells.iter().zip(&analysis.cells)
-    }
-    let is_like = |x: &Cell, y: &Cell| x.case == y.case && x.params == y.params;
-    let mut matches = Vec::new();
-    let mut only = Vec::new();
-    for (cell_a, summary_a) in both(a) {
-        match both(b).find(|(cell_b, _)| is_like(cell_a, cell_b)) {
-            Some((cell_b, summary_b)) => {
-                matches.push(Match { cell_a, cell_b, summary_a, summary_b });
-            }
-            None => only.push(Only::of("a", summary_a)),
+/// A row of A with its like of B.
+#[derive(Clone, Copy)]
+pub(super) struct Match<'a> {
+    pub(super) a: Side<'a>,
+    pub(super) b: Side<'a>,
+}
+
+impl Side<'_> {
+    pub(super) fn can_have(&self, metric: Metric) -> bool {
+        match self.cell {
+            Some(cell) => metric.is_of(cell),
+            None => self.summary.figures.get(metric).is_some(),
         }
     }
-    let is_alone = |cell_b: &Cell| !both(a).any(|(cell_a, _)| is_like(cell_a, cell_b));
-    let alone = both(b).filter(|(cell_b, _)| is_alone(cell_b));
-    only.extend(alone.map(|(_, summary)| Only::of("b", summary)));
+
+    /// What a row is compared by where nothing else is asked for.
+    pub(super) fn usual(&self, study: &Study) -> Metric {
+        let Some(cell) = self.cell else {
+            let is_of_bytes = self.summary.params.contains_key(SIZE);
+            return if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
+        };
+        let answers = study.answers.iter().filter(|rule| rule.case == cell.case);
+        let are_of_bodies: Vec<bool> = answers.map(|rule| rule.metric.row().is_of_bodies).collect();
+        match are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
+            true => Metric::usual(cell),
+            false => Metric::RatePerServerCpu,
+        }
+    }
+
+    /// Whether its trials are of a server that served less than the metric is of.
+    fn fell_behind(&self, metric: Metric) -> bool {
+        self.cell.is_some_and(|cell| fell_behind(metric, cell, &self.summary.limits))
+    }
+}
+
+/// The rows that both runs have, in A's order, and those that only one has.
+pub(super) fn matched<'a>(a: &Run<'a>, b: &Run<'a>) -> (Vec<Match<'a>>, Vec<Only>) {
+    fn rows<'a>(run: &Run<'a>) -> Vec<Side<'a>> {
+        let (cells, summaries) = (&run.study.cells, &run.analysis.cells);
+        let of = |summary: &'a CellSummary| {
+            let cell = cells.iter().find(|cell| cell.name == summary.cell);
+            Side { cell: cell.filter(|_| summary.library.is_none()), summary }
+        };
+        // What a library does not do is no row.
+        let is_there = |of: &&CellSummary| of.library.is_none() || of.trials.planned > 0;
+        summaries.iter().filter(is_there).map(of).collect()
+    }
+    let is_like = |x: &CellSummary, y: &CellSummary| x.case == y.case && x.params == y.params;
+    let (of_a, of_b) = (rows(a), rows(b));
+    let mut matches = Vec::new();
+    let mut only = Vec::new();
+    for a in &of_a {
+        match of_b.iter().find(|b| is_like(a.summary, b.summary)) {
+            Some(b) => matches.push(Match { a: *a, b: *b }),
+            None => only.push(Only::of("a", a.summary)),
+        }
+    }
+    let is_alone = |b: &&Side<'_>| !of_a.iter().any(|a| is_like(a.summary, b.summary));
+    only.extend(of_b.iter().filter(is_alone).map(|b| Only::of("b", b.summary)));
     (matches, only)
 }
 
@@ -83,25 +121,24 @@ impl Only {
 
 impl Pair {
     pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
-        let (a, b) = (both.summary_a.figures.get(metric), both.summary_b.figures.get(metric));
-        let is_behind = |cell, summary: &CellSummary| fell_behind(metric, cell, &summary.limits);
-        let behind_a = is_behind(both.cell_a, both.summary_a);
-        let behind_b = is_behind(both.cell_b, both.summary_b);
+        let Match { a: side_a, b: side_b } = both;
+        let (a, b) = (side_a.summary.figures.get(metric), side_b.summary.figures.get(metric));
+        let (behind_a, behind_b) = (side_a.fell_behind(metric), side_b.fell_behind(metric));
         let ratio = a.zip(b).filter(|_| !behind_a && !behind_b);
         let ratio = ratio.and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
         let mark = |behind, mark| if behind { Some(Mark::NotOfferedLoad) } else { mark };
         Self {
-            case: both.cell_a.case.clone(),
-            label: both.summary_a.label.clone(),
-            params: both.cell_a.params.clone(),
-            cell_a: both.cell_a.name.clone(),
-            cell_b: both.cell_b.name.clone(),
+            case: side_a.summary.case.clone(),
+            label: side_a.summary.label.clone(),
+            params: side_a.summary.params.clone(),
+            cell_a: side_a.summary.cell.clone(),
+            cell_b: side_b.summary.cell.clone(),
             a: a.cloned(),
             b: b.cloned(),
             ratio,
             verdict: ratio.map(|ratio| Decision::of_interval(&ratio, 1.0)),
-            mark_a: mark(behind_a, both.summary_a.mark),
-            mark_b: mark(behind_b, both.summary_b.mark),
+            mark_a: mark(behind_a, side_a.summary.mark),
+            mark_b: mark(behind_b, side_b.summary.mark),
         }
     }
 }

@@ -4,7 +4,7 @@ use stats::{Decision, Direction, Estimate};
 
 use super::Pair;
 use crate::mark::Mark;
-use crate::wording::{factor, times};
+use crate::wording::{NO_DIFFERENCE, factor, times};
 use study::Metric;
 
 pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
@@ -24,9 +24,9 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
         [(pair, ratio)] if cells.len() == 1 => {
             let times = times(*ratio);
             let told = match pair.verdict {
-                Some(Decision::Sure(_)) | None => "",
-                Some(Decision::NoDifference) => ", which is no significant difference",
-                Some(Decision::TooFew) => ", of too few trials to compare",
+                Some(Decision::Sure(_)) | None => String::new(),
+                Some(Decision::NoDifference) => format!(", which is {NO_DIFFERENCE}"),
+                Some(Decision::TooFew) => ", of too few trials to compare".to_owned(),
             };
             format!("B is {times} A in {measure} ({}: {}){told}.", pair.case, pair.label)
         }
@@ -51,7 +51,7 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
     let mut parts: Vec<String> = [
         part(Decision::Sure(Direction::Above), "B above A"),
         part(Decision::Sure(Direction::Below), "B below A"),
-        part(Decision::NoDifference, "no significant difference"),
+        part(Decision::NoDifference, NO_DIFFERENCE),
         part(Decision::TooFew, "too few trials"),
     ]
     .into_iter()

@@ -107,12 +107,12 @@ fn what_cannot_be_judged_at_all_is_a_wrong_request() {
     let scene = bulk();
     assert_eq!(
         refused(&scene, "bluk:goodput>=1Gb/s"),
-        "gate bluk:goodput>=1Gb/s: the study has no case or cell bluk; it has bulk"
+        "gate bluk:goodput>=1Gb/s: the study has no case, table or cell bluk; it has bulk"
     );
     assert!(refused(&scene, "ratio>=0.9").contains("use this gate with toll compare A B"));
     let handshakes = Scene::handshakes();
     let message = refused(&handshakes, "goodput>=1Gb/s");
-    assert!(message.contains("none of its cells has goodput"), "{message}");
+    assert!(message.contains("none of its rows has goodput"), "{message}");
     assert_eq!(judged(&handshakes, "rate>=1_500/s").result, Met);
 }
 

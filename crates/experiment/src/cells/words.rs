@@ -1,5 +1,6 @@
 //! What a run will do with its cells, in words.
 
+use keys::full;
 use std::time::Duration;
 
 use answer::label_in;
@@ -91,7 +92,7 @@ fn rounded(time: Duration) -> Nanos {
 
 /// Keys of a target that the words of a cell name anyway.
 const SAID: [&str; 5] =
-    ["target.server", "target.cpus", "target.cores", "target.certificate-key", "target.object"];
+    [full::SERVER, full::CPUS, full::CORES, full::CERTIFICATE_KEY, full::OBJECT];
 
 fn load(cell: &Cell) -> String {
     let load = &cell.load;
@@ -127,7 +128,7 @@ fn load(cell: &Cell) -> String {
             None => format!("{} objects", target.object),
         }),
     }
-    let is_shown = cell.find.is_none() && !cell.params.contains_key("load.arrival");
+    let is_shown = cell.find.is_none() && !cell.params.contains_key(full::ARRIVAL);
     if load.arrival != Arrival::CLOSED && is_shown {
         words.push(load.arrival.to_string());
     }
@@ -152,7 +153,7 @@ fn load(cell: &Cell) -> String {
 
 fn connections(cell: &Cell) -> String {
     let count = cell.load.connections.to_string();
-    label_in(cell.load.operation, "load.connections", &count)
+    label_in(cell.load.operation, full::CONNECTIONS, &count)
 }
 
 /// How many trials are left; for searches only the maximum is known.
@@ -168,7 +169,7 @@ pub(super) fn doing(cell: &Cell, role: Role) -> String {
     words.extend(
         cell.params
             .iter()
-            .filter(|(key, _)| *key != "target.server")
+            .filter(|(key, _)| *key != full::SERVER)
             .map(|(key, value)| label_in(cell.load.operation, key, value)),
     );
     if role == Role::Profile {

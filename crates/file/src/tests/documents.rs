@@ -80,7 +80,7 @@ fn gcm_vs_cbc_sweeps_as_many_cores_as_there_are() {
         assert_eq!((find.hold.seconds(), find.ceiling.to_string().as_str()), (93.0, ceiling));
     }
     let published = large.answers.iter().map(|rule| rule.published.len()).sum::<usize>();
-    assert_eq!(published, 2);
+    assert_eq!(published, 4);
     let quick = of("0-1", Some("quick"));
     assert!(!quick.cut.is_empty());
     assert!(seconds(&quick) < 300.0, "{:?}", quick.forecast());

@@ -136,7 +136,7 @@ fn a_core_is_one_cpu_unless_both_of_its_threads_are_asked_for() {
     let (study, cpus) = cores(&[sweep], &hyperthreads());
     // The sibling of the client's CPU comes last.
     assert_eq!(cpus, ["0", "0,2-3", "0,2-3,5"]);
-    assert_eq!(study.cut, Vec::<String>::new());
+    assert_eq!(study.cut, []);
     let both = "sweep.\"target.threads-per-core\" = [1, 2]";
     let (study, cpus) = cores(&[sweep, both], &hyperthreads());
     assert_eq!(cpus, ["0", "0,4", "0,2-3", "0,2-4,6-7", "0,2-3,5"]);
@@ -203,7 +203,9 @@ fn a_scale_takes_the_place_of_what_the_study_says_and_tells_what_it_cut() {
     assert_eq!((quick.trials, quick.cells.len()), (3, 2));
     assert_eq!(quick.cells[1].target.object.to_string(), "2MiB");
     assert_eq!(quick.cells[1].held_for().seconds(), 5.0);
-    insta::assert_snapshot!(quick.cut.join("\n"));
+    insta::assert_snapshot!(
+        quick.cut.iter().map(|of| of.what.as_str()).collect::<Vec<_>>().join("\n")
+    );
     assert_eq!(read_back(&quick), quick);
 }
 
@@ -221,7 +223,7 @@ fn a_scale_changes_one_case_and_leaves_the_others() {
     let warmups: Vec<_> = quick.cells.iter().map(|cell| cell.load.warmup().seconds()).collect();
     assert_eq!(warmups, [0.01, 0.01, 7.0]);
     let cut = "scale quick: load.warmup = 7s instead of 10ms in case other";
-    assert!(quick.cut.iter().any(|clause| clause == cut), "{:?}", quick.cut);
+    assert!(quick.cut.iter().any(|of| of.what == cut), "{:?}", quick.cut);
     let wrong =
         ["case.othre.load.warmup = '7s'", "case.other.trials = 2", "case.other.load.warmpu = '7s'"];
     assert_golden!(wrong.map(|line| (line, with(line).unwrap_err())));

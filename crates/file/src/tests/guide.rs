@@ -8,7 +8,7 @@ use load::{Plan, Rank};
 use study::Hosts;
 use targets::Target;
 
-use crate::document::{AnswerKeys, CaseKeys, Document, ScaleKeys, TableAnswerKeys};
+use crate::document::{AnswerKeys, CaseKeys, Document, ScaleKeys};
 use crate::primitives::Written;
 use crate::search::Search;
 
@@ -33,7 +33,7 @@ struct Documented {
     is_flag: bool,
 }
 
-fn all() -> [Described; 11] {
+fn all() -> [Described; 10] {
     let described = |of, source, keys| Described { source, of, keys, defaults: Vec::new() };
     let target = include_str!("../../../targets/src/target.rs");
     let load = include_str!("../../../load/src/plan.rs");
@@ -57,7 +57,6 @@ fn all() -> [Described; 11] {
         described("CaseKeys", DOCUMENT, ::keys::names::<CaseKeys>()),
         described("Search", include_str!("../search.rs"), ::keys::names::<Search>()),
         described("Written", include_str!("../primitives.rs"), ::keys::names::<Written>()),
-        described("TableAnswerKeys", DOCUMENT, ::keys::names::<TableAnswerKeys>()),
         described("ScaleKeys", DOCUMENT, ::keys::names::<ScaleKeys>()),
         described("AnswerKeys", DOCUMENT, ::keys::names::<AnswerKeys>()),
     ]

@@ -26,7 +26,8 @@ fn rows_are_cells_by_their_case_and_what_is_swept() {
     let suite = |value: &str| [("load.suite".to_owned(), value.to_owned())].into();
     let plain = RowOf { case: "bulk".to_owned(), params: suite("none"), is_best: false };
     assert_eq!(written.rows["plain"], plain);
-    let cells = |row: &RowOf| study.cells.iter().filter(|cell| row.is(cell)).count();
+    let cells =
+        |row: &RowOf| study.cells.iter().filter(|cell| row.is(&cell.case, &cell.params)).count();
     assert!(written.rows.values().all(|row| cells(row) == 1));
     let tls = Slot::Figure(study::Metric::Rate, "tls".to_owned());
     assert_eq!(written.decides.unwrap().same.asks().unwrap(), [tls]);

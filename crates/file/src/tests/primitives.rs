@@ -1,4 +1,5 @@
 use ::primitives::{Cache, Hardware};
+use study::Metric;
 use units::Bytes;
 
 use super::*;
@@ -43,6 +44,7 @@ fn everything_can_be_written_and_is_read_back() {
         "compare = \"library\"",
         "baseline = \"libcrypto\"",
         "at = [\"8KiB\", \"64B\"]",
+        "show = \"projection\"",
         "project = [4, 8]",
         "[[answer]]",
         "primitives = \"t\"",
@@ -53,11 +55,11 @@ fn everything_can_be_written_and_is_read_back() {
     let table = &study.primitives.tables[0];
     assert_eq!(table.libraries, ["openssl", "aws-lc", "/opt/ssl/libcrypto.so"]);
     assert_eq!(table.sizes, [Bytes(64), Bytes(8192)]);
-    let [first, second] = &study.primitives.answers[..] else { panic!() };
+    let [first, second] = &study.answers[..] else { panic!() };
     assert_eq!((first.baseline.as_str(), second.baseline.as_str()), ("openssl", "SHA-1"));
     assert_eq!(
         (&first.at[..], &second.at[..]),
-        (&[Bytes(64), Bytes(8192)][..], &[Bytes(8192)][..])
+        (&["64B", "8KiB"].map(String::from)[..], &["8KiB".to_owned()][..])
     );
     assert_eq!(read_back(&study), study);
 }
@@ -87,6 +89,7 @@ fn wrong_tables_are_refused_with_their_lines() {
         gcm("samples = '9'"),
         gcm("[[primitives]]\nname = 't'\nalgorithms = ['gcm']"),
         gcm("[[primitives]]\nalgorithms = ['gcm']"),
+        gcm("[[case]]\nname = 't'"),
     ];
     let refused = refused.map(|lines| (lines.clone(), refusal(&table(&[&lines]))));
     assert_golden!(refused);
@@ -108,9 +111,30 @@ fn wrong_answers_are_refused_with_their_lines() {
         library("baseline = 'openssl'\nat = '4KiB'"),
         library("baseline = 'openssl'\npublished = 'nginx-a-core'"),
         library("baseline = 'openssl'\nproject = [0]"),
+        library("baseline = 'openssl'\nalong = 'size'"),
+        library("baseline = 'openssl'\nrows.a = { libary = 'ring' }\nheadline = '?'"),
     ];
     let refused = refused.map(|lines| (lines.clone(), refusal(&table(&[head, &lines]))));
     assert_golden!(refused);
+}
+
+/// Their figures are of different units: an answer of each.
+#[test]
+fn a_table_of_bytes_and_operations_has_an_answer_of_each() {
+    let text = table(&[
+        "algorithms = [\"gcm\", \"RSA-2048 sign\"]",
+        "libraries = [\"openssl\", \"ring\"]",
+        "[[answer]]",
+        "primitives = \"t\"",
+        "compare = \"library\"",
+        "baseline = \"ring\"",
+        "rows.one = { algorithm = \"RSA-2048 sign\" }",
+        "headline = \"{{ one.cycles_per_operation }}\"",
+    ]);
+    let answers = parse(&text).answers;
+    let of = answers.iter().map(|of| (of.metric, of.written.is_some(), of.at.len()));
+    let expected = [(Metric::CyclesPerByte, false, 1), (Metric::CyclesPerOperation, true, 0)];
+    assert_eq!(of.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -132,7 +156,7 @@ fn a_scale_makes_all_tables_shorter() {
     let study = crate::parse_at("test.toml", &text, &allowed(), Some("quick")).unwrap();
     let table = &study.primitives.tables[0];
     assert_eq!((table.rounds, table.samples, &table.sizes[..]), (1, 3, &[Bytes(1024)][..]));
-    assert_eq!(study.primitives.answers[0].at, [Bytes(1024)]);
+    assert_eq!(study.answers[0].at, ["1KiB"]);
     assert_eq!(study.cut.len(), 3);
     let wrong = text.replace("primitives.rounds", "primitives.round");
     let refused = crate::parse_at("test.toml", &wrong, &allowed(), Some("quick")).unwrap_err();
@@ -169,14 +193,16 @@ fn a_part_is_asked_for_by_its_name() {
 fn the_shipped_table_study_is_read_and_its_quick_form_is_short() {
     let quick = |name| shipped_at(name, "0-1", Some("quick"));
     let primitives = quick("primitives");
-    assert!(primitives.cells.is_empty() && primitives.primitives.answers.len() >= 4);
+    assert!(primitives.cells.is_empty() && primitives.answers.len() >= 4);
     assert!(
         primitives.primitives.forecast().seconds() < 120.0,
         "{}",
         primitives.primitives.forecast()
     );
-    let part = quick("gcm-vs-cbc").primitives;
-    assert_eq!(part.answers[0].published.len(), 2);
+    let part = quick("gcm-vs-cbc");
+    let answer = part.answers.iter().find(|answer| answer.case == "ciphers").unwrap();
+    assert_eq!(answer.published.len(), 2);
+    let part = part.primitives;
     assert!(part.forecast().seconds() < 15.0, "{}", part.forecast());
 }
 

@@ -205,6 +205,29 @@ fn answers() {
     ]);
 }
 
+/// What an answer is to show fits it, and what it takes is written.
+#[test]
+fn what_an_answer_shows() {
+    let shows = |metric: &str, show: &str| {
+        let rest = format!("baseline = 'none'\nshow = {show}");
+        full_answer("bulk", metric, "load.suite", &rest)
+    };
+    assert_golden!([
+        shows("rate", "'hitrate'"),
+        shows("rate", "['bill']"),
+        shows("rate", "'projection'"),
+        shows("rate", "'crossover'"),
+        shows("rate", "'hit-rate'"),
+        shows("server-cpu-per-operation", "'offload'"),
+        shows("rate", "'device-use'"),
+        shows("goodput", "'per-device'"),
+        shows("goodput", "['sendfile', 'reading-client']"),
+        shows("goodput", "'prediction'"),
+        shows("rate", "'littles-law'"),
+        full_answer("bulk", "goodput", "load.suite", "baseline = 'none'\nproject = [8]"),
+    ]);
+}
+
 #[test]
 fn a_bill_needs_full_handshakes() {
     let tail = "sweep.'load.connections' = [1, 2]\n\

@@ -11,15 +11,16 @@ mod opening;
 use rustix::event::epoll::EventFlags;
 
 use self::counted::Counted;
+use crate::Operation;
 use crate::context::{Context, INCOMING, Ready};
 use crate::recorder::Times;
 use crate::session::User;
 use crate::socket::Socket;
 use crate::window::Edge;
-use wire::Failure;
 use wire::handshake::Handshake;
 use wire::reception::{Completed, Reception};
 use wire::record::Sealer;
+use wire::{ErrorKind, Failure};
 
 /// A server that closes does so with its last response. Where the window ends before it is due to be
 /// given up, this long after the response it has not meant to.
@@ -135,7 +136,7 @@ enum Next {
     Keep,
     /// It is done, or the server has closed it.
     Close,
-    /// The same, but its operation continues on a new one.
+    /// It is done, and its operation continues on a new one.
     Reconnect,
     /// Its operation has failed, and it can be kept for the next one.
     Fail(Failure),
@@ -270,6 +271,22 @@ impl Connection {
         Some(open)
     }
 
+    /// Whether the server closed a connection that it had kept, as it may at any time, when the next request
+    /// was on its way: that is sent again on a new connection, as browsers do (RFC 9112, section 9.3.1). A
+    /// new connection has had no response, so a request is sent again once at most.
+    fn is_closed_between(&self, role: Role, failure: &Failure, context: &Context<'_>) -> bool {
+        let is_close = matches!(failure.kind, ErrorKind::EarlyClose | ErrorKind::Reset);
+        let is_before_answer = |open: &Open| {
+            open.succeeded.is_some()
+                && matches!(&open.phase, Phase::Receiving { reception, .. } if !reception.has_begun())
+        };
+        is_close
+            && matches!(role, Role::Operating(_))
+            && context.plan.operation == Operation::Requests
+            && !context.is_winding_up
+            && self.open.as_ref().is_some_and(is_before_answer)
+    }
+
     fn finish(
         &mut self,
         role: Role,
@@ -318,6 +335,14 @@ impl Connection {
                     open.let_go(context);
                     open.update_interest(context, slot);
                 }
+            }
+            Err(failure) if self.is_closed_between(role, &failure, context) => {
+                let now = context.now();
+                context.recorder.sends_again(context.window, now);
+                if let Some(open) = self.take(context) {
+                    open.fail(context);
+                }
+                return self.connect(context, slot, now, role.times());
             }
             Err(failure) => {
                 // After the window's end the operation has been recorded as under way.

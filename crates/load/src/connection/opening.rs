@@ -116,7 +116,7 @@ impl Open {
                     self.note_repeated(context, now);
                 }
                 self.phase = Phase::Receiving { reception: Reception::plain(), sealer: None };
-                self.go_on(context, now)
+                self.proceed(context, now)
             }
             Some(client) => {
                 self.phase = Phase::Handshaking(client.start()?);
@@ -193,11 +193,11 @@ impl Open {
             return Ok(next);
         }
         self.phase = Phase::Receiving { reception, sealer: Some(sealer) };
-        self.go_on(context, now)
+        self.proceed(context, now)
     }
 
     /// Requests can be sent: sends the one of the operation under way, if there is one.
-    fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
+    fn proceed(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
         if self.operation.is_some() {
             if self.take_before_request(context)? != Next::Wait {
                 return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));

@@ -10,6 +10,7 @@ mod handshakes;
 mod honest;
 mod memory;
 mod patterns;
+mod public_reports;
 mod ramps;
 mod records;
 mod responses;

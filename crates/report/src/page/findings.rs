@@ -9,10 +9,9 @@ use serde::Serialize;
 
 use crate::chart::Chart;
 
-/// What one experiment found.
+/// What a run found.
 #[derive(Serialize)]
-pub(super) struct Part<'a> {
-    title: &'a str,
+pub(super) struct Found<'a> {
     quality: Option<&'a Quality>,
     questions: Vec<Question<'a>>,
     gates: &'a [GateOutcome],
@@ -40,12 +39,6 @@ struct Question<'a> {
 struct Numbered {
     number: usize,
     chart: Chart,
-}
-
-/// What all experiments found, with questions and charts that are numbered through.
-pub(super) fn parts(findings: &[Findings]) -> Vec<Part<'_>> {
-    let mut numbers = Numbers::default();
-    findings.iter().map(|found| Part::of(found, &mut numbers)).collect()
 }
 
 /// The last numbers that were given.
@@ -80,10 +73,11 @@ impl Numbers {
     }
 }
 
-impl<'a> Part<'a> {
-    fn of(found: &'a Findings, numbers: &mut Numbers) -> Self {
+impl<'a> Found<'a> {
+    /// With questions and charts that are numbered through.
+    pub(super) fn of(found: &'a Findings) -> Self {
+        let mut numbers = Numbers::default();
         Self {
-            title: found.title,
             quality: found.quality.as_ref(),
             questions: found.answers.iter().map(|answer| numbers.question(answer)).collect(),
             gates: &found.gates,
@@ -93,13 +87,13 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The sections of tables of all experiments.
-pub(super) fn tables(findings: &[Findings]) -> Vec<Value> {
+/// The sections of tables.
+pub(super) fn tables(findings: &Findings) -> Vec<Value> {
     let section = |section: &answer::findings::Section| {
         let tables: Vec<Value> = section.tables.iter().map(table).collect();
         context! { title => section.title, about => section.about, tables }
     };
-    findings.iter().flat_map(|found| &found.tables).map(section).collect()
+    findings.tables.iter().map(section).collect()
 }
 
 fn table(table: &Table) -> Value {

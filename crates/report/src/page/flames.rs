@@ -28,7 +28,7 @@ pub(super) struct Flame<'a> {
 /// Those of all cells that have stacks.
 pub(super) fn flames<'a>(run: &Run<'a>) -> Vec<Flame<'a>> {
     let mut room = MOST;
-    let titles = run.findings.iter().flat_map(|found| &found.evidence);
+    let titles = run.findings.evidence.iter();
     let flame = |(cell, title): &'a (String, String)| {
         let (_, folded) = run.stacks.iter().find(|(of, _)| of == cell)?;
         let count = profile::count(folded);

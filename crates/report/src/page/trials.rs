@@ -47,7 +47,7 @@ struct Trial {
 /// The trials of all cells that have some, in the order of the cells; last, those that belong to no cell of the
 /// study.
 pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
-    let cells = || run.findings.iter().flat_map(|found| &found.evidence);
+    let cells = || run.findings.evidence.iter();
     let mut groups: Vec<Group> = cells()
         .filter_map(|(cell, title)| {
             let of_cell = |trial: &&TrialLine| trial.place.cell == *cell;
@@ -136,7 +136,7 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) ->
         receipt: line.receipt.rows(),
         mismatches: line.receipt.mismatch.iter().map(ToString::to_string).collect(),
         reason: line.reason(),
-        remedy: line.verdict.remedy(),
+        remedy: line.remedy(),
         evidence: shares_and_counts(&line.verdict.evidence),
         warnings: line.warnings.iter().map(ToString::to_string).collect(),
         errors: errors(line),

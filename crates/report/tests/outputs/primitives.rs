@@ -1,13 +1,17 @@
 //! What algorithms cost, in the page and on a terminal.
 
-use answer::analysis::Figure;
-use answer::findings::{Curve, Dot, Headline, Line};
-use answer::primitive::{Answer, Beside, Cost, Costs, Discarded, LowerBound, Projected, Row};
+use std::collections::BTreeMap;
+
+use answer::analysis::{Answer, Bar, Curve, Figure, Point, Projected};
+use answer::costs::{AlgorithmRow, Beside, Cost, Costs, Discarded, LowerBound};
+use answer::findings::Headline;
+use load::Operation;
 use primitives::instructions::Bounded;
 use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
 use report::Style;
 use stats::Estimate;
+use study::Metric;
 
 use crate::fabricated::{Fabricated, HOSTILE, whole};
 
@@ -15,7 +19,7 @@ fn figure(samples: &[f64]) -> Figure {
     Figure { estimate: Estimate::of(samples).unwrap(), samples: samples.to_vec() }
 }
 
-fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
+fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> AlgorithmRow {
     let key = RowKey {
         algorithm: "AES-128-GCM".parse().unwrap(),
         library: library.to_owned(),
@@ -41,17 +45,17 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
         contention_unknown: false,
         confirmed_by: HOSTILE.to_owned(),
     });
-    Row {
+    AlgorithmRow {
+        name: "ciphers-0001".to_owned(),
+        params: BTreeMap::new(),
+        planned: 3,
+        done: 3,
         library_title: format!("{library} {HOSTILE}"),
         no_figure: cost.is_none().then(|| NoFigure {
             why: format!("no figure: its result is not that of {HOSTILE}"),
             reason: Reason::Refused,
         }),
-        published: vec![Beside {
-            label: "Xeon Scalable".to_owned(),
-            cycles_per_byte: 0.65,
-            source: HOSTILE.to_owned(),
-        }],
+        published: vec![published()],
         bound: Some(Bounded::Gcm),
         times_the_bound: cost.is_some().then_some(3.25),
         table: "ciphers".to_owned(),
@@ -60,47 +64,72 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
     }
 }
 
-fn line(label: &str, is_baseline: bool, costs: [f64; 2]) -> Line {
-    let dot = |(size, y): (f64, f64)| Dot {
-        x: size,
-        y,
-        range: Some((y * 0.9, y * 1.1)),
-        published: vec![("published: Xeon Scalable, 0.65 cycles/byte".to_owned(), 0.65)],
-        ..Dot::default()
+fn bar(label: &str, cost: f64) -> Bar {
+    Bar {
+        label: label.to_owned(),
+        cell: "ciphers-0001".to_owned(),
+        params: BTreeMap::from([("size".to_owned(), "8KiB".to_owned())]),
+        is_baseline: label == "old",
+        figure: Some(figure(&[cost * 0.9, cost, cost * 1.1])),
+        ratio: None,
+        mark: None,
+        published: vec![published()],
+        projected: vec![Projected { cores: 4, per_s: 8e9 }],
+        infeasible: None,
+    }
+}
+
+fn published() -> Beside {
+    Beside { label: "Xeon Scalable".to_owned(), cycles_per_byte: 0.65, source: HOSTILE.to_owned() }
+}
+
+fn answer() -> Answer {
+    let point = |label: &str, factor: f64| Point {
+        label: label.to_owned(),
+        bars: vec![bar("old", 0.6 * factor), bar("new", 0.3 * factor)],
+        is_compared: factor == 1.0,
+        busy: Vec::new(),
     };
-    let dots = [1024.0, 8192.0].into_iter().zip(costs).map(dot).collect();
-    Line { label: label.to_owned(), is_baseline, is_joined: true, dots }
+    Answer {
+        question: Some("What does another library bring?".to_owned()),
+        headline: Some(Headline {
+            value: "2.0x".to_owned(),
+            unit: "as fast".to_owned(),
+            sentence: "It is twice as fast.".to_owned(),
+            advice: None,
+        }),
+        rule: 99,
+        notes: Vec::new(),
+        derived: Vec::new(),
+        purity: None,
+        caveats: vec![format!("one lies: {HOSTILE}")],
+        case: "ciphers".to_owned(),
+        metric: Metric::CyclesPerByte,
+        compare: "library".to_owned(),
+        operation: Operation::Requests,
+        common: BTreeMap::new(),
+        common_in_words: vec![format!("AES-128-GCM {HOSTILE}")],
+        bars: vec![bar("old", 0.6), bar("new", 0.3)],
+        published: Vec::new(),
+        predictions: Vec::new(),
+        bill: None,
+        loopback: None,
+        curve: Some(Curve {
+            along: "size".to_owned(),
+            points: vec![point("1 KiB", 1.5), point("8 KiB", 1.0)],
+            bounds: Vec::new(),
+            least: Some(("estimate of AES-128-GCM: 0.200 cycles/byte".to_owned(), 0.2)),
+            crossovers: Vec::new(),
+        }),
+    }
 }
 
 fn run() -> Fabricated {
     let mut run = whole();
-    let projected = Projected { row: row("old", 8192, None).key, cores: 4, per_s: 8e9 };
-    let headline = Headline {
-        value: "2.0x".to_owned(),
-        unit: "as fast".to_owned(),
-        sentence: "It is twice as fast.".to_owned(),
-        advice: None,
-    };
-    run.costs = Some(Costs {
+    run.analysis.answers.push(answer());
+    run.analysis.costs = Costs {
         planned: 18,
         done: 17,
-        answers: vec![Answer {
-            question: Some("What does another library bring?".to_owned()),
-            headline: Some(headline),
-            published: vec!["AES-128-GCM at 8 KiB: 0.65 cycles/byte".to_owned()],
-            projected: vec![projected],
-            caveats: vec![format!("one lies: {HOSTILE}")],
-            primitives: "ciphers".to_owned(),
-            compare: "library",
-            baseline: "old".to_owned(),
-            ratios: Vec::new(),
-            curves: vec![Curve {
-                title: format!("AES-128-GCM {HOSTILE}"),
-                lines: vec![line("old", true, [1.0, 0.6]), line("new", false, [0.5, 0.3])],
-                bound: Some(("estimate of AES-128-GCM: 0.200 cycles/byte".to_owned(), 0.2)),
-                ..Curve::default()
-            }],
-        }],
         rows: vec![
             row("old", 8192, Some(0.6)),
             row("disturbed", 8192, Some(0.3)),
@@ -115,8 +144,7 @@ fn run() -> Fabricated {
         discarded: vec![Discarded { of: HOSTILE.to_owned(), why: "no such row".to_owned() }],
         cycles_source: Some(CycleSource::MeasuredFrequency),
         started_unix_ms: Some(1),
-        gates: Vec::new(),
-    });
+    };
     run
 }
 
@@ -141,14 +169,14 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("<script>alert"), "texts are no markup");
-    assert!(!whole().html().contains("What algorithms cost"));
+    assert!(!whole().html().contains("What a cost is"));
 }
 
 #[test]
 fn a_study_of_tables_alone_mentions_no_trials() {
     let mut run = run();
     run.analysis.cells.clear();
-    run.analysis.answers.clear();
+    run.analysis.answers.retain(|answer| answer.case == "ciphers");
     run.lines.clear();
     let page = run.html();
     for heading in ["Every trial", "Where the CPU time went", "There is no answer"] {
@@ -166,7 +194,7 @@ fn the_terminal_has_them_too() {
         "3.25x",
         "Xeon Scalable 0.65",
         "no such",
-        "8.0 GB/s",
+        "8.00 GB/s",
         "not a bound",
     ] {
         assert!(text.contains(part), "{part}: {text}");

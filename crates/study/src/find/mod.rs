@@ -8,6 +8,7 @@ mod ceiling;
 mod search;
 mod sought;
 
+use keys::full;
 use load::{Arrival, Distribution, Percent, Plan, Rate};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -52,8 +53,8 @@ impl Over {
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
-            Self::Connections => "load.connections",
-            Self::Arrival(_) => "load.arrival",
+            Self::Connections => full::CONNECTIONS,
+            Self::Arrival(_) => full::ARRIVAL,
         }
     }
 

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use answer::costs::Costs;
 use answer::findings::{Column, Findings, Table};
-use answer::primitive::Costs;
 use journal::primitive::BoundLine;
 use primitives::CycleSource;
 use primitives::instructions::{self, Bound, Cost, Timing};
@@ -59,7 +59,7 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
     } else {
         match costs.is_empty() {
             true => crate::print(NOT_HERE),
-            false => one_round::print(findings(&costs, &bounds, source)),
+            false => one_round::print(&findings(&costs, &bounds, source)),
         }
     }
     Ok(if was_interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })

@@ -1,6 +1,6 @@
 //! What `toll bench --json` prints: snake_case, units in the names.
 
-use answer::primitive::{Beside, Costs};
+use answer::costs::{Beside, Costs};
 use primitives::row::Measured;
 use primitives::{Cache, CycleSource, Hardware, Row};
 use serde::Serialize;

@@ -2,8 +2,8 @@
 //! algorithm or for the main ones of many. One round decides nothing, so that no figure is called faster than
 //! another.
 
+use answer::costs::{AlgorithmRow, Cost, Costs, of_one_round};
 use answer::findings::{Answer, Findings};
-use answer::primitive::{Cost, Costs, Row, of_one_round};
 use cpus::CpuList;
 use journal::Entries;
 use journal::primitive::{BoundLine, RowLine};
@@ -12,7 +12,7 @@ use primitives::instructions::Bound;
 use primitives::sampler::too_few_quiet;
 use primitives::{Algorithm, Cache, Hardware, Library, Unit};
 use report::Run;
-use study::primitive::{Primitives, Table};
+use study::primitive::Table;
 use study::reference::Reference;
 use trial::SCHEMA;
 use units::Bytes;
@@ -69,7 +69,7 @@ impl OneRound<'_> {
         Costs::of_tables(&self.tables(), &references.collect::<Vec<_>>(), &entries)
     }
 
-    fn tables(&self) -> Primitives {
+    fn tables(&self) -> Vec<Table> {
         let mut tables: Vec<Table> = Vec::new();
         for algorithm in self.measurement.rows.iter().map(|row| row.key.algorithm) {
             let name = table(algorithm);
@@ -89,7 +89,7 @@ impl OneRound<'_> {
                 }),
             }
         }
-        Primitives { tables, answers: Vec::new() }
+        tables
     }
 
     /// What is shown of them.
@@ -100,9 +100,10 @@ impl OneRound<'_> {
             let mut is_shown = is_shown.collect::<Vec<_>>().into_iter();
             costs.rows.retain(|_| is_shown.next().unwrap_or_default());
         }
-        let findings = costs.findings();
-        let notes = doubts.into_iter().chain(self.notes(&costs)).chain(findings.notes);
-        Findings { answers, notes: notes.collect(), ..findings }
+        let notes = doubts.into_iter().chain(self.notes(&costs)).collect();
+        let mut findings = Findings { answers, notes, ..Findings::default() };
+        costs.add_to(&mut findings);
+        findings
     }
 
     /// The first library of each algorithm, and the one that costs least; and what is to doubt.
@@ -131,7 +132,7 @@ impl OneRound<'_> {
     }
 
     /// That too few samples were quiet to compare several libraries, where it is so.
-    fn doubt(&self, rows: &[(&Row, &Cost)]) -> Option<String> {
+    fn doubt(&self, rows: &[(&AlgorithmRow, &Cost)]) -> Option<String> {
         let disturbed = rows.iter().filter(|(_, cost)| !self.is_comparable(cost)).count();
         (rows.len() > 1 && disturbed > 0).then(|| {
             format!(
@@ -143,7 +144,10 @@ impl OneRound<'_> {
     }
 
     /// The row that costs least; `None` where one of them cannot be compared with the others.
-    fn least<'r>(&self, rows: &[(&'r Row, &'r Cost)]) -> Option<(&'r Row, &'r Cost)> {
+    fn least<'r>(
+        &self,
+        rows: &[(&'r AlgorithmRow, &'r Cost)],
+    ) -> Option<(&'r AlgorithmRow, &'r Cost)> {
         let are_comparable = rows.iter().all(|(_, cost)| self.is_comparable(cost));
         let rows = rows.iter().copied().filter(|_| are_comparable);
         rows.min_by(|(_, a), (_, b)| a.cycles.median().total_cmp(&b.cycles.median()))
@@ -157,7 +161,7 @@ impl OneRound<'_> {
 
     /// Whether it is of OpenSSL or of the library that costs least, or failed; of an algorithm of which none
     /// is known to cost least, all are shown.
-    fn is_shown(&self, row: &Row, all: &[Row]) -> bool {
+    fn is_shown(&self, row: &AlgorithmRow, all: &[AlgorithmRow]) -> bool {
         let least = self.least(&at_one_size(all, row.key.algorithm));
         row.is_refused()
             || row.key.library == OPENSSL
@@ -171,7 +175,7 @@ impl OneRound<'_> {
         note(!self.shows_all, SHOWN);
         note(self.libraries.len() > 1, COMPARED);
         let is_of_connection =
-            |row: &Row| row.key.algorithm.takes_a_connection() && row.cost.is_some();
+            |row: &AlgorithmRow| row.key.algorithm.takes_a_connection() && row.cost.is_some();
         note(costs.rows.iter().any(is_of_connection), IN_MEMORY);
         note(cfg!(debug_assertions), UNOPTIMIZED);
         note(true, &format!("Data was {} in the caches: --cache.", self.cache));
@@ -207,9 +211,9 @@ const UNOPTIMIZED: &str =
     "This toll was built without optimization: the Rust libraries are faster than shown.";
 
 /// The figures of an algorithm at the size of a full record, or at the largest; of operations, all.
-fn at_one_size(rows: &[Row], algorithm: Algorithm) -> Vec<(&Row, &Cost)> {
+fn at_one_size(rows: &[AlgorithmRow], algorithm: Algorithm) -> Vec<(&AlgorithmRow, &Cost)> {
     let rows = rows.iter().filter(|row| row.key.algorithm == algorithm);
-    let mut rows: Vec<(&Row, &Cost)> =
+    let mut rows: Vec<(&AlgorithmRow, &Cost)> =
         rows.filter_map(|row| Some((row, row.cost.as_ref()?))).collect();
     let mut sizes = rows.iter().filter_map(|(row, _)| row.key.size_bytes);
     let size = sizes.clone().find(|&size| size == RECORD).or_else(|| sizes.by_ref().max());
@@ -218,8 +222,8 @@ fn at_one_size(rows: &[Row], algorithm: Algorithm) -> Vec<(&Row, &Cost)> {
 }
 
 /// Prints findings as those of a study.
-pub(crate) fn print(findings: Findings) {
-    let run = Run::of(QUESTION, std::slice::from_ref(&findings));
+pub(crate) fn print(findings: &Findings) {
+    let run = Run::of(QUESTION, findings);
     crate::print(&report::terminal(&run, screen::width(), screen::style()));
 }
 

@@ -7,6 +7,7 @@ mod client_certificates;
 mod command;
 mod compare;
 mod damaged_journal;
+mod delayed;
 mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;
@@ -14,6 +15,7 @@ mod full_disk;
 mod help;
 mod install;
 mod load;
+mod older_findings;
 mod primitives;
 mod profile;
 mod refused_studies;

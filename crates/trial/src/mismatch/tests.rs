@@ -1,6 +1,6 @@
 use super::*;
 use crate::receipt::Receipt;
-use load::{ClientSignature, Close, Collected, Plan, SessionsGiven, Up, Verified};
+use load::{ClientSignature, Close, Collected, ErrorKind, Plan, SessionsGiven, Up, Verified};
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
 use units::Nanos;
@@ -152,6 +152,17 @@ fn fewer_handshakes_than_connections_are_a_mismatch() {
     assert!(with(Operation::Handshakes, "closed", 64).is_empty());
     assert_eq!(with(Operation::Handshakes, "closed", 63), ["connections"]);
     assert_eq!(with(Operation::OneRequestPerConnection, "closed", 1).len(), 1);
+    // A turn that ended in a stall is a failure, which is counted as one.
+    let stalled = |stalls| {
+        mismatches(|job, outcome| {
+            (job.plan.operation, job.plan.connections) = (Operation::Handshakes, 64);
+            outcome.failures.add_all(ErrorKind::Stall, stalls, "no progress");
+            (outcome.completed, outcome.negotiated[0].1) = (3, 64);
+            outcome.objects = vec![3];
+        })
+    };
+    assert!(stalled(61).is_empty());
+    assert_eq!(stalled(60), ["connections"]);
     // Nothing at all is an error, and other loads have connections to spare.
     assert!(with(Operation::Handshakes, "closed", 0).is_empty());
     assert!(with(Operation::Handshakes, "uniform 10/s", 63).is_empty());

@@ -165,17 +165,40 @@ fn a_broken_law_names_its_cause() {
         judged: true,
         cause,
     };
-    assert_eq!(Warning::littles_law(&law(None), Nouns::USUAL), None);
+    assert_eq!(Warning::littles_law(&law(None), Nouns::USUAL, false), None);
     for (cause, name) in
         [(Cause::Failures, "failures"), (Cause::Client, "client"), (Cause::Ramp, "ramp")]
     {
-        let warning = Warning::littles_law(&law(Some(cause)), Nouns::USUAL).unwrap();
+        let warning = Warning::littles_law(&law(Some(cause)), Nouns::USUAL, false).unwrap();
         assert_eq!(warning.kind, WarningKind::LittlesLaw);
         for figure in ["900.0", "1,000", "-10.0%"] {
             assert!(warning.seen.contains(figure), "{warning}");
         }
         assert!(warning.likely_cause.contains(&format!("({name})")), "{warning}");
+        let counted = Warning::littles_law(&law(Some(cause)), Nouns::USUAL, true).unwrap();
+        assert!(!counted.remedy.contains("--warmup"), "{counted}");
     }
+}
+
+#[test]
+fn responses_that_wait_for_an_acknowledgement_are_named() {
+    let of = |first_byte: u64, whole: u64| {
+        let latency = LatencyNs {
+            first_byte_p50: Some(first_byte * 1_000_000),
+            p50: Some(whole * 1_000_000),
+            ..LatencyNs::default()
+        };
+        Warning::delayed_acknowledgements(&latency)
+    };
+    for (first_byte, whole) in [(1, 42), (0, 41), (300, 344)] {
+        let kind = of(first_byte, whole).map(|warning| warning.kind);
+        assert_eq!(kind, Some(WarningKind::DelayedAcknowledgements), "{first_byte} {whole}");
+    }
+    // A server that thinks for so long before it answers, and a long body.
+    for (first_byte, whole) in [(41, 42), (1, 30), (1, 200)] {
+        assert_eq!(of(first_byte, whole), None, "{first_byte} {whole}");
+    }
+    assert_eq!(Warning::delayed_acknowledgements(&LatencyNs::default()), None);
 }
 
 #[test]
@@ -204,7 +227,7 @@ fn warnings_of_a_session_speak_of_pages_and_users() {
             judged: true,
             cause: Some(Cause::Client),
         };
-        let all = found.into_iter().chain(Warning::littles_law(&law, nouns));
+        let all = found.into_iter().chain(Warning::littles_law(&law, nouns, false));
         all.map(|warning| warning.to_string()).collect::<Vec<_>>().join("\n")
     };
     let session = words(Nouns::OF_SESSION);

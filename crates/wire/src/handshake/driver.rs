@@ -88,11 +88,12 @@ impl<P: Protocol> Driver<P> {
 
     /// The header and the body of the record that begins here, if it is whole.
     fn record<'r>(&mut self, received: &'r mut [u8]) -> Received<'r> {
-        let Some((header, rest)) = received.split_at_mut_checked(HEADER) else { return Ok(None) };
+        let Some(header) = received.get(..HEADER) else { return Ok(None) };
         let header = self.protocol.header(header).ok_or_else(|| match self.taken {
-            0 => Refusal::not_tls(),
+            0 => Refusal::not_tls(received),
             _ => Refusal::malformed("record"),
         })?;
+        let rest = &mut received[HEADER..];
         let Some(body) = rest.get_mut(..header.length) else { return Ok(None) };
         self.taken += HEADER + header.length;
         if self.taken > MOST {

@@ -1,8 +1,10 @@
 //! Handshakes as one trait: those of TLS 1.2 and the full ones of TLS 1.3 are toll's own, rustls makes
 //! the others and hands its keys over.
 
+mod alpn;
 mod certificates;
 mod client_certificate;
+mod distrust;
 mod driver;
 mod encoding;
 mod fixed_group;
@@ -26,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 
 pub use client_certificate::ClientCertificate;
+pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
 pub use offer::{Offer, OfferError, Sampler, Trust};
 

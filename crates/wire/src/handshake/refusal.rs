@@ -1,6 +1,7 @@
 //! Why a handshake fails: what is recorded, and the alert that is sent.
 
 use super::alert_name;
+use crate::quote::with_text;
 use crate::{ErrorKind, Failure};
 
 /// A failure and the alert for the server (RFC 8446, section 6.2; RFC 5246, section 7.2.2).
@@ -39,8 +40,8 @@ impl Refusal {
     }
 
     /// The bytes are no record.
-    pub(super) fn not_tls() -> Self {
-        Self::new(ErrorKind::NotTls, "bytes that are not a TLS record", 50)
+    pub(super) fn not_tls(bytes: &[u8]) -> Self {
+        Self::new(ErrorKind::NotTls, with_text("bytes that are not a TLS record", bytes), 50)
     }
 
     /// A message out of order.

@@ -16,6 +16,7 @@ use rustls::{
 };
 use tls::{Cipher, Suite, Version};
 
+use super::alpn;
 use super::encoding::begins_with_record;
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
@@ -83,6 +84,7 @@ impl RustlsClient {
             .with_custom_certificate_verifier(verifier.clone())
             .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
+        config.alpn_protocols = vec![alpn::HTTP11.to_vec()];
         let sessions = Arc::new(Sessions::default());
         config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());
@@ -242,10 +244,13 @@ impl Handshake for RustlsHandshake {
                     ));
                 }
                 Err(error) => {
-                    let failed = match self.begins || begins_with_record(received) {
+                    let mut failed = match self.begins || begins_with_record(received) {
                         true => failure(&error),
-                        false => Refusal::not_tls().failure,
+                        false => Refusal::not_tls(received).failure,
                     };
+                    if failed.kind == ErrorKind::Alert && self.remarks.asks_certificate {
+                        failed.seen += " after it asked for a client certificate";
+                    }
                     received.drain(..discard);
                     send_alert(connection, received, to_send);
                     return Err(failed);

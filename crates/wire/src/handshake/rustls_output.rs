@@ -4,6 +4,7 @@ use rustls::Error;
 use rustls::unbuffered::EncodeError;
 
 use super::alert_name;
+use super::distrust::in_words;
 use crate::{ErrorKind, Failure};
 
 /// Appends what `encode` writes, with as much room as it asks for.
@@ -44,5 +45,5 @@ pub(super) fn failure(error: &Error) -> Failure {
         }
         _ => ErrorKind::Handshake,
     };
-    Failure::new(kind, error.to_string())
+    Failure::new(kind, in_words(error))
 }

@@ -21,6 +21,10 @@ pub(super) const TLS12_SCHEMES: [u16; 18] = [
     0x0501, 0x0601, 0x0303, 0x0203, 0x0301, 0x0201,
 ];
 
+/// Those that are offered beside rustls's: ECDSA with P-521 (in TLS 1.2 with any curve), Ed448, and the keys
+/// that are for PSS alone.
+pub(super) const OTHER_SCHEMES: [u16; 5] = [0x0603, 0x0808, 0x0809, 0x080a, 0x080b];
+
 /// The public key of a certificate.
 pub(super) struct PublicKey {
     /// As SubjectPublicKeyInfo (RFC 5280, section 4.1).
@@ -72,7 +76,9 @@ impl PublicKey {
             | (0x0503, Kind::Ec(Some(Nid::SECP384R1)))
             | (0x0603, Kind::Ec(Some(Nid::SECP521R1)))
             | (0x0804..=0x0806, Kind::Rsa)
-            | (0x0807, Kind::Ed25519) => self.verifies(scheme, message, signature),
+            | (0x0809..=0x080b, Kind::RsaPss)
+            | (0x0807, Kind::Ed25519)
+            | (0x0808, Kind::Ed448) => self.verifies(scheme, message, signature),
             _ => false,
         }
     }
@@ -195,6 +201,7 @@ mod tests {
             (0x0805, rsa(), Some(sha384)),
             (0x0806, rsa(), Some(MessageDigest::sha512())),
             (0x0807, PKey::generate_ed25519().unwrap(), None),
+            (0x0808, PKey::generate_ed448().unwrap(), None),
         ];
         for (scheme, key, digest) in &cases {
             let signature = sign(key, *digest, b"message");

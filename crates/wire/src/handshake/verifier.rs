@@ -2,18 +2,17 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openssl::hash::MessageDigest;
-use openssl::rsa::Padding;
 use openssl::x509::X509;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use tls::CertificateKey;
 
-use super::signature::has_signed_rsa;
+use super::distrust::explained;
+use super::signature::{OTHER_SCHEMES, PublicKey};
 use super::trust::Trusted;
 use super::{OfferError, Sampler, Trust};
 
@@ -30,35 +29,21 @@ pub(super) struct SamplingVerifier {
     last: Mutex<Option<Known>>,
 }
 
-/// One of rustls's two ways to verify a handshake's signature.
-type Verify = fn(
-    &[u8],
-    &CertificateDer<'_>,
-    &DigitallySignedStruct,
-    &WebPkiSupportedAlgorithms,
-) -> Result<HandshakeSignatureValid, Error>;
-
-/// Through OpenSSL: ring verifies RSA from 2048 bits on, and shorter keys are measured too.
-fn verify_short_rsa(
-    message: &[u8],
-    cert: &CertificateDer<'_>,
-    dss: &DigitallySignedStruct,
-) -> Result<HandshakeSignatureValid, Error> {
-    let (digest, padding) = match dss.scheme {
-        SignatureScheme::RSA_PKCS1_SHA256 => (MessageDigest::sha256(), Padding::PKCS1),
-        SignatureScheme::RSA_PKCS1_SHA384 => (MessageDigest::sha384(), Padding::PKCS1),
-        SignatureScheme::RSA_PKCS1_SHA512 => (MessageDigest::sha512(), Padding::PKCS1),
-        SignatureScheme::RSA_PSS_SHA256 => (MessageDigest::sha256(), Padding::PKCS1_PSS),
-        SignatureScheme::RSA_PSS_SHA384 => (MessageDigest::sha384(), Padding::PKCS1_PSS),
-        SignatureScheme::RSA_PSS_SHA512 => (MessageDigest::sha512(), Padding::PKCS1_PSS),
-        _ => return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into()),
-    };
-    let key = X509::from_der(cert).and_then(|certificate| certificate.public_key());
-    match key.is_ok_and(|key| has_signed_rsa(&key, digest, padding, message, dss.signature())) {
-        true => Ok(HandshakeSignatureValid::assertion()),
-        false => Err(CertificateError::BadSignature.into()),
-    }
+/// One of rustls's two ways to verify a handshake's signature, and toll's for the same version.
+struct Verify {
+    by_rustls: fn(
+        &[u8],
+        &CertificateDer<'_>,
+        &DigitallySignedStruct,
+        &WebPkiSupportedAlgorithms,
+    ) -> Result<HandshakeSignatureValid, Error>,
+    by_toll: fn(&PublicKey, u16, &[u8], &[u8]) -> bool,
 }
+
+const TLS12: Verify =
+    Verify { by_rustls: verify_tls12_signature, by_toll: PublicKey::has_signed_tls12 };
+const TLS13: Verify =
+    Verify { by_rustls: verify_tls13_signature, by_toll: PublicKey::has_signed_tls13 };
 
 /// A certificate that was accepted.
 struct Known {
@@ -104,20 +89,30 @@ impl SamplingVerifier {
         })
     }
 
+    /// Short RSA keys, and schemes that rustls has no library for, are verified as in toll's own
+    /// handshakes.
     fn verify(
         &self,
         message: &[u8],
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
-        verify: Verify,
+        verify: &Verify,
     ) -> Result<HandshakeSignatureValid, Error> {
         if !self.note(dss) {
             return Ok(HandshakeSignatureValid::assertion());
         }
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match last.as_ref().and_then(|known| known.key) {
-            Some(CertificateKey::Rsa(..2048)) => verify_short_rsa(message, cert, dss),
-            _ => verify(message, cert, dss, &self.provider.signature_verification_algorithms),
+        let key = last.as_ref().and_then(|known| known.key);
+        let theirs = &self.provider.signature_verification_algorithms;
+        let is_theirs = theirs.mapping.iter().any(|(scheme, _)| *scheme == dss.scheme);
+        if is_theirs && !matches!(key, Some(CertificateKey::Rsa(..2048))) {
+            return (verify.by_rustls)(message, cert, dss, theirs);
+        }
+        let public = X509::from_der(cert).and_then(|leaf| PublicKey::new(leaf.public_key()?));
+        let is_signed = |key| (verify.by_toll)(&key, dss.scheme.into(), message, dss.signature());
+        match public.is_ok_and(is_signed) {
+            true => Ok(HandshakeSignatureValid::assertion()),
+            false => Err(CertificateError::BadSignature.into()),
         }
     }
 
@@ -148,7 +143,9 @@ impl ServerCertVerifier for SamplingVerifier {
             return Ok(ServerCertVerified::assertion());
         }
         if let Some(trusted) = &self.trusted {
-            trusted.verify(end_entity, intermediates, server_name, now)?;
+            trusted
+                .verify(end_entity, intermediates, server_name, now)
+                .map_err(|error| explained(error, end_entity, &server_name.to_str()))?;
         }
         let key = CertificateKey::of_certificate(end_entity);
         if key.is_none() && X509::from_der(end_entity).is_err() {
@@ -164,7 +161,7 @@ impl ServerCertVerifier for SamplingVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.verify(message, cert, dss, verify_tls12_signature)
+        self.verify(message, cert, dss, &TLS12)
     }
 
     fn verify_tls13_signature(
@@ -173,11 +170,14 @@ impl ServerCertVerifier for SamplingVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.verify(message, cert, dss, verify_tls13_signature)
+        self.verify(message, cert, dss, &TLS13)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        let mut schemes = self.provider.signature_verification_algorithms.supported_schemes();
+        let others = OTHER_SCHEMES.into_iter().map(SignatureScheme::from);
+        schemes.extend(others.filter(|scheme| !schemes.contains(scheme)).collect::<Vec<_>>());
+        schemes
     }
 }
 

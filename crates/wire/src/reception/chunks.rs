@@ -9,9 +9,9 @@ enum State {
     Data {
         left: u64,
     },
-    /// At the line break after a chunk's data; how many of its two bytes have come.
+    /// At the line break after a chunk's data, before or after its CR, which may be missing.
     DataEnd {
-        seen: usize,
+        has_cr: bool,
     },
     /// Within the trailer; the length of the line under way.
     Trailer {
@@ -55,18 +55,16 @@ impl Chunks {
                 let used = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= used as u64;
                 if *left == 0 {
-                    self.0 = State::DataEnd { seen: 0 };
+                    self.0 = State::DataEnd { has_cr: false };
                 }
                 Ok((used, 0..used))
             }
-            State::DataEnd { seen } => {
-                if bytes.first() != Some(&b"\r\n"[*seen]) {
-                    return Err("a chunk longer than its size");
-                }
-                *seen += 1;
-                if *seen == 2 {
-                    self.0 = State::Size(Vec::new());
-                }
+            State::DataEnd { has_cr } => {
+                self.0 = match bytes {
+                    [b'\n', ..] => State::Size(Vec::new()),
+                    [b'\r', ..] if !*has_cr => State::DataEnd { has_cr: true },
+                    _ => return Err("a chunk longer than its size"),
+                };
                 Ok((1, 0..0))
             }
             State::Trailer { line, total } => {
@@ -94,13 +92,17 @@ impl Chunks {
     }
 }
 
+/// The number before the line's end or its extensions, which white space may precede (section 7.1.1).
 fn chunk_size(line: &[u8]) -> Result<u64, &'static str> {
-    // The parser takes an empty line for a size of 0, which would end the body.
-    let has_digits = line.first().is_some_and(u8::is_ascii_hexdigit);
-    match httparse::parse_chunk_size(line) {
-        Ok(httparse::Status::Complete((_, size))) if has_digits => Ok(size),
-        _ => Err("a chunk without a size"),
-    }
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let size = line.split(|byte| *byte == b';').next().unwrap_or_default();
+    let end =
+        size.iter().rposition(|byte| !matches!(byte, b' ' | b'\t')).map_or(0, |last| last + 1);
+    let digits = std::str::from_utf8(&size[..end]).unwrap_or_default();
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let size = is_number.then(|| u64::from_str_radix(digits, 16).ok()).flatten();
+    size.ok_or("a chunk without a size")
 }
 
 #[cfg(test)]
@@ -129,8 +131,15 @@ mod tests {
     }
 
     #[test]
+    fn lines_may_end_with_lf_alone_and_sizes_with_white_space() {
+        let text = b"4 \t\nWiki\n5 ;x=1\r\npedia\r\n000\nExpires: never\n\nrest";
+        assert_eq!(decode(&[text]), Ok((b"Wikipedia".to_vec(), true, 4)));
+    }
+
+    #[test]
     fn wrong_sizes_are_errors() {
         assert!(decode(&[b"3\r\nWiki\r\n"]).is_err());
+        assert!(decode(&[b"4\r\nWiki\r\r\n0\r\n\r\n"]).is_err());
         assert!(decode(&[b"x\r\n"]).is_err());
         for size in ["", "+4", "-4", " 4", "0x4", "4 4", "4_", "10000000000000000"] {
             let text = format!("{size}\r\nWiki\r\n0\r\n\r\n");

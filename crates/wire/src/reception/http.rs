@@ -2,13 +2,20 @@
 
 use std::mem::MaybeUninit;
 
+use crate::quote::{first_line, quoted, with_text};
 use crate::{ErrorKind, Failure};
 
 /// The longest response head that is accepted.
 const LONGEST_HEAD: usize = 64 << 10;
 
 /// The most header fields that are accepted.
-const MOST_FIELDS: usize = 96;
+const MOST_FIELDS: usize = 256;
+
+/// What a TLS server sends to a client that speaks plain HTTP.
+pub const TLS_RECORD: &str = "a TLS record instead of an HTTP response";
+
+/// What an HTTP/2 server sends first.
+pub const HTTP2_FRAME: &str = "an HTTP/2 frame instead of an HTTP/1.1 response";
 
 /// Where a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,18 +65,15 @@ pub(super) fn read_head<T>(
     loop {
         let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
         let mut head = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
-            &mut head,
-            &bytes[start..],
-            &mut fields,
-        );
+        let parsed =
+            forgiving().parse_response_with_uninit_headers(&mut head, &bytes[start..], &mut fields);
         let length = match parsed {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => {
                 // Skipped heads are parsed again with each piece, but they are rare.
                 return Ok(None);
             }
-            Err(error) => return Err(status(&format!("no HTTP response: {error}"))),
+            Err(error) => return Err(not_http(&bytes[start..], error)),
         };
         start += length;
         if start > LONGEST_HEAD {
@@ -81,6 +85,58 @@ pub(super) fn read_head<T>(
             _ => return Ok(Some((start, read(&head)?))),
         }
     }
+}
+
+/// What a client may forgive (RFC 9112, sections 2.2, 4 and 5.2): lines that end with LF alone, several
+/// spaces in the status line, folded fields. Not white space before a field's colon (section 5.1): what
+/// one program reads as Content-Length is another field to the next.
+fn forgiving() -> httparse::ParserConfig {
+    let mut config = httparse::ParserConfig::default();
+    config
+        .allow_multiple_spaces_in_response_status_delimiters(true)
+        .allow_obsolete_multiline_headers_in_responses(true);
+    config
+}
+
+/// What these bytes are instead of a response, or the line that makes them none.
+fn not_http(bytes: &[u8], error: httparse::Error) -> Failure {
+    if error == httparse::Error::TooManyHeaders {
+        return status(&format!("a head of more than {MOST_FIELDS} header fields"));
+    }
+    other_protocol(bytes).unwrap_or_else(|| {
+        let line = wrong_field(bytes).unwrap_or_else(|| first_line(bytes));
+        status(&format!("no HTTP/1 response: {error} in {}", quoted(line)))
+    })
+}
+
+/// Bytes came before any request that they could answer: what a server of another protocol says first.
+pub(super) fn unrequested(bytes: &[u8]) -> Failure {
+    other_protocol(bytes).unwrap_or_else(|| {
+        let failure = Failure::unrequested();
+        Failure { seen: with_text(&failure.seen, bytes), ..failure }
+    })
+}
+
+/// A protocol that is known by its first bytes: a record of TLS, or a frame with which HTTP/2 begins or ends a
+/// connection (SETTINGS, GOAWAY; RFC 9113, section 4.1).
+fn other_protocol(bytes: &[u8]) -> Option<Failure> {
+    match bytes {
+        [20..=23, 3, 0..=4, ..] => Some(status(TLS_RECORD)),
+        [0, _, _, 4 | 7, 0, 0, 0, 0, 0, ..] => Some(status(HTTP2_FRAME)),
+        _ => None,
+    }
+}
+
+/// The first line after the status line that is no header field.
+fn wrong_field(head: &[u8]) -> Option<&[u8]> {
+    let lines = head.trim_ascii_start().split_inclusive(|byte| *byte == b'\n').enumerate().skip(1);
+    let is_wrong = |(number, line): &(usize, &[u8])| {
+        let is_folded = *number > 1 && matches!(line, [b' ' | b'\t', ..]);
+        let alone = [*line, b"\r\n"].concat();
+        !is_folded && httparse::parse_headers(&alone, &mut [httparse::EMPTY_HEADER]).is_err()
+    };
+    let (_, line) = lines.into_iter().find(is_wrong)?;
+    Some(line)
 }
 
 /// Where the body after a head ends (section 6.3), and whether the connection closes after it.
@@ -100,10 +156,13 @@ pub(super) fn body_end(head: &httparse::Response<'_, '_>) -> Result<(BodyEnd, bo
             }
             length = Some(promised);
         } else if is("transfer-encoding") {
-            if !value.eq_ignore_ascii_case("chunked") {
-                return Err(status(&format!("Transfer-Encoding `{value}`")));
+            for coding in value.split(',').map(str::trim) {
+                match coding {
+                    _ if coding.eq_ignore_ascii_case("chunked") => chunked = true,
+                    _ if coding.is_empty() || coding.eq_ignore_ascii_case("identity") => {}
+                    _ => return Err(status(&format!("Transfer-Encoding `{value}`"))),
+                }
             }
-            chunked = true;
         } else if is("connection") {
             for option in value.split(',').map(str::trim) {
                 if option.eq_ignore_ascii_case("close") {
@@ -121,8 +180,15 @@ pub(super) fn body_end(head: &httparse::Response<'_, '_>) -> Result<(BodyEnd, bo
     })
 }
 
-/// Only digits (RFC 9110, section 8.6); `str::parse` would accept a sign too.
+/// One number, or the same one several times (RFC 9110, section 8.6).
 fn content_length(value: &str) -> Option<u64> {
+    let mut numbers = value.split(',').map(|number| digits(number.trim()));
+    let first = numbers.next()??;
+    numbers.all(|number| number == Some(first)).then_some(first)
+}
+
+/// Only digits; `str::parse` would accept a sign too.
+fn digits(value: &str) -> Option<u64> {
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?
 }
 

@@ -25,10 +25,12 @@ mod http;
 mod kept;
 mod learned;
 mod messages;
+mod refused;
 mod response;
 mod step;
 mod stride;
 
+pub use http::{HTTP2_FRAME, TLS_RECORD};
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
 pub use response::{Completed, Expectation};
@@ -155,7 +157,7 @@ impl Reception {
         }
     }
 
-    /// The same, but with CBC the MAC of a record within a generated object is computed only where
+    /// A reception in which, with CBC, the MAC of a record within a generated object is computed only where
     /// its content differs: a comparison with the object is proof enough.
     pub fn skipping_mac_if_expected(self) -> Self {
         Self { skips_mac_if_expected: true, ..self }
@@ -426,7 +428,7 @@ impl Reception {
                 }
                 let given = match opened.content_type {
                     content_type::APPLICATION_DATA if is_early && !plaintext.is_empty() => {
-                        return Err(Failure::unrequested());
+                        return Err(http::unrequested(plaintext));
                     }
                     content_type::APPLICATION_DATA => self.plaintext(plaintext)?,
                     content_type::HANDSHAKE => {
@@ -572,7 +574,7 @@ impl Reception {
         let Some(response) = &mut self.response else {
             // The header of the current record has been counted already.
             let is_over = self.over_from.is_some_and(|from| self.wire >= from + HEADER as u64);
-            return if is_over { Ok(Given::More) } else { Err(Failure::unrequested()) };
+            return if is_over { Ok(Given::More) } else { Err(http::unrequested(content)) };
         };
         self.messages.data();
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
@@ -585,6 +587,8 @@ impl Reception {
             }
             _ => failure,
         })?;
+        // What the server says of it is read.
+        self.whole |= response.is_refusal();
         if let (true, Framing::Tls { learned, .. }) = (is_first, &self.framing) {
             // The header of the current record has been counted already.
             learned.learn_before_response(self.wire.saturating_sub(HEADER as u64));
@@ -603,6 +607,9 @@ impl Reception {
             return Ok(Given::More);
         };
         (self.refusal, self.kept) = self.response.take().map_or((None, None), Response::into_parts);
+        if let Some(refusal) = self.refusal.take_if(|_| completed.closes) {
+            return Err(refusal);
+        }
         if self.refusal.is_some() {
             self.dropped = 0;
             return Ok(Given::Refused);

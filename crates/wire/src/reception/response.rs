@@ -3,6 +3,7 @@ use crate::{ErrorKind, Failure};
 use super::chunks::Chunks;
 use super::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
 use super::kept::{self, KeptResponse};
+use super::refused::Refused;
 
 /// What the body of a response must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +66,8 @@ pub(super) struct Response {
     closes: bool,
     /// Length of the head with all that came before it; 0 until it is known.
     head_length: usize,
-    /// Why it is not what was asked for, where the connection outlives it.
-    refusal: Option<Failure>,
+    /// What it is instead of what was asked for, where it is received to its end.
+    refused: Option<Box<Refused>>,
 }
 
 enum Phase {
@@ -89,14 +90,14 @@ impl Response {
             body: 0,
             closes: false,
             head_length: 0,
-            refusal: None,
+            refused: None,
         }
     }
 
     /// Whether it is a response to something else, such as 503, that is received to its end.
     #[inline]
     pub(super) fn is_refusal(&self) -> bool {
-        self.refusal.is_some()
+        self.refused.is_some()
     }
 
     /// Whether it is kept, so that each of its bytes was opened.
@@ -108,7 +109,7 @@ impl Response {
     /// What is left of it once it is complete: why it is not what was asked for, or what was kept.
     #[inline]
     pub(super) fn into_parts(self) -> (Option<Failure>, Option<Box<KeptResponse>>) {
-        (self.refusal, self.kept)
+        (self.refused.map(|refused| refused.failure()), self.kept)
     }
 
     /// The response after this beginning, if that holds a whole head and promises more than is in
@@ -181,7 +182,8 @@ impl Response {
     /// Takes the next content. Whatever is wrong after a refusal, the refusal is what failed.
     #[inline]
     pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
-        self.take_next(content).map_err(|failure| self.refusal.clone().unwrap_or(failure))
+        self.take_next(content)
+            .map_err(|failure| self.refused.as_ref().map_or(failure, |refused| refused.failure()))
     }
 
     #[inline]
@@ -202,8 +204,8 @@ impl Response {
 
     /// The stream ended; `authentic` where only the server can have ended it.
     pub(super) fn end(&mut self, authentic: bool) -> Result<(), Failure> {
-        if let Some(refusal) = &self.refusal {
-            return Err(refusal.clone());
+        if let Some(refused) = &self.refused {
+            return Err(refused.failure());
         }
         match &self.phase {
             Phase::Done => Ok(()),
@@ -235,22 +237,27 @@ impl Response {
             // toll requests neither ranges nor heads alone.
             (None, 200) => Ok((body_end(head)?, None)),
             (None, code) => {
-                let refusal = status(&format!("{code} {}", head.reason.unwrap_or_default()));
-                match body_end(head) {
+                let refused = Refused::new(code, head.reason.unwrap_or_default());
+                let end = match body_end(head) {
                     // Another request can follow, but for the codes without a body (RFC 9112, section
                     // 6.3), which may announce one.
-                    Ok((end @ (BodyEnd::Length(_) | BodyEnd::Chunked), false))
-                        if !matches!(code, 204 | 304) =>
+                    Ok((end @ (BodyEnd::Length(_) | BodyEnd::Chunked), closes))
+                        if !matches!(code, 204 | 304) && (!closes || refused.is_explained()) =>
                     {
-                        Ok(((end, false), Some(refusal)))
+                        (end, closes)
                     }
-                    _ => Err(refusal),
-                }
+                    _ => (BodyEnd::Close, true),
+                };
+                Ok((end, Some(refused)))
             }
         })?;
-        let Some((length, ((end, closes), refusal))) = read else { return Ok(None) };
-        if refusal.is_some() {
-            (self.refusal, self.expectation) = (refusal, Expectation::Anything);
+        let Some((length, ((end, closes), refused))) = read else { return Ok(None) };
+        if let Some(mut refused) = refused {
+            if end == BodyEnd::Close {
+                refused.take(&bytes[length..]);
+                return Err(refused.failure());
+            }
+            (self.refused, self.expectation) = (Some(Box::new(refused)), Expectation::Anything);
         }
         self.closes = closes;
         match end {
@@ -300,6 +307,8 @@ impl Response {
     fn take_bytes(&mut self, content: &[u8]) -> Result<(), Failure> {
         if let Some(kept) = &mut self.kept {
             kept.take_body(content)?;
+        } else if let Some(refused) = &mut self.refused {
+            refused.take(content);
         } else if let (Some(size), Some(start)) =
             (self.expectation.size(), self.expectation.starts())
         {

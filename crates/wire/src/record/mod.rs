@@ -118,7 +118,7 @@ impl Opener {
         }
     }
 
-    /// The same, but the MAC is not computed where `is_known` accepts the plaintext, if the suite
+    /// As [`Self::open`], without computing the MAC where `is_known` accepts the plaintext, if the suite
     /// decrypts before it authenticates.
     pub fn open_known(
         &mut self,

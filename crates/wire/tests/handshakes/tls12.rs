@@ -260,6 +260,7 @@ fn client_hellos_ask_for_what_openssls_client_asks_for() {
         builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name)).unwrap();
         builder.set_groups_list("X25519:P-256:P-384").unwrap();
         builder.set_options(SslOptions::NO_TICKET | tls::NO_ENCRYPT_THEN_MAC);
+        builder.set_alpn_protos(b"\x08http/1.1").unwrap();
         let mut ssl = Ssl::new(&builder.build()).unwrap();
         ssl.set_hostname("localhost").unwrap();
         let mut stream = SslStream::new(ssl, InMemory::default()).unwrap();

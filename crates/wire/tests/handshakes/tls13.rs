@@ -422,11 +422,19 @@ fn bad_protected_messages_are_refused() {
     };
     let (first, second) = (kind::ENCRYPTED_EXTENSIONS, kind::CERTIFICATE);
     let (third, last) = (kind::CERTIFICATE_VERIFY, kind::FINISHED);
-    // Application protocols and early data were not offered, and supported_versions does not belong
-    // here.
-    for kind in [16, 42, 43, 51] {
+    // Early data was not offered, and the others do not belong here.
+    for kind in [42, 43, 51] {
         let seen = format!("extension {kind}, which was not offered");
         refused(Handshake, &seen, first, handshake, &extensions(&[(kind, &[])]));
+    }
+    for (seen, protocols) in [
+        ("the application protocol `h2`", &b"\0\x03\x02h2"[..]),
+        ("a malformed list of app", b"\0\x0c\x08http/1.1\x02h2"),
+        ("a malformed list of app", b"\0\x01\0"),
+        ("a malformed list of app", b"\0\x09\x08http/1.1h2"),
+        ("a malformed list of app", b""),
+    ] {
+        refused(Handshake, seen, first, handshake, &extensions(&[(16, protocols)]));
     }
     refused(Handshake, "a malformed Enc", first, handshake, &extensions(&[(0, &[]), (0, &[])]));
     refused(Handshake, "a malformed Enc", first, handshake, &message(first, &[0, 1]));

@@ -1,6 +1,7 @@
 //! What a reception accepts, what it refuses, and what a walk does not see by design.
 
 mod accepted;
+mod forgiven;
 mod heads;
 mod key_updates;
 mod known;
@@ -12,7 +13,8 @@ mod unseen_by_a_walk;
 
 use wire::handshake::{PostHandshake, Side};
 use wire::reception::{
-    Completed, Expectation, Given, KeptResponse, LEARNED_FROM, Learned, ONE_RECORD, Reception, Want,
+    Completed, Expectation, Given, HTTP2_FRAME, KeptResponse, LEARNED_FROM, Learned, ONE_RECORD,
+    Reception, TLS_RECORD, Want,
 };
 use wire::record::{HEADER, content_type};
 use wire::{ErrorKind, Failure};

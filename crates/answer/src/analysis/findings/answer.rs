@@ -1,16 +1,18 @@
 //! One answer as a report shows it: its headline, a table of its figures, what follows from them, and charts.
 
+use study::Metric;
 use study::metric::{Kind, words_of};
+use units::{Quantity, thousands};
 
 use super::bars::{self, combinations};
 use super::overview::limits;
 use super::{bill, crossovers, curves, published};
 use crate::analysis::caveats::said_once;
-use crate::analysis::{Analysis, Answer, Bar, Derived, Figure, Projection};
+use crate::analysis::{Analysis, Answer, Bar, Curve, Derived, Figure, Projection};
 use crate::figure::Decided;
 use crate::findings::{self, Cell, Chart, Column, Table};
 use crate::label::without_what_is_common;
-use crate::wording::{capitalized, factor, interval, ratio_interval, sign, unique};
+use crate::wording::{brief, capitalized, factor, interval, list_of, ratio_interval, sign, unique};
 
 /// What the combinations of one answer show together.
 pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<findings::Answer> {
@@ -27,7 +29,18 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<finding
     };
     let purity = answers.iter().filter_map(|answer| answer.purity.as_ref());
     let purity = purity.filter(|of| !is_said(of)).cloned();
+    let bars = || answers.iter().flat_map(|answer| &answer.bars);
+    let is_projected = bars().any(|bar| !bar.projected.is_empty());
+    let published: Vec<String> = match first.metric.row().kind {
+        Kind::Cycles => first
+            .published
+            .iter()
+            .map(|of| format!("Published: {}: {}.", of.what, of.says))
+            .collect(),
+        _ => Vec::new(),
+    };
     let notes = answers.iter().flat_map(|answer| answer.notes.clone());
+    let notes = notes.chain(published).chain(is_projected.then(|| PROJECTED.to_owned()));
     Some(findings::Answer {
         title: title(first),
         headline: first.headline.clone(),
@@ -38,8 +51,14 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<finding
     })
 }
 
+const PROJECTED: &str = "Projected, not measured: the rate of one core at the measured frequency, times the cores. \
+    Many busy cores run at lower frequencies and share memory and caches, and two hyperthreads share one core.";
+
 /// `Rate of one core, by certificate key along cores`.
 fn title(answer: &Answer) -> String {
+    if let Some(question) = &answer.question {
+        return question.clone();
+    }
     let words = |key: &str| key.rsplit('.').next().unwrap_or(key).replace('-', " ");
     let metric = capitalized(&words_of(answer.operation, answer.metric.row().words));
     let along = answer.curve.as_ref().map(|curve| format!(" along {}", words(&curve.along)));
@@ -75,10 +94,24 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
     };
     let says = |bar: &Bar| {
         let of = published::beside(&first.published, bar);
-        of.filter(|of| published::band(of, Some(bar)).is_some())
-            .map(|of| of.says.clone())
-            .unwrap_or_default()
+        let of = of.filter(|of| published::band(of, first.metric, Some(bar)).is_some());
+        let of = of.map(|of| of.says.clone());
+        let own = bar.published.iter().map(|of| format!("{} {}", of.label, of.cycles_per_byte));
+        list_of(of.into_iter().chain(own))
     };
+    let cores = unique(bars().flat_map(|bar| &bar.projected).map(|of| of.cores));
+    let projected = cores.into_iter().map(|cores| {
+        let rate = |bar: &Bar| {
+            let of = bar.projected.iter().find(|of| of.cores == cores);
+            let quantity = match first.metric {
+                Metric::CyclesPerByte => Quantity::BytesPerSecond,
+                _ => Quantity::PerSecond,
+            };
+            of.map(|of| (brief(quantity, of.per_s), of.per_s).into()).unwrap_or_default()
+        };
+        let name = format!("{} cores", thousands(cores.into()));
+        Column::numbers::<Cell>(&name, "projected", bars().map(rate)).gives_way(2)
+    });
     let metric = words_of(first.operation, first.metric.row().words);
     Table {
         columns: vec![
@@ -93,7 +126,10 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
             Column::numbers("interval", "", bars().map(ratio_ends)).gives_way(3),
             Column::words("limit", bars().map(limit)).gives_way(4),
             Column::words("published", bars().map(says)).gives_way(1),
-        ],
+        ]
+        .into_iter()
+        .chain(projected)
+        .collect(),
         marks: bars().map(|bar| bar.mark).collect(),
         ..Table::default()
     }
@@ -101,12 +137,13 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
 
 /// The cells of an answer with the parts of their labels.
 fn rows(answer: &Answer) -> Vec<(Vec<String>, &Bar)> {
-    let common: Vec<String> = answer.common_in_words().collect();
+    let common = &answer.common_in_words;
     let label = |own: &[&String]| common.iter().chain(own.iter().copied()).cloned().collect();
     match &answer.curve {
         None => answer.bars.iter().map(|bar| (label(&[&bar.label]), bar)).collect(),
         Some(curve) => {
-            let bars = curve.points.iter().flat_map(|of| of.bars.iter().map(move |bar| (of, bar)));
+            let points = curve.points.iter().filter(|point| point.is_compared);
+            let bars = points.flat_map(|of| of.bars.iter().map(move |bar| (of, bar)));
             bars.map(|(point, bar)| (label(&[&point.label, &bar.label]), bar)).collect()
         }
     }
@@ -125,10 +162,10 @@ fn derived(answers: &[&Answer]) -> Option<Table> {
         .zip(answers)
         .flat_map(|(combination, answer)| {
             let combination = if answers.len() == 1 { String::new() } else { combination };
-            answer.derived.iter().map(move |of| {
-                let parts = [combination.as_str(), of.of.as_str()].into_iter();
-                (parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "), of)
-            })
+            answer
+                .derived
+                .iter()
+                .map(move |of| (list_of([combination.as_str(), of.of.as_str()]), of))
         })
         .collect();
     let unit = |of: &Derived| {
@@ -186,18 +223,19 @@ fn projection(of: &Projection) -> Table {
 /// combination.
 fn charts(answers: &[&Answer]) -> Vec<Chart> {
     let curves = || answers.iter().filter_map(|answer| Some((*answer, answer.curve.as_ref()?)));
-    let of_users = curves().filter(|(_, curve)| curve.is_of_users());
-    let of_users = of_users.map(|(answer, curve)| Chart::Curve(curves::of(answer, curve)));
-    let is_of_users = curves().any(|(_, curve)| curve.is_of_users());
+    let of_lines = |(answer, curve): &(&Answer, &Curve)| curves::is_of_lines(answer, curve);
+    let has_lines = curves().any(|of| of_lines(&of));
+    let lines = curves().filter(of_lines);
+    let lines = lines.map(|(answer, curve)| Chart::Curve(curves::of(answer, curve)));
     let bars = match curves().next() {
-        Some(_) if is_of_users => Vec::new(),
+        Some(_) if has_lines => Vec::new(),
         Some(_) => bars::along(answers),
         None => bars::side_by_side(answers).into_iter().collect(),
     };
     let crossovers = curves().filter_map(|(answer, curve)| crossovers::chart(answer, curve));
     let stack = bill::chart(answers).into_iter().map(Chart::Bars);
     let bars = bars.into_iter().map(Chart::Bars);
-    of_users.chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
+    lines.chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
 }
 
 fn doubts(answers: &[&Answer]) -> Vec<String> {

@@ -1,13 +1,11 @@
 //! The charts of an answer: a bar for each value of the compared key, and where the study asks for it
 //! along another key, with the share of its CPUs that the server used meanwhile.
 
-use study::Published;
-
 use super::published::{band, beside, in_words};
 use crate::analysis::{Answer, Bar, Figure, Point};
 use crate::findings::{self, BarRow, Bars, Series};
 use crate::label::without_what_is_common;
-use crate::wording::capitalized;
+use crate::wording::{capitalized, list_of};
 use study::metric::{Kind, words_of};
 use units::{Quantity, Unit};
 
@@ -23,13 +21,7 @@ pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
             let baseline = baseline(only);
             let row = |bar: &Bar| BarRow {
                 label: bar.label.clone(),
-                bars: vec![plotted(
-                    bar,
-                    "",
-                    bar.figure.as_ref(),
-                    &only.published,
-                    baseline.as_ref(),
-                )],
+                bars: vec![plotted(bar, "", bar.figure.as_ref(), Some(only), baseline.as_ref())],
                 lacking: bar.infeasible.clone(),
             };
             only.bars.iter().map(row).collect()
@@ -42,7 +34,7 @@ pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
                     .iter()
                     .map(|bar| {
                         let (figure, baseline) = (bar.figure.as_ref(), baseline(answer));
-                        plotted(bar, &bar.label, figure, &answer.published, baseline.as_ref())
+                        plotted(bar, &bar.label, figure, Some(answer), baseline.as_ref())
                     })
                     .collect(),
                 lacking: answer.bars.iter().find_map(|bar| bar.infeasible.clone()),
@@ -61,7 +53,7 @@ pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
 /// What tells the combinations of one answer from each other, in words.
 pub(super) fn combinations(answers: &[&Answer]) -> Vec<String> {
     let words: Vec<Vec<String>> =
-        answers.iter().map(|answer| answer.common_in_words().collect()).collect();
+        answers.iter().map(|answer| answer.common_in_words.clone()).collect();
     without_what_is_common(&words)
 }
 
@@ -88,15 +80,16 @@ fn plotted(
     bar: &Bar,
     name: &str,
     figure: Option<&Figure>,
-    published: &[Published],
+    answer: Option<&Answer>,
     baseline: Option<&Bar>,
 ) -> findings::Bar {
+    let published = answer.and_then(|of| band(beside(&of.published, bar)?, of.metric, baseline));
     findings::Bar {
         name: name.to_owned(),
         series: if bar.is_baseline { Series::Baseline } else { Series::Server },
         figure: figure.cloned(),
         mark: bar.mark,
-        published: beside(published, bar).and_then(|published| band(published, baseline)),
+        published,
     }
 }
 
@@ -115,7 +108,7 @@ pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
     };
     let figures = Bars {
         subtitle: subtitle(answers),
-        rows: rows_along(answers, of_bar, &first.published),
+        rows: rows_along(answers, of_bar, true),
         published: answers.iter().find_map(|answer| in_words(answer, "bar")),
         ..titled(first, unit(first.metric.row().quantity, of_bar))
     };
@@ -129,7 +122,7 @@ pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
         axis: format!("{} of the server's CPUs", share.name),
         unit: share,
         is_share: true,
-        rows: rows_along(answers, of_busy, &[]),
+        rows: rows_along(answers, of_busy, false),
         ..Bars::default()
     });
     std::iter::once(figures).chain(busy).collect()
@@ -147,18 +140,14 @@ fn points<'a>(
     })
 }
 
-fn rows_along(answers: &[&Answer], of: Of, published: &[Published]) -> Vec<BarRow> {
-    let row = |(combination, _, point): (Option<String>, &Answer, &Point)| {
+fn rows_along(answers: &[&Answer], of: Of, has_published: bool) -> Vec<BarRow> {
+    let row = |(combination, answer, point): (Option<String>, &Answer, &Point)| {
         let baseline = point.bars.iter().find(|bar| bar.is_baseline);
         let plotted = |(place, bar): (usize, &Bar)| {
-            plotted(bar, &bar.label, of(point, place), published, baseline)
+            plotted(bar, &bar.label, of(point, place), has_published.then_some(answer), baseline)
         };
         BarRow {
-            label: combination
-                .into_iter()
-                .chain([point.label.clone()])
-                .collect::<Vec<_>>()
-                .join(", "),
+            label: list_of(combination.into_iter().chain([point.label.clone()])),
             bars: point.bars.iter().enumerate().map(plotted).collect(),
             lacking: point.bars.iter().find_map(|bar| bar.infeasible.clone()),
         }
@@ -172,7 +161,7 @@ pub(super) fn axis(answer: &Answer, unit: &Unit) -> String {
     let axis = words_of(answer.operation, row.axis);
     let better = match row.kind {
         Kind::Throughput | Kind::PerCpu => "; higher is better",
-        Kind::Tax | Kind::Cost => "; lower is better",
+        Kind::Tax | Kind::Cost | Kind::Cycles => "; lower is better",
         Kind::State => "",
     };
     match row.quantity {
@@ -201,12 +190,15 @@ mod tests {
             figure: Figure::of(vec![value; 3]),
             ratio: None,
             mark: None,
+            published: Vec::new(),
+            projected: Vec::new(),
             infeasible: None,
         }
     }
 
     fn answer(metric: Metric, bars: Vec<Bar>) -> Answer {
         Answer {
+            question: None,
             headline: None,
             rule: 0,
             notes: Vec::new(),
@@ -218,6 +210,7 @@ mod tests {
             compare: "load.suite".to_owned(),
             operation: Operation::Requests,
             common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
+            common_in_words: vec!["nginx".to_owned()],
             bars,
             published: Vec::new(),
             bill: None,
@@ -231,14 +224,14 @@ mod tests {
     fn the_combinations_of_an_answer_are_groups_of_one_chart() {
         let of = |server: &str, bps: f64| {
             let bars = vec![bar("CBC", bps), bar("GCM", 2.0 * bps)];
-            let common = BTreeMap::from([("target.server".to_owned(), server.to_owned())]);
-            Answer { common, ..answer(Metric::Goodput, bars) }
+            let common_in_words = vec![server.to_owned()];
+            Answer { common_in_words, ..answer(Metric::Goodput, bars) }
         };
         let all = [of("nginx", 8e6), of("haproxy", 80e9)];
         let chart = side_by_side(&[&all[0], &all[1]]).unwrap();
         assert_eq!(chart.axis, "Gb/s of proven bodies; higher is better");
         let labels: Vec<&str> = chart.rows.iter().map(|row| row.label.as_str()).collect();
-        assert_eq!((chart.subtitle.as_str(), labels), ("files", vec!["nginx", "HAProxy"]));
+        assert_eq!((chart.subtitle.as_str(), labels), ("files", vec!["nginx", "haproxy"]));
         assert!(chart.values().contains(&8e6) && chart.values().contains(&80e9));
         let one = side_by_side(&[&all[0]]).unwrap();
         assert_eq!((one.subtitle.as_str(), one.rows.len()), ("files, nginx", 2));
@@ -248,12 +241,14 @@ mod tests {
         let point = |label: &str, factor: f64| Point {
             label: label.to_owned(),
             bars: vec![bar("CBC", 3e9 * factor), bar("GCM", 9e9 * factor)],
+            is_compared: true,
             busy: vec![Figure::of(vec![0.99; 3]), Figure::of(vec![0.9; 3])],
         };
         Curve {
             along: "target.object".to_owned(),
             points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
             bounds: Vec::new(),
+            least: None,
             crossovers: Vec::new(),
         }
     }

@@ -4,6 +4,7 @@ use super::words::{found, unit};
 use crate::analysis::{Answer, CellSummary};
 use crate::findings::{Cell, Column, Table};
 use crate::wording::interval;
+use keys::full;
 use study::Metric;
 use study::metric::{Kind, words_of};
 use units::Unit;
@@ -22,7 +23,7 @@ pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
     let mut columns = vec![
         text("case", &|cell| cell.case.clone()),
         Column::words("cell", cells.iter().copied().map(label)),
-        text("server", &|cell| cell.params.get("target.server").cloned().unwrap_or_default()),
+        text("server", &|cell| cell.params.get(full::SERVER).cloned().unwrap_or_default()),
         Column::numbers("trials", "valid/planned", cells.iter().copied().map(trials)),
         text("load", &found),
     ];

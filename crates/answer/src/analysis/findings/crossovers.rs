@@ -1,11 +1,9 @@
 //! The chart of an answer that says where one thing gets ahead of another: paired ratios along the key,
 //! with a mark from which value on the whole interval lies above 1.
 
-use units::Bytes;
-
 use super::published;
 use super::words::logarithmic;
-use crate::analysis::{Answer, Bar, Crossover, Curve, Point};
+use crate::analysis::{Answer, Crossover, Curve, Point};
 use crate::findings::{self, Axis, Dot, Line};
 use crate::wording::{capitalized, times};
 
@@ -14,7 +12,7 @@ pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
     if curve.crossovers.is_empty() {
         return None;
     }
-    let xs = curve.points.iter().map(|point| x(point, &curve.along));
+    let xs = curve.points.iter().map(|point| point.place(&curve.along));
     let xs = xs.collect::<Option<Vec<f64>>>()?;
     let baseline = curve.points.first()?.bars.iter().find(|bar| bar.is_baseline)?.label.clone();
     let mark = |of: &Crossover| {
@@ -61,14 +59,5 @@ fn line(answer: &Answer, curve: &Curve, xs: &[f64], of: &Crossover) -> Line {
         is_baseline: false,
         is_joined: true,
         dots: curve.points.iter().zip(xs).filter_map(dot).collect(),
-    }
-}
-
-/// A point's value of the key as a number: bytes, or a count.
-fn x(point: &Point, along: &str) -> Option<f64> {
-    let value = point.bars.first().and_then(|bar: &Bar| bar.params.get(along))?;
-    match value.parse::<Bytes>() {
-        Ok(bytes) => Some(bytes.0 as f64),
-        Err(_) => value.parse().ok(),
     }
 }

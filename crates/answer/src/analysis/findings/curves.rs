@@ -1,11 +1,11 @@
-//! The chart of an answer along numbers of users: a curve for each compared value, and what Little's law
-//! allows.
+//! The chart of an answer along numbers of users or sizes of messages: a curve for each compared value, and what
+//! Little's law or the instructions allow.
 
 use study::Metric;
 use units::{Nanos, Unit, decimal};
 
 use super::bars::axis;
-use super::published::{band, beside, in_words};
+use super::published::{band as band_of, beside, in_words};
 use crate::analysis::{Answer, Bar, Bounds, Curve, Figure, Point};
 use crate::findings::{self, Axis, Dot, Line, LineLimit};
 use crate::wording::{capitalized, interval, list};
@@ -15,13 +15,23 @@ use study::metric::words_of;
 /// Along an axis of factors, straight lines between this many points look like the bound's curve.
 const STEPS: i32 = 40;
 
+/// Whether an answer is drawn so.
+pub(super) fn is_of_lines(answer: &Answer, curve: &Curve) -> bool {
+    let is_of_sizes = answer.metric == Metric::CyclesPerByte && curve.points.len() > 1;
+    curve.is_of_users() || is_of_sizes
+}
+
 pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let metric = answer.metric;
     let figures = answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
     let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
     let places = 0..curve.points.first().map_or(0, |point| point.bars.len());
     let lines: Vec<Line> = places.filter_map(|place| line(answer, curve, place, &unit)).collect();
-    let users = if answer.operation == Operation::Session { "users" } else { "connections" };
+    let x_axis = match (curve.is_of_users(), answer.operation) {
+        (false, _) => "size of a message",
+        (true, Operation::Session) => "users",
+        (true, _) => "connections",
+    };
     let bound = bound(metric);
     let limit = |bounds: &Bounds| {
         let line = lines.iter().position(|line| line.label == bounds.label)?;
@@ -35,9 +45,10 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     findings::Curve {
         title: capitalized(&words_of(answer.operation, metric.row().words)),
         subtitle: answer.subtitle(),
-        x_axis: format!("{users} (logarithmic)"),
+        x_axis: format!("{x_axis} (logarithmic)"),
         y_axis: axis(answer, &unit),
-        axis: Axis::FromZero(unit),
+        axis: if curve.is_of_users() { Axis::FromZero(unit) } else { Axis::Factors },
+        bound: curve.least.clone(),
         lines,
         limits,
         notes: allowed.into_iter().chain(marked).chain(published).collect(),
@@ -53,18 +64,19 @@ fn line(answer: &Answer, curve: &Curve, place: usize, unit: &Unit) -> Option<Lin
         label: first.label.clone(),
         is_baseline: first.is_baseline,
         is_joined: true,
-        dots: bars().filter_map(|(point, bar)| dot(answer, point, bar, unit)).collect(),
+        dots: bars().filter_map(|(point, bar)| dot(answer, curve, point, bar, unit)).collect(),
     })
 }
 
-fn dot(answer: &Answer, point: &Point, bar: &Bar, unit: &Unit) -> Option<Dot> {
+fn dot(answer: &Answer, curve: &Curve, point: &Point, bar: &Bar, unit: &Unit) -> Option<Dot> {
     let figure = bar.figure.as_ref()?;
     let estimate = figure.estimate;
-    let users = point.users()?;
+    let x = point.place(&curve.along)?;
     let mark = bar.mark.map_or(String::new(), |mark| format!(" ({})", mark.name()));
     let y_label = unit.text(estimate.median);
     let baseline = point.bars.iter().find(|bar| bar.is_baseline);
-    let band = beside(&answer.published, bar).and_then(|published| band(published, baseline));
+    let band = beside(&answer.published, bar);
+    let band = band.and_then(|of| band_of(of, answer.metric, baseline));
     let published = band.into_iter().flat_map(|band| {
         let ends = [("", band.low), (", upper end", band.high)];
         let count = if band.low == band.high { 1 } else { 2 };
@@ -72,9 +84,13 @@ fn dot(answer: &Answer, point: &Point, bar: &Bar, unit: &Unit) -> Option<Dot> {
             .take(count)
             .map(move |(end, value)| (format!("{}, {}{end}", point.label, band.title), value))
     });
+    let own = bar.published.iter().map(|of| {
+        let cost = of.cycles_per_byte;
+        (format!("published: {}, {cost} cycles/byte", of.label), cost)
+    });
     Some(Dot {
-        x: users,
-        x_label: decimal(users, 0),
+        x,
+        x_label: if curve.is_of_users() { decimal(x, 0) } else { point.label.clone() },
         y: estimate.median,
         title: format!(
             "{}, {}: {y_label} {}{mark}",
@@ -86,7 +102,7 @@ fn dot(answer: &Answer, point: &Point, bar: &Bar, unit: &Unit) -> Option<Dot> {
         range: figure.has_interval().then_some((estimate.interval.low, estimate.interval.high)),
         is_doubtful: bar.mark.is_some(),
         is_large: false,
-        published: published.collect(),
+        published: published.chain(own).collect(),
     })
 }
 

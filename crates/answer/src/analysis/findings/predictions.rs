@@ -14,7 +14,7 @@ pub(super) fn tables(answers: &[Answer]) -> Vec<Table> {
 fn table(answer: &Answer) -> Table {
     let all = &answer.predictions;
     let title = [answer.case.clone(), answer.metric.row().words.to_owned()].into_iter();
-    let title = title.chain(answer.common_in_words());
+    let title = title.chain(answer.common_in_words.iter().cloned());
     let words = |text| words_of(answer.operation, text);
     let name = |of: &Prediction| Cell::about(&of.cell, of.label.clone());
     let numbers = |name: &str, unit, of: &dyn Fn(&Prediction) -> f64| {

@@ -1,7 +1,8 @@
 //! Published figures beside ours: a range over the bar that it is about, named as published, so that it
 //! cannot be mistaken for a measurement.
 
-use study::{Published, PublishedUnit};
+use study::metric::Kind;
+use study::{Metric, Published, PublishedUnit};
 
 use crate::analysis::{Answer, Bar};
 use crate::findings::Band;
@@ -17,8 +18,14 @@ pub(super) fn beside<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Pu
 }
 
 /// What was published, in the unit of the bars; a ratio is one to the baseline's figure.
-pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band> {
+pub(super) fn band(published: &Published, metric: Metric, baseline: Option<&Bar>) -> Option<Band> {
+    let title = format!("published: {} had {}", published.who, published.says);
     let factor = match published.unit {
+        PublishedUnit::Ratio if metric.row().kind == Kind::Cycles => {
+            let cost = baseline?.figure.as_ref()?.median();
+            let (low, high) = (cost / published.high, cost / published.low);
+            return Some(Band { low, high, title });
+        }
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.median(),
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
         PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
@@ -27,11 +34,7 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
         | PublishedUnit::Pace
         | PublishedUnit::Words => return None,
     };
-    Some(Band {
-        low: published.low * factor,
-        high: published.high * factor,
-        title: format!("published: {} had {}", published.who, published.says),
-    })
+    Some(Band { low: published.low * factor, high: published.high * factor, title })
 }
 
 /// What the outlines of an answer's chart are, in which the baseline is grey `shapes`.

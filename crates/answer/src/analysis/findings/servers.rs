@@ -4,7 +4,7 @@ use units::Quantity;
 
 use crate::analysis::{ServerFigure, ServerRow, Servers};
 use crate::findings::{Cell, Column, Table};
-use crate::wording::{brief_beside, factor, sign, unique};
+use crate::wording::{NO_DIFFERENCE, brief_beside, factor, sign, unique};
 
 /// A row for each value that is compared, a column for each server; `None` where there are not two.
 pub(super) fn table(all: &[Servers]) -> Option<Table> {
@@ -32,9 +32,10 @@ pub(super) fn table(all: &[Servers]) -> Option<Table> {
         [Column::words("", rows.iter().map(label)), Column::words("", rows.iter().map(metric))];
     (servers.len() > 1).then(|| Table {
         title: "Servers compared".to_owned(),
-        about: "Beside a figure is its ratio to the best server of the row; ≈ is no significant difference from \
-                it, ? too few trials to compare."
-            .to_owned(),
+        about: format!(
+            "Beside a figure is its ratio to the best server of the row; ≈ is {NO_DIFFERENCE} from it, ? too few \
+             trials to compare."
+        ),
         columns: named.into_iter().chain(columns).collect(),
         ..Table::default()
     })

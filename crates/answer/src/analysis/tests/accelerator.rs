@@ -126,6 +126,7 @@ fn a_lone_handshake_ends_later_than_an_inline_one() {
 #[test]
 fn what_was_used_of_the_models_rate_is_beside_it() {
     let mut scene = ways(Metric::Rate, "ways", OFFLOAD, "inline");
+    scene.study.answers[0].show = [study::Show::DeviceUse].into();
     assert!(scene.first().derived.is_empty());
     for round in 0..8 {
         scene.trial(3, round).verdict.evidence.accelerator_busy = Some(0.095);

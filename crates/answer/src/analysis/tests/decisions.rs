@@ -7,7 +7,7 @@ use super::projections::{of_cores, projected, ratios};
 use super::scene::{CBC, ECDSA, GCM, RSA, SPREAD, Scene};
 use super::{NONE, SUITE, bulk};
 use crate::analysis::compared::Compared;
-use crate::analysis::{Agreement, trials};
+use crate::analysis::{Agreement, row};
 use crate::findings::Headline;
 
 /// What a page says at a glance.
@@ -22,7 +22,7 @@ fn a_headline_states_no_difference_of_one_to_five_trials() {
     for rounds in 1..6 {
         let mut scenes =
             [Scene::handshakes(), bulk(Metric::GoodputPerServerCpu, GCM), ratios([2.0; 4])];
-        scenes[2].study.answers[0].crossover = false;
+        scenes[2].study.answers[0].show.clear();
         for scene in &mut scenes {
             scene.keep(|_, round| round < rounds);
             let Headline { value, sentence, .. } = glance(scene);
@@ -100,8 +100,8 @@ fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
     ];
     for (scene, family) in scenes {
         let rule = &scene.study.answers[0];
-        assert_eq!(rule.comparisons(&scene.study.cells), [family]);
-        let cells = trials::by_cell(&scene.study, &scene.lines, &scene.targets);
+        assert_eq!(rule.comparisons(&scene.study.params(&rule.case)), [family]);
+        let cells = row::of_cells(&scene.study, &scene.lines, &scene.targets);
         assert!(Compared::all(rule, &cells).iter().all(|of| of.family == family));
     }
 }

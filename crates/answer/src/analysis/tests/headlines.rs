@@ -37,7 +37,7 @@ fn each_kind_of_comparison_has_its_sentence() {
     let mut one = Scene::handshakes();
     one.keep(|cell, _| cell == 0);
     let mut uphill = ratios([0.8, 0.9, 1.2, 1.3]);
-    uphill.study.answers[0].crossover = true;
+    uphill.study.answers[0].show.insert(study::Show::Crossover);
     let scenes = [
         ("two", Scene::handshakes()),
         ("two without a difference", same),
@@ -60,7 +60,7 @@ fn each_kind_of_comparison_has_its_sentence() {
 fn along_a_key_the_value_that_differs_most_is_said_and_where_nothing_does() {
     // At the smallest size there is no difference.
     let mut scene = ratios([1.0, 1.5, 2.0, 2.5]);
-    scene.study.answers[0].crossover = false;
+    scene.study.answers[0].show.clear();
     let told = headline(&scene);
     assert_eq!(told.value, "1.50x to 2.5x");
     assert!(told.sentence.contains(", no significant difference at 1 KiB objects"), "{told:?}");

@@ -77,7 +77,7 @@ pub(super) fn ratios(ratios: [f64; 4]) -> Scene {
         _ => 3e9 * ratios[objects.iter().position(|known| *known == object).unwrap()],
     });
     let rule = &mut scene.study.answers[0];
-    (rule.along, rule.crossover) = (Some(OBJECT.to_owned()), true);
+    (rule.along, rule.show) = (Some(OBJECT.to_owned()), [study::Show::Crossover].into());
     scene
 }
 

@@ -11,8 +11,9 @@ use units::Bytes;
 use journal::primitive::RowLine;
 use journal::testing::example;
 use journal::{Entries, Place, Role, TargetRecord, TrialLine};
+use strum::VariantArray;
 use study::testing::{cell, server};
-use study::{AnswerRule, Cell, Metric, Study};
+use study::{AnswerRule, Cell, Metric, Show, Study};
 use trial::{ByteCounts, CpuTimes, Limit, Line, Operations};
 
 use crate::analysis::{Analysis, Answer, Bar, Derived};
@@ -111,13 +112,16 @@ impl Scene {
 
     pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
         self.study.answers.push(AnswerRule {
+            question: None,
+            at: Vec::new(),
             written: None,
             case: self.study.cells[0].case.clone(),
             metric,
             compare: compare.to_owned(),
             baseline: baseline.to_owned(),
             along: None,
-            crossover: false,
+            // What does not fit an answer gives nothing.
+            show: Show::VARIANTS.iter().copied().filter(|of| *of != Show::Crossover).collect(),
             published: Vec::new(),
             project: Vec::new(),
             gates: Vec::new(),

@@ -8,7 +8,7 @@ use study::testing::server;
 use super::SUITE;
 use super::scene::{CBC, CHACHA, GCM, Scene};
 use crate::analysis::compared::{Compared, Entry};
-use crate::analysis::trials;
+use crate::analysis::row;
 
 const SUITES: [&str; 5] =
     [GCM, CHACHA, CBC, "TLS_AES_256_GCM_SHA384", "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA"];
@@ -29,7 +29,7 @@ fn scene(figures: &[f64], rounds: usize, random: &mut Random) -> Scene {
 
 /// What `of` says of the cells of a scene.
 fn with_entries<T>(scene: &Scene, of: impl FnOnce(&Compared<'_>, &[&Entry<'_>]) -> T) -> T {
-    let cells = trials::by_cell(&scene.study, &scene.lines, &scene.targets);
+    let cells = row::of_cells(&scene.study, &scene.lines, &scene.targets);
     let compared = Compared::all(&scene.study.answers[0], &cells).remove(0);
     of(&compared, &compared.entries.iter().collect::<Vec<_>>())
 }
@@ -65,7 +65,7 @@ fn is_any_interval_above_1(entries: &[&Entry<'_>]) -> bool {
     let median = |entry: &Entry<'_>| entry.figure.as_ref().unwrap().median();
     let best = entries.iter().max_by(|a, b| median(a).total_cmp(&median(b))).unwrap();
     entries.iter().any(|other| {
-        let ratio = best.trials.ratio(other.trials, Metric::GoodputPerServerCpu).unwrap();
+        let ratio = best.row.ratio(other.row, Metric::GoodputPerServerCpu).unwrap();
         Decision::of_interval(&ratio.estimate, 1.0) == Decision::Sure(Direction::Above)
     })
 }

@@ -81,10 +81,13 @@ fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> An
         }),
         ratio: None,
         mark: cell.mark,
+        published: Vec::new(),
+        projected: Vec::new(),
         infeasible: None,
     };
     let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
     Answer {
+        question: None,
         headline: None,
         rule: match metric {
             Metric::RatePerServerCpu => 0,
@@ -115,6 +118,9 @@ fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> An
             _ => Operation::Requests,
         },
         common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]),
+        common_in_words: vec![
+            if server == "nginx" { "nginx" } else { "toll's own server" }.to_owned(),
+        ],
         bars: cells
             .iter()
             .enumerate()

@@ -13,13 +13,14 @@ use answer::Mark;
 use answer::analysis::{
     Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Remeasured, Repeated, TrialCounts,
 };
+use answer::costs::Costs;
 use answer::findings::{Findings, Quality};
-use answer::primitive::Costs;
 use journal::{TargetRecord, TrialLine};
 use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
+use study::Cut;
 use trial::{Limit, Line, Warning, WarningKind};
 
 use answers::answers;
@@ -35,8 +36,8 @@ pub const ROUNDS: usize = 7;
 /// All that a [`Run`] borrows.
 pub struct Fabricated {
     pub analysis: Analysis,
-    /// What algorithms cost.
-    pub costs: Option<Costs>,
+    /// What was cut from its study.
+    pub cut: Vec<Cut>,
     pub lines: Vec<TrialLine>,
     /// The stacks that were sampled, by cell.
     pub stacks: Vec<(String, String)>,
@@ -47,16 +48,15 @@ pub struct Fabricated {
 
 impl Fabricated {
     /// What a report shows of it.
-    pub fn findings(&self) -> Vec<Findings> {
-        let cells = (!self.analysis.cells.is_empty()).then(|| self.analysis.findings(&self.lines));
-        cells.into_iter().chain(self.costs.as_ref().map(Costs::findings)).collect()
+    pub fn findings(&self) -> Findings {
+        self.analysis.findings(&self.lines)
     }
 
-    pub fn run<'a>(&'a self, findings: &'a [Findings]) -> Run<'a> {
+    pub fn run<'a>(&'a self, findings: &'a Findings) -> Run<'a> {
         Run {
             study: &self.analysis.study,
             question: &self.analysis.question,
-            cut: &self.analysis.cut,
+            cut: &self.cut,
             findings,
             lines: &self.lines,
             stacks: &self.stacks,
@@ -197,6 +197,7 @@ pub fn whole() -> Fabricated {
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
+        costs: Costs::default(),
         gates: Vec::new(),
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
@@ -206,7 +207,7 @@ pub fn whole() -> Fabricated {
     };
     Fabricated {
         analysis,
-        costs: None,
+        cut: Vec::new(),
         lines,
         stacks: Vec::new(),
         machine: Some(machine()),
@@ -306,6 +307,7 @@ fn empty(cell: &mut CellSummary) {
         label_parts: label_parts.clone(),
         params: params.clone(),
         operation: *operation,
+        library: None,
         trials: *trials,
         figures: Figures::default(),
         limits: BTreeMap::new(),
@@ -349,6 +351,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
             "handshakes" => Operation::Handshakes,
             _ => Operation::Requests,
         },
+        library: None,
         trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
         figures: Figures::of(|metric| {
             let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;

@@ -171,7 +171,7 @@ fn with_curves(run: &Fabricated) -> String {
         marks: Vec::new(),
     };
     let mut findings = run.findings();
-    findings[0].charts.push(Chart::Curve(curve));
+    findings.charts.push(Chart::Curve(curve));
     report::html(&run.run(&findings)).unwrap()
 }
 

@@ -294,7 +294,7 @@ fn fewer_handshakes_than_connections_are_no_rate() {
         });
     });
     let found = Study { connections: [32, 64], ..Study::new(address) }.run();
-    found.assert_no_rate("which is too short for so many");
+    found.assert_no_rate("the window is too short for the others");
 }
 
 /// A server, but for its security level: RSA-1024 has 80 bits of security, level 2 asks for 112.

@@ -2,8 +2,8 @@
 //!
 //! A message that does not fit its grammar as a whole is a decode_error.
 
-use crate::handshake::GivenSession;
 use crate::handshake::encoding::Reader;
+use crate::handshake::{GivenSession, alpn};
 use crate::record::content_type;
 
 pub(super) mod kind {
@@ -50,6 +50,7 @@ impl<'a> ServerHello<'a> {
                 ENCRYPT_THEN_MAC | EXTENDED_MASTER_SECRET | SESSION_TICKET => content.is_empty(),
                 // In a first handshake it is empty (RFC 5746, section 3.4).
                 RENEGOTIATION_INFO => *content == [0],
+                alpn::EXTENSION => alpn::check_answer(*kind, content).is_ok(),
                 _ => true,
             };
             is_well_formed.then_some(())?;

@@ -9,6 +9,7 @@ use rustls::pki_types::ServerName;
 
 use super::flight::{ENCRYPT_THEN_MAC, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SESSION_TICKET};
 use super::sessions::Session;
+use crate::handshake::alpn;
 use crate::handshake::encoding::{put_message, put_vector8, put_vector16};
 use crate::handshake::signature::TLS12_SCHEMES;
 use crate::randomness::Buffered;
@@ -68,6 +69,7 @@ impl Hello {
             hello.add(ENCRYPT_THEN_MAC, &[]);
         }
         hello.add(EXTENDED_MASTER_SECRET, &[]);
+        hello.add(alpn::EXTENSION, &in_vector16(&in_vector8(alpn::HTTP11)));
         let schemes = numbers(TLS12_SCHEMES.iter().copied());
         hello.add(SIGNATURE_ALGORITHMS, &in_vector16(&schemes));
         hello
@@ -116,6 +118,12 @@ impl Hello {
 
 fn numbers(numbers: impl Iterator<Item = u16>) -> Vec<u8> {
     numbers.flat_map(u16::to_be_bytes).collect()
+}
+
+fn in_vector8(content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1 + content.len());
+    put_vector8(&mut out, content);
+    out
 }
 
 fn in_vector16(content: &[u8]) -> Vec<u8> {

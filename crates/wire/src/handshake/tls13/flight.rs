@@ -84,9 +84,9 @@ impl<'a> ServerHello<'a> {
     }
 }
 
-/// The types of the extensions in EncryptedExtensions.
-pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<u16>> {
-    Some(Reader(body).extensions()?.into_iter().map(|(kind, _)| kind).collect())
+/// The extensions in EncryptedExtensions.
+pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<(u16, &[u8])>> {
+    Reader(body).extensions()
 }
 
 /// The signature schemes of a CertificateRequest; `Some(None)` where it names none. Its context is empty

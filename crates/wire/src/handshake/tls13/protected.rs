@@ -7,8 +7,9 @@ use ::tls::{Group, Suite, Version};
 
 use super::flight::{self, kind};
 use super::hello::Hello;
-use super::schedule::{Finish, Handshake, Secrets, Transcripts};
+use super::schedule::{Finish, HandshakeKeys, Secrets, Transcripts};
 use super::{CHANGE_CIPHER_SPEC, Common, no_keys};
+use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::client_certificate::{put_tls13, signed_tls13};
 use crate::handshake::encoding::{put_message, put_records};
@@ -53,7 +54,7 @@ impl Protected {
         suite: &'static Suite,
         group: Group,
         transcript: Transcript,
-        keys: Handshake,
+        keys: HandshakeKeys,
         is_retried: bool,
     ) -> Option<Self> {
         Some(Self {
@@ -80,10 +81,13 @@ impl Protected {
         let body = &message[4..];
         match (&self.awaits, kind) {
             (Awaits::EncryptedExtensions, kind::ENCRYPTED_EXTENSIONS) => {
-                let kinds = flight::encrypted_extensions(body)
+                let extensions = flight::encrypted_extensions(body)
                     .ok_or_else(|| Refusal::malformed("EncryptedExtensions"))?;
-                if let Some(unoffered) = kinds.into_iter().find(|k| !is_answer(&common.hello, *k)) {
-                    return Err(Refusal::extension(unoffered));
+                for (kind, content) in extensions {
+                    if !is_answer(&common.hello, kind) {
+                        return Err(Refusal::extension(kind));
+                    }
+                    alpn::check_answer(kind, content)?;
                 }
                 self.awaits = Awaits::Certificate;
             }
@@ -209,5 +213,6 @@ fn signed(transcript: &Transcript) -> Vec<u8> {
 fn is_answer(hello: &Hello, kind: u16) -> bool {
     const SERVER_NAME: u16 = 0;
     const SUPPORTED_GROUPS: u16 = 10;
-    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS) && hello.offered.contains(&kind)
+    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS | alpn::EXTENSION)
+        && hello.offered.contains(&kind)
 }

@@ -21,7 +21,7 @@ pub(super) enum Beginning {
 }
 
 /// A handshake's keys, from the transcript to ServerHello.
-pub(super) struct Handshake {
+pub(super) struct HandshakeKeys {
     pub(super) client: TrafficKey,
     pub(super) server: TrafficKey,
     pub(super) secrets: Secrets,
@@ -68,15 +68,15 @@ impl Beginning {
 
     /// The handshake's keys, from the shared secret of the key exchange and the transcript to
     /// ServerHello.
-    pub(super) fn handshake(&self, shared: &[u8], hello: &Hashed) -> Handshake {
+    pub(super) fn handshake(&self, shared: &[u8], hello: &Hashed) -> HandshakeKeys {
         match self {
             Self::Sha256(constants) => {
                 let (client, server, secrets) = SecretsOf::new(constants, shared, hello);
-                Handshake { client, server, secrets: Secrets::Sha256(secrets) }
+                HandshakeKeys { client, server, secrets: Secrets::Sha256(secrets) }
             }
             Self::Sha384(constants) => {
                 let (client, server, secrets) = SecretsOf::new(constants, shared, hello);
-                Handshake { client, server, secrets: Secrets::Sha384(secrets) }
+                HandshakeKeys { client, server, secrets: Secrets::Sha384(secrets) }
             }
         }
     }

@@ -1,23 +1,29 @@
-//! The trials of a journal by the cell that they belong to.
+//! What is compared: rows, which are parameters with samples by round. The trials of a cell are one, and so are the
+//! rounds of a timed algorithm.
 
+use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{Role, TargetRecord, TrialLine};
+use load::Operation;
 use profile::Profile;
 use serde::Serialize;
-use study::{Cell, Metric, Study};
+use study::metric::words_of;
+use study::{Cell, Metric, Params, Study};
 use trial::{Limit, Line};
 
 use super::remeasured::{Remeasured, quieter};
 use super::search::Search;
+use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
+use crate::label::{label, label_in};
 use crate::mark::Mark;
 
 /// A median whose interval is wider than this part of it is of little use: on a quiet machine the interval
 /// is a few percent wide.
 const MOST_SPREAD: f64 = 0.25;
 
-/// How many trials there are, by what became of them.
+/// How many trials there are, or rounds of an algorithm, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TrialCounts {
     /// How many a whole run has, without those of skipped targets.
@@ -29,11 +35,20 @@ pub struct TrialCounts {
 }
 
 #[derive(Debug)]
-pub(super) struct CellTrials<'a> {
-    pub(super) cell: &'a Cell,
-    /// How many it should have; none where its target was left out.
+pub(super) struct Row<'a> {
+    /// Its case, or its table.
+    pub(super) case: &'a str,
+    /// Unique in the study.
+    pub(super) name: &'a str,
+    /// What tells it from the others of its case.
+    pub(super) params: &'a Params,
+    /// What was measured, where that is an algorithm.
+    pub(super) algorithm: Option<&'a AlgorithmRow>,
+    /// The same, where it is a server under load.
+    pub(super) cell: Option<&'a Cell>,
+    /// How many trials it should have; none where its target was left out.
     planned: usize,
-    /// Why its target was left out, where it was.
+    /// Why there is nothing to measure, where that is so.
     pub(super) skipped: Option<&'a str>,
     /// In the order in which they ran; where the load is searched for, those at the load that was
     /// found.
@@ -49,14 +64,26 @@ pub(super) struct CellTrials<'a> {
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
 pub(super) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
 
-/// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
-/// study does not have, and those that were interrupted are left out: the last are shorter than
-/// planned, and a resumed run does them again.
-pub(super) fn by_cell<'a>(
+/// All cells and then all rows of tables, in the study's order.
+pub(super) fn rows<'a>(
     study: &'a Study,
     lines: &'a [TrialLine],
     targets: &'a [TargetRecord],
-) -> Vec<CellTrials<'a>> {
+    algorithms: &'a [AlgorithmRow],
+) -> Vec<Row<'a>> {
+    let mut rows = of_cells(study, lines, targets);
+    rows.extend(algorithms.iter().map(Row::of_algorithm));
+    rows
+}
+
+/// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
+/// study does not have, and those that were interrupted are left out: the last are shorter than
+/// planned, and a resumed run does them again.
+pub(super) fn of_cells<'a>(
+    study: &'a Study,
+    lines: &'a [TrialLine],
+    targets: &'a [TargetRecord],
+) -> Vec<Row<'a>> {
     let mut of_cell: BTreeMap<&str, Vec<&TrialLine>> = BTreeMap::new();
     for trial in lines.iter().filter(|trial| !trial.line.interrupted) {
         of_cell.entry(&trial.place.cell).or_default().push(trial);
@@ -88,7 +115,19 @@ pub(super) fn by_cell<'a>(
             .find_map(|target| target.skipped.as_deref());
         let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
         let planned = if skipped.is_some() || is_infeasible { 0 } else { rounds as usize };
-        trials.push(CellTrials { cell, planned, skipped, lines, again, profiles, search });
+        trials.push(Row {
+            case: &cell.case,
+            name: &cell.name,
+            params: &cell.params,
+            algorithm: None,
+            cell: Some(cell),
+            planned,
+            skipped,
+            lines,
+            again,
+            profiles,
+            search,
+        });
     }
     trials
 }
@@ -99,13 +138,92 @@ pub(super) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
     some * 10 > all
 }
 
-impl CellTrials<'_> {
+impl<'a> Row<'a> {
+    fn of_algorithm(of: &'a AlgorithmRow) -> Self {
+        let skipped = of.unavailable();
+        Self {
+            case: &of.table,
+            name: &of.name,
+            params: &of.params,
+            algorithm: Some(of),
+            cell: None,
+            planned: if skipped.is_some() { 0 } else { of.planned },
+            skipped,
+            lines: Vec::new(),
+            profiles: Vec::new(),
+            again: Remeasured::default(),
+            search: None,
+        }
+    }
+}
+
+impl Row<'_> {
     pub(super) fn valid(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().map(|trial| &trial.line).filter(|line| line.valid)
     }
 
+    /// What one operation of it is; requests where nothing is asked for.
+    pub(super) fn operation(&self) -> Operation {
+        self.cell.map_or(Operation::Requests, |cell| cell.load.operation)
+    }
+
+    /// What its value of a key is called; empty where it has none.
+    pub(super) fn label(&self, key: &str) -> String {
+        let own = |value: &String| match self.algorithm {
+            Some(of) => of.label(key).unwrap_or_default(),
+            None => label_in(self.operation(), key, value),
+        };
+        self.params.get(key).map(own).unwrap_or_default()
+    }
+
+    /// What distinguishes it from the others of its case, the server first; the server alone where the case
+    /// sweeps nothing.
+    pub(super) fn label_parts(&self) -> Vec<String> {
+        let (server, others): (Vec<_>, Vec<_>) =
+            self.params.keys().partition(|key| *key == full::SERVER);
+        let parts: Vec<String> =
+            server.into_iter().chain(others).map(|key| self.label(key)).collect();
+        match self.cell.filter(|_| parts.is_empty()) {
+            Some(cell) => vec![label(full::SERVER, &cell.target.server.to_string())],
+            None => parts,
+        }
+    }
+
+    /// What a metric counts of it, in a few words.
+    pub(super) fn counted(&self, metric: Metric) -> String {
+        words_of(self.operation(), metric.row().words).into_owned()
+    }
+
+    /// Whether it can have a figure of this metric.
+    pub(super) fn can_have(&self, metric: Metric) -> bool {
+        match (self.algorithm, self.cell) {
+            (Some(of), _) => Metric::of_algorithm(of.key.algorithm.unit()).contains(&metric),
+            (None, cell) => cell.is_some_and(|cell| metric.is_of(cell)),
+        }
+    }
+
+    /// What it took, where it is an algorithm that was measured.
+    fn cost(&self) -> Option<&Cost> {
+        self.algorithm?.cost.as_ref()
+    }
+
+    /// Whether other work used the core while an algorithm was timed.
+    pub(super) fn is_disturbed(&self) -> bool {
+        self.cost().is_some_and(Cost::is_disturbed)
+    }
+
+    /// Why the first that is not valid is not.
+    pub(super) fn why_invalid(&self) -> Option<String> {
+        let of_algorithm = || Some(self.algorithm?.no_figure.as_ref()?.why.clone());
+        self.lines.iter().find_map(|trial| trial.line.why_invalid()).or_else(of_algorithm)
+    }
+
     /// A trial that was not valid and was made again is one.
     pub(super) fn counts(&self) -> TrialCounts {
+        if let Some(of) = self.algorithm {
+            let valid = self.cost().map_or(0, |cost| cost.rounds.len());
+            return TrialCounts { planned: self.planned, done: of.done, valid };
+        }
         let done = self.lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
         let valid = self.valid().count();
         TrialCounts { planned: self.planned, done, valid }
@@ -141,6 +259,8 @@ impl CellTrials<'_> {
         } else if self.is_limited_by_others() {
             let is_the_client = self.limits().contains_key(&Limit::ClientCpu);
             Some(if is_the_client { Mark::ClientBound } else { Mark::NotServerBound })
+        } else if self.is_disturbed() {
+            Some(Mark::Disturbed)
         } else if self.is_spread() {
             Some(Mark::Spread)
         } else if valid < done {
@@ -180,7 +300,8 @@ impl CellTrials<'_> {
     /// pace cost a sender on loopback more than the sending.
     pub(super) fn has_congestion_of(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.congestion(), other.congestion());
-        let are_asked_apart = self.cell.target.congestion != other.cell.target.congestion;
+        let asked = |of: &Self| of.cell.map(|cell| cell.target.congestion.clone());
+        let are_asked_apart = asked(self) != asked(other);
         ours.is_empty() || theirs.is_empty() || ours == theirs || are_asked_apart
     }
 
@@ -200,7 +321,10 @@ impl CellTrials<'_> {
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
     /// the tax is taken from.
     pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        let valid = self.lines.iter().filter(|trial| trial.line.valid && metric.is_of(self.cell));
+        if let Some(of) = self.algorithm {
+            return of.samples(metric);
+        }
+        let valid = self.lines.iter().filter(|trial| trial.line.valid && self.can_have(metric));
         valid.filter_map(|trial| Some((trial.place.round, metric.value(&trial.line)?))).collect()
     }
 }

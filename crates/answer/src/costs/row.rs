@@ -7,18 +7,27 @@ use primitives::{Algorithm, Cache, Hardware, RowKey};
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::wording::brief;
-use crate::written::{self, Row as _};
+use crate::wording::{brief, size};
 use journal::primitive::RowLine;
-use study::Metric;
-use study::headline::RowOf;
-use study::primitive::{Dimension, SIZE};
+use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table, TableRow};
 use study::reference::Reference;
+use study::{Metric, Params};
 use units::{Bytes, PerSecond};
 
 /// One row of a table over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct AlgorithmRow {
+    /// As its figures are called beside those of cells: `ciphers-0003`.
+    pub name: String,
+    /// What tells it from the others of its table.
+    #[serde(skip)]
+    pub params: Params,
+    /// How many rounds it should have.
+    #[serde(skip)]
+    pub planned: usize,
+    /// Has, whatever came of them.
+    #[serde(skip)]
+    pub done: usize,
     /// The table's name.
     pub table: String,
     #[serde(flatten)]
@@ -98,17 +107,17 @@ pub struct LowerBound {
     pub beaten: Option<String>,
 }
 
-impl Row {
+impl AlgorithmRow {
     pub(super) fn of(
-        table: &str,
-        key: &RowKey,
+        table: &Table,
+        TableRow { name, params, key }: &TableRow,
         lines: &[&RowLine],
         bounds: &[LowerBound],
         references: &[Reference],
     ) -> Self {
         // Of a round that was measured again, the last counts.
         let mut of_rounds: Vec<&RowLine> = Vec::new();
-        for line in lines.iter().filter(|line| is_of(line, table, key)) {
+        for line in lines.iter().filter(|line| is_of(line, &table.name, key)) {
             of_rounds.retain(|other| other.round != line.round);
             of_rounds.push(line);
         }
@@ -127,8 +136,12 @@ impl Row {
         let published = cost.as_ref().map_or(Vec::new(), published);
         let title = of_rounds.last().map_or(&key.library, |line| &line.row.library_title);
         Self {
+            name: name.clone(),
+            params: params.clone(),
+            planned: table.rounds as usize,
+            done: of_rounds.len(),
             library_title: title.clone(),
-            table: table.to_owned(),
+            table: table.name.clone(),
             cost,
             no_figure,
             published,
@@ -139,7 +152,7 @@ impl Row {
     }
 
     /// `OpenSSL 3.0.22`, `toll's multi-buffer kernels`: without the part in brackets, which the tables show.
-    pub(super) fn library(&self) -> String {
+    fn library(&self) -> String {
         let title = self.library_title.split(" (").next().unwrap_or_default();
         match title.strip_prefix("multi-buffer") {
             Some("") => "toll's multi-buffer kernels".to_owned(),
@@ -148,39 +161,29 @@ impl Row {
         }
     }
 
-    /// What it has of a dimension, in words.
-    pub(super) fn value(&self, dimension: Dimension) -> String {
-        let text = match dimension {
-            Dimension::Algorithm => self.key.algorithm.name(),
-            Dimension::Library => return self.library(),
-            Dimension::Hardware => match self.key.hardware {
+    /// What its value of a key is called; `None` where it has none.
+    pub(crate) fn label(&self, key: &str) -> Option<String> {
+        let text = match key {
+            ALGORITHM => self.key.algorithm.name(),
+            LIBRARY => return Some(self.library()),
+            SIZE => return Some(size(Bytes(self.key.size_bytes?))),
+            HARDWARE => match self.key.hardware {
                 Hardware::All => "all instructions",
                 Hardware::Avx2 => "AVX2 at most",
                 Hardware::Sse => "SSE 4.2 at most",
                 Hardware::None => "no instructions for cryptography",
             },
-            Dimension::Cache => match self.key.cache {
+            CACHE => match self.key.cache {
                 Cache::Warm => "data in the cache",
                 Cache::Cold => "data in memory",
             },
+            _ => return None,
         };
-        text.to_owned()
-    }
-
-    /// Whether it is the row that a study's author named.
-    pub(super) fn is(&self, of: &RowOf) -> bool {
-        let own = |key: &str| match key {
-            SIZE => self.key.size_bytes.map(|size| Bytes(size).to_string()),
-            _ => {
-                Dimension::ALL.into_iter().find(|of| of.as_ref() == key).map(|of| of.of(&self.key))
-            }
-        };
-        of.case == self.table
-            && of.params.iter().all(|(key, value)| own(key).as_ref() == Some(value))
+        Some(text.to_owned())
     }
 
     /// The metric of its cost.
-    pub(super) fn metric(&self) -> Metric {
+    pub(crate) fn metric(&self) -> Metric {
         match self.key.size_bytes {
             Some(_) => Metric::CyclesPerByte,
             None => Metric::CyclesPerOperation,
@@ -190,7 +193,19 @@ impl Row {
     /// `0.580 cycles/byte`, `967 kilocycles`.
     pub(super) fn cost_in_words(&self) -> Option<String> {
         let metric = self.metric();
-        Some(brief(metric.row().quantity, self.median(metric)?))
+        Some(brief(metric.row().quantity, self.cost.as_ref()?.cycles.median()))
+    }
+
+    /// A metric by round; of those that it does not have, none.
+    pub(crate) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
+        let Some(cost) = &self.cost else { return Vec::new() };
+        let [cycles, rate] = Metric::of_algorithm(self.key.algorithm.unit());
+        let samples = match metric {
+            _ if metric == cycles => &cost.cycles.samples,
+            _ if metric == rate => &cost.rates,
+            _ => return Vec::new(),
+        };
+        cost.rounds.iter().copied().zip(samples.iter().copied()).collect()
     }
 
     /// Whether it has no figure because its result is wrong, and not because the library does not do it.
@@ -198,33 +213,10 @@ impl Row {
     pub fn is_refused(&self) -> bool {
         self.no_figure.as_ref().is_some_and(|none| none.reason == Reason::Refused)
     }
-}
 
-impl written::Row for Row {
-    fn median(&self, metric: Metric) -> Option<f64> {
-        let cost = self.cost.as_ref()?;
-        match metric {
-            _ if metric == self.metric() => Some(cost.cycles.median()),
-            Metric::BytesPerSecond => cost.bytes_per_s,
-            Metric::Rate if cost.bytes_per_s.is_none() => Some(cost.ops_per_s),
-            _ => None,
-        }
-    }
-
-    fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        match (&self.cost, self.median(metric)) {
-            (Some(cost), Some(_)) if metric == self.metric() => cost.samples(),
-            (Some(cost), Some(_)) => cost.rounds.iter().copied().zip(cost.rates.clone()).collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn name(&self, key: &str) -> Option<String> {
-        Some(self.value(Dimension::ALL.into_iter().find(|of| of.as_ref() == key)?))
-    }
-
-    fn counts(&self, metric: Metric) -> String {
-        metric.row().words.to_owned()
+    /// Why it cannot be measured, where its library does not do it.
+    pub(crate) fn unavailable(&self) -> Option<&str> {
+        self.no_figure.as_ref().filter(|_| !self.is_refused()).map(|none| none.why.as_str())
     }
 }
 
@@ -275,11 +267,6 @@ impl Cost {
             Some(bytes) => (format!("{:.2} GB/s", bytes / 1e9), bytes),
             None => (PerSecond(self.ops_per_s).to_string(), self.ops_per_s),
         }
-    }
-
-    /// The rounds with their cycles.
-    pub(super) fn samples(&self) -> Vec<(u32, f64)> {
-        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied()).collect()
     }
 }
 

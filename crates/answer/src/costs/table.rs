@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use units::{Bytes, Hertz, PerSecond, decimal, thousands};
+use units::{Bytes, Hertz, decimal};
 
+use super::{AlgorithmRow, Cost, Costs};
 use crate::findings::{Cell, Column, Table};
-use crate::primitive::{Answer, Cost, Costs, Row};
-use crate::wording::{factor, grouped, sign, times};
+use crate::wording::grouped;
 
 /// The rows of one algorithm of a library, by size.
-struct Line<'a>(Vec<&'a Row>);
+struct Line<'a>(Vec<&'a AlgorithmRow>);
 
 /// Columns that give way before the sizes do.
 const MOST: usize = 100;
 
-pub(super) fn table(name: &str, rows: &[&Row], costs: &Costs) -> Table {
+pub(super) fn table(name: &str, rows: &[&AlgorithmRow], costs: &Costs) -> Table {
     let is_disturbed = rows.iter().filter_map(|row| row.cost.as_ref()).any(Cost::is_disturbed);
     let note = "! too few quiet samples in some round: the figure is too high";
     let unit = match rows.iter().any(|row| row.key.size_bytes.is_some()) {
@@ -37,8 +37,8 @@ pub(super) fn brief(table: &Table) -> Table {
     table
 }
 
-fn columns(rows: &[&Row], costs: &Costs) -> Vec<Column> {
-    let key = |row: &Row| {
+fn columns(rows: &[&AlgorithmRow], costs: &Costs) -> Vec<Column> {
+    let key = |row: &AlgorithmRow| {
         let key = &row.key;
         (key.algorithm, key.library.clone(), key.hardware, key.cache)
     };
@@ -48,7 +48,7 @@ fn columns(rows: &[&Row], costs: &Costs) -> Vec<Column> {
         |line: &Line<'_>| line.0.iter().any(|row| row.cost.is_some() || row.is_refused());
     let lines: Vec<Line<'_>> = lines.map(|(_, rows)| Line(rows)).filter(has_figure).collect();
     let sizes: BTreeSet<u64> = lines.iter().flat_map(Line::sizes).collect();
-    let text = |name: &str, of: &dyn Fn(&Row) -> String| {
+    let text = |name: &str, of: &dyn Fn(&AlgorithmRow) -> String| {
         Column::words(name, lines.iter().map(|line| of(line.0[0])))
     };
     let number = |name: &str, unit: &str, of: &dyn Fn(&Line<'_>) -> Option<String>| {
@@ -59,7 +59,10 @@ fn columns(rows: &[&Row], costs: &Costs) -> Vec<Column> {
         text("library", &|row| row.library_title.clone()),
     ];
     for (name, of) in [
-        ("hardware", (|row: &Row| row.key.hardware.to_string()) as fn(&Row) -> String),
+        (
+            "hardware",
+            (|row: &AlgorithmRow| row.key.hardware.to_string()) as fn(&AlgorithmRow) -> String,
+        ),
         ("data", |row| row.key.cache.to_string()),
     ] {
         if rows.iter().any(|row| of(row) != of(rows[0])) {
@@ -72,16 +75,11 @@ fn columns(rows: &[&Row], costs: &Costs) -> Vec<Column> {
         all.push(cycles(&Bytes(*size).to_string(), Some(*size), &lines).gives_way(gives_way));
     }
     all.push(cycles("operation", None, &lines));
-    let answers =
-        costs.answers.iter().filter(|of| rows.iter().any(|row| row.table == of.primitives));
-    for answer in answers {
-        all.extend(compared(answer, &lines));
-    }
     let at = match sizes.last() {
         Some(size) if sizes.len() > 1 => format!("at {}", Bytes(*size)),
         _ => String::new(),
     };
-    let last = |name: &str, of: &dyn Fn(&Row, &Cost) -> Option<String>| {
+    let last = |name: &str, of: &dyn Fn(&AlgorithmRow, &Cost) -> Option<String>| {
         number(name, &at, &|line| line.last().and_then(|(row, cost)| of(row, cost)))
     };
     let published = lines.iter().map(|line| {
@@ -106,51 +104,17 @@ fn columns(rows: &[&Row], costs: &Costs) -> Vec<Column> {
     all
 }
 
-/// How many times as fast as the baseline, and what more cores would do.
-fn compared(answer: &Answer, lines: &[Line<'_>]) -> Vec<Column> {
-    let mut all = Vec::new();
-    let sizes: BTreeSet<Option<u64>> = answer.ratios.iter().map(|of| of.row.size_bytes).collect();
-    for size in sizes {
-        let ratio = |line: &Line<'_>| {
-            let key = &line.at(size)?.key;
-            let of = &answer.ratios.iter().find(|of| of.row == *key)?.times_as_fast;
-            // Of much slower ones the interval would have no digit that counts.
-            let ratio = if of.median() < 0.095 { factor(of.median()) } else { times(of) };
-            Some(format!("{}{ratio}", sign(of.decision)))
-        };
-        let at = size.map_or("as fast".to_owned(), |size| format!("as fast, {}", Bytes(size)));
-        let ratios = lines.iter().map(|line| ratio(line).unwrap_or_default());
-        all.push(Column::numbers(&format!("vs {}", answer.baseline), &at, ratios).gives_way(1));
-    }
-    let cores: BTreeSet<u32> = answer.projected.iter().map(|of| of.cores).collect();
-    for cores in cores {
-        let rate = |line: &Line<'_>| {
-            let is_it = |row: &&&Row| answer.projected.iter().any(|of| of.row == row.key);
-            let row = line.0.iter().find(is_it)?;
-            let of = answer.projected.iter().find(|of| of.cores == cores && of.row == row.key)?;
-            Some(match row.key.size_bytes {
-                Some(_) => format!("{:.1} GB/s", of.per_s / 1e9),
-                None => PerSecond(of.per_s).to_string(),
-            })
-        };
-        let name = format!("{} cores", thousands(cores.into()));
-        let rates = lines.iter().map(|line| rate(line).unwrap_or_default());
-        all.push(Column::numbers(&name, "projected", rates).gives_way(2));
-    }
-    all
-}
-
 impl<'a> Line<'a> {
     fn sizes(&self) -> impl Iterator<Item = u64> {
         self.0.iter().filter_map(|row| row.key.size_bytes)
     }
 
-    fn at(&self, size: Option<u64>) -> Option<&'a Row> {
+    fn at(&self, size: Option<u64>) -> Option<&'a AlgorithmRow> {
         self.0.iter().find(|row| row.key.size_bytes == size).copied()
     }
 
     /// The row of the largest size that has a cost.
-    fn last(&self) -> Option<(&'a Row, &'a Cost)> {
+    fn last(&self) -> Option<(&'a AlgorithmRow, &'a Cost)> {
         self.0.iter().rev().find_map(|row| Some((*row, row.cost.as_ref()?)))
     }
 
@@ -164,14 +128,14 @@ impl<'a> Line<'a> {
 }
 
 /// Of a record or another call that has a size: how long it takes.
-fn time(row: &Row, cost: &Cost) -> Option<String> {
+fn time(row: &AlgorithmRow, cost: &Cost) -> Option<String> {
     let is_record = row.key.algorithm.takes_a_connection() && row.key.size_bytes.is_some();
     is_record.then(|| format!("{:.0} ns", cost.ns_per_op.median()))
 }
 
 /// The costs at a size.
 fn cycles(name: &str, size: Option<u64>, lines: &[Line<'_>]) -> Column {
-    let cell = |row: &Row| {
+    let cell = |row: &AlgorithmRow| {
         let Some(cost) = &row.cost else {
             let text = if row.is_refused() { "refused" } else { "-" }.to_owned();
             return Cell { is_bad: row.is_refused(), key: None, ..text.into() };
@@ -185,12 +149,12 @@ fn cycles(name: &str, size: Option<u64>, lines: &[Line<'_>]) -> Column {
     Column::numbers(name, "", cells)
 }
 
-fn quartiles(row: &Row, cost: &Cost) -> String {
+fn quartiles(row: &AlgorithmRow, cost: &Cost) -> String {
     format!("{} to {}", short(row, cost.low), short(row, cost.high))
 }
 
 /// Cycles per byte, or kilocycles.
-fn short(row: &Row, cycles: f64) -> String {
+fn short(row: &AlgorithmRow, cycles: f64) -> String {
     match row.key.size_bytes {
         Some(_) => decimal(cycles, 3),
         None => decimal(cycles / 1e3, 1),

@@ -7,44 +7,35 @@ use study::Metric;
 use study::headline::{Comparing, Decides, Slot, Template, Written};
 use units::Quantity;
 
+use super::offered::not_kept_up;
+use super::row::Row;
 use crate::figure::{Decided, difference};
 use crate::findings::Headline;
-use crate::wording::{brief, brief_beside, factor};
+use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor};
 
-/// Figures by round, of a cell or of an algorithm.
-pub(crate) trait Row {
-    /// The figure, where a sentence may state it.
-    fn median(&self, metric: Metric) -> Option<f64>;
-
-    fn samples(&self, metric: Metric) -> Vec<(u32, f64)>;
-
-    /// What its value of a key is called.
-    fn name(&self, key: &str) -> Option<String>;
-
-    /// What the metric counts of it, in a few words.
-    fn counts(&self, metric: Metric) -> String;
-}
+/// The rows by the names that the author gave them.
+pub(super) type Rows<'a> = BTreeMap<&'a str, &'a Row<'a>>;
 
 /// Two rows, one beside the other.
-pub(crate) type Pair = (Metric, [String; 2]);
+pub(super) type Pair = (Metric, [String; 2]);
 
 /// What an author wrote, and what is known of its rows.
-pub(crate) struct Authored<'a, R> {
-    pub(crate) written: &'a Written,
+pub(super) struct Authored<'a> {
+    pub(super) written: &'a Written,
     /// In which the rows are compared that decide.
-    pub(crate) metric: Metric,
+    pub(super) metric: Metric,
     /// The key whose values are compared.
-    pub(crate) compare: &'a str,
+    pub(super) compare: &'a str,
     /// By the names that the author gave them.
-    pub(crate) rows: &'a BTreeMap<&'a str, &'a R>,
+    pub(super) rows: &'a Rows<'a>,
     /// How the rows compare that the sentences speak of: ratios.
-    pub(crate) decided: BTreeMap<Pair, Decided>,
+    pub(super) decided: BTreeMap<Pair, Decided>,
 }
 
-impl<R: Row> Authored<'_, R> {
+impl Authored<'_> {
     /// The headline with the places of its sentence; `None` where a figure is lacking, or there are too few
     /// samples to decide.
-    pub(crate) fn headline(&self) -> Option<(Headline, Vec<Slot>)> {
+    pub(super) fn headline(&self) -> Option<(Headline, Vec<Slot>)> {
         let (template, advice, is_same) = match &self.written.decides {
             None => (&self.written.headline, None, false),
             Some(Decides { rows, same, advice }) => {
@@ -62,7 +53,7 @@ impl<R: Row> Authored<'_, R> {
         };
         let slots = template.asks().ok()?;
         let (value, unit) = match slots.iter().find(|slot| !matches!(slot, Slot::Name(_))) {
-            _ if is_same => ("≈".to_owned(), "no significant difference".to_owned()),
+            _ if is_same => ("≈".to_owned(), NO_DIFFERENCE.to_owned()),
             Some(first) => (self.text(first, &slots)?, self.unit(first)?),
             None => (String::new(), String::new()),
         };
@@ -83,7 +74,7 @@ impl<R: Row> Authored<'_, R> {
     /// What stands at one of a sentence's places.
     fn text(&self, slot: &Slot, slots: &[Slot]) -> Option<String> {
         match slot {
-            Slot::Name(row) => self.rows.get(row.as_str())?.name(self.compare),
+            Slot::Name(row) => Some(self.rows.get(row.as_str())?.label(self.compare)),
             Slot::Figure(metric, row) => {
                 // In the unit of the first of its kind in the sentence.
                 let first = slots.iter().find_map(|slot| match slot {
@@ -98,7 +89,7 @@ impl<R: Row> Authored<'_, R> {
                 let amount = self.amount(*how, *metric, rows, ratio.median());
                 match ratio.decision {
                     Decision::TooFew => None,
-                    Decision::NoDifference => Some(amount? + " (no significant difference)"),
+                    Decision::NoDifference => Some(format!("{} ({NO_DIFFERENCE})", amount?)),
                     Decision::Sure(_) => amount,
                 }
             }
@@ -106,7 +97,8 @@ impl<R: Row> Authored<'_, R> {
     }
 
     fn median(&self, metric: Metric, row: &str) -> Option<f64> {
-        self.rows.get(row)?.median(metric)
+        let row = self.rows.get(row)?;
+        Some(row.figure(metric).filter(|_| not_kept_up(row, metric).is_none())?.median())
     }
 
     fn amount(
@@ -137,6 +129,6 @@ impl<R: Row> Authored<'_, R> {
         let (Slot::Figure(metric, row) | Slot::Compared(_, metric, [row, _])) = slot else {
             return None;
         };
-        Some(self.rows.get(row.as_str())?.counts(*metric))
+        Some(self.rows.get(row.as_str())?.counted(*metric))
     }
 }

@@ -1,20 +1,24 @@
-//! What the journal says of the tables: a cost for each row, with what was published of it and how far it
-//! is from what the instructions allow.
+//! What the journal says of timed algorithms: a cost for each row of a table, with what was published of it and
+//! how far it is from what the instructions allow.
 
+mod findings;
+mod one_round;
+mod row;
+mod table;
+
+use primitives::CycleSource;
 use primitives::instructions::{self, Bound, Bounded};
-use primitives::{CycleSource, RowKey};
 use serde::Serialize;
 
-use super::answer::{self, Answer};
-use super::gates;
-use super::row::{LowerBound, Row, is_of};
+pub use self::one_round::of_one_round;
+use self::row::is_of;
+pub use self::row::{AlgorithmRow, Beside, Cost, LowerBound};
 use crate::figure::Figure;
-use crate::gate::outcome::GateOutcome;
 use crate::wording::grouped;
 use journal::Entries;
 use journal::primitive::{BoundLine, RowLine};
 use study::Study;
-use study::primitive::{Primitives, Table};
+use study::primitive::{Table, TableRow};
 use study::reference::Reference;
 
 /// What was found of a study's tables.
@@ -24,10 +28,8 @@ pub struct Costs {
     pub planned: usize,
     /// In the journal.
     pub done: usize,
-    /// In the order of the study's answers.
-    pub answers: Vec<Answer>,
-    /// All rows of the study, also those that were not measured, in its order.
-    pub rows: Vec<Row>,
+    /// All rows of the study's tables, also those that were not measured, in its order.
+    pub rows: Vec<AlgorithmRow>,
     /// What the instructions allow here.
     pub bounds: Vec<LowerBound>,
     /// The lines that are in no figure, because they cannot be what toll measured.
@@ -36,9 +38,6 @@ pub struct Costs {
     pub cycles_source: Option<CycleSource>,
     /// When the first part began, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: Option<u64>,
-    /// What became of the gates of the answers; `toll` prints them with those of `--gate`.
-    #[serde(skip)]
-    pub gates: Vec<GateOutcome>,
 }
 
 /// A line of the journal that is in no figure.
@@ -55,32 +54,22 @@ impl Costs {
     #[must_use]
     pub fn of(study: &Study, entries: &Entries) -> Self {
         let reference = study.reference.as_deref().and_then(|name| Reference::find(name).ok());
-        let mut costs = Self::of_tables(&study.primitives, reference.as_slice(), entries);
-        // Where the study's author says what matters, nothing else is said first.
-        let rules = &study.primitives.answers;
-        let is_written = rules.iter().any(|rule| rule.written.is_some())
-            || study.answers.iter().any(|rule| rule.written.is_some());
-        for (rule, answer) in rules.iter().zip(&mut costs.answers) {
-            if is_written && rule.written.is_none() {
-                answer.headline = None;
-            }
-        }
-        costs
+        Self::of_tables(&study.primitives.tables, reference.as_slice(), entries)
     }
 
     /// What was measured of these tables, beside what was published.
     #[must_use]
-    pub fn of_tables(primitives: &Primitives, references: &[Reference], entries: &Entries) -> Self {
-        let tables = &primitives.tables;
+    pub fn of_tables(tables: &[Table], references: &[Reference], entries: &Entries) -> Self {
         let mut discarded = Vec::new();
-        let keys = keys(tables);
+        let all = |table| Table::all_rows(table).into_iter().map(move |row| (table, row));
+        let keys: Vec<(&Table, TableRow)> = tables.iter().flat_map(all).collect();
         let lines = sound(&keys, &entries.primitives, &mut discarded);
         let rounds = tables.iter().map(|table| table.rounds).max().unwrap_or(0);
         let mut bounds = bounds(rounds, &entries.bounds, &mut discarded);
-        let row = |(table, key): &(&Table, RowKey)| {
-            Row::of(&table.name, key, &lines, &bounds, references)
+        let row = |(table, row): &(&Table, TableRow)| {
+            AlgorithmRow::of(table, row, &lines, &bounds, references)
         };
-        let rows: Vec<Row> = keys.iter().map(row).collect();
+        let rows: Vec<AlgorithmRow> = keys.iter().map(row).collect();
         for bound in &mut bounds {
             let of = rows.iter().filter(|row| row.bound == Some(bound.of));
             let costs = of.filter_map(|row| {
@@ -89,23 +78,9 @@ impl Costs {
             });
             bound.beaten = instructions::beaten(bound.cycles_per_byte.median(), costs);
         }
-        let find = |name: &str| tables.iter().find(|table| table.name == name);
-        let answers: Vec<Answer> = primitives
-            .answers
-            .iter()
-            .filter_map(|rule| Some(answer::of(rule, find(&rule.primitives)?, &rows, &bounds)))
-            .collect();
-        let done = |(table, key): &(&Table, RowKey)| {
-            let of_round = |round: &u32| {
-                lines.iter().any(|line| line.round == *round && is_of(line, &table.name, key))
-            };
-            (0..table.rounds).filter(of_round).count()
-        };
         Self {
-            gates: gates::all(&primitives.answers, &answers, &rows),
-            planned: keys.iter().map(|(table, _)| table.rounds as usize).sum(),
-            done: keys.iter().map(done).sum(),
-            answers,
+            planned: rows.iter().map(|row| row.planned).sum(),
+            done: rows.iter().map(|row| row.done).sum(),
             bounds,
             discarded,
             cycles_source: lines.iter().map(|line| line.row.cycles_source).max_by_key(|s| *s as u8),
@@ -123,31 +98,18 @@ impl Costs {
     /// Whether every row has all its rounds, and none was refused.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.done >= self.planned && !self.rows.iter().any(Row::is_refused)
+        self.done >= self.planned && !self.rows.iter().any(AlgorithmRow::is_refused)
     }
-}
-
-/// What all rows of the tables are of.
-fn keys(tables: &[Table]) -> Vec<(&Table, RowKey)> {
-    let mut keys = Vec::new();
-    for table in tables {
-        for &hardware in &table.hardware {
-            for &cache in &table.caches {
-                keys.extend(table.combination(hardware, cache).into_iter().map(|key| (table, key)));
-            }
-        }
-    }
-    keys
 }
 
 /// The lines that belong to the study and do not contradict themselves.
 fn sound<'a>(
-    keys: &[(&Table, RowKey)],
+    keys: &[(&Table, TableRow)],
     lines: &'a [RowLine],
     discarded: &mut Vec<Discarded>,
 ) -> Vec<&'a RowLine> {
     let why_not = |line: &RowLine| {
-        let table = keys.iter().find(|(table, key)| is_of(line, &table.name, key));
+        let table = keys.iter().find(|(table, row)| is_of(line, &table.name, &row.key));
         match table {
             None => Some("the study has no such row"),
             Some((table, _)) if line.round >= table.rounds => Some("the study has no such round"),
@@ -159,7 +121,7 @@ fn sound<'a>(
         match why_not(line) {
             None => sound.push(line),
             Some(why) => {
-                let RowKey { algorithm, library, .. } = &line.row.key;
+                let primitives::RowKey { algorithm, library, .. } = &line.row.key;
                 let of = format!("{}, {algorithm}, {library}, round {}", line.table, line.round);
                 discarded.push(Discarded { of, why: why.to_owned() });
             }

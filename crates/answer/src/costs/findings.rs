@@ -1,27 +1,17 @@
-//! What algorithms cost, as a report shows it.
+//! What timed algorithms cost, as a report shows it beside answers.
 
-mod table;
-
-use super::{Answer, Costs, LowerBound, Row};
-use crate::findings::{self, Cell, Chart, Column, Findings, Item, Listing, Section, Table};
+use super::{AlgorithmRow, Costs, Discarded, LowerBound, table};
+use crate::findings::{Cell, Column, Findings, Item, Listing, Section, Table};
 use crate::wording::{grouped, list, unique};
 
 impl Costs {
-    /// What a report shows of it.
-    #[must_use]
-    pub fn findings(&self) -> Findings {
+    /// Puts what a report shows of it beside what there is.
+    pub fn add_to(&self, findings: &mut Findings) {
+        if self.rows.is_empty() {
+            return;
+        }
         let rows = grouped(self.rows.iter().map(|row| (row.table.as_str(), row))).into_iter();
-        let tables: Vec<(&str, Table)> =
-            rows.map(|(name, rows)| (name, table::table(name, &rows, self))).collect();
-        // The first answer about a table has it.
-        let mut free: Vec<(&str, Table)> =
-            tables.iter().map(|(name, table)| (*name, table::brief(table))).collect();
-        let answers = self.answers.iter().map(|of| {
-            let own = free.extract_if(.., |(name, _)| *name == of.primitives).next();
-            answer(of, own.map(|(_, table)| table))
-        });
-        let answers = answers.collect();
-        let tables = tables.into_iter().map(|(_, table)| table);
+        let tables: Vec<Table> = rows.map(|(name, rows)| table::table(name, &rows, self)).collect();
         let measured = self.rows.iter().filter(|row| row.cost.is_some()).count();
         let method = "A cost is the median over the rounds of each round's median of quiet samples; small \
                       print gives the quartiles. Ratios are computed per round, with their intervals in \
@@ -29,46 +19,39 @@ impl Costs {
                       timed.";
         let notes = self.notes();
         let bounds = (!self.bounds.is_empty()).then(|| self.bounds_table());
-        Findings {
-            title: "What algorithms cost",
-            answers,
-            overview: free.into_iter().map(|(_, table)| table).collect(),
-            tables: vec![Section {
-                title: "Costs",
-                about: "Every algorithm, library and size. Click a header to sort.",
-                tables: tables.chain(bounds).collect(),
-            }],
-            method: vec![
-                ("What a cost is", method.to_owned()),
-                ("Notes on costs", notes.join(" ")),
-            ],
-            notes,
-            rejected: Listing {
-                title: "Discarded lines of the journal, not used in any figure",
-                about: "",
-                items: self.discarded.iter().map(Item::from).collect(),
-            },
-            measured: format!(
-                "the costs of {measured} combinations of algorithm, library and size"
-            ),
-            lacking: (self.done < self.planned).then(|| {
-                let planned = units::thousands(self.planned as u64);
-                format!("{} of {planned} figures of primitives were measured", self.done)
-            }),
-            gates: self.gates.clone(),
-            is_empty: self.done == 0,
-            is_whole: self.is_whole(),
-            data: serde_json::to_value(self).ok().map(|all| ("primitives", all)),
-            started_unix_ms: self.started_unix_ms,
-            ..Findings::default()
-        }
+        let costs = format!("the costs of {measured} combinations of algorithm, library and size");
+        let lacking = (self.done < self.planned).then(|| {
+            let planned = units::thousands(self.planned as u64);
+            format!("{} of {planned} figures of primitives were measured", self.done)
+        });
+        findings.overview.extend(tables.iter().map(table::brief));
+        findings.tables.push(Section {
+            title: "Costs",
+            about: "Every algorithm, library and size. Click a header to sort.",
+            tables: tables.into_iter().chain(bounds).collect(),
+        });
+        findings
+            .method
+            .extend([("What a cost is", method.to_owned()), ("Notes on costs", notes.join(" "))]);
+        findings.notes.extend(notes);
+        findings.rejected.push(Listing {
+            title: "Discarded lines of the journal, not used in any figure",
+            about: "",
+            items: self.discarded.iter().map(Item::from).collect(),
+        });
+        findings.measured.push(costs);
+        findings.lacking.extend(lacking);
+        findings.is_empty &= self.done == 0;
+        findings.is_whole &= self.is_whole();
+        let started = [findings.started_unix_ms, self.started_unix_ms];
+        findings.started_unix_ms = started.into_iter().flatten().min();
     }
 
     /// How to read the figures.
     fn notes(&self) -> Vec<String> {
         let cycles = self.cycles_source.map(|s| format!("Core cycles are {}.", s.in_words()));
         let mut notes: Vec<String> = cycles.into_iter().collect();
-        let has = |is_it: fn(&Row) -> bool| self.rows.iter().any(is_it);
+        let has = |is_it: fn(&AlgorithmRow) -> bool| self.rows.iter().any(is_it);
         if has(|row| row.cost.as_ref().is_some_and(|cost| cost.contention_unknown)) {
             notes.push(
                 "toll cannot detect on this processor whether other work used the core.".to_owned(),
@@ -88,13 +71,6 @@ impl Costs {
         notes.extend(
             sources.into_iter().map(|source| format!("Published, not measured here: {source}.")),
         );
-        let ratios = || self.answers.iter().flat_map(|answer| &answer.ratios);
-        if ratios().any(|ratio| !ratio.times_as_fast.decision.is_sure()) {
-            notes.push("≈ no significant difference; ? too few rounds to compare.".to_owned());
-        }
-        if self.answers.iter().any(|answer| !answer.projected.is_empty()) {
-            notes.push(PROJECTED.to_owned());
-        }
         notes.extend(self.lacking());
         notes
     }
@@ -121,37 +97,20 @@ impl Costs {
     }
 
     /// The bound of a row.
-    fn bound(&self, row: &Row) -> Option<&LowerBound> {
+    pub(super) fn bound(&self, row: &AlgorithmRow) -> Option<&LowerBound> {
         self.bounds.iter().find(|bound| row.bound == Some(bound.of))
     }
 }
 
-const PROJECTED: &str = "Projected, not measured: the rate of one core at the measured frequency, times the cores. \
-    Many busy cores run at lower frequencies and share memory and caches, and two hyperthreads share one core.";
-
-impl From<&super::Discarded> for Item {
-    fn from(line: &super::Discarded) -> Self {
+impl From<&Discarded> for Item {
+    fn from(line: &Discarded) -> Self {
         Self { label: line.of.clone(), text: line.why.clone(), is_warning: true }
-    }
-}
-
-fn answer(answer: &Answer, table: Option<Table>) -> findings::Answer {
-    let published = (!answer.published.is_empty())
-        .then(|| format!("Published: {}.", answer.published.join("; ")));
-    let title = answer.question.clone();
-    findings::Answer {
-        title: title.unwrap_or_else(|| format!("Costs, {}", answer.primitives)),
-        headline: answer.headline.clone(),
-        tables: table.into_iter().collect(),
-        charts: answer.curves.iter().cloned().map(Chart::Curve).collect(),
-        notes: published.into_iter().collect(),
-        doubts: answer.caveats.clone(),
     }
 }
 
 impl LowerBound {
     /// `0.176`; `~0.176` where it is an estimate.
-    fn in_short(&self) -> String {
+    pub(super) fn in_short(&self) -> String {
         let sign = if self.of.word() == "bound" { "" } else { "~" };
         format!("{sign}{:.3}", self.cycles_per_byte.median())
     }

@@ -1,0 +1,30 @@
+//! The protocol that is spoken within TLS (RFC 7301): a server that speaks only another one says so in the
+//! handshake, and not by bytes that are no response.
+
+use super::encoding::Reader;
+use super::refusal::Refusal;
+
+pub(super) const EXTENSION: u16 = 16;
+
+/// The only protocol that is offered.
+pub(super) const HTTP11: &[u8] = b"http/1.1";
+
+/// The server may choose what was offered, or leave it open.
+pub(super) fn check_answer(kind: u16, content: &[u8]) -> Result<(), Refusal> {
+    if kind != EXTENSION {
+        return Ok(());
+    }
+    let chosen = || {
+        let mut reader = Reader(content);
+        let mut names = Reader(reader.vector16()?);
+        let name = names.vector8().filter(|name| !name.is_empty())?;
+        names.end(()).and_then(|()| reader.end(name))
+    };
+    match chosen().ok_or_else(|| Refusal::malformed("list of application protocols"))? {
+        HTTP11 => Ok(()),
+        other => Err(Refusal::illegal(format!(
+            "the application protocol `{}`, which was not offered",
+            String::from_utf8_lossy(other)
+        ))),
+    }
+}
