@@ -6,7 +6,12 @@ use crate::{Fix, Found, Root, ok, warning};
 pub(crate) fn item(root: &Root) -> Found {
     let Accelerators { quickassist, ifma } = Accelerators::read(root);
     let ifma = ifma.known().cloned().unwrap_or_default();
-    let ifma = (!ifma.is_empty()).then(|| format!("IFMA ({})", ifma.join(", ")));
+    let ifma = (!ifma.is_empty()).then(|| {
+        format!(
+            "AVX-512 IFMA ({}): Intel's multi-buffer library can be used (make crypto-mb)",
+            ifma.join(", ")
+        )
+    });
     let words = |device: &QuickAssist| {
         let function = if device.is_virtual_function { ", a virtual function" } else { "" };
         let driver = device.driver.as_deref().unwrap_or("no driver");
@@ -17,7 +22,9 @@ pub(crate) fn item(root: &Root) -> Found {
     };
     let seen: Vec<String> = quickassist.iter().map(words).chain(ifma).collect();
     if seen.is_empty() {
-        return Err("no QuickAssist device on the PCI bus, and no IFMA".to_owned());
+        return Err("no QuickAssist device on the PCI bus, and no AVX-512 IFMA, which Intel's multi-buffer library \
+                    needs"
+            .to_owned());
     }
     let seen = seen.join("; ");
     // Virtual functions without a driver are for guests.

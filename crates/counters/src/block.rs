@@ -11,7 +11,7 @@ use rustix::fs::FallocateFlags;
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// How many numbers a row has beside its version.
-pub(crate) const NUMBERS: usize = 31;
+pub(crate) const NUMBERS: usize = 63;
 const ROW: u64 = size_of::<Cells>() as u64;
 
 /// A row. Two threads never write to the same cache line, whichever pairs of lines a CPU fetches.

@@ -12,7 +12,9 @@ use tls::SendMode;
 
 use crate::BatchCounts;
 use crate::block::{Block, Cells, NUMBERS};
-use crate::row::{ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE};
+use crate::row::{
+    ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, USED,
+};
 
 /// How long connections and operations may take to end after a load.
 const SETTLED_WITHIN: Duration = Duration::from_secs(1);
@@ -173,7 +175,7 @@ impl SendCounters {
         let mut numbers = [0; NUMBERS];
         // What is never counted is not read: a row that is read for long is more often one that has changed.
         let in_batches = cells.numbers[HAS_ACCELERATOR].load(Acquire) == IN_BATCHES;
-        let used = if in_batches { NUMBERS } else { IN_FLIGHT_MAX + 1 };
+        let used = if in_batches { USED } else { IN_FLIGHT_MAX + 1 };
         // The ends of operations before their begins: as many of both means that none was under way.
         for (number, cell) in numbers[..used].iter_mut().zip(&cells.numbers[..used]).rev() {
             *number = cell.load(Acquire);
@@ -182,7 +184,11 @@ impl SendCounters {
         let calls = |place| Calls { calls: numbers[place], bytes: numbers[place + 1] };
         let accelerator = std::array::from_fn(|place| numbers[ACCELERATOR + place]);
         let accelerator = AcceleratorCounts::of_numbers(accelerator);
-        let batches = || BatchCounts::of_numbers(&numbers[IN_FLIGHT_MAX + 1..]);
+        let batches = || {
+            BatchCounts::of_numbers(&std::array::from_fn(|place| {
+                numbers[IN_FLIGHT_MAX + 1 + place]
+            }))
+        };
         let counters = Self {
             connections: SendMode::ALL.iter().copied().zip(numbers).collect(),
             write: calls(CALLS),
@@ -245,7 +251,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::{Call, Row, create};
+    use crate::{Call, KeyUse, Row, UseCounts, Uses, create};
 
     fn file(rows: usize) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -322,15 +328,15 @@ mod tests {
         let file = file(1);
         let row = Row::open(file.path()).unwrap()[0];
         row.has_accelerator(true);
-        let batches = BatchCounts {
+        let mut batches = BatchCounts {
             by_size: [1, 0, 0, 0, 0, 0, 0, 9],
-            below_break_even: 2,
-            faulty: 3,
             computing_ns: 4,
             waited_ns: 5,
-            rsa_decrypt: 6,
-            rsa_sign: u64::MAX >> 1,
+            uses: Uses::default(),
         };
+        batches.uses[KeyUse::RsaDecrypt].submitted = u64::MAX >> 1;
+        let last = &mut batches.uses[KeyUse::EcdhDerive];
+        *last = UseCounts { below_break_even: 2, faulty: 3, ..*last };
         let new = AcceleratorCounts { submitted: 73, batches: Some(batches), ..ACCELERATED };
         row.count_accelerated(&AcceleratorCounts { completed: 12, timed_out: 50, ..new });
         let (is_settled, counted) = SendCounters::read(file.path()).unwrap();
@@ -338,6 +344,13 @@ mod tests {
         assert_eq!((counted.batches, counted.in_flight()), (Some(batches), 0));
         assert!(is_settled);
         assert_eq!(counted.since(&counted).batches, Some(BatchCounts::default()));
+        // Break-evens are measured and not counted.
+        row.set_break_even(KeyUse::EcdhDerive, 5);
+        row.set_break_even(KeyUse::EcdhDerive, 3);
+        let counted = SendCounters::read(file.path()).unwrap().1.accelerator.unwrap();
+        for both in [counted.since(&counted), counted.with(&counted)] {
+            assert_eq!(both.batches.unwrap().uses[KeyUse::EcdhDerive].break_even, 5);
+        }
         assert_eq!(counted.with(&counted).batches.unwrap().by_size[7], 18);
     }
 

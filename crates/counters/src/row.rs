@@ -7,14 +7,17 @@ use std::sync::atomic::{AtomicU64, fence};
 
 use tls::SendMode;
 
-use crate::AcceleratorCounts;
 use crate::block::{Block, Cells};
+use crate::{AcceleratorCounts, BatchCounts, KeyUse};
 
 /// The places of the numbers in a row; those of connections come first.
 pub(crate) const CALLS: usize = SendMode::ALL.len();
 pub(crate) const HAS_ACCELERATOR: usize = CALLS + 4;
 pub(crate) const ACCELERATOR: usize = HAS_ACCELERATOR + 1;
 pub(crate) const IN_FLIGHT_MAX: usize = ACCELERATOR + 6;
+/// How many numbers of a row are used.
+pub(crate) const USED: usize = IN_FLIGHT_MAX + 1 + BatchCounts::NUMBERS;
+const _: () = assert!(USED <= crate::block::NUMBERS);
 /// What is at the place of `HAS_ACCELERATOR`.
 pub(crate) const ONE_BY_ONE: u64 = 1;
 pub(crate) const IN_BATCHES: u64 = 2;
@@ -78,15 +81,30 @@ impl Row {
     pub fn count_accelerated(self, new: &AcceleratorCounts) {
         let [added @ .., in_flight_max] = new.numbers();
         let (cells, of_batches) = self.0.numbers[ACCELERATOR..].split_at(added.len() + 1);
-        let batches = new.batches.map(|batches| batches.numbers());
-        let batches = of_batches.iter().zip(batches.into_iter().flatten());
-        for (cell, new) in cells.iter().zip(added).chain(batches).filter(|(_, new)| *new > 0) {
-            // Who sees an operation's end has its begin before it.
-            cell.fetch_add(new, Release);
+        let add = |cell: &AtomicU64, new| {
+            if new > 0 {
+                // Who sees an operation's end has its begin before it.
+                cell.fetch_add(new, Release);
+            }
+        };
+        cells.iter().zip(added).for_each(|(cell, new)| add(cell, new));
+        if let Some(batches) = &new.batches {
+            batches.each_number(|place, new| {
+                // A break-even is no count; it has `set_break_even`.
+                if place < BatchCounts::BREAK_EVENS {
+                    add(&of_batches[place], new);
+                }
+            });
         }
         if in_flight_max > 0 {
             cells[added.len()].fetch_max(in_flight_max, Relaxed);
         }
+    }
+
+    /// How many operations of a use cost as much in a batch as one by one; the largest of several keys.
+    pub fn set_break_even(self, of: KeyUse, count: usize) {
+        let place = IN_FLIGHT_MAX + 1 + BatchCounts::BREAK_EVENS + of as usize;
+        self.0.numbers[place].fetch_max(count as u64, Relaxed);
     }
 
     fn add(self, place: usize, count: u64) {

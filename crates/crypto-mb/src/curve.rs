@@ -7,7 +7,7 @@ use crate::rsa::words;
 use crate::{CryptoMb, Fault, LANES, Statuses, lanes};
 
 /// A curve of NIST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Curve {
     P256,
     P384,
@@ -66,7 +66,9 @@ impl Scalar {
     /// # Errors
     /// The system has no random numbers.
     pub fn random(curve: Curve) -> Result<Self, getrandom::Error> {
-        loop {
+        /// Of random numbers, fewer than one in four billions is out of range.
+        const TRIES: usize = 8;
+        for _ in 0..TRIES {
             let mut bytes = Zeroizing::new([0; 48]);
             let bytes = &mut bytes[..curve.bytes()];
             getrandom::fill(bytes)?;
@@ -74,6 +76,19 @@ impl Scalar {
                 return Ok(scalar);
             }
         }
+        Err(getrandom::Error::UNEXPECTED)
+    }
+
+    /// The curve whose order it is below.
+    #[must_use]
+    pub fn curve(&self) -> Curve {
+        self.curve
+    }
+
+    /// Its bytes, the highest first.
+    #[must_use]
+    pub fn bytes(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(self.words.iter().rev().flat_map(|word| word.to_be_bytes()).collect())
     }
 }
 
@@ -142,7 +157,10 @@ impl CryptoMb {
         });
         let signature = |lane: usize| {
             let [r, s] = made[lane].map(|number| number[..curve.bytes()].to_vec());
-            statuses.of_lane(lane).map(|()| Signature { r, s })
+            statuses.of_lane(lane)?;
+            // FIPS 186-5, section 6.4.1. More is not checked: to verify would cost more than to sign.
+            let are_in_range = [&r, &s].iter().all(|number| Scalar::new(curve, number).is_some());
+            if are_in_range { Ok(Signature { r, s }) } else { Err(Fault::Wrong) }
         };
         Ok((0..operations.len()).map(signature).collect())
     }
@@ -177,8 +195,7 @@ impl CryptoMb {
         let statuses = Statuses(unsafe {
             (self.curve(curve).derive)(&places, &keys, &x_at, &y_at, affine, nowhere)
         });
-        let secrets = secrets.into_iter().enumerate();
-        secrets.map(|(lane, secret)| statuses.of_lane(lane).map(|()| secret)).collect()
+        outcomes(statuses, secrets)
     }
 
     /// The public points of up to eight keys, as uncompressed ones without their first byte.
@@ -201,14 +218,15 @@ impl CryptoMb {
         });
         let point = |lane: usize| {
             let words = points[lane].iter().flat_map(|half| half[..curve.bytes() / 8].iter().rev());
-            let bytes = words.flat_map(|word| word.to_be_bytes()).collect();
-            statuses.of_lane(lane).map(|()| bytes)
+            let bytes: Vec<_> = words.flat_map(|word| word.to_be_bytes()).collect();
+            statuses.of_lane(lane)?;
+            if is_zero(&bytes) { Err(Fault::Wrong) } else { Ok(bytes) }
         };
         (0..keys.len()).map(point).collect()
     }
 
-    /// The secrets that up to eight own keys share with those of others; a peer's key of low order is
-    /// refused.
+    /// The secrets that up to eight own keys share with those of others; one of all zeros, as a peer's key of low
+    /// order leads to, is refused (RFC 7748, section 6.1).
     ///
     /// # Panics
     /// There are more than eight.
@@ -220,8 +238,7 @@ impl CryptoMb {
         let peers = lanes(operations, |one| one.peer.as_ptr());
         // SAFETY: each lane has no buffers, or three of 32 bytes.
         let statuses = Statuses(unsafe { (self.functions.x25519_derive)(&places, &keys, &peers) });
-        let secrets = secrets.into_iter().enumerate();
-        secrets.map(|(lane, secret)| statuses.of_lane(lane).map(|()| secret)).collect()
+        outcomes(statuses, secrets)
     }
 
     /// The public keys of up to eight private ones.
@@ -239,8 +256,29 @@ impl CryptoMb {
         // SAFETY: each lane has no buffers, or two of 32 bytes.
         let statuses = Statuses(unsafe { (self.functions.x25519_public)(&places, &keys) });
         let public = public.into_iter().enumerate();
-        public.map(|(lane, key)| statuses.of_lane(lane).map(|()| key)).collect()
+        let outcome = |(lane, key): (usize, [u8; 32])| {
+            statuses.of_lane(lane)?;
+            if is_zero(&key) { Err(Fault::Wrong) } else { Ok(key) }
+        };
+        public.map(outcome).collect()
     }
+}
+
+/// Secrets with what became of their lanes; one of all zeros is wrong.
+fn outcomes(
+    statuses: Statuses,
+    secrets: Vec<Zeroizing<Vec<u8>>>,
+) -> Vec<Outcome<Zeroizing<Vec<u8>>>> {
+    let outcome = |(lane, secret): (usize, Zeroizing<Vec<u8>>)| {
+        statuses.of_lane(lane)?;
+        if is_zero(&secret) { Err(Fault::Wrong) } else { Ok(secret) }
+    };
+    secrets.into_iter().enumerate().map(outcome).collect()
+}
+
+/// In the same time for all secrets.
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().fold(0, |all, byte| all | byte) == 0
 }
 
 /// Where the library is to write secrets.

@@ -71,7 +71,7 @@ pub enum Fault {
     /// The library refused the operation, with this status.
     #[error("crypto_mb refused an operation with status {0}")]
     Refused(u8),
-    /// The public key does not lead back to what the private one was given.
+    /// The public key does not lead back to what the private one was given, or the result is none that can be.
     #[error("crypto_mb gave a wrong result")]
     Wrong,
 }

@@ -46,10 +46,12 @@ pub(crate) fn open() -> Result<CryptoMb, OpenError> {
     let path = Path::new(FILE);
     match load(path) {
         Ok(library) => make(library, path),
-        Err(_) => {
+        // The loader names the file that it does not find, which may be one that the library needs.
+        Err(why) if why.starts_with(FILE) && why.contains("No such file") => {
             let looked = "in target/crypto-mb/lib and in the system's folders".to_owned();
             Err(OpenError::Absent { looked })
         }
+        Err(why) => Err(OpenError::NotLoaded { path: path.to_owned(), why }),
     }
 }
 

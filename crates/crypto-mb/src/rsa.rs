@@ -54,7 +54,9 @@ impl RsaKey {
         self.bits
     }
 
-    fn bytes(&self) -> usize {
+    /// Bytes of its modulus.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         self.bits as usize / 8
     }
 }
@@ -75,6 +77,12 @@ impl RsaOperation {
         let is_below =
             input.len() == bytes && words(&input, bytes).iter().rev().lt(key.modulus.iter().rev());
         is_below.then(|| Self { output: Zeroizing::new(vec![0; bytes]), key, input })
+    }
+
+    /// The size of its key.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.key.bits
     }
 }
 

@@ -51,6 +51,21 @@ pub(super) fn check(
         return Err(draft.load.flaw("resumption", what));
     }
     plan.check().map_err(|wrong| draft.load.wrong(wrong))?;
+    if target.names.is_some() && plan.names.is_none() {
+        // What a list of names contradicts, theirs does too.
+        let named = Plan { names: Some("target.names".into()), ..plan.clone() };
+        if let Some(conflict) = named.conflicts().iter().find(|found| found.cause == "names") {
+            let what = format!(
+                "target.names {}, which contradicts load.{}; leave one out",
+                conflict.why, conflict.key
+            );
+            return Err(draft.load.flaw(conflict.key, what));
+        }
+        if plan.ranks.is_some() {
+            let what = "load.ranks draw no names; leave it or target.names out";
+            return Err(draft.load.flaw("ranks", what));
+        }
+    }
     // The shares of ranks were looked at one by one.
     if plan.ranks.is_none() {
         refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))?;
@@ -67,6 +82,12 @@ pub(super) fn check(
 /// What, and what to do.
 pub(super) fn refused_by_client(target: &Target, plan: &Plan) -> Result<(), String> {
     let Some(peer) = Peer::of(plan.client) else { return Ok(()) };
+    if let Some(to) = &target.connect_to {
+        return Err(format!(
+            "load.client = {peer} connects to the host of the URL, which contradicts \
+             target.connect-to = {to}; leave one out"
+        ));
+    }
     peers::check(peer, &job(target, plan), offer(target.server))
         .map_err(|error| format!("load.client = {peer}: {error}"))
 }
@@ -172,5 +193,6 @@ fn job(target: &Target, plan: &Plan) -> Job {
     let url = Url::at(!plan.is_plain(), address, path(target, plan));
     let objects = mixed_objects(target, plan);
     let plan = Plan { cpus: plan.cpus.first(plan.connections), ..plan.clone() };
-    Job { objects, files: files(target, &plan), ..Job::new(plan, url, address) }
+    let names = target.names.into_iter().flat_map(objects::names).collect();
+    Job { objects, names, files: files(target, &plan), ..Job::new(plan, url, address) }
 }

@@ -137,7 +137,7 @@ fn check_ceiling(ceiling: Ceiling, plan: &Plan) -> Result<(), String> {
             Watched::ConnectP99 | Watched::ConnectMax,
             Operation::Requests | Operation::Session,
             _,
-        ) => Err(
+        ) if plan.keeps_connections() => Err(
             "requests and pages are asked for on kept connections, which are opened before the window; write \
              operation = \"one-request-per-connection\", or a limit on the first byte"
                 .to_owned(),

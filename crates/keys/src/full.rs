@@ -10,6 +10,7 @@ pub const CLIENT: &str = "load.client";
 pub const CLIENT_CPUS: &str = "load.cpus";
 pub const CONNECTIONS: &str = "load.connections";
 pub const OPERATION: &str = "load.operation";
+pub const REQUESTS_PER_CONNECTION: &str = "load.requests-per-connection";
 pub const SESSION: &str = "load.session";
 pub const SUITE: &str = "load.suite";
 pub const VERSION: &str = "load.tls";
@@ -28,6 +29,7 @@ pub const ALL: &[&str] = &[
     CLIENT_CPUS,
     CONNECTIONS,
     OPERATION,
+    REQUESTS_PER_CONNECTION,
     SESSION,
     SUITE,
     VERSION,

@@ -187,6 +187,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_the_server_lacks_leads_to_the_flags_for_names() {
+        let on = |sni: Option<&str>| {
+            advice(ErrorKind::Alert, "alert unrecognized_name (112)", |job| {
+                job.plan.sni = sni.map(|name| name.parse().unwrap());
+            })
+        };
+        assert!(on(None).contains("--sni") && on(None).contains("--connect-to"));
+        assert!(on(Some("a.example")).contains("--sni"));
+    }
+
+    #[test]
     fn a_server_of_another_protocol_is_named() {
         let on = |seen| advice(ErrorKind::Status, seen, |_| {});
         assert!(on(wire::reception::TLS_RECORD).contains("https://"));

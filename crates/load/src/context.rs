@@ -16,14 +16,15 @@ use crate::clock::Clock;
 use crate::coalescing::Coalescing;
 use crate::draw::{Draw, Drawn};
 use crate::recorder::Recorder;
-use crate::requests::{Request, Requests};
+use crate::requests::{AllRequests, Requests};
+use crate::requests_per_connection::CountDraws;
 use crate::session::User;
 use crate::socket::{Socket, Use};
 use crate::source::{Source, Sources};
 use crate::window::Window;
-use crate::{Job, Operation, Plan, ports};
+use crate::{Job, Operation, Plan, names, ports};
 use wire::handshake::Client;
-use wire::reception::{Expectation, Learned, READ_AHEAD, Reception};
+use wire::reception::{Answers, Expectation, Learned, READ_AHEAD, Reception};
 
 /// The sum of the low-water marks of all connections, and the largest and smallest mark of one. A
 /// mark grows the socket's buffer to twice the mark. The largest has room for a response of 1 MiB
@@ -87,7 +88,8 @@ pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) job: &'a Job,
     pub(crate) window: &'a Window,
-    pub(crate) client: Option<&'a dyn Client>,
+    /// By the numbers of names, one where there is no list of those; none over plain HTTP.
+    pub(crate) clients: &'a [Box<dyn Client>],
     pub(crate) recorder: Recorder,
     pub(crate) scratch: Box<[u8]>,
     /// For what a handshake received and has not used yet.
@@ -95,8 +97,14 @@ pub(crate) struct Context<'a> {
     /// For what is to be sent.
     pub(crate) unsent: SharedBuffer,
     pub(crate) requests: Requests,
+    /// Which name each connection has.
+    pub(crate) names: names::NameDraws,
+    /// Which answers are right.
+    pub(crate) answers: Answers,
     /// The users of a session, by their slots; empty for other operations.
     pub(crate) users: Vec<User<'a>>,
+    /// After how many requests connections end, where they do.
+    pub(crate) planned: Option<CountDraws>,
     /// What is known of the server's responses.
     pub(crate) learned: Learned,
     /// The low-water mark for bodies longer than it.
@@ -125,27 +133,31 @@ impl<'a> Context<'a> {
     /// The context of the thread with this number; `base` is the load's start.
     pub(crate) fn new(
         job: &'a Job,
-        requests: &Arc<[Request]>,
+        requests: &Arc<AllRequests>,
         window: &'a Window,
-        client: Option<&'a dyn Client>,
+        clients: &'a [Box<dyn Client>],
         recorder: Recorder,
         thread: usize,
         base: Instant,
     ) -> io::Result<Self> {
         let plan = &job.plan;
         let draw = |what, one_in| Draw::new(what, one_in, job.seed, thread);
+        let requests = Requests::new(job, requests.clone(), thread);
         let has_many_sources = ports::has_many_sources(plan, job.address.ip());
         Ok(Self {
             plan,
             job,
             window,
-            client,
+            clients,
             recorder,
             scratch: vec![0; 2 * READ_AHEAD].into(),
             received: SharedBuffer::default(),
             unsent: SharedBuffer::default(),
-            requests: Requests::new(job, requests.clone(), thread),
+            names: names::NameDraws::new(requests.names(), job.seed, thread),
+            requests,
+            answers: plan.answers(),
             users: Vec::new(),
+            planned: None,
             learned: Learned::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             is_winding_up: false,
@@ -179,7 +191,7 @@ impl<'a> Context<'a> {
     /// Whether a connection is known to be open on both sides only by its response: where a full accept
     /// queue loses the last packet of the opening, the request comes in vain.
     pub(crate) fn opens_with_response(&self) -> bool {
-        self.client.is_none() && self.usage() == Use::Once
+        self.clients.is_empty() && self.usage() == Use::Once
     }
 
     /// Where the next connection comes from, unless the kernel chooses.
@@ -331,10 +343,10 @@ mod tests {
     fn noted(until: u64) -> Nanos {
         let job = job("http://localhost/", Plan::default());
         let stop = Stop::After { warmup: Nanos(0), duration: Nanos(u64::MAX) };
-        let (window, requests) = (Window::new(stop, Nanos(0)), Vec::new().into());
+        let (window, requests) = (Window::new(stop, Nanos(0)), Arc::default());
         let recorder = Recorder::new(Arrival::CLOSED);
         let mut context =
-            Context::new(&job, &requests, &window, None, recorder, 0, Instant::now()).unwrap();
+            Context::new(&job, &requests, &window, &[], recorder, 0, Instant::now()).unwrap();
         for _ in 0..1000 {
             context.coalescing.ended(32 * MILLISECOND, 1);
         }

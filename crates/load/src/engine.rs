@@ -1,13 +1,14 @@
 //! Starts the load's threads, watches them, and gathers what they recorded.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
+use objects::HostName;
 use units::Nanos;
 
 use crate::advice;
@@ -17,7 +18,7 @@ use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
-use crate::requests::Request;
+use crate::requests::AllRequests;
 use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
@@ -35,6 +36,9 @@ pub struct Engine {
     window: Arc<Window>,
     base: Instant,
     threads: Vec<Thread>,
+    /// The size of each request's body.
+    request_body: u64,
+    names_asked: usize,
 }
 
 /// A load whose threads are there and wait for its begin. Dropping it ends them.
@@ -43,6 +47,8 @@ pub struct Prepared {
     threads: Vec<Thread>,
     /// What lets each thread begin, with the load's start.
     starts: Vec<mpsc::Sender<Instant>>,
+    request_body: u64,
+    names_asked: usize,
 }
 
 struct Thread {
@@ -152,15 +158,16 @@ impl Engine {
         let site = job.site()?.map(Arc::new);
         let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
+        let names = job.drawn_names()?;
         let offer = if job.url.is_tls() { Some(job.offer()?) } else { None };
         let needs = (0..thread_count)
             .map(|thread| {
                 let recorder = Recorder::new(plan.arrival).with_pages(pages());
-                let client = match &offer {
-                    Some(offer) => Some(new_client(&job, offer, thread)?),
-                    None => None,
+                let clients = match &offer {
+                    Some(offer) => new_clients(&job, offer, &names, thread)?,
+                    None => Vec::new(),
                 };
-                Ok((client, recorder.with_deadlines(period)))
+                Ok((clients, recorder.with_deadlines(period)))
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
@@ -172,11 +179,12 @@ impl Engine {
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let cpus = plan.cpus.clone();
         let collecting = job.collecting().map(Arc::new);
-        let requests = Request::all(&job);
+        let requests = Arc::new(AllRequests::of(&job, &names)?);
+        let (request_body, names_asked) = (requests.body_size(), names.len());
         let job = Arc::new(job);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
-        for (thread, (client, recorder)) in needs.into_iter().enumerate() {
+        for (thread, (clients, recorder)) in needs.into_iter().enumerate() {
             let slots =
                 connections / thread_count + usize::from(thread < connections % thread_count);
             let window_start = window.start();
@@ -203,8 +211,8 @@ impl Engine {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
                     let prepared = pinned.and_then(|()| {
-                        let both = collecting.as_deref().zip(client.as_deref());
-                        both.map(|(job, client)| worker::collect(job, part, client)).transpose()
+                        let job = collecting.as_deref();
+                        job.map(|job| worker::collect(job, part, &clients)).transpose()
                     });
                     let is_pinned = prepared.is_ok();
                     let collected = *prepared.as_ref().unwrap_or(&None);
@@ -217,7 +225,7 @@ impl Engine {
                     let site = site.as_deref();
                     let (job, window, requests) = (&job, &window, &requests);
                     let share = Share { job, requests, site, window, base, part, counters };
-                    let outcome = worker::run(&share, client.as_deref(), recorder)?;
+                    let outcome = worker::run(&share, &clients, recorder)?;
                     Ok(Outcome { collected, ..outcome })
                 })
             };
@@ -232,7 +240,7 @@ impl Engine {
             threads.push(started?);
             starts.push(start);
         }
-        Ok(Prepared { window, threads, starts })
+        Ok(Prepared { window, threads, starts, request_body, names_asked })
     }
 }
 
@@ -245,7 +253,8 @@ impl Prepared {
             // Fails only where the thread has ended, which `join` reports.
             let _ = start.send(base);
         }
-        Engine { window: self.window, base, threads: self.threads }
+        let Self { window, threads, request_body, names_asked, .. } = self;
+        Engine { window, base, threads, request_body, names_asked }
     }
 }
 
@@ -289,6 +298,8 @@ impl Load for Engine {
             window: self.window.length(),
             interrupted: self.window.is_interrupted(),
             up: self.window.up(),
+            request_body: self.request_body,
+            names_asked: self.names_asked,
             ..Outcome::default()
         };
         for thread in self.threads {
@@ -330,7 +341,9 @@ fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
         plan.source = vec![source::OF_PROBE];
     }
     let (url, address) = (job.url.to_string(), job.address);
-    let job = Job { plan, operations: Some(1), ..job.clone() };
+    let names = job.drawn_names().map_err(EngineError::from)?.into_iter().take(1).collect();
+    plan.names = None;
+    let job = Job { plan, names, operations: Some(1), ..job.clone() };
     let engine = Engine::start(job.clone())?;
     let deadline = Instant::now() + Duration::from(limit) + PROBE_SLACK;
     while !engine.is_finished() && Instant::now() < deadline {
@@ -356,7 +369,24 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-fn new_client(job: &Job, offer: &Offer, thread: usize) -> Result<Box<dyn Client>, PlanError> {
+/// The clients of a thread: one for each of these names, or for the URL's host.
+fn new_clients(
+    job: &Job,
+    offer: &Offer,
+    names: &[HostName],
+    thread: usize,
+) -> Result<Vec<Box<dyn Client>>, PlanError> {
     let mut signatures = Draw::new(Drawn::Signatures, job.plan.verify().0, job.seed, thread);
-    Ok(client(offer, Box::new(move || signatures.draw()))?)
+    if names.is_empty() {
+        return Ok(vec![client(offer, Box::new(move || signatures.draw()))?]);
+    }
+    // One in K of all, not of those of each name.
+    let signatures = Arc::new(Mutex::new(signatures));
+    let of_name = |name: &HostName| {
+        let signatures = signatures.clone();
+        let draw = move || signatures.lock().unwrap_or_else(PoisonError::into_inner).draw();
+        let offer = Offer { host: name.to_string(), ..offer.clone() };
+        Ok(client(&offer, Box::new(draw))?)
+    };
+    names.iter().map(of_name).collect()
 }

@@ -17,15 +17,15 @@ pub struct Header {
 const REFUSED: [(&str, &str); 12] = [
     ("accept-encoding", "a compressed body is not the object, and could not be compared with it"),
     ("connection", "whether connections are kept is what --operation says"),
-    ("content-length", "requests have no body"),
-    ("expect", "requests have no body to wait for"),
+    ("content-length", "it follows from --body"),
+    ("expect", "bodies are sent without waiting for an answer to it"),
     ("host", "it follows from the URL"),
     ("if-range", "a part of an object is not the object"),
     ("keep-alive", "whether connections are kept is what --operation says"),
     ("range", "a part of an object is not the object"),
     ("te", "the trailers that it asks for are not read"),
-    ("trailer", "requests have no body"),
-    ("transfer-encoding", "requests have no body"),
+    ("trailer", "bodies are sent with their length"),
+    ("transfer-encoding", "bodies are sent with their length"),
     ("upgrade", "only HTTP/1.1 is spoken"),
 ];
 

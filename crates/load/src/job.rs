@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use keys::WrongValue;
-use objects::{Files, Mix};
+use objects::{Files, HostName, Mix};
 use tls::OrPlain;
 use units::Nanos;
 use wire::handshake::{ClientCertificate, Offer, OfferError, Trust};
@@ -13,7 +13,7 @@ use crate::plan::LONGEST;
 use crate::session::{Session, Site};
 use crate::{
     Arrival, Close, Distribution, KeyExchangeMode, Operation, Pace, Percent, Plan, Receive, Url,
-    ports,
+    names, ports,
 };
 
 /// A plan, and what only a running load knows.
@@ -28,6 +28,9 @@ pub struct Job {
     /// Different files to ask for instead, each thread in a random order of its own, each once
     /// before any again.
     pub files: Option<Files>,
+    /// The names that its server has a certificate for each of, of which each connection draws one where
+    /// the plan has no list of its own; empty for the URL's host alone.
+    pub names: Vec<HostName>,
     /// Where the server listens.
     pub address: SocketAddr,
     /// Whose certificates are accepted.
@@ -74,7 +77,8 @@ impl Job {
     #[must_use]
     pub fn new(plan: Plan, url: Url, address: SocketAddr) -> Self {
         let trust = plan.trust().unwrap_or(Trust::System);
-        Self { plan, url, objects: None, files: None, address, trust, seed: 0, operations: None }
+        let (objects, files, names, operations) = (None, None, Vec::new(), None);
+        Self { plan, url, objects, files, names, address, trust, seed: 0, operations }
     }
 
     /// # Errors
@@ -139,6 +143,9 @@ impl Job {
         let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
         is_mixed
             || self.files.is_some()
+            || self.plan.requests_per_connection.is_some()
+            || self.plan.names.is_some()
+            || !self.names.is_empty()
             || matches!(
                 self.plan.arrival,
                 Arrival::Open { distribution: Distribution::Poisson, .. }
@@ -150,6 +157,22 @@ impl Job {
         let alone = self.objects.is_none().then(|| self.url.path());
         let mixed = self.objects.iter().flat_map(Mix::portions);
         alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
+    }
+
+    /// The names of which each connection draws one; none where all have the URL's host.
+    ///
+    /// # Errors
+    /// A list that cannot be read.
+    pub(crate) fn drawn_names(&self) -> Result<Vec<HostName>, PlanError> {
+        match &self.plan.names {
+            Some(file) => names::read(file).map_err(PlanError),
+            None => Ok(self.names.clone()),
+        }
+    }
+
+    /// The name or address that certificates are checked for; a name is sent in the ClientHello.
+    fn server_name(&self) -> &str {
+        self.plan.sni.as_ref().map_or(self.url.host(), HostName::as_str)
     }
 
     /// What its clients offer to the server.
@@ -173,7 +196,7 @@ impl Job {
             fixed_key_exchange: plan.key_exchange() == KeyExchangeMode::Fixed,
             resumed_percent: plan.resumption.get(),
             follows_key_updates: plan.receive() == Receive::Decrypt,
-            ..Offer::to(self.url.host(), self.trust.clone())
+            ..Offer::to(self.server_name(), self.trust.clone())
         })
     }
 
@@ -207,6 +230,9 @@ impl Job {
 
     /// The mean size of what is asked for, in bytes.
     fn mean_object(&self) -> Option<f64> {
+        if !self.plan.expects_objects() {
+            return None;
+        }
         match (&self.objects, &self.files) {
             (_, Some(files)) => Some(files.size.0 as f64),
             (Some(mix), None) => mix.mean_size(),
@@ -231,6 +257,10 @@ impl Job {
         is_wanted.then(|| Self {
             plan: Plan {
                 operation: Operation::Handshakes,
+                requests_per_connection: None,
+                method: None,
+                expect: None,
+                body: None,
                 arrival: Arrival::CLOSED,
                 close: Close::Fin,
                 count: None,

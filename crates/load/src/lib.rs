@@ -21,6 +21,9 @@ mod failures;
 mod header;
 mod histogram;
 mod job;
+mod message;
+mod names;
+mod number_or_text;
 mod outcome;
 mod own_time;
 mod pace;
@@ -29,6 +32,7 @@ mod ports;
 mod rank;
 mod recorder;
 mod requests;
+mod requests_per_connection;
 mod running;
 mod schedule;
 mod session;
@@ -45,15 +49,17 @@ pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failures::Failures;
 pub use header::Header;
 pub use job::{Job, PlanError};
-pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
+pub use message::{Method, Statuses};
+pub use objects::{AddressError, Files, HostName, HostPort, Mix, Portion, Storage, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Collected, Latencies, Outcome, PageOutcome, PeerClient, Repeated,
-    SessionsGiven, Traffic, Verified, WalkCounts,
+    ArrivalCounts, ByteCounts, Collected, EndedConnections, Latencies, Outcome, PageOutcome,
+    PeerClient, Repeated, SessionsGiven, Traffic, Verified, WalkCounts,
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use rank::Rank;
+pub use requests_per_connection::RequestsPerConnection;
 pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};

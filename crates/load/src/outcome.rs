@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use derive_more::AddAssign;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,7 @@ use crate::failures::Failures;
 use crate::own_time::ThreadUse;
 use crate::up::Up;
 use crate::user_time::UserTime;
-use wire::handshake::Negotiated;
+use wire::handshake::{Fingerprint, Negotiated};
 
 /// What a load did within its window.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -28,6 +30,10 @@ pub struct Outcome {
     pub failures: Failures,
     /// Bytes that arrived within the window.
     pub bytes: ByteCounts,
+    /// The size of the body that each request had; all of it was sent before its operation completed.
+    pub request_body: u64,
+    /// The statuses of completed responses other than 200, each with its count.
+    pub statuses: Vec<(u16, u64)>,
     /// The latencies of operations that succeeded within the window. Operations under way at its
     /// end count with the time to their first byte, where that had come.
     pub latencies: Latencies,
@@ -51,6 +57,13 @@ pub struct Outcome {
     pub hello_retry_requests: u64,
     /// Handshakes for which the client had a session to resume, and so offered it, warm-up included.
     pub sessions_offered: u64,
+    /// Where connections have names of a list: how many were established with each, warm-up included, in the
+    /// order of the list. It ends with the last that was asked for.
+    pub names: Vec<u64>,
+    /// How long the list of names is.
+    pub names_asked: usize,
+    /// The certificates that the server showed for names of a list.
+    pub certificates: BTreeSet<Fingerprint>,
     /// What the server gave to be resumed, warm-up included.
     pub given: SessionsGiven,
     /// What was collected before the window, to be resumed in it; only where a load that ends by itself
@@ -69,12 +82,14 @@ pub struct Outcome {
     /// The most connections that were open at the same time, warm-up included. With several load
     /// threads it is the sum of what each had at most.
     pub most_open: usize,
-    /// Connections that the server did not close after their only response although it was asked to,
-    /// by when the client gave them up; not known where the client resets them.
+    /// Connections that the server did not close after their last response, although it was asked to or the
+    /// client had ended them, by when the client gave them up; not known where the client resets them.
     pub not_closed_by_server: u64,
     /// Requests that were sent again on a new connection, because the server had closed the kept one before
     /// it answered.
     pub sent_again: u64,
+    /// Connections that were to carry a number of requests and have ended, warm-up included.
+    pub ended: EndedConnections,
     /// Connections whose opening waited until a packet was sent again.
     pub repeated: Repeated,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
@@ -196,6 +211,28 @@ pub struct Repeated {
     pub time: Nanos,
 }
 
+/// Connections that were to carry a number of requests, and what became of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedConnections {
+    /// Those that the client ended after their last response: how many requests they carried, and how many
+    /// of them there were. Without those that began in the middle of their lives.
+    pub by_requests: Vec<(u32, u64)>,
+    /// Those that began in the middle of their lives and ended in the same way.
+    pub rests: u64,
+    /// Those that the server closed before.
+    pub by_server: u64,
+}
+
+impl EndedConnections {
+    fn merge(&mut self, other: Self) {
+        for (requests, count) in other.by_requests {
+            add_count(&mut self.by_requests, requests, count);
+        }
+        self.rests += other.rests;
+        self.by_server += other.by_server;
+    }
+}
+
 /// What connections sent and received, from the handshake to the end, as the kernel counted it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct Traffic {
@@ -270,6 +307,10 @@ impl Outcome {
         self.in_flight += other.in_flight;
         self.failures.merge(other.failures);
         self.bytes += other.bytes;
+        self.request_body = self.request_body.max(other.request_body);
+        for (status, count) in other.statuses {
+            add_count(&mut self.statuses, status, count);
+        }
         self.latencies.merge(&other.latencies);
         self.user_time.merge(other.user_time);
         for (object, count) in other.objects.into_iter().enumerate() {
@@ -277,11 +318,16 @@ impl Outcome {
         }
         self.under_way.merge(&other.under_way);
         for (negotiated, count) in other.negotiated {
-            add_negotiated(&mut self.negotiated, negotiated, count);
+            add_count(&mut self.negotiated, negotiated, count);
         }
         self.certificate_requests += other.certificate_requests;
         self.hello_retry_requests += other.hello_retry_requests;
         self.sessions_offered += other.sessions_offered;
+        for (name, count) in other.names.into_iter().enumerate() {
+            add_object(&mut self.names, name, count);
+        }
+        self.names_asked = self.names_asked.max(other.names_asked);
+        self.certificates.extend(other.certificates);
         self.given += other.given;
         self.collected = match (self.collected, other.collected) {
             (Some(mut mine), Some(theirs)) => {
@@ -305,6 +351,7 @@ impl Outcome {
         };
         self.not_closed_by_server += other.not_closed_by_server;
         self.sent_again += other.sent_again;
+        self.ended.merge(other.ended);
         self.repeated.connections += other.repeated.connections;
         self.repeated.time.0 += other.repeated.time.0;
         self.lost.extend(other.lost);
@@ -331,14 +378,10 @@ pub(crate) fn add_object(list: &mut Vec<u64>, object: usize, count: u64) {
 }
 
 /// There are few distinct entries, so a list is searched faster than a map.
-pub(crate) fn add_negotiated(
-    list: &mut Vec<(Negotiated, u64)>,
-    negotiated: Negotiated,
-    count: u64,
-) {
-    match list.iter_mut().find(|(known, _)| *known == negotiated) {
+pub(crate) fn add_count<T: PartialEq>(list: &mut Vec<(T, u64)>, what: T, count: u64) {
+    match list.iter_mut().find(|(known, _)| *known == what) {
         Some((_, known)) => *known += count,
-        None => list.push((negotiated, count)),
+        None => list.push((what, count)),
     }
 }
 

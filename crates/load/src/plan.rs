@@ -9,13 +9,19 @@ use clap::{ArgAction, ValueEnum, ValueHint};
 use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
+use objects::HostName;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use tls::{Cipher, Group, KeyExchange, OrPlain, SUITES, Suite, Version};
 use units::{Bytes, Nanos};
+use wire::reception::Answers;
 
+use crate::message::body_size;
+use crate::names;
 use crate::session::Session;
-use crate::{Arrival, Header, OneIn, Pace, Percent, Source, Trust};
+use crate::{
+    Arrival, Header, Method, OneIn, Pace, Percent, RequestsPerConnection, Source, Statuses, Trust,
+};
 
 /// What the clients of a load do. What is `None` is left open.
 #[skip_serializing_none]
@@ -42,6 +48,16 @@ pub struct Plan {
     #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests, hide_possible_values = true, help_heading = LOAD)]
     pub operation: Operation,
 
+    /// The requests after which the client ends a connection: 8, or '1 20%, 8 60%, 100 20%'
+    ///
+    /// A list gives each count its share of the connections, and each connection draws its own by the
+    /// seed. With --operation requests. The client does not announce the end, and opens the next
+    /// connection when the next request is due [default: connections are kept].
+    // In studies: Handshakes and requests are counted apart: `connection-rate` is a metric.
+    // [default: connections are kept]
+    #[arg(long, value_name = "N|LIST", help_heading = LOAD)]
+    pub requests_per_connection: Option<RequestsPerConnection>,
+
     /// The pages that users walk, petstore or a session file
     ///
     /// With --operation session.
@@ -60,6 +76,26 @@ pub struct Plan {
     /// All of them count, and the load ends with the last one [default: until the load's end].
     #[arg(long, value_name = "N", hide_short_help = true, help_heading = LOAD)]
     pub walks: Option<NonZeroU32>,
+
+    /// GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS
+    ///
+    /// The method of each request [default: GET].
+    #[arg(long, value_name = "METHOD", hide_possible_values = true, ignore_case = true, hide_short_help = true, help_heading = LOAD)]
+    pub method: Option<Method>,
+
+    /// The status of a right answer, such as 204, or a list
+    ///
+    /// Other answers have failed. Generated objects (/bytes/SIZE) are compared where a GET expects 200
+    /// alone [default: 200].
+    #[arg(long, value_name = "STATUS", hide_short_help = true, help_heading = LOAD)]
+    pub expect: Option<Statuses>,
+
+    /// A file to send with each POST, PUT or PATCH
+    ///
+    /// With Content-Length; give its type with -H. An answer that comes before all of it was sent has
+    /// failed [default: none].
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = LOAD)]
+    pub body: Option<PathBuf>,
 
     /// A field to send with each request, such as 'X-Tenant: 7'
     ///
@@ -110,6 +146,22 @@ pub struct Plan {
     /// By its IANA or OpenSSL name [default: those of the client library].
     #[arg(long, value_name = "SUITE", value_parser = Suggested::<OrPlain<&'static Suite>>::new(suites), hide_possible_values = true, help_heading = TLS)]
     pub suite: Option<OrPlain<&'static Suite>>,
+
+    /// The server name to send in the ClientHello (SNI), instead of the URL's host
+    ///
+    /// The certificate is checked for it. Host and what is asked for stay those of the URL
+    /// [default: the URL's host; none where that is an address].
+    // In studies: [default: the URL's host; none where that is an address]
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = TLS)]
+    pub sni: Option<HostName>,
+
+    /// A file of server names, of which each connection draws one
+    ///
+    /// A name on each line. It is sent in the ClientHello (SNI) and in Host, and the certificate is
+    /// checked for it [default: the URL's host].
+    // In studies: [default: the names of the target, or the URL's host]
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = LOAD)]
+    pub names: Option<PathBuf>,
 
     /// The only group to offer for the key exchange, such as x25519
     ///
@@ -348,9 +400,13 @@ impl Default for Plan {
             cpus: CpuList::from(0),
             client: Client::Toll,
             operation: Operation::Requests,
+            requests_per_connection: None,
             session: None,
             page: None,
             walks: None,
+            method: None,
+            expect: None,
+            body: None,
             header: Vec::new(),
             source: Vec::new(),
             count: None,
@@ -358,6 +414,8 @@ impl Default for Plan {
             ranks: None,
             tls: None,
             suite: None,
+            sni: None,
+            names: None,
             group: None,
             encrypt_then_mac: None,
             key_exchange: None,
@@ -441,6 +499,27 @@ impl Plan {
         self.verify.unwrap_or(VERIFY)
     }
 
+    /// The method of requests.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method.unwrap_or_default()
+    }
+
+    /// Whether a request for a generated object is right only with the object in its answer.
+    #[must_use]
+    pub fn expects_objects(&self) -> bool {
+        self.method() == Method::Get && self.expect.as_ref().is_none_or(Statuses::is_usual)
+    }
+
+    /// Which answers to a request are right.
+    pub(crate) fn answers(&self) -> Answers {
+        let is_head = self.method() == Method::Head;
+        match &self.expect {
+            Some(statuses) => statuses.answers(is_head),
+            None => Answers::with(&[200], is_head),
+        }
+    }
+
     /// How large a session's pages are to be.
     #[must_use]
     pub fn page(&self) -> Bytes {
@@ -454,6 +533,13 @@ impl Plan {
             (Client::Toll, None, None) => WARMUP,
             _ => Nanos(0),
         })
+    }
+
+    /// Whether its connections stay open until the load's end, as far as the server lets them.
+    #[must_use]
+    pub fn keeps_connections(&self) -> bool {
+        matches!(self.operation, Operation::Requests | Operation::Session)
+            && self.requests_per_connection.is_none()
     }
 
     /// Whether load threads may pause, so that one wake-up serves several sockets.
@@ -535,6 +621,18 @@ impl Plan {
         }
         for source in &self.source {
             source.check().map_err(|why| WrongValue { key: "source", why })?;
+        }
+        if let Some(file) = &self.body {
+            let method = self.method();
+            if !method.has_body() {
+                let why =
+                    format!("{method} requests have no body; give method POST, PUT or PATCH too");
+                return Err(WrongValue { key: "body", why });
+            }
+            body_size(file).map_err(|why| WrongValue { key: "body", why })?;
+        }
+        if let Some(file) = &self.names {
+            names::read(file).map_err(|why| WrongValue { key: "names", why })?;
         }
         // Of ranks, each checks it where it is.
         if let Some(control) = self.congestion.as_ref().filter(|_| self.ranks.is_none()) {
@@ -631,6 +729,8 @@ impl Plan {
             ),
             (self.count.is_some(), "count", COUNTED),
             (self.walks.is_some(), "walks", COUNTED),
+            (self.body.is_some(), "body", "have no files of this machine"),
+            (self.names.is_some(), "names", "have no files of this machine"),
         ] {
             if is_wrong {
                 let (why, force) = (why.to_owned(), Force::Contradiction);
@@ -650,6 +750,41 @@ impl Plan {
         }
         if self.operation == Operation::Handshakes && !self.header.is_empty() {
             add("operation", "sends no requests", "header", Force::Useless);
+        }
+        let message = [
+            ("method", self.method.is_some()),
+            ("expect", self.expect.is_some()),
+            ("body", self.body.is_some()),
+        ];
+        for (key, _) in message.into_iter().filter(|(_, is_explicit)| *is_explicit) {
+            match self.operation {
+                Operation::Handshakes => add("operation", "sends no requests", key, Force::Useless),
+                Operation::Session => {
+                    const WHY: &str = "has the requests and answers of its session file";
+                    add("operation", WHY, key, Force::Contradiction);
+                }
+                _ if self.client != Client::Toll => {
+                    add("client", "sends GET and no body", key, Force::Contradiction);
+                }
+                _ => {}
+            }
+        }
+        if self.names.is_some() {
+            self.conflicts_of_names(&mut add);
+        }
+        if self.sni.is_some() && self.client != Client::Toll {
+            const WHY: &str = "sends the name of the URL";
+            add("client", WHY, "sni", Force::Contradiction);
+        }
+        if self.requests_per_connection.is_some() {
+            if self.operation != Operation::Requests {
+                const WHY: &str = "has its own way to end connections";
+                add("operation", WHY, "requests-per-connection", Force::Contradiction);
+            }
+            if self.client != Client::Toll {
+                const WHY: &str = "ends connections in its own way";
+                add("client", WHY, "requests-per-connection", Force::Contradiction);
+            }
         }
         if self.count.is_some() {
             self.conflicts_of_count(&mut add);
@@ -684,6 +819,23 @@ impl Plan {
         }
     }
 
+    /// Each name has a client of its own, and no sessions are kept for each.
+    fn conflicts_of_names(&self, add: &mut impl FnMut(&'static str, &str, &'static str, Force)) {
+        let rules = [
+            (
+                self.client != Client::Toll,
+                "client",
+                "needs toll's own client, which others are not",
+            ),
+            (self.operation == Operation::Session, "operation", "is for one site"),
+            (self.sni.is_some(), "sni", "is what the ClientHello has"),
+            (self.resumption != Percent::default(), "resumption", "makes full handshakes"),
+        ];
+        for (_, key, why) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
+            add("names", why, key, Force::Contradiction);
+        }
+    }
+
     /// A load with a number of operations has no time that something else could follow.
     fn conflicts_of_count(&self, add: &mut impl FnMut(&'static str, &str, &'static str, Force)) {
         let rules = [
@@ -708,6 +860,7 @@ impl Plan {
         let rules = [
             (is_tls, "tls", Force::Opposite),
             (self.only_suite().is_some(), "suite", Force::Opposite),
+            (self.sni.is_some(), "sni", Force::Useless),
             (self.group.is_some(), "group", Force::Useless),
             (self.encrypt_then_mac.is_some(), "encrypt-then-mac", Force::Useless),
             (self.key_exchange.is_some(), "key-exchange", Force::Useless),
@@ -847,6 +1000,68 @@ pub(crate) mod tests {
             let conflicts = plan.conflicts();
             let keys: Vec<_> = conflicts.iter().map(|found| (found.cause, found.key)).collect();
             assert_eq!(keys, [("count", key)]);
+        }
+    }
+
+    #[test]
+    fn only_requests_of_toll_end_connections_after_a_number() {
+        let ending = Plan { requests_per_connection: "8".parse().ok(), ..Plan::default() };
+        assert_eq!((ending.conflicts(), ending.keeps_connections()), (vec![], false));
+        let open = Plan { arrival: "paced 4s".parse().unwrap(), ..ending.clone() };
+        assert_eq!(open.conflicts(), []);
+        for (plan, cause) in [
+            (Plan { operation: Operation::Handshakes, ..ending.clone() }, "operation"),
+            (Plan { operation: Operation::OneRequestPerConnection, ..ending.clone() }, "operation"),
+            (Plan { client: Client::H2load, ..ending }, "client"),
+        ] {
+            let conflicts = plan.conflicts();
+            let keys: Vec<_> = conflicts.iter().map(|found| (found.cause, found.key)).collect();
+            assert_eq!(keys, [(cause, "requests-per-connection")]);
+        }
+    }
+
+    #[test]
+    fn other_requests_than_get_go_with_toll_s_own() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let body = Some(file.path().to_owned());
+        let put = Plan { method: Some(Method::Put), body, ..Plan::default() };
+        assert_eq!((put.check(), put.conflicts()), (Ok(()), vec![]));
+        assert!(!put.expects_objects() && Plan::default().expects_objects());
+        assert_eq!(Plan { method: None, ..put.clone() }.check().unwrap_err().key, "body");
+        let missing = Some("/no/such/file".into());
+        assert_eq!(Plan { body: missing, ..put.clone() }.check().unwrap_err().key, "body");
+        let expect = "204".parse().ok();
+        assert!(!Plan { expect: expect.clone(), ..Plan::default() }.expects_objects());
+        let with = |plan: Plan| {
+            let conflicts = plan.conflicts();
+            conflicts.iter().map(|found| (found.cause, found.key)).collect::<Vec<_>>()
+        };
+        let both = Plan { expect, ..put };
+        assert_eq!(
+            with(Plan { client: Client::Ab, ..both.clone() }),
+            [("client", "method"), ("client", "expect"), ("client", "body")]
+        );
+        assert_eq!(with(Plan { operation: Operation::Handshakes, ..both.clone() }).len(), 3);
+        assert_eq!(with(Plan { ranks: NonZeroU32::new(2), ..both }), [("ranks", "body")]);
+    }
+
+    #[test]
+    fn a_list_of_names_goes_with_full_handshakes_of_toll() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let named = Plan { names: Some(file.path().to_owned()), ..Plan::default() };
+        assert_eq!(named.check().unwrap_err().key, "names");
+        std::fs::write(file.path(), "a.example\nb.example\n").unwrap();
+        assert_eq!((named.check(), named.conflicts()), (Ok(()), vec![]));
+        let (sni, resumption) = ("a.example".parse().ok(), "50%".parse().unwrap());
+        for (plan, conflict) in [
+            (Plan { client: Client::Wrk, ..named.clone() }, ("names", "client")),
+            (Plan { sni, ..named.clone() }, ("names", "sni")),
+            (Plan { resumption, ..named.clone() }, ("names", "resumption")),
+            (Plan { ranks: NonZeroU32::new(2), ..named }, ("ranks", "names")),
+        ] {
+            let conflicts = plan.conflicts();
+            let keys: Vec<_> = conflicts.iter().map(|found| (found.cause, found.key)).collect();
+            assert_eq!(keys, [conflict]);
         }
     }
 

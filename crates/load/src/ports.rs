@@ -20,8 +20,11 @@ const MOST: usize = 64_512;
 /// after thousands: it would take half of the client's CPU time.
 pub(crate) fn has_many_sources(plan: &Plan, server: IpAddr) -> bool {
     let is_loopback = matches!(server, IpAddr::V4(address) if address.is_loopback());
-    let is_many =
-        || plan.operation != Operation::Requests || plan.connections > of_an_address() / 4;
+    let is_many = || {
+        plan.operation != Operation::Requests
+            || plan.requests_per_connection.is_some()
+            || plan.connections > of_an_address() / 4
+    };
     let is_toll = plan.client == Client::Toll;
     is_loopback && is_toll && plan.source.is_empty() && is_many()
 }
@@ -114,7 +117,8 @@ mod tests {
         assert!(!has_many_sources(&few, loopback));
         let more = Plan { connections: few.connections + 1, ..Plan::default() };
         assert!(has_many_sources(&more, loopback) && !has_many_sources(&more, other));
+        let ending = Plan { requests_per_connection: "8".parse().ok(), ..few.clone() };
         let closing = Plan { operation: Operation::OneRequestPerConnection, ..few };
-        assert!(has_many_sources(&closing, loopback));
+        assert!(has_many_sources(&ending, loopback) && has_many_sources(&closing, loopback));
     }
 }

@@ -3,9 +3,10 @@
 use units::Nanos;
 
 use crate::Arrival;
-use crate::outcome::{Outcome, PageOutcome, Traffic, add_negotiated, add_object};
+use crate::outcome::{Outcome, PageOutcome, Traffic, add_count, add_object};
+use crate::requests_per_connection::Planned;
 use crate::window::Window;
-use wire::handshake::{Established, GivenSession, Remarks};
+use wire::handshake::{Established, Fingerprint, GivenSession, Remarks};
 use wire::reception::Completed;
 use wire::{ErrorKind, Failure};
 
@@ -89,7 +90,20 @@ impl Recorder {
         self.outcome.given.tickets += tickets;
     }
 
-    /// Counts a connection that the server did not close after its only response, by `now`.
+    /// Counts a connection that ended with its last planned request.
+    pub(crate) fn carried(&mut self, planned: Planned) {
+        match planned.is_rest {
+            true => self.outcome.ended.rests += 1,
+            false => add_count(&mut self.outcome.ended.by_requests, planned.count.get(), 1),
+        }
+    }
+
+    /// Counts a connection that the server closed before its last planned request.
+    pub(crate) fn cut(&mut self) {
+        self.outcome.ended.by_server += 1;
+    }
+
+    /// Counts a connection that the server did not close after its last response, by `now`.
     pub(crate) fn not_closed_by_server(&mut self, window: &Window, now: u64) {
         self.outcome.not_closed_by_server += u64::from(window.contains(now));
     }
@@ -114,15 +128,28 @@ impl Recorder {
             }
         }
         let Some(established) = established else { return };
-        let Remarks { is_signature_verified, asks_certificate, is_retried, offers_session, given } =
-            established.remarks;
+        let Remarks {
+            is_signature_verified,
+            asks_certificate,
+            is_retried,
+            offers_session,
+            given,
+            certificate: _,
+        } = established.remarks;
         self.outcome.verified.signatures += u64::from(is_signature_verified);
         self.outcome.certificate_requests += u64::from(asks_certificate);
         self.outcome.hello_retry_requests += u64::from(is_retried);
         self.outcome.sessions_offered += u64::from(offers_session);
         self.outcome.given.tickets += u64::from(given == Some(GivenSession::Ticket));
         self.outcome.given.ids += u64::from(given == Some(GivenSession::Id));
-        add_negotiated(&mut self.outcome.negotiated, established.negotiated, 1);
+        add_count(&mut self.outcome.negotiated, established.negotiated, 1);
+    }
+
+    /// Counts an established connection with the name of this number in a list, and the certificate that the
+    /// server showed for it.
+    pub(crate) fn named(&mut self, name: usize, certificate: Option<Fingerprint>) {
+        add_object(&mut self.outcome.names, name, 1);
+        self.outcome.certificates.extend(certificate);
     }
 
     /// Counts a connection that was opened at `now`, or by the window's end was not, and had to send a
@@ -175,6 +202,9 @@ impl Recorder {
         }
         if let Some(received) = received {
             add_object(&mut self.outcome.objects, times.object, 1);
+            if received.status != 200 {
+                add_count(&mut self.outcome.statuses, received.status, 1);
+            }
             let is_whole = received.opened == received.body;
             self.outcome.verified.walked += u64::from(!is_whole);
             self.outcome.verified.peeked += u64::from(received.peeked);

@@ -1,13 +1,13 @@
 //! The requests of a load, and the object of the next one.
 
-use std::ops::Index;
 use std::sync::Arc;
 
-use objects::{Files, WHOLE};
+use objects::{Files, HostName, WHOLE};
 use random::Random;
 use units::Bytes;
 
-use crate::{Close, Header, Job, Operation};
+use crate::job::PlanError;
+use crate::{Close, Header, Job, Operation, message};
 use wire::reception::Expectation;
 
 /// Arrivals use the random streams numbered by thread; the streams for objects begin here.
@@ -16,15 +16,29 @@ const FIRST_STREAM: u64 = 1 << 32;
 /// One request and its expected answer.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) request: Vec<u8>,
-    pub(crate) expectation: Expectation,
+    request: Vec<u8>,
+    /// Where in it a value of `Host` from the list belongs.
+    host_at: usize,
+    expectation: Expectation,
+}
+
+/// The requests of a job, in the order of its objects, and the body of each of them. They may be a million,
+/// so they are made before the load begins, once for all threads.
+#[derive(Debug, Default)]
+pub(crate) struct AllRequests {
+    each: Vec<Request>,
+    body: Vec<u8>,
+    /// The values of `Host`, by the number of a connection's name; empty where each request has its own.
+    hosts: Vec<String>,
 }
 
 /// The requests of one load thread, by the numbers of the job's objects.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    requests: Arc<[Request]>,
+    all: Arc<AllRequests>,
     order: Order,
+    /// The last request that was put together.
+    composed: Vec<u8>,
 }
 
 /// Which object is next.
@@ -38,11 +52,12 @@ enum Order {
 
 impl Requests {
     /// The order in which the thread with this number sends a job's requests.
-    pub(crate) fn new(job: &Job, requests: Arc<[Request]>, thread: usize) -> Self {
+    pub(crate) fn new(job: &Job, all: Arc<AllRequests>, thread: usize) -> Self {
         let mut random = Random::stream(job.seed, FIRST_STREAM + thread as u64);
         if let Some(files) = &job.files {
             let order = random.order(files.count.get() as usize);
-            return Self { requests, order: Order::Round { order, next: 0 } };
+            let order = Order::Round { order, next: 0 };
+            return Self { all, order, composed: Vec::new() };
         }
         let shares: Vec<u32> = match &job.objects {
             None => vec![WHOLE],
@@ -52,15 +67,38 @@ impl Requests {
             *sum += share;
             Some(*sum)
         };
-        Self {
-            requests,
-            order: Order::Drawn { up_to: shares.into_iter().scan(0, sum).collect(), random },
+        let order = Order::Drawn { up_to: shares.into_iter().scan(0, sum).collect(), random };
+        Self { all, order, composed: Vec::new() }
+    }
+
+    /// The request for an object on a connection with the name of this number, and what is right as its
+    /// answer.
+    #[inline]
+    pub(crate) fn text(&mut self, object: usize, name: usize) -> (&[u8], Expectation) {
+        let Request { request, host_at, expectation } = &self.all.each[object];
+        let Some(host) = self.all.hosts.get(name) else { return (request, *expectation) };
+        let (before, after) = request.split_at(*host_at);
+        self.composed.clear();
+        for part in [before, host.as_bytes(), after] {
+            self.composed.extend_from_slice(part);
         }
+        (&self.composed, *expectation)
+    }
+
+    /// How many names connections have.
+    pub(crate) fn names(&self) -> usize {
+        self.all.hosts.len()
+    }
+
+    /// The body of each request.
+    #[inline]
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.all.body
     }
 
     /// The object of the next request.
     pub(crate) fn next(&mut self) -> usize {
-        if self.requests.len() == 1 {
+        if self.all.each.len() == 1 {
             return 0;
         }
         match &mut self.order {
@@ -77,54 +115,63 @@ impl Requests {
     }
 }
 
-impl Index<usize> for Requests {
-    type Output = Request;
-
-    fn index(&self, object: usize) -> &Request {
-        &self.requests[object]
-    }
-}
-
-impl Request {
-    /// The requests of a job, in the order of its objects. They may be a million, so they are made before
-    /// the load begins, once for all threads.
-    pub(crate) fn all(job: &Job) -> Arc<[Self]> {
-        match &job.files {
-            Some(files) => {
-                (0..files.count.get()).map(|number| Self::of_file(job, files, number)).collect()
-            }
-            None => job.paths().map(|path| Self::new(job, path)).collect(),
-        }
-    }
-
-    fn new(job: &Job, path: &str) -> Self {
-        let expectation = match objects::size_of(path) {
-            Some(Bytes(size)) => Expectation::Object(size),
-            None => Expectation::Anything,
+impl AllRequests {
+    /// Those of a job whose connections have these names.
+    ///
+    /// # Errors
+    /// A body that cannot be read.
+    pub(crate) fn of(job: &Job, names: &[HostName]) -> Result<Self, PlanError> {
+        let body = job.plan.body.as_deref().map(message::body).transpose().map_err(PlanError)?;
+        let body = body.unwrap_or_default();
+        let hosts: Vec<String> = names.iter().map(|name| job.url.authority_of(name)).collect();
+        let host = if hosts.is_empty() { job.url.authority() } else { String::new() };
+        let make = |path: &str, expectation| {
+            let (request, host_at) = head(job, path, &host, body.len());
+            let expectation = match job.plan.expects_objects() {
+                true => expectation,
+                false => Expectation::Anything,
+            };
+            Request { request, host_at, expectation }
         };
-        Self { request: get(job, path), expectation }
+        let each = match &job.files {
+            Some(files) => (0..files.count.get())
+                .map(|number| {
+                    let (size, start) = (files.size.0, Files::start(number));
+                    make(&files.path(number), Expectation::File { size, start })
+                })
+                .collect(),
+            None => job
+                .paths()
+                .map(|path| match objects::size_of(path) {
+                    Some(Bytes(size)) => make(path, Expectation::Object(size)),
+                    None => make(path, Expectation::Anything),
+                })
+                .collect(),
+        };
+        Ok(Self { each, body, hosts })
     }
 
-    fn of_file(job: &Job, files: &Files, number: u32) -> Self {
-        let (size, start) = (files.size.0, Files::start(number));
-        Self {
-            request: get(job, &files.path(number)),
-            expectation: Expectation::File { size, start },
-        }
+    /// The size of each request's body.
+    pub(crate) fn body_size(&self) -> u64 {
+        self.body.len() as u64
     }
 }
 
-fn get(job: &Job, path: &str) -> Vec<u8> {
+/// A request without its body, of which this is the size, and the end of this value of `Host` in it.
+fn head(job: &Job, path: &str, host: &str, body: usize) -> (Vec<u8>, usize) {
+    let method = job.plan.method();
+    let length = match method.has_body() {
+        true => format!("Content-Length: {body}\r\n"),
+        false => String::new(),
+    };
     let connection = match (job.plan.operation, job.plan.close) {
         (Operation::OneRequestPerConnection, Close::Fin) => "Connection: close\r\n",
         _ => "",
     };
-    let request = format!(
-        "GET {path} HTTP/1.1\r\nHost: {}\r\n{}{connection}\r\n",
-        job.url.authority(),
-        Header::fields(&job.plan.header),
-    );
-    request.into_bytes()
+    let beginning = format!("{method} {path} HTTP/1.1\r\nHost: {host}");
+    let fields = Header::fields(&job.plan.header);
+    let request = format!("{beginning}\r\n{fields}{length}{connection}\r\n");
+    (request.into_bytes(), beginning.len())
 }
 
 #[cfg(test)]
@@ -136,12 +183,12 @@ mod tests {
 
     use super::*;
     use crate::job::tests::job;
-    use crate::{Mix, Plan};
+    use crate::{Method, Mix, Plan};
 
     fn requests(mix: &str, seed: u64, thread: usize) -> Requests {
         let objects = Some(mix.parse::<Mix>().unwrap());
         let job = Job { objects, seed, ..job("https://localhost/", Plan::default()) };
-        Requests::new(&job, Request::all(&job), thread)
+        Requests::new(&job, Arc::new(AllRequests::of(&job, &[]).unwrap()), thread)
     }
 
     fn drawn(mix: &str, seed: u64, thread: usize, count: usize) -> Vec<usize> {
@@ -177,7 +224,8 @@ mod tests {
         let files = Some(Files { storage: Storage::Disk, size: Bytes(1024), count });
         let of = |seed, thread| {
             let job = Job { files, seed, ..job("https://localhost/", Plan::default()) };
-            let mut requests = Requests::new(&job, Request::all(&job), thread);
+            let all = Arc::new(AllRequests::of(&job, &[]).unwrap());
+            let mut requests = Requests::new(&job, all, thread);
             let order: Vec<usize> = std::iter::repeat_with(|| requests.next()).take(100).collect();
             (order, requests)
         };
@@ -187,19 +235,60 @@ mod tests {
         assert_eq!(of(7, 0).0, order);
         assert_ne!(of(8, 0).0, order);
         assert_ne!(of(7, 1).0, order);
-        assert!(requests[17].request.starts_with(b"GET /disk/1KiB/17 HTTP/1.1\r\n"));
+        let request = &requests.all.each[17];
+        assert!(request.request.starts_with(b"GET /disk/1KiB/17 HTTP/1.1\r\n"));
         let expectation = Expectation::File { size: 1024, start: Files::start(17) };
-        assert_eq!(requests[17].expectation, expectation);
+        assert_eq!(request.expectation, expectation);
+    }
+
+    #[test]
+    fn a_request_has_its_method_and_the_length_of_its_body() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hello").unwrap();
+        let of = |method, body: Option<&std::path::Path>| {
+            let plan = Plan { method, body: body.map(Into::into), ..Plan::default() };
+            let job = job("https://localhost/bytes/1KiB", plan);
+            let all = AllRequests::of(&job, &[]).unwrap();
+            let Request { request, expectation, .. } = &all.each[0];
+            (String::from_utf8(request.clone()).unwrap(), *expectation, all.body_size())
+        };
+        let (put, expectation, size) = of(Some(Method::Put), Some(file.path()));
+        assert!(put.starts_with("PUT /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n"), "{put}");
+        assert!(put.ends_with("\r\nContent-Length: 5\r\n\r\n"), "{put}");
+        assert_eq!((expectation, size), (Expectation::Anything, 5));
+        assert!(of(Some(Method::Post), None).0.ends_with("Content-Length: 0\r\n\r\n"));
+        let (get, expectation, _) = of(None, None);
+        assert!(get.starts_with("GET ") && !get.contains("Content-Length"), "{get}");
+        assert_eq!(expectation, Expectation::Object(1024));
+        assert!(!of(Some(Method::Head), None).0.contains("Content-Length"));
     }
 
     #[test]
     fn each_object_has_its_request_and_its_size() {
-        let requests = requests("1KiB 50%, /index.html?x 50%", 0, 0);
-        assert!(
-            requests[0].request.starts_with(b"GET /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n")
-        );
-        assert!(requests[1].request.starts_with(b"GET /index.html?x HTTP/1.1\r\n"));
-        assert!(matches!(requests[0].expectation, Expectation::Object(1024)));
-        assert!(matches!(requests[1].expectation, Expectation::Anything));
+        let mut requests = requests("1KiB 50%, /index.html?x 50%", 0, 0);
+        let (request, expectation) = requests.text(0, 0);
+        assert!(request.starts_with(b"GET /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n"));
+        assert!(matches!(expectation, Expectation::Object(1024)));
+        let (request, expectation) = requests.text(1, 0);
+        assert!(request.starts_with(b"GET /index.html?x HTTP/1.1\r\n"));
+        assert!(matches!(expectation, Expectation::Anything));
+    }
+
+    #[test]
+    fn a_request_has_the_name_of_its_connection() {
+        let job = job("https://localhost:8443/a", Plan::default());
+        let names = ["a.example", "b.example"].map(|name| name.parse().unwrap());
+        let all = Arc::new(AllRequests::of(&job, &names).unwrap());
+        let mut requests = Requests::new(&job, all, 0);
+        assert_eq!(requests.names(), 2);
+        for (number, name) in names.iter().enumerate() {
+            let (request, _) = requests.text(0, number);
+            let expected = format!("GET /a HTTP/1.1\r\nHost: {name}:8443\r\nUser-Agent: toll/");
+            assert!(
+                request.starts_with(expected.as_bytes()),
+                "{}",
+                String::from_utf8_lossy(request)
+            );
+        }
     }
 }

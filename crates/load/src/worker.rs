@@ -14,7 +14,8 @@ use crate::context::Context;
 use crate::job::Stop;
 use crate::own_time::{OwnTime, ThreadUse};
 use crate::recorder::{Recorder, Times};
-use crate::requests::Request;
+use crate::requests::AllRequests;
+use crate::requests_per_connection::CountDraws;
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
 use crate::window::{Edge, Window};
@@ -56,7 +57,7 @@ pub(crate) struct Counters {
 pub(crate) struct Share<'a> {
     pub(crate) job: &'a Job,
     /// What is asked for.
-    pub(crate) requests: &'a Arc<[Request]>,
+    pub(crate) requests: &'a Arc<AllRequests>,
     /// What users walk, in a session.
     pub(crate) site: Option<&'a Site>,
     pub(crate) window: &'a Window,
@@ -69,15 +70,21 @@ pub(crate) struct Share<'a> {
 /// Runs a thread's share of the load until the window is over, and records it.
 pub(crate) fn run(
     share: &Share<'_>,
-    client: Option<&dyn Client>,
+    clients: &[Box<dyn Client>],
     recorder: Recorder,
 ) -> io::Result<Outcome> {
     let Share { job, requests, site, window, base, part, counters } = *share;
-    let mut context = Context::new(job, requests, window, client, recorder, part.thread, base)?;
+    let mut context = Context::new(job, requests, window, clients, recorder, part.thread, base)?;
     let users = site.into_iter().flat_map(|site| {
         (0..part.slots).map(move |slot| User::new(site, 1 + part.number(slot), job.plan.walks))
     });
     context.users = users.collect();
+    let counts_all = job.ends_by_itself();
+    context.planned = job
+        .plan
+        .requests_per_connection
+        .as_ref()
+        .map(|asked| CountDraws::new(asked, &part, counts_all));
     // The default timer slack makes starts late and pauses longer by up to 50 µs. If the kernel
     // refuses, it stays so.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -90,19 +97,20 @@ pub(crate) fn run(
 }
 
 /// Collects sessions on as many connections as this thread will have, for its client to resume.
-pub(crate) fn collect(job: &Job, part: Part, client: &dyn Client) -> io::Result<Collected> {
+pub(crate) fn collect(job: &Job, part: Part, clients: &[Box<dyn Client>]) -> io::Result<Collected> {
     let count = part.slots as u64;
     // Each connection has its own time limit; this one is for all that can happen to them.
     let within = Nanos(job.plan.timeout.0.saturating_mul(2));
     let window = Window::new(Stop::Operations { count, within }, Nanos(0));
     let part = Part { window_start: 0, ..part };
     let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
-    let requests = Request::all(job);
-    let context = Context::new(job, &requests, &window, Some(client), recorder, part.thread, base)?;
+    // Handshakes ask for nothing.
+    let requests = Arc::default();
+    let context = Context::new(job, &requests, &window, clients, recorder, part.thread, base)?;
     let mut worker = Worker::new(context, part);
-    client.collect(true);
+    clients.iter().for_each(|client| client.collect(true));
     let loaded = worker.load(&Counters::default()).and_then(|()| worker.wind_up());
-    client.collect(false);
+    clients.iter().for_each(|client| client.collect(false));
     loaded?;
     let outcome = worker.context.recorder.into_outcome();
     let connections = outcome.negotiated.iter().map(|(_, count)| count).sum();

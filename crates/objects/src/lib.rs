@@ -5,6 +5,7 @@
 //! path of an object is, for example, `/bytes/16MiB`.
 
 mod files;
+mod host;
 mod mix;
 mod url;
 
@@ -12,7 +13,8 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 
 pub use files::{Files, MOST_FILES, Storage};
-pub use mix::{Mix, Portion, WHOLE};
+pub use host::{HostName, HostPort, names};
+pub use mix::{Mix, Portion, WHOLE, in_percent, thousandths};
 use random::Random;
 use units::Bytes;
 pub use url::{AddressError, Url};

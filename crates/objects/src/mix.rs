@@ -125,8 +125,9 @@ fn is_path(text: &str) -> bool {
     text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A percentage with up to three decimals.
-fn thousandths(text: &str) -> Option<u32> {
+/// A percentage with up to three decimals, in thousandths of a percent.
+#[must_use]
+pub fn thousandths(text: &str) -> Option<u32> {
     let digits = text.strip_suffix('%')?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -137,7 +138,9 @@ fn thousandths(text: &str) -> Option<u32> {
     (thousandths <= WHOLE).then_some(thousandths)
 }
 
-fn in_percent(thousandths: u64) -> String {
+/// The same as it is parsed.
+#[must_use]
+pub fn in_percent(thousandths: u64) -> String {
     let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }

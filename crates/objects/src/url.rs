@@ -4,6 +4,8 @@ use std::{fmt, io};
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
+use crate::HostName;
+
 /// What to request: `https://host[:port]/path`, or the same with `http`.
 #[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub struct Url {
@@ -44,13 +46,28 @@ impl Url {
         &self.path
     }
 
+    /// Whether it names this address itself, rather than a host or another one.
+    #[must_use]
+    pub fn is_at(&self, address: SocketAddr) -> bool {
+        self.host.parse() == Ok(address.ip()) && self.port == address.port()
+    }
+
     /// The value of the `Host` header (RFC 9110, section 7.2).
     #[must_use]
     pub fn authority(&self) -> String {
-        let host = match self.host.parse() {
+        self.with_port(match self.host.parse() {
             Ok(IpAddr::V6(_)) => format!("[{}]", self.host),
             _ => self.host.clone(),
-        };
+        })
+    }
+
+    /// The same at another name.
+    #[must_use]
+    pub fn authority_of(&self, name: &HostName) -> String {
+        self.with_port(name.to_string())
+    }
+
+    fn with_port(&self, host: String) -> String {
         match (self.tls, self.port) {
             (true, 443) | (false, 80) => host,
             (_, port) => format!("{host}:{port}"),
@@ -92,7 +109,10 @@ pub enum AddressError {
 
 /// The first address, if all may be loaded: other programs resolve the name themselves and may use
 /// any of them.
-fn choose(addresses: &[SocketAddr], i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
+pub(crate) fn choose(
+    addresses: &[SocketAddr],
+    i_operate_this_host: bool,
+) -> Result<SocketAddr, AddressError> {
     let is_foreign = |address: &&SocketAddr| !address.ip().to_canonical().is_loopback();
     match addresses.iter().find(is_foreign) {
         Some(foreign) if !i_operate_this_host => Err(AddressError::Foreign(foreign.ip())),
@@ -183,6 +203,9 @@ mod tests {
     fn parts_are_found() {
         let url: Url = "https://localhost:8443/bytes/1MiB?x=1".parse().unwrap();
         assert!(url.is_tls());
+        let (local, other) = ("127.0.0.1:8443".parse().unwrap(), "127.0.0.1:443".parse().unwrap());
+        assert!(!url.is_at(local));
+        assert!(Url::at(true, local, "/").is_at(local) && !Url::at(true, local, "/").is_at(other));
         assert_eq!((url.host(), url.path()), ("localhost", "/bytes/1MiB?x=1"));
         assert_eq!(url.authority(), "localhost:8443");
         assert_eq!(url.to_string(), "https://localhost:8443/bytes/1MiB?x=1");

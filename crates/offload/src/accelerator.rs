@@ -35,6 +35,11 @@ enum Engine {
 /// How often a device is asked for an answer that is due where nothing else happens.
 const POLL: Duration = Duration::from_micros(10);
 
+/// CPU time that a pause costs a server that is woken by a descriptor: HAProxy 2.6 on an AMD EPYC of the fourth
+/// generation took 50 to 60 us for each, at 64 connections, with RSA-2048 and with P-256: what it gained less
+/// than the embedded server did.
+const PAUSE: Duration = Duration::from_micros(50);
+
 /// Why there is no accelerator.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
@@ -57,8 +62,12 @@ impl Accelerator {
         batching: &Batching,
         completed_by: CompletedBy,
     ) -> &'static Self {
-        let engine = Engine::MultiBuffer(MultiBuffer::new(library, batching.wait.into()));
         let way = batching.way;
+        let pause = match completed_by {
+            CompletedBy::Event if way == Way::Asynchronous => PAUSE,
+            _ => Duration::ZERO,
+        };
+        let engine = Engine::MultiBuffer(MultiBuffer::new(library, batching.wait.into(), pause));
         ACCELERATOR.get_or_init(|| Self { way, completed_by, start: Instant::now(), engine })
     }
 
@@ -109,10 +118,18 @@ impl Accelerator {
     pub(crate) fn abandon(&self, ticket: Ticket) {
         let is_abandoned = match &self.engine {
             Engine::Device(queue) => locked(queue).abandon(ticket),
-            Engine::MultiBuffer(device) => device.abandon(ticket),
+            Engine::MultiBuffer(device) => device.forget(ticket),
         };
         if is_abandoned {
             counts::add(|counts| counts.abandoned += 1);
+        }
+    }
+
+    /// Forgets all operations of the multi-buffer library, as its process ends.
+    pub(crate) fn end(&self) {
+        if let Some(device) = self.multi_buffer() {
+            let abandoned = device.forget_all() as u64;
+            counts::add(|counts| counts.abandoned += abandoned);
         }
     }
 

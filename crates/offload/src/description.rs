@@ -90,7 +90,10 @@ impl Batching {
     pub fn check_key(self, key: CertificateKey) -> Result<(), String> {
         match key {
             CertificateKey::Rsa(2048 | 3072 | 4096) => Ok(()),
-            _ => Err(format!("does rsa:2048, rsa:3072 and rsa:4096, not {key}")),
+            CertificateKey::EcdsaP256 | CertificateKey::EcdsaP384 => Ok(()),
+            _ => Err(format!(
+                "does rsa:2048, rsa:3072, rsa:4096, ecdsa:p256 and ecdsa:p384, not {key}"
+            )),
         }
     }
 }

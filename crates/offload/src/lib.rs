@@ -24,12 +24,14 @@ mod queue;
 mod rates;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod timer;
 
 pub use accelerator::{Accelerator, InstallError};
 pub use counts::count_in;
 pub use description::{Batching, CompletedBy, Description, Kind, Way};
 pub use provider::{
-    NAME, find_multi_buffer, install, install_multi_buffer, load, paused, provide, tls_server,
+    NAME, find_multi_buffer, install, install_multi_buffer, load, paused, prepare, provide,
+    tls_server,
 };
 pub use provider_path::ProviderPath;
 pub use queue::Ticket;

@@ -1,36 +1,48 @@
-//! The OpenSSL provider `toll`: RSA keys, decryption and, for the multi-buffer library, signatures with them.
+//! The OpenSSL provider `toll`: RSA keys and decryption and, for the multi-buffer library, signatures with RSA
+//! and ECDSA, and key exchange on curves.
 //!
-//! Only decryption with the padding of TLS and signatures of messages go to the accelerator; everything else
-//! is passed on to OpenSSL's own provider, in a library context that nothing else uses. An engine or a method of an RSA key
+//! Only what a server of TLS does with private keys goes to the accelerator; everything else is passed on to
+//! OpenSSL's own provider, in a library context that nothing else uses. An engine or a method of an RSA key
 //! would not do: static RSA fails with them in OpenSSL 3, because they lack the padding of TLS.
 
 mod about;
 mod alarm;
+mod break_even;
+mod curve_key;
+mod curve_keymgmt;
 mod decrypt;
+mod exchange;
+mod groups;
 mod job;
 mod key;
 mod padding;
 mod settings;
 mod sign;
+mod sign_ecdsa;
+mod sign_rsa;
 mod software;
 mod sys;
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 use crypto_mb::CryptoMb;
+use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
+use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::SslContextBuilder;
 use openssl_sys as ffi;
 
-use crate::multi_buffer::{PrivateRsa, Purpose};
+use crate::multi_buffer::{Answer, PATIENCE, Wake, Work};
 use crate::{Accelerator, Batching, CompletedBy, Description, InstallError, ProviderPath, counts};
 use alarm::Alarm;
+use curve_key::CurveKey;
+use curve_keymgmt::{OfNist, OfX25519};
 pub use job::paused;
+use key::Key;
 use sys::{Algorithm, Dispatch};
 
 /// The name of this provider.
@@ -55,6 +67,29 @@ pub fn install_multi_buffer(batching: &Batching) -> Result<&'static Accelerator,
     let accelerator = Accelerator::make_multi_buffer(library, batching, CompletedBy::Poll);
     add_provider()?;
     Ok(accelerator)
+}
+
+/// Has the provider of this process know a private key and measure its break-evens, so that the first handshake
+/// with it does not.
+pub fn prepare(key: &PKeyRef<Private>) {
+    let (default, none) = (std::ptr::null_mut(), std::ptr::null());
+    // SAFETY: the context is new and freed at the end, the key is valid, and texts end with zero.
+    unsafe {
+        let context = ffi::EVP_MD_CTX_new();
+        let (hash, properties) = (c"SHA256".as_ptr(), c"?provider=toll".as_ptr());
+        let settings = std::ptr::null_mut();
+        // What this key cannot be asked for is found by the handshake.
+        sys::EVP_DigestSignInit_ex(
+            context,
+            settings,
+            hash,
+            default,
+            properties,
+            key.as_ptr(),
+            none,
+        );
+        ffi::EVP_MD_CTX_free(context);
+    }
 }
 
 /// Where Intel's multi-buffer library is, if it can be used here.
@@ -147,6 +182,8 @@ unsafe extern "C" fn initialize(
     context: *mut *mut c_void,
 ) -> c_int {
     const FUNCTIONS: &[Dispatch] = &[
+        Dispatch::new(sys::PROVIDER_TEARDOWN, end as *const ()),
+        Dispatch::new(sys::PROVIDER_GET_CAPABILITIES, groups::capabilities as *const ()),
         Dispatch::new(sys::PROVIDER_GETTABLE_PARAMS, about::gettable as *const ()),
         Dispatch::new(sys::PROVIDER_GET_PARAMS, about::get as *const ()),
         Dispatch::new(sys::PROVIDER_QUERY_OPERATION, query as *const ()),
@@ -166,50 +203,87 @@ unsafe extern "C" fn query(
     operation: c_int,
     no_cache: *mut c_int,
 ) -> *const Algorithm {
-    const KEYS: &[Algorithm] = &[Algorithm::new(key::FUNCTIONS), Algorithm::END];
-    const CIPHERS: &[Algorithm] = &[Algorithm::new(decrypt::FUNCTIONS), Algorithm::END];
-    const SIGNATURES: &[Algorithm] = &[Algorithm::new(sign::FUNCTIONS), Algorithm::END];
-    let signs = || Accelerator::get().is_some_and(|it| it.multi_buffer().is_some());
+    const RSA: &CStr = c"RSA:rsaEncryption:1.2.840.113549.1.1.1";
+    const EC: &CStr = c"EC:id-ecPublicKey:1.2.840.10045.2.1";
+    const X25519: &CStr = c"X25519:1.3.101.110";
+    const CIPHERS: &[Algorithm] = &[Algorithm::new(RSA, decrypt::FUNCTIONS), Algorithm::END];
+    // A model only decrypts.
+    const KEYS_OF_MODEL: &[Algorithm] = &[Algorithm::new(RSA, key::FUNCTIONS), Algorithm::END];
+    const KEYS: &[Algorithm] = &[
+        Algorithm::new(RSA, key::FUNCTIONS),
+        Algorithm::new(EC, curve_keymgmt::Functions::<OfNist>::TABLE),
+        Algorithm::new(X25519, curve_keymgmt::Functions::<OfX25519>::TABLE),
+        Algorithm::END,
+    ];
+    const SIGNATURES: &[Algorithm] = &[
+        Algorithm::new(RSA, sign::Functions::<Key>::TABLE),
+        Algorithm::new(c"ECDSA", sign::Functions::<CurveKey>::TABLE),
+        Algorithm::END,
+    ];
+    const EXCHANGES: &[Algorithm] = &[
+        Algorithm::new(c"ECDH", exchange::Functions::<OfNist>::TABLE),
+        Algorithm::new(X25519, exchange::Functions::<OfX25519>::TABLE),
+        Algorithm::END,
+    ];
     // SAFETY: OpenSSL gives a place for this.
     unsafe { *no_cache = 0 };
     match operation {
-        sys::OP_KEYMGMT => KEYS.as_ptr(),
         sys::OP_ASYM_CIPHER => CIPHERS.as_ptr(),
-        // A model only decrypts.
-        sys::OP_SIGNATURE if signs() => SIGNATURES.as_ptr(),
+        sys::OP_KEYMGMT if !is_multi_buffer() => KEYS_OF_MODEL.as_ptr(),
+        _ if !is_multi_buffer() => std::ptr::null(),
+        sys::OP_KEYMGMT => KEYS.as_ptr(),
+        sys::OP_SIGNATURE => SIGNATURES.as_ptr(),
+        sys::OP_KEYEXCH => EXCHANGES.as_ptr(),
         _ => std::ptr::null(),
     }
 }
 
+fn is_multi_buffer() -> bool {
+    Accelerator::get().is_some_and(|it| it.multi_buffer().is_some())
+}
+
+/// The process ends: what still waits is done by nobody.
+unsafe extern "C" fn end(_context: *mut c_void) {
+    guarded(|| Accelerator::get().map(Accelerator::end));
+}
+
 /// Has the multi-buffer library use a key, in a batch with others where the caller is in a job that can be
 /// paused; `None` where OpenSSL is to do it.
-fn in_batch(key: &Arc<PrivateRsa>, input: Vec<u8>, purpose: Purpose) -> Option<Vec<u8>> {
+fn in_batch(work: Work) -> Answer {
     let accelerator = Accelerator::get()?;
     let device = accelerator.multi_buffer()?;
+    if device.never_pays(&work) {
+        return None;
+    }
     let pauses = accelerator.pauses().filter(|_| job::is_running());
     let is_polled = pauses == Some(CompletedBy::Poll);
-    let ticket = device.submit(key, input, purpose, is_polled)?;
+    let ticket = device.submit(work, if is_polled { Wake::Poll } else { Wake::Caller });
     if pauses == Some(CompletedBy::Event) {
-        // Who completes a batch computes it. The timers of the others are over by then.
+        // Who completes a batch computes it, and wakes the others.
         device.run_full();
     }
-    let end = Instant::now() + device.wait();
-    loop {
+    let start = Instant::now();
+    let answer = loop {
         if let Some(answer) = device.take(ticket) {
-            if pauses == Some(CompletedBy::Event) {
-                Alarm::end_of_operation();
-            }
-            return answer;
+            break answer;
         }
-        let left = end.saturating_duration_since(Instant::now());
+        let left = device.wait().saturating_sub(start.elapsed());
+        let wake = |timer| device.wake_by(ticket, timer);
         match pauses {
-            Some(CompletedBy::Poll) => job::pause(ticket),
-            Some(CompletedBy::Event) if !left.is_zero() && Alarm::pause(ticket, left).is_some() => {
-            }
+            Some(CompletedBy::Poll) if start.elapsed() < PATIENCE => job::pause(ticket),
+            Some(CompletedBy::Event)
+                if !left.is_zero() && Alarm::pause_unless(ticket, left, wake).is_some() => {}
             // The first whose time is over, or that has no descriptor, computes what waits with it.
-            Some(CompletedBy::Event) | None => device.finish(ticket),
+            _ => {
+                device.finish(ticket);
+                break device.take(ticket).flatten();
+            }
         }
+    };
+    if pauses == Some(CompletedBy::Event) {
+        Alarm::end_of_operation();
     }
+    answer
 }
 
 /// What OpenSSL gives as input, for as long as the caller has its pointer: nothing may come as null.

@@ -70,6 +70,8 @@ pub enum ServerError {
     NoClientAuthorities(AskClient),
     #[error("--client-ca {path}: {why}; give a PEM file of certificates")]
     ClientAuthorities { path: PathBuf, why: String },
+    #[error("cannot read certificates from {path}: {source}; --names needs a folder with NAME.crt")]
+    Names { path: PathBuf, source: io::Error },
     #[error("cannot write the certificate to {path}: {source}")]
     WriteCertificate { path: PathBuf, source: io::Error },
     #[error("OpenSSL refuses {what}: {source}")]

@@ -1,6 +1,8 @@
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::{fs, io};
 
 use congestion::CongestionControl;
 use cpus::CpuList;
@@ -9,6 +11,8 @@ use tls::{
     AskClient, CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite,
     SendMode, Stack, Suite, Version,
 };
+
+use crate::ServerError;
 
 /// What a server serves, and how.
 #[derive(Debug, Clone)]
@@ -36,6 +40,8 @@ pub struct Settings {
     pub ask_client: AskClient,
     /// The authorities that issue those, a PEM file; needed where they are asked for.
     pub client_authorities: Option<PathBuf>,
+    /// A folder with a certificate `NAME.crt` for each further name, all of the same key, in PEM form.
+    pub names: Option<PathBuf>,
     /// Where to write the certificate for clients, in PEM form; an old file is replaced.
     pub write_certificate: Option<PathBuf>,
     /// Whether clients get session tickets (RFC 5077; RFC 8446, section 4.6.1). Where they do
@@ -58,6 +64,27 @@ pub struct Settings {
     pub records_per_write: RecordsPerWrite,
     /// How long a connection may be idle, take to send a request's head, or receive nothing.
     pub timeout: Duration,
+}
+
+impl Settings {
+    /// The certificates of its further names.
+    pub(crate) fn named_certificates(&self) -> Result<Vec<(String, Vec<u8>)>, ServerError> {
+        let Some(folder) = &self.names else { return Ok(Vec::new()) };
+        let failed = |source| ServerError::Names { path: folder.clone(), source };
+        let mut named = Vec::new();
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let is_certificate = path.extension().is_some_and(|extension| extension == "crt");
+            if let Some(name) = path.file_stem().and_then(OsStr::to_str).filter(|_| is_certificate)
+            {
+                named.push((name.to_owned(), fs::read(&path).map_err(failed)?));
+            }
+        }
+        match named.is_empty() {
+            true => Err(failed(io::Error::other("it has none"))),
+            false => Ok(named),
+        }
+    }
 }
 
 /// What does the work of private keys in place of OpenSSL.

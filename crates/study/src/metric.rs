@@ -84,6 +84,18 @@ metrics! {
         csv: "rate_per_s",
         gauge: "toll_operations_per_second",
     }
+    ConnectionRate: "Connections opened per second, over TLS each with its handshake." {
+        words: "connection rate",
+        axis: "new connections per second",
+        quantity: Quantity::PerSecond,
+        kind: Kind::Throughput,
+        is_of_bodies: false,
+        of: |line| line.connections_per_s.filter(|rate| *rate > 0.0),
+        beside: Metric::ConnectionRate,
+        json: "connections_per_s",
+        csv: "connections_per_s",
+        gauge: "toll_connections_opened_per_second",
+    }
     Goodput: "Proven HTTP body data per second." {
         words: "goodput",
         axis: "of proven bodies",
@@ -529,7 +541,7 @@ mod tests {
         };
         assert_eq!(
             names(|row| row.json).join(" "),
-            "rate_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
+            "rate_per_s connections_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
              server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
              server_busy client_busy server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
@@ -538,7 +550,7 @@ mod tests {
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
-            "rate_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
+            "rate_per_s connections_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
              server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
              client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_body_byte latency_p50_ns \

@@ -6,6 +6,8 @@ use std::process::Command;
 /// What toll calls of the library, without its arithmetic.
 const SOURCE: &str = r#"
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 static const struct { int major, minor, patch; char cpu[4]; } version = {9, 8, 7, "k1"};
 const void *mbx_getversion(void) { return &version; }
 int mbx_is_crypto_mb_applicable(unsigned long long features) { return APPLICABLE; }
@@ -20,8 +22,21 @@ static void change(const unsigned char **from, unsigned char **to, int bits, int
             if (lane != spared) to[lane][bits / 8 - 1] ^= 1;
         }
 }
+#ifdef VANISHES
+/* Whoever loads it is the last. */
+__attribute__((constructor)) static void vanish(void) { unlink(VANISHES); }
+#endif
+/* Takes this much CPU time. */
+static void work(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    long end = now.tv_sec * 1000 + now.tv_nsec / 1000000 + MILLISECONDS;
+    while (MILLISECONDS && now.tv_sec * 1000 + now.tv_nsec / 1000000 < end)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
 unsigned mbx_rsa_private_crt_mb8(const unsigned char **from, unsigned char **to, void *p, void *q, void *dp,
                                  void *dq, void *iq, int bits, const void *method, void *buffer) {
+    work();
     change(from, to, bits, -1);
     return STATUS;
 }
@@ -51,11 +66,22 @@ pub struct CryptoMbStandIn {
     pub wrong_lane: Option<usize>,
     /// Whether it lacks mbx_nistp384_ecdsa_sign_mb8.
     pub lacks_a_function: bool,
+    /// CPU time of an RSA batch.
+    pub milliseconds: u64,
+    /// Whether its file is gone once it was loaded.
+    pub vanishes: bool,
 }
 
 impl Default for CryptoMbStandIn {
     fn default() -> Self {
-        Self { is_applicable: true, status: 0, wrong_lane: None, lacks_a_function: false }
+        Self {
+            is_applicable: true,
+            status: 0,
+            wrong_lane: None,
+            lacks_a_function: false,
+            milliseconds: 0,
+            vanishes: false,
+        }
     }
 }
 
@@ -64,17 +90,26 @@ impl CryptoMbStandIn {
     pub fn build(self, folder: &Path) {
         let source = folder.join("stand_in.c");
         std::fs::write(&source, SOURCE).unwrap();
+        let library = folder.join("libcrypto_mb.so.13");
         let wrong_lane = self.wrong_lane.map_or("-1".to_owned(), |lane| lane.to_string());
         let built = Command::new("cc")
             .args(["-shared", "-fPIC", "-w", "-o"])
-            .arg(folder.join("libcrypto_mb.so.13"))
+            .arg(&library)
             .arg(format!("-DAPPLICABLE={}", i32::from(self.is_applicable)))
             .arg(format!("-DSTATUS={}", self.status))
             .arg(format!("-DWRONG={wrong_lane}"))
             .args(self.lacks_a_function.then_some("-DLACKS"))
+            .arg(format!("-DMILLISECONDS={}", self.milliseconds))
+            .args(self.vanishes.then(|| format!("-DVANISHES=\"{}\"", library.display())))
             .arg(&source)
             .output()
             .unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     }
+}
+
+/// Whether a program has said that there is no crypto_mb, or that this CPU cannot use it: not that it is broken.
+#[must_use]
+pub fn crypto_mb_is_lacking(said: &str) -> bool {
+    said.contains("crypto_mb is not there") || said.contains("no AVX-512 IFMA")
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 
 pub use clients::{curl, peer, s_client};
-pub use crypto_mb::CryptoMbStandIn;
+pub use crypto_mb::{CryptoMbStandIn, crypto_mb_is_lacking};
 pub use desk::Desk;
 pub use golden::golden;
 pub use insta;

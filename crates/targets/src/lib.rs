@@ -45,7 +45,7 @@ mod target_dir;
 mod warm_up;
 
 pub use captured::{Captured, unnamed};
-pub use counters::{AcceleratorCounts, BatchCounts, Calls, SendCounters};
+pub use counters::{AcceleratorCounts, BatchCounts, Calls, KeyUse, SendCounters, UseCounts};
 pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};
 pub use directives::Directives;
 pub use environment::{Environment, LibraryPath};

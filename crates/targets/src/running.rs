@@ -14,7 +14,7 @@ use crate::log::{LogWatch, last_words};
 use crate::process::{Process, Stopped};
 use crate::ready::Unready;
 use crate::repin::repin;
-use crate::target_dir::{CERTIFICATE, TargetDir};
+use crate::target_dir::TargetDir;
 use crate::{Facts, Objects, Settings, TargetError};
 
 /// Between two looks at a server that starts.
@@ -97,7 +97,7 @@ impl Starting {
                 version,
                 https,
                 http,
-                certificate: self.dir.folder.join(CERTIFICATE),
+                certificate: self.dir.trusted(settings),
                 client: self.dir.client(),
                 stack,
                 libraries,

@@ -51,6 +51,9 @@ const SENDFILE: &[&str] = &["sendfile"];
 /// That of servers that pause handshakes for them.
 const COMPLETION: &[&str] = &["accelerator-completion"];
 
+/// That of servers with a certificate for each of several names.
+const NAMES: &[&str] = &["names"];
+
 /// All of them, in the order in which they are listed for people.
 pub static SERVERS: &[&Server] = &[
     &EMBEDDED,

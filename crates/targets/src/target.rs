@@ -10,7 +10,7 @@ use clap::builder::BoolishValueParser;
 use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
-use objects::{Files, MOST_FILES, Mix, Storage, Url};
+use objects::{Files, HostPort, MOST_FILES, Mix, Storage, Url};
 use offload::{Batching, CompletedBy, Description, Kind, ProviderPath, Rates, Way};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -97,6 +97,11 @@ pub struct Target {
     #[arg(skip = NonZeroU32::MIN)]
     pub files: NonZeroU32,
 
+    /// With embedded, nginx or haproxy: how many names the server has, each with a certificate of its own, all
+    /// of one key. Each connection asks for one of them. [default: none; all ask for its address]
+    #[arg(skip)]
+    pub names: Option<NonZeroU32>,
+
     /// Give session tickets; off also means no resumption in TLS 1.3
     #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub tickets: bool,
@@ -115,8 +120,8 @@ pub struct Target {
     /// Where private keys are used: none (on the CPU by OpenSSL), multi-buffer (on the CPU by Intel's
     /// library), or model (a modelled accelerator)
     ///
-    /// multi-buffer does eight RSA operations at once; it needs make crypto-mb and a CPU with AVX-512 IFMA. The
-    /// model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
+    /// multi-buffer does eight operations at once (RSA, ECDSA, X25519, ECDH); it needs make crypto-mb and a CPU
+    /// with AVX-512 IFMA. The model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
     // In studies: With `embedded`, `haproxy` or `nginx` and `library = "openssl"` ([offload.md](offload.md)).
     #[arg(long, value_name = "KIND", default_value_t, group = KEYS, help_heading = TLS)]
     pub accelerator: Kind,
@@ -164,7 +169,7 @@ pub struct Target {
     ///
     /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for
     /// everything it implements.
-    // In studies: Instead of `accelerator` ([offload.md](offload.md)). [default: none]
+    // In studies: Instead of `accelerator`; with `command` too ([offload.md](offload.md)). [default: none]
     #[arg(long, value_name = "NAME=PATH", group = KEYS, help_heading = TLS, hide_short_help = true)]
     pub provider: Option<ProviderPath>,
 
@@ -235,6 +240,11 @@ pub struct Target {
     /// With `server = "address"`: what to ask for. [default: open]
     #[arg(skip)]
     pub url: Option<Url>,
+    /// With `server = "address"`: where to connect to instead of the URL's host and port,
+    /// `"10.0.0.1:8443"`. The URL's name stays in the ClientHello (SNI), in `Host`, and in the check of the
+    /// certificate. [default: the URL's]
+    #[arg(skip)]
+    pub connect_to: Option<HostPort>,
     /// With `server = "address"`: its process, if it is one of this machine. [default: open]
     #[arg(skip)]
     pub pid: Option<u32>,
@@ -269,6 +279,9 @@ fn send_modes() -> Vec<String> {
 }
 
 const OBJECT: Bytes = Bytes(1 << 20);
+
+/// A load thread has a client for each name.
+const MOST_NAMES: u32 = 10_000;
 
 /// A number of hyperthreads of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -357,6 +370,8 @@ impl Default for Target {
             aes: Aes::On,
             command: None,
             url: None,
+            connect_to: None,
+            names: None,
             pid: None,
             i_operate_this_host: false,
         }
@@ -490,6 +505,17 @@ impl Target {
             let why = format!("target.files = {}; give at most {MOST_FILES}", self.files);
             return wrong("files", why);
         }
+        if let Some(names) = self.names.filter(|names| names.get() > MOST_NAMES) {
+            let why = format!("target.names = {names}; give at most {MOST_NAMES}");
+            return wrong("names", why);
+        }
+        let has_device = self.accelerator != Kind::None || self.provider.is_some();
+        if self.names.is_some() && has_device {
+            let why = "target.names, but each of their certificates would load the key into the \
+                       accelerator; leave the names or the accelerator out"
+                .to_owned();
+            return wrong("names", why);
+        }
         if self.has_files() && self.files().is_none() {
             let why = format!(
                 "target.object = {}, but different files and files on disk have one size; write one",
@@ -523,7 +549,7 @@ impl Target {
             return wrong("library", why);
         }
         let (server, completions) = (self.server, self.server.completions);
-        if self.pauses_handshakes() && completions.is_empty() {
+        if self.pauses_handshakes() && completions.is_empty() && server.is_configured() {
             let why = format!(
                 "target.offload = {}, but {server} never pauses a handshake: its workers wait for \
                  private keys; write synchronous, or use embedded or haproxy",

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use tls::{AskClient, CertificateKey, Identity};
+use objects::HostName;
+use tls::{AskClient, Authority, CertificateKey, Identity};
 
 use crate::secret::Secret;
 use crate::{ClientFiles, Settings, Target, TargetError};
@@ -20,6 +22,10 @@ pub(crate) const KEY: &str = "server.key";
 pub(crate) const CLIENT_AUTHORITY: &str = "client-ca.crt";
 const CLIENT_CERTIFICATE: &str = "client.crt";
 const CLIENT_KEY: &str = "client.key";
+/// That of what signed the certificates of its names, where it has some.
+pub(crate) const AUTHORITY: &str = "authority.crt";
+/// The folder of those, `NAME.crt`; beside each, `NAME.crt.key` leads to the one key, as HAProxy wants it.
+pub(crate) const NAMES: &str = "names";
 
 /// A target's name and its folders, which no other target has. All paths are absolute.
 pub(crate) struct TargetDir {
@@ -66,6 +72,9 @@ impl TargetDir {
             let Target { certificate_key, listen, .. } = &settings.target;
             let identity = Identity::generate_for(*certificate_key, listen)?;
             identity.write_certificate(&folder.join(CERTIFICATE))?;
+            if let Some(count) = settings.target.names {
+                certify_names(count, &identity, &folder)?;
+            }
             let client_key_pem = match settings.target.client_certificate {
                 AskClient::None => None,
                 AskClient::Ask | AskClient::Require => {
@@ -104,12 +113,35 @@ impl TargetDir {
             .then(|| ClientFiles { certificate: file(CLIENT_CERTIFICATE), key: file(CLIENT_KEY) })
     }
 
+    /// The file of what clients are to trust.
+    pub(crate) fn trusted(&self, settings: &Settings) -> PathBuf {
+        self.folder.join(if settings.target.names.is_some() { AUTHORITY } else { CERTIFICATE })
+    }
+
     /// A new file for what the server prints, and its path.
     pub(crate) fn log(&self, name: &str) -> Result<(PathBuf, File), TargetError> {
         let path = self.logs.join(name);
         let file = File::create(&path).map_err(TargetError::file(&path))?;
         Ok((path, file))
     }
+}
+
+/// Writes a certificate for each name of a server, and that of what signed them.
+fn certify_names(count: NonZeroU32, of: &Identity, folder: &Path) -> Result<(), TargetError> {
+    let authority = Authority::generate()?;
+    let write =
+        |path: PathBuf, text: &[u8]| fs::write(&path, text).map_err(TargetError::file(&path));
+    write(folder.join(AUTHORITY), &authority.certificate_pem)?;
+    let names = folder.join(NAMES);
+    fs::create_dir(&names).map_err(TargetError::file(&names))?;
+    let all: Vec<HostName> = objects::names(count).collect();
+    let certificates = authority.certify(all.iter().map(HostName::as_str), &of.key_pem)?;
+    for (name, certificate) in all.iter().zip(certificates) {
+        write(names.join(format!("{name}.crt")), &certificate)?;
+        let link = names.join(format!("{name}.crt.key"));
+        std::os::unix::fs::symlink(folder.join(KEY), &link).map_err(TargetError::file(&link))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! input; toll stores and shows the IANA name.
 
 mod ask_client;
+mod authority;
 mod certificate;
 mod group;
 mod or_plain;
@@ -16,6 +17,7 @@ mod suite;
 mod version;
 
 pub use ask_client::AskClient;
+pub use authority::Authority;
 pub use certificate::{CertificateKey, Identity, IdentityError, certificate};
 pub use group::Group;
 pub use or_plain::OrPlain;

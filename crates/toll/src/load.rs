@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use ::load::{AddressError, Engine, Job, Mix, Plan, Url};
+use ::load::{AddressError, Engine, HostPort, Job, Mix, Plan, Url};
 use clap::ValueHint;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
@@ -26,6 +26,12 @@ pub(crate) struct Arguments {
     /// What to request, such as https://127.0.0.1:8443/bytes/1MiB
     #[arg(help_heading = TARGET, value_hint = ValueHint::Url)]
     url: Url,
+
+    /// Connect to this address instead of the URL's, such as 10.0.0.1:8443
+    ///
+    /// The URL's name stays in the ClientHello (SNI), in Host, and in the check of the certificate.
+    #[arg(long, value_name = "HOST:PORT", help_heading = TARGET)]
+    connect_to: Option<HostPort>,
 
     /// Several objects with their shares: '1KiB 90%, 1MiB 10%'
     ///
@@ -88,6 +94,10 @@ Examples:
       the CPU time of both sides, with wrk instead of toll's own client
   toll load http://127.0.0.1:8080/index.html -n 10000 -H 'X-Tenant: 7'
       ten thousand requests, each with a header
+  toll load https://127.0.0.1:8443/bytes/1KiB --insecure --requests-per-connection '1 20%, 8 60%, 100 20%'
+      connections that end as those of real clients do; requests and handshakes have a rate each
+  toll load https://www.example.com/health --connect-to 127.0.0.1:8443 --method HEAD --expect 204
+      health checks of a site under its own name, at this address
   toll load https://127.0.0.1:8443/bytes/1KiB --insecure --arrival 'poisson 2000/s' -c 500
       how long users wait at 2,000 requests per second, waiting for a connection included
   toll load https://127.0.0.1:8443/ --insecure --operation session --session shop.toml -c 50
@@ -131,6 +141,12 @@ impl Arguments {
             seed: self.seed,
             ..Job::new(plan, self.url.clone(), self.address()?)
         };
+        if let (Some(peer), Some(to)) = (Peer::of(job.plan.client), &self.connect_to) {
+            return Err(Failure::request(format!(
+                "--client {peer} connects to the host of the URL, which contradicts --connect-to {to}; \
+                 leave one out"
+            )));
+        }
         job.check().map_err(Failure::request)?;
         self.check_listener(job.address)?;
         let neighbours = server_cpus
@@ -160,14 +176,20 @@ impl Arguments {
 
     /// Where the server is, if it may be loaded.
     fn address(&self) -> Result<SocketAddr, Failure> {
-        self.url.address(self.i_operate_this_host).map_err(|error| {
+        let is_mine = self.i_operate_this_host;
+        let (asked, host, address) = match &self.connect_to {
+            Some(to) => {
+                let address = to.addresses(is_mine).map(|addresses| addresses[0]);
+                (format!("--connect-to {to}"), to.host(), address)
+            }
+            None => (self.url.to_string(), self.url.host(), self.url.address(is_mine)),
+        };
+        address.map_err(|error| {
             Failure::request(match error {
-                AddressError::Resolve(_) => {
-                    format!("{}: {}: {error}", self.url, self.url.host())
-                }
+                AddressError::Resolve(_) => format!("{asked}: {host}: {error}"),
                 AddressError::Foreign(_) => format!(
-                    "{}: {error}; if it is yours to load, confirm that with --i-operate-this-host",
-                    self.url
+                    "{asked}: {error}; if it is yours to load, confirm that with \
+                     --i-operate-this-host"
                 ),
             })
         })

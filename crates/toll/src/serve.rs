@@ -73,15 +73,21 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "client_certificate", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = TLS)]
     client_ca: Option<PathBuf>,
 
+    /// A folder with a certificate NAME.crt for each further name, all of the same key
+    ///
+    /// A client that asks for NAME (SNI) gets that certificate.
+    #[arg(long, value_name = "FOLDER", requires = "key", conflicts_with_all = ["accelerator", "provider"], value_hint = ValueHint::DirPath, hide_short_help = true, help_heading = TLS)]
+    names: Option<PathBuf>,
+
     /// Write the certificate to this file, for clients to trust
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     write_certificate: Option<PathBuf>,
 
     /// Count what is sent, in this file
     ///
-    /// It has 256 bytes per thread, 32 numbers of 64 bits: a version, which is even while no connection is
+    /// It has 512 bytes per thread, 64 numbers of 64 bits: a version, which is even while no connection is
     /// open; connections by mode; calls and bytes of write and sendfile; 1 where there is an accelerator, or 2
-    /// where it computes in batches, seven counts of it, and 14 of batches. `od -A n -v -w256 -t u8 FILE`
+    /// where it computes in batches, seven counts of it, and 45 of batches. `od -A n -v -w512 -t u8 FILE`
     /// prints them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     counters: Option<PathBuf>,
@@ -193,6 +199,7 @@ impl Arguments {
             certificate,
             ask_client: target.client_certificate,
             client_authorities: self.client_ca,
+            names: self.names,
             write_certificate: self.write_certificate,
             tickets: target.tickets,
             session_cache: target.session_cache,

@@ -4,7 +4,7 @@
 
 use load::Operation;
 use offload::{Batching, Way};
-use targets::{AcceleratorCounts, Target};
+use targets::{AcceleratorCounts, KeyUse, Target, UseCounts};
 use units::thousands;
 
 use crate::accelerator_use::AcceleratorUse;
@@ -76,26 +76,47 @@ impl Receipt {
             Some(AcceleratorUse { kind: target.accelerator.to_string(), counts, busy });
     }
 
-    /// Adds what the multi-buffer library did. Each full handshake uses the private key once: the library must
-    /// have done that, or sent it back because a batch would have cost more.
+    /// Adds what the multi-buffer library did. It must have done what the handshakes needed of private keys, use
+    /// by use, or sent it back because a batch would have cost more.
     fn add_multi_buffer(&mut self, target: &Target, asked: &Batching, counts: AcceleratorCounts) {
-        let counts =
-            AcceleratorCounts { batches: Some(counts.batches.unwrap_or_default()), ..counts };
         let batches = counts.batches.unwrap_or_default();
-        let done = counts.completed + batches.below_break_even;
-        let wanted = self.obtained.full.unwrap_or(0).max(done + batches.faulty);
-        if (done as f64) < COMPLETED * wanted as f64 || wanted == 0 {
-            self.mismatch.push(Mismatch::new(
-                "accelerator",
-                asked.to_string(),
-                format!(
-                    "{} of {} full handshakes ({} below the break-even, {} faulty)",
-                    thousands(done),
-                    thousands(wanted),
-                    thousands(batches.below_break_even),
-                    thousands(batches.faulty)
-                ),
-            ));
+        let counts = AcceleratorCounts { batches: Some(batches), ..counts };
+        let full = self.obtained.full.unwrap_or(0);
+        let with = |names: &[&str]| {
+            let counts = names.iter().filter_map(|name| self.obtained.group.get(*name));
+            counts.sum::<u64>()
+        };
+        // The group is that of the key exchange, in resumed handshakes too.
+        let (x25519, nist) = (with(&["x25519"]), with(&["secp256r1", "secp384r1"]));
+        let [decrypt, sign, ecdsa] = [KeyUse::RsaDecrypt, KeyUse::RsaSign, KeyUse::EcdsaSign];
+        let needs: [(&str, &[KeyUse], u64); 5] = [
+            ("the certificate's key", &[decrypt, sign, ecdsa], full),
+            ("x25519-key", &[KeyUse::X25519Key], x25519),
+            ("x25519-derive", &[KeyUse::X25519Derive], x25519),
+            ("ecdh-key", &[KeyUse::EcdhKey], nist),
+            ("ecdh-derive", &[KeyUse::EcdhDerive], nist),
+        ];
+        for (name, uses, needed) in needs {
+            let sum = |of: &dyn Fn(&UseCounts) -> u64| -> u64 {
+                uses.iter().map(|it| of(&batches.uses[*it])).sum()
+            };
+            let (below, faulty) = (sum(&|it| it.below_break_even), sum(&|it| it.faulty));
+            let done = sum(&|it| it.completed) + below;
+            let wanted = needed.max(done + faulty);
+            let is_unused = wanted == 0 && uses.contains(&decrypt);
+            if (done as f64) < COMPLETED * wanted as f64 || is_unused {
+                self.mismatch.push(Mismatch::new(
+                    "accelerator",
+                    asked.to_string(),
+                    format!(
+                        "{} of {} operations with {name} ({} below the break-even, {} faulty)",
+                        thousands(done),
+                        thousands(wanted),
+                        thousands(below),
+                        thousands(faulty)
+                    ),
+                ));
+            }
         }
         self.asked.accelerator = Some(asked.to_string());
         let kind = target.accelerator.to_string();
@@ -107,7 +128,7 @@ impl Receipt {
 mod tests {
     use super::*;
     use offload::Kind;
-    use targets::BatchCounts;
+    use targets::{BatchCounts, UseCounts};
 
     /// Of 1,000 full handshakes at 480 per second, where the device can do 500.
     fn receipt(target: &Target, counts: Option<AcceleratorCounts>) -> Receipt {
@@ -185,38 +206,83 @@ mod tests {
         assert_eq!(receipt(&target(Way::Asynchronous), None).mismatch.len(), 1);
     }
 
-    /// Of 1,000 full handshakes with the multi-buffer library.
-    fn batched(completed: u64, below_break_even: u64, faulty: u64) -> Receipt {
-        let batches = BatchCounts { below_break_even, faulty, ..BatchCounts::default() };
+    /// What one use came to: completed, below the break-even, faulty.
+    fn counted(completed: u64, below_break_even: u64, faulty: u64) -> UseCounts {
         let submitted = completed + below_break_even + faulty;
+        UseCounts { submitted, completed, below_break_even, faulty, break_even: 4 }
+    }
+
+    /// Of 1,000 full handshakes in this group with the multi-buffer library.
+    fn batched(group: Option<&str>, uses: &[(KeyUse, UseCounts)]) -> Receipt {
+        let mut batches = BatchCounts::default();
+        uses.iter().for_each(|(of, counts)| batches.uses[*of] = *counts);
+        let sum = |of: fn(&UseCounts) -> u64| uses.iter().map(|(_, counts)| of(counts)).sum();
         let counts = AcceleratorCounts {
-            submitted,
-            completed,
+            submitted: sum(|counts| counts.submitted),
+            completed: sum(|counts| counts.completed),
             batches: Some(batches),
             ..AcceleratorCounts::default()
         };
         let target = Target { accelerator: Kind::MultiBuffer, ..Target::default() };
-        receipt(&target, Some(counts))
+        let mut receipt = Receipt::default();
+        receipt.obtained.full = Some(1_000);
+        receipt.obtained.group = group.map(|name| (name.to_owned(), 1_000)).into_iter().collect();
+        let load = Handshakes { operation: Operation::Handshakes, threads: 1, rate_per_s: 480.0 };
+        receipt.add_accelerator(&target, Some(counts), &load);
+        receipt
     }
 
     #[test]
     fn batches_are_in_the_receipt_with_what_went_back_to_the_cpu() {
         for (completed, below, faulty) in [(1_000, 0, 0), (0, 1_000, 0), (900, 90, 10)] {
-            let receipt = batched(completed, below, faulty);
+            let receipt = batched(None, &[(KeyUse::RsaSign, counted(completed, below, faulty))]);
             assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
             let json = serde_json::to_value(&receipt.obtained).unwrap();
             let accelerator = &json["accelerator"];
             assert_eq!(accelerator["kind"], "multi-buffer");
-            assert_eq!(accelerator["batches"]["below_break_even"], below);
+            let of_use = &accelerator["batches"]["uses"]["rsa-sign"];
+            assert_eq!(
+                (&of_use["below_break_even"], &of_use["break_even"]),
+                (&below.into(), &4.into())
+            );
             assert_eq!(accelerator["batches"]["by_size"].as_array().unwrap().len(), 8);
             let asked = "multi-buffer, asynchronous, batch-wait 100us";
             assert_eq!(receipt.asked.accelerator.as_deref(), Some(asked));
         }
         // Keys that another used, and results that were wrong.
         for (completed, below, faulty) in [(989, 0, 0), (0, 0, 0), (980, 9, 11)] {
-            let receipt = batched(completed, below, faulty);
+            let receipt = batched(None, &[(KeyUse::RsaDecrypt, counted(completed, below, faulty))]);
             assert_eq!(receipt.mismatch.len(), 1, "{completed} {below} {faulty}");
         }
+    }
+
+    #[test]
+    fn every_use_of_a_key_that_the_handshakes_needed_is_judged() {
+        let all = counted(1_000, 0, 0);
+        let sign = (KeyUse::EcdsaSign, all);
+        for (group, [key, derive]) in [
+            ("x25519", [KeyUse::X25519Key, KeyUse::X25519Derive]),
+            ("secp256r1", [KeyUse::EcdhKey, KeyUse::EcdhDerive]),
+            ("secp384r1", [KeyUse::EcdhKey, KeyUse::EcdhDerive]),
+        ] {
+            let of = |uses: &[(KeyUse, UseCounts)]| batched(Some(group), uses).mismatch;
+            assert_eq!(of(&[sign, (key, all), (derive, all)]), []);
+            for missing in
+                [&[(key, all), (derive, all)][..], &[sign, (key, all)], &[sign, (derive, all)]]
+            {
+                assert_eq!(of(missing).len(), 1, "{group} {missing:?}");
+            }
+            let few = counted(989, 0, 11);
+            for (at, wrong) in [(0, key), (1, derive)] {
+                let mut uses = [sign, (key, all), (derive, all)];
+                uses[at + 1].1 = few;
+                let mismatch = of(&uses);
+                assert_eq!(mismatch.len(), 1);
+                assert!(mismatch[0].obtained.contains(&wrong.to_string()), "{mismatch:?}");
+            }
+        }
+        // Groups that the library has no code for are OpenSSL's.
+        assert_eq!(batched(Some("secp521r1"), &[sign]).mismatch, []);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Asked {
     pub key_exchange: Option<KeyExchangeMode>,
     /// What one operation is.
     pub operation: Option<Operation>,
+    /// After how many requests the client ends a connection, with shares where there are several.
+    pub requests_per_connection: Option<String>,
     /// The session file whose pages users walk.
     pub session: Option<String>,
     /// How large pages were asked to be.
@@ -52,6 +54,14 @@ pub struct Asked {
     pub ramp_ns: Option<u64>,
     /// How many operations to begin, where that is what ends the load.
     pub count: Option<NonZeroU32>,
+    /// The method of requests, where that is not GET.
+    pub method: Option<String>,
+    /// The statuses of right answers, where that is not 200.
+    pub expect: Option<String>,
+    /// The file that was sent with each request.
+    pub body: Option<String>,
+    /// Its size.
+    pub body_bytes: Option<u64>,
     /// Fields sent with each request beside those of the client.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
@@ -67,6 +77,14 @@ pub struct Asked {
     pub coalesce: Option<bool>,
     /// What to ask the server for.
     pub url: Option<String>,
+    /// Where the server listens, where the URL names something else.
+    pub address: Option<String>,
+    /// The server name in the ClientHello, where it is not that of the URL.
+    pub sni: Option<String>,
+    /// The file with the names of which each connection draws one.
+    pub names_file: Option<String>,
+    /// How many names there are to draw from.
+    pub names: Option<usize>,
     /// The objects and their shares, or the files, where there are several.
     pub objects: Option<String>,
     /// How many connections are open at once.
@@ -122,6 +140,7 @@ impl Asked {
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange()),
             operation: Some(job.plan.operation),
+            requests_per_connection: plan.requests_per_connection.as_ref().map(ToString::to_string),
             session: plan.session.as_ref().map(|file| file.display().to_string()),
             page_bytes: plan.session.as_ref().map(|_| plan.page().0),
             walks: plan.walks,
@@ -130,12 +149,18 @@ impl Asked {
             period_ns: job.period().ok().flatten().map(|period| period.0),
             ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
             count: plan.count,
+            method: plan.method.map(|method| method.to_string()),
+            expect: plan.expect.as_ref().map(ToString::to_string),
+            body: plan.body.as_ref().map(|file| file.display().to_string()),
             headers: plan.header.iter().map(ToString::to_string).collect(),
             sources: plan.source.iter().map(ToString::to_string).collect(),
             client_congestion: plan.congestion.as_ref().map(ToString::to_string),
             coalesce: (plan.client == Client::Toll && plan.arrival == Arrival::CLOSED)
                 .then(|| plan.coalesce()),
             url: Some(job.url.to_string()),
+            address: (!job.url.is_at(job.address)).then(|| job.address.to_string()),
+            sni: plan.sni.as_ref().map(ToString::to_string),
+            names_file: plan.names.as_ref().map(|file| file.display().to_string()),
             objects: match &job.files {
                 Some(files) => Some(files.to_string()),
                 None => job.objects.as_ref().map(ToString::to_string),

@@ -124,7 +124,8 @@ impl Verdict {
                  --connections"
             }
             Limit::Ports => {
-                "keep connections (--operation requests; reconnect = \"never\" in a session file), \
+                "keep connections (--operation requests, a larger --requests-per-connection; reconnect = \
+                 \"never\" in a session file), \
                  lower --connections, give more source addresses (--source), wait a minute until \
                  closed ones leave TIME_WAIT, or widen the range (sysctl -w \
                  net.ipv4.ip_local_port_range='1024 65535')"

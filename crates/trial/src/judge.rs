@@ -5,6 +5,7 @@
 
 use cpus::CpuList;
 use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
+use targets::Target;
 use units::Nanos;
 
 use crate::accelerator::Handshakes;
@@ -37,6 +38,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Li
         ..Operations::from(&outcome.failures)
     };
     let (rate_per_s, goodput_bps) = rates(outcome.completed, outcome.bytes.body, outcome.window);
+    let connections_opened = outcome.peer.is_none().then(|| outcome.latencies.connect.len());
     let lost_threads = lost_in_words(&outcome.lost);
     // A load that ended by itself was not interrupted; the trial is not valid.
     let interrupted = outcome.interrupted && (observed.interrupt || lost_threads.is_none());
@@ -66,11 +68,14 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Li
         bytes: ByteCounts {
             body: outcome.bytes.body,
             decrypted: outcome.bytes.opened,
+            sent: job.plan.body.is_some().then(|| outcome.completed * outcome.request_body),
             unproven: outcome.bytes.unproven,
             read_from_disk: observed.readings.read_from_disk(),
         },
         rate_per_s,
         goodput_bps,
+        connections_opened,
+        connections_per_s: connections_opened.map(|opened| rates(opened, 0, outcome.window).0),
         cpu_ns: cpu_times(observed, outcome),
         // Of this machine, which says nothing of a server elsewhere.
         memory: observed.readings.memory(outcome.window).filter(|_| trial.is_server_read()),
@@ -164,7 +169,9 @@ impl Trial {
         let Ok(report) = &observed.reports.server else { return receipt };
         receipt.add_application(report, self.job.plan.connections);
         let target = self.runs_on.as_ref().map(|server| &server.target);
-        if let Some(target) = target.filter(|target| target.server.is_configured()) {
+        let has_keys =
+            |target: &&Target| target.server.is_configured() || target.provider.is_some();
+        if let Some(target) = target.filter(has_keys) {
             receipt.add_accelerator(
                 target,
                 report.accelerated,
@@ -243,7 +250,7 @@ impl Trial {
             programs,
             nouns,
         );
-        if plan.operation == Operation::Requests {
+        if plan.operation == Operation::Requests && plan.keeps_connections() {
             let (opened, connections) = (outcome.latencies.connect.len(), plan.connections);
             let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
             // A paced load has fewer operations than connections where its window is short.
@@ -259,6 +266,7 @@ impl Trial {
         );
         warnings.extend(Warning::delayed_acknowledgements(&LatencyNs::from(&outcome.latencies)));
         warnings.extend(Warning::mixed(&receipt.obtained));
+        warnings.extend(Warning::batches_never_pay(&receipt.obtained));
         if self.is_over_loopback() {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }
@@ -292,11 +300,9 @@ impl Trial {
     /// that were under way or failed.
     fn unfinished_handshakes(&self, outcome: &Outcome) -> u64 {
         let handshakes = outcome.negotiated.iter().map(|(_, count)| count).sum();
-        let under_way = match self.job.plan.operation {
-            Operation::Requests | Operation::Session => {
-                (self.job.plan.connections as u64).saturating_sub(handshakes)
-            }
-            Operation::Handshakes | Operation::OneRequestPerConnection => outcome.in_flight,
+        let under_way = match self.job.plan.keeps_connections() {
+            true => (self.job.plan.connections as u64).saturating_sub(handshakes),
+            false => outcome.in_flight,
         };
         under_way + outcome.failures.iter().map(|(_, count, _)| count).sum::<u64>()
     }

@@ -46,6 +46,11 @@ pub struct Line {
     pub rate_per_s: f64,
     /// Proven HTTP body bits per second.
     pub goodput_bps: u64,
+    /// Connections that were opened within the window, over TLS with their handshakes; absent where another
+    /// program opened them.
+    pub connections_opened: Option<u64>,
+    /// The same per second.
+    pub connections_per_s: Option<f64>,
     /// CPU time used within the window.
     pub cpu_ns: CpuTimes,
     /// What moved between processors and memory; absent where this machine does not count it.
@@ -101,6 +106,8 @@ pub struct ByteCounts {
     pub body: u64,
     /// Those of `body` that were decrypted (over plain HTTP: read).
     pub decrypted: u64,
+    /// Of the bodies of requests, of completed operations; absent where requests have none.
+    pub sent: Option<u64>,
     /// Of bodies, not counted because their operation failed or was not proven.
     pub unproven: u64,
     /// What the server's processes had read from disks, by the kernel's count; absent where that is
@@ -241,7 +248,16 @@ impl Line {
     pub fn with_rates(self) -> Self {
         let (rate_per_s, goodput_bps) =
             rates(self.operations.completed, self.bytes.body, Nanos(self.window_ns));
-        Self { rate_per_s, goodput_bps, ..self }
+        let per_second = |opened| rates(opened, 0, Nanos(self.window_ns)).0;
+        let connections_per_s = self.connections_opened.map(per_second);
+        Self { rate_per_s, goodput_bps, connections_per_s, ..self }
+    }
+
+    /// Whether the client was to end connections after a number of requests, so that requests and handshakes
+    /// are different counts.
+    #[must_use]
+    pub fn ends_connections(&self) -> bool {
+        self.receipt.asked.requests_per_connection.is_some()
     }
 
     /// Operations that failed within the window.

@@ -6,7 +6,8 @@
 use std::fmt;
 
 use load::{
-    Arrival, Job, Negotiated, Operation, Outcome, PeerClient, Percent, Receive, SessionsGiven,
+    Arrival, EndedConnections, Job, Negotiated, Operation, Outcome, PeerClient, Percent, Receive,
+    SessionsGiven,
 };
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
@@ -60,6 +61,8 @@ pub(crate) fn mismatches(
     }
     compare_presence(job, outcome, &mut mismatch);
     compare_closes(outcome, obtained, &mut mismatch);
+    compare_ends(job, outcome, asked, &mut mismatch);
+    compare_certificates(job, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
     compare_verification(job, outcome, &mut mismatch);
     mismatch
@@ -222,9 +225,10 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             ),
         );
     }
-    let needed = match job.plan.operation {
-        Operation::Requests | Operation::Session => outcome.completed.min(1),
-        Operation::Handshakes | Operation::OneRequestPerConnection => outcome.completed,
+    let needed = match (job.plan.operation, &job.plan.requests_per_connection) {
+        (Operation::Requests, Some(asked)) => outcome.completed.div_ceil(asked.most().into()),
+        (Operation::Requests | Operation::Session, _) => outcome.completed.min(1),
+        (Operation::Handshakes | Operation::OneRequestPerConnection, _) => outcome.completed,
     };
     if handshakes < needed {
         differs(
@@ -240,8 +244,7 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
 fn is_other_share(job: &Job, outcome: &Outcome, handshakes: u64, resumed: u64) -> bool {
     let wanted = f64::from(job.plan.resumption.get()) / 100.0;
     // Where connections are kept, more handshakes do not come.
-    let is_kept = matches!(job.plan.operation, Operation::Requests | Operation::Session);
-    if is_kept && resumed == 0 && handshakes as f64 * wanted >= 1.0 {
+    if job.plan.keeps_connections() && resumed == 0 && handshakes as f64 * wanted >= 1.0 {
         return true;
     }
     let first = match outcome.collected {
@@ -298,6 +301,7 @@ const MISSING: f64 = 0.1;
 fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
     let is_judged = job.plan.operation == Operation::Requests
+        && job.plan.keeps_connections()
         && is_closed_loop
         && !job.ends_by_itself()
         && outcome.latencies.connect.len() <= job.plan.connections as u64
@@ -319,14 +323,14 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
     }
 }
 
-/// Whether the server closed its connections after their only request. One that keeps them would
-/// answer a second request, and the client waits for its close instead of connecting again.
+/// Whether the server closed connections after their last request. The client waits for its close instead
+/// of connecting again; one that keeps them would answer another request where it was asked to close.
 fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
     let kept = obtained.kept_open.unwrap_or_default();
     if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {
         mismatch.push(Mismatch::new(
             "close",
-            "the server's close after the only request",
+            "the server's close after the last request",
             format!(
                 "{} connections that it kept open, for {} responses",
                 thousands(kept),
@@ -334,6 +338,42 @@ fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mis
             ),
         ));
     }
+}
+
+/// Whether a server that was given a certificate for each name showed it.
+fn compare_certificates(job: &Job, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
+    let (Some(names), Some(certificates)) = (obtained.names, obtained.certificates) else { return };
+    if !job.names.is_empty() && job.plan.names.is_none() && certificates != names {
+        mismatch.push(Mismatch::new(
+            "certificates",
+            format!("one for each of {} names", thousands(names as u64)),
+            thousands(certificates as u64),
+        ));
+    }
+}
+
+/// Whether connections carried as many requests as planned. A server that closes them before makes more
+/// handshakes, and where none has ended, the rate of handshakes is chance.
+fn compare_ends(job: &Job, outcome: &Outcome, asked: &Asked, mismatch: &mut Vec<Mismatch>) {
+    let Some(asked) = &asked.requests_per_connection else { return };
+    let EndedConnections { by_requests, rests, by_server } = &outcome.ended;
+    let all = by_requests.iter().map(|(_, count)| count).sum::<u64>() + rests + by_server;
+    let obtained = if *by_server > 0 && *by_server as f64 >= ERRORS * all as f64 {
+        format!(
+            "{} of {} connections that the server closed before (nginx: keepalive_requests, \
+             keepalive_timeout)",
+            thousands(*by_server),
+            thousands(all)
+        )
+    } else if all == 0 && outcome.completed > 0 && !job.ends_by_itself() && !outcome.interrupted {
+        format!(
+            "no connection that ended in {}; give a longer --duration or a smaller number",
+            outcome.window
+        )
+    } else {
+        return;
+    };
+    mismatch.push(Mismatch::new("requests_per_connection", asked.clone(), obtained));
 }
 
 /// Whether each object had its share. Draws are independent, so a count is binomial: beyond six
@@ -360,22 +400,22 @@ fn compare_objects(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
 fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let Outcome { completed, verified, .. } = outcome;
     let (is_tls, has_requests) = (job.url.is_tls(), job.plan.operation != Operation::Handshakes);
-    let sample_expected = *completed >= SAMPLES_EXPECTED * u64::from(job.plan.verify().0.get());
+    let is_enough = |events: u64| events >= SAMPLES_EXPECTED * u64::from(job.plan.verify().0.get());
+    let sample_expected = is_enough(*completed);
     let mut differs = |what: &str, asked: String, obtained: String| {
         mismatch.push(Mismatch::new(what, asked, obtained));
     };
     // With static RSA the server signs nothing: it proves its key by decrypting.
-    let signs = outcome.negotiated.iter().any(|(kind, _)| kind.signature_scheme.is_some());
+    let signed = count_handshakes(outcome, |kind| kind.signature_scheme.is_some());
     if is_tls
-        && signs
-        && !matches!(job.plan.operation, Operation::Requests | Operation::Session)
-        && sample_expected
+        && !job.plan.keeps_connections()
+        && is_enough(signed.min(*completed))
         && verified.signatures == 0
     {
         differs(
             "verify",
             format!("{} of the signatures", job.plan.verify()),
-            format!("none verified in {}", handshakes_in_words(*completed)),
+            format!("none verified in {}", handshakes_in_words(signed)),
         );
     }
     if is_tls && has_requests {
@@ -401,7 +441,8 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
             );
         }
     }
-    let is_generated = job.paths().all(|path| objects::size_of(path).is_some());
+    let is_generated =
+        job.plan.expects_objects() && job.paths().all(|path| objects::size_of(path).is_some());
     if has_requests && is_generated && sample_expected && verified.compared == 0 {
         differs(
             "verify",

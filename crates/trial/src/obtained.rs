@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use load::{Close, Job, Negotiated, Operation, Outcome, PeerClient, Percent};
+use load::{Close, EndedConnections, Job, Negotiated, Operation, Outcome, PeerClient, Percent};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -45,6 +45,15 @@ pub struct Obtained {
     /// Completed responses by path, where several objects are asked for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub objects: BTreeMap<String, u64>,
+    /// Completed responses by status, where other statuses than 200 are right.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub statuses: BTreeMap<String, u64>,
+    /// Names of the list that connections were established with, warm-up included.
+    pub names: Option<usize>,
+    /// Different certificates that the server showed for them; absent over plain HTTP.
+    pub certificates: Option<usize>,
+    /// Request bodies that were sent whole and answered; only where requests have a body.
+    pub bodies_sent: Option<u64>,
     /// Whether any handshake negotiated it.
     pub encrypt_then_mac: Option<bool>,
     /// Connections that the kernel took over to encrypt or decrypt, from before the load to after
@@ -108,15 +117,21 @@ pub struct Obtained {
     pub connections_at_begin: Option<usize>,
     /// How many were up when it ended.
     pub connections_at_end: Option<usize>,
-    /// Connections that the server did not close after their only request, although it was asked to;
-    /// only where each connection has one request and the server's close ends it.
+    /// Connections that the server did not close after their last response, although it was asked to or the
+    /// client had ended them; only where that ends connections, and by FIN.
     pub kept_open: Option<u64>,
     /// Requests that were sent again on a new connection, because the server had closed the kept one before
     /// it answered; absent where none was.
     pub sent_again: Option<u64>,
-    /// Completed operations of the window over connections of the whole load; only where
-    /// connections are kept.
+    /// Where a number was asked for: the mean of the connections that the client ended, those left out that
+    /// began in the middle of their lives. Otherwise completed operations of the window over connections
+    /// of the whole load; only where connections are kept.
     pub requests_per_connection: Option<f64>,
+    /// Those connections by how many requests they carried.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub connections_by_requests: BTreeMap<String, u64>,
+    /// Connections that the server closed before their last request; only where a number was asked for.
+    pub closed_early: Option<u64>,
     /// Handshake signatures that were verified.
     pub signatures_verified: Option<u64>,
     /// Responses whose last record was opened and authenticated, and some of whose others were dropped.
@@ -180,8 +195,10 @@ pub struct Pacing {
 impl Obtained {
     pub(crate) fn of(job: &Job, outcome: &Outcome) -> Self {
         let has_requests = job.plan.operation != Operation::Handshakes;
-        let is_closed_by_server = job.plan.operation == Operation::OneRequestPerConnection
-            && job.plan.close == Close::Fin;
+        let has_last = job.plan.requests_per_connection.is_some()
+            || job.plan.operation == Operation::OneRequestPerConnection;
+        let is_end_awaited = has_last && job.plan.close == Close::Fin;
+        let ended = job.plan.requests_per_connection.is_some().then_some(&outcome.ended);
         let verified = outcome.verified;
         let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
         let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
@@ -190,14 +207,26 @@ impl Obtained {
             bodies_compared: (has_requests && job.plan.operation != Operation::Session)
                 .then_some(verified.compared),
             objects: objects.zip(counts).collect(),
+            statuses: job.plan.expect.as_ref().map(|_| statuses(outcome)).unwrap_or_default(),
+            names: (outcome.names_asked > 0)
+                .then(|| outcome.names.iter().filter(|count| **count > 0).count()),
+            certificates: Some(outcome.certificates.len()).filter(|count| *count > 0),
+            bodies_sent: job.plan.body.is_some().then_some(outcome.completed),
             pace_bps: pace(&job.plan.arrival).map(|_| {
                 (outcome.bytes.body as f64 * 8.0 / outcome.window.seconds()).round() as u64
             }),
             connections: Some(outcome.most_open),
             connections_at_begin: outcome.up.map(|up| up.at_begin),
             connections_at_end: outcome.up.map(|up| up.at_end),
-            kept_open: is_closed_by_server.then_some(outcome.not_closed_by_server),
+            kept_open: is_end_awaited.then_some(outcome.not_closed_by_server),
             sent_again: Some(outcome.sent_again).filter(|count| *count > 0),
+            requests_per_connection: ended.and_then(mean_requests),
+            connections_by_requests: ended
+                .into_iter()
+                .flat_map(|ended| &ended.by_requests)
+                .map(|(requests, count)| (requests.to_string(), *count))
+                .collect(),
+            closed_early: ended.map(|ended| ended.by_server),
             order_pages: order_pages(outcome),
             ..Self::default()
         };
@@ -235,8 +264,12 @@ impl Obtained {
                 .filter(|_| is_tls12)
                 .map(|collected| collected.given.ids),
             collecting_connections: collected.map(|collected| collected.connections),
-            requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)
-                .then(|| outcome.completed as f64 / handshakes as f64),
+            requests_per_connection: match job.plan.operation {
+                Operation::Requests if ended.is_none() && handshakes > 0 => {
+                    Some(outcome.completed as f64 / handshakes as f64)
+                }
+                _ => obtained.requests_per_connection,
+            },
             signatures_verified: Some(verified.signatures),
             bodies_walked: has_requests.then_some(verified.walked),
             bodies_peeked: (verified.peeked > 0).then_some(verified.peeked),
@@ -275,6 +308,21 @@ impl Obtained {
         add(|o| &mut o.client_key, client.and_then(|of| of.key).map(|key| key.to_string()));
         add(|o| &mut o.client_scheme, client.map(|of| tls::scheme_name(of.scheme)));
     }
+}
+
+/// Of connections that carried all that was planned; `None` where none did.
+fn mean_requests(ended: &EndedConnections) -> Option<f64> {
+    let connections: u64 = ended.by_requests.iter().map(|(_, count)| count).sum();
+    let requests = ended.by_requests.iter().map(|(requests, count)| u64::from(*requests) * count);
+    (connections > 0).then(|| requests.sum::<u64>() as f64 / connections as f64)
+}
+
+/// Completed responses by status.
+fn statuses(outcome: &Outcome) -> BTreeMap<String, u64> {
+    let others: u64 = outcome.statuses.iter().map(|(_, count)| count).sum();
+    let usual = (200, outcome.completed.saturating_sub(others));
+    let all = outcome.statuses.iter().copied().chain([usual]).filter(|(_, count)| *count > 0);
+    all.map(|(status, count)| (status.to_string(), count)).collect()
 }
 
 fn order_pages(outcome: &Outcome) -> Option<u64> {

@@ -41,6 +41,11 @@ impl Receipt {
     pub fn of(job: &Job, certificate_key: Option<CertificateKey>, outcome: &Outcome) -> Self {
         let asked = Asked::of(job, certificate_key);
         let obtained = Obtained::of(job, outcome);
+        let asked = Asked {
+            body_bytes: obtained.bodies_sent.map(|_| outcome.request_body),
+            names: obtained.names.map(|_| outcome.names_asked),
+            ..asked
+        };
         let mismatch = mismatches(job, outcome, &asked, &obtained);
         Self { asked, obtained, mismatch }
     }

@@ -106,6 +106,8 @@ pub enum WarningKind {
     CoarseClock,
     /// The server sent over loopback by timers.
     Paced,
+    /// OpenSSL did what the multi-buffer library was asked for, since no batch of it is worth it here.
+    BatchesNeverPay,
     /// Responses waited for the client's delayed acknowledgement.
     DelayedAcknowledgements,
     /// The server closed kept connections before it answered their next requests.
@@ -283,6 +285,26 @@ impl Warning {
             ),
             likely_cause: "the warm-up is too short to open them all".into(),
             remedy: "warm up longer (--warmup)".into(),
+        })
+    }
+
+    /// Of uses of private keys for which the server found that eight in a batch cost more than eight one by one:
+    /// their figures are those of OpenSSL.
+    pub(crate) fn batches_never_pay(obtained: &Obtained) -> Option<Self> {
+        let batches = obtained.accelerator.as_ref()?.counts.batches?;
+        let never: Vec<_> = batches.uses.used().filter(|(_, counts)| counts.never_pays()).collect();
+        let names: Vec<_> = never.iter().map(|(of, _)| of.to_string()).collect();
+        (!names.is_empty()).then(|| Self {
+            kind: WarningKind::BatchesNeverPay,
+            seen: format!(
+                "OpenSSL did all operations of {}, because no batch of them costs less here",
+                names.join(", ")
+            ),
+            likely_cause: "to pause the handshake costs this server more than a batch saves, as with short \
+                           operations in HAProxy; or the CPU gains little from eight at once, or was busy when the \
+                           server measured that at its start"
+                .into(),
+            remedy: "compare both with toll bench --library crypto-mb, and start the server again".into(),
         })
     }
 

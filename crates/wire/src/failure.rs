@@ -35,7 +35,7 @@ pub enum ErrorKind {
     ShortBody,
     /// More bytes came than the response promised, than the object has, or than was requested.
     LongBody,
-    /// No HTTP response, or one with a status other than 200 (a page: than its session says).
+    /// No HTTP response, or one with a status other than was expected.
     Status,
     /// The body was not the object's, or a page was not what its session says.
     Content,

@@ -273,6 +273,12 @@ impl<'a> Compared<'a> {
         if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
             parts.push(label(full::OPERATION, &self.operation().to_string()));
         }
+        if !is_swept("requests-per-connection") {
+            let asked = self.shared(|cell| cell.load.requests_per_connection.clone()).flatten();
+            parts.extend(
+                asked.map(|asked| label(full::REQUESTS_PER_CONNECTION, &asked.to_string())),
+            );
+        }
         let others = self.common.iter().filter(|(key, _)| *key != full::SERVER);
         parts.extend(others.map(|(key, value)| self.label(key, value)));
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }

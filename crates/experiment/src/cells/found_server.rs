@@ -15,7 +15,7 @@ pub(crate) struct FoundServer {
     /// Counted from 1 in a run.
     number: usize,
     pub(crate) url: Url,
-    /// Those that the URL's host resolves to, at least one.
+    /// Those that the URL's host resolves to, or the one to connect to instead; at least one.
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) pid: Option<u32>,
     /// Where it runs, if its process is known.
@@ -28,14 +28,23 @@ impl FoundServer {
     /// # Errors
     /// Its name has no address, the address is not the user's to load, or there is no such process.
     pub(crate) fn find(target: &Target, number: usize) -> Result<Self, String> {
-        let Target { url: Some(url), pid, i_operate_this_host, .. } = target else {
+        let Target { url: Some(url), connect_to, pid, i_operate_this_host, .. } = target else {
             return Err("target.url is not given; write it".to_owned());
         };
-        let addresses = url.addresses(*i_operate_this_host).map_err(|error| match error {
-            AddressError::Resolve(_) => format!("target.url = {url}: {}: {error}", url.host()),
+        // What is connected to is what must be the user's to load.
+        let (key, host, addresses) = match connect_to {
+            Some(to) => {
+                let key = format!("target.connect-to = {to}");
+                (key, to.host(), to.addresses(*i_operate_this_host))
+            }
+            None => {
+                (format!("target.url = {url}"), url.host(), url.addresses(*i_operate_this_host))
+            }
+        };
+        let addresses = addresses.map_err(|error| match error {
+            AddressError::Resolve(_) => format!("{key}: {host}: {error}"),
             AddressError::Foreign(_) => format!(
-                "target.url = {url}: {error}; if it is yours to load, write \
-                 target.i-operate-this-host = true"
+                "{key}: {error}; if it is yours to load, write target.i-operate-this-host = true"
             ),
         })?;
         let cpus = pid.map(server_cpus).transpose().map_err(|error| {
@@ -90,6 +99,20 @@ mod tests {
         let message = find("https://192.0.2.1/", None, false).unwrap_err();
         assert!(message.contains("target.i-operate-this-host"), "{message}");
         assert_eq!(find("https://192.0.2.1/", None, true).unwrap().address().port(), 443);
+        // Where the connections go counts, not what the URL says.
+        let elsewhere = |url: &str, to: &str, mine| {
+            let (url, connect_to) = (url.parse().ok(), to.parse().ok());
+            let target = Target { url, connect_to, i_operate_this_host: mine, ..Target::default() };
+            FoundServer::find(&target, 1)
+        };
+        let found = elsewhere("https://www.example.com/", "127.0.0.1:8443", false).unwrap();
+        assert_eq!((found.address().port(), found.url.host()), (8443, "www.example.com"));
+        let message = elsewhere("https://127.0.0.1/", "192.0.2.1:443", false).unwrap_err();
+        assert!(
+            message.contains("target.connect-to = 192.0.2.1:443: it is at 192.0.2.1"),
+            "{message}"
+        );
+        assert!(elsewhere("https://127.0.0.1/", "192.0.2.1:443", true).is_ok());
         let here = find("http://127.0.0.1:8080/x", None, false).unwrap();
         assert_eq!((here.name().as_str(), here.cpus), ("address", None));
     }

@@ -659,5 +659,6 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
     };
     let trust = plan.trust().unwrap_or(known);
     let files = files(&cell.target, &plan);
-    Job { files, plan, url, objects, address, trust, seed, operations: None }
+    let names = cell.target.names.into_iter().flat_map(objects::names).collect();
+    Job { files, plan, url, objects, names, address, trust, seed, operations: None }
 }

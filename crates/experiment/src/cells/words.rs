@@ -128,6 +128,9 @@ fn load(cell: &Cell) -> String {
             None => format!("{} objects", target.object),
         }),
     }
+    if let Some(requests) = &load.requests_per_connection {
+        words.push(label_in(load.operation, full::REQUESTS_PER_CONNECTION, &requests.to_string()));
+    }
     let is_shown = cell.find.is_none() && !cell.params.contains_key(full::ARRIVAL);
     if load.arrival != Arrival::CLOSED && is_shown {
         words.push(load.arrival.to_string());

@@ -54,12 +54,17 @@ fn quick_is_what_it_says() {
         (read.load.clone(), &read.target)
     );
     // The cipher of each suite is timed alone.
-    let [ciphers] = &study.primitives.tables[..] else { panic!() };
+    let [ciphers, multi_buffer] = &study.primitives.tables[..] else { panic!() };
+    // A line where Intel's library is there, and hardly any time.
+    assert!(multi_buffer.libraries == ["openssl", "crypto-mb"] && multi_buffer.rounds == 7);
     assert_eq!(study.answers[0].nominal.as_deref(), Some(ciphers.name.as_str()));
     let tls = study.cells[4..12].iter().filter(|cell| !cell.load.is_plain());
     assert!(tls.clone().count() == 6 && tls.clone().all(|cell| cell.record_cipher().is_some()));
     let metrics: Vec<_> = study.answers.iter().map(|answer| answer.metric).collect();
-    assert_eq!(metrics, [Metric::TlsTax, Metric::GoodputPerServerCpu, Metric::RatePerServerCpu]);
+    assert_eq!(
+        metrics[..3],
+        [Metric::TlsTax, Metric::GoodputPerServerCpu, Metric::RatePerServerCpu]
+    );
     assert!(study.forecast().time.seconds() < 60.0, "{}", study.forecast().time);
 }
 
@@ -97,7 +102,7 @@ fn seconds(study: &Study) -> f64 {
 #[test]
 fn quick_takes_at_most_75_seconds() {
     let quick = shipped_at("quick", "0-1", None);
-    assert!(seconds(&quick) <= 65.0, "{:?}", quick.forecast());
+    assert!(seconds(&quick) <= 68.0, "{:?}", quick.forecast());
     assert_eq!(quick.until.unwrap().at_most.to_string(), "75s");
 }
 
@@ -124,11 +129,12 @@ fn offload_compares_the_ways_and_is_quick() {
     let quick = shipped_at("offload", "0-1", Some("quick"));
     let others = 3 + 5 + 2;
     // The real device first.
-    let multi_buffer = 2;
-    assert_eq!(study.cells.len(), 2 * 2 * 3 + multi_buffer + 2 + 2 * 3 * 4 + 2 * 2 * 2 + others);
-    assert_eq!(quick.cells.len(), 2 * 2 * 2 + multi_buffer + 2 + 2 * 3 * 2 + 2 * 2 + others);
+    let multi_buffer = |connections: usize| 2 * (2 * 2 * connections) + 2 + 2 * (2 * 2);
+    assert_eq!(study.cells.len(), multi_buffer(4) + 2 + 2 * 3 * 4 + 2 * 2 * 2 + others);
+    assert_eq!(quick.cells.len(), multi_buffer(2) + 2 + 2 * 3 * 2 + 2 * 2 + others);
+    assert_eq!(study.cells.iter().map(|cell| cell.load.connections).max(), Some(512));
     assert!(study.cells[0].case == "multi-buffer" && study.answers[0].case == "multi-buffer");
-    assert!(seconds(&quick) <= 180.0, "{:?}", quick.forecast());
+    assert!(seconds(&quick) <= 300.0, "{:?}", quick.forecast());
     assert_eq!(quick.answers, study.answers);
     for cell in study.cells.iter().filter(|cell| cell.case == "ways-1ms") {
         let accelerator = cell.target.accelerator().unwrap();
@@ -144,6 +150,7 @@ fn offload_compares_the_ways_and_is_quick() {
     let published = large.answers.iter().flat_map(|rule| &rule.published);
     assert!(published.clone().any(|of| of.says.starts_with("21,376 ")));
     assert!(published.clone().any(|of| of.says.starts_with("50 Gb/s ")));
+    assert!(published.clone().any(|of| of.says.starts_with("up to 12 times the ECDH")));
 }
 
 #[test]

@@ -20,6 +20,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.object", &["\"1MiB\"", "\"1.5KiB\"", "\"77B 99.5%, 2MiB 0.5%\""]),
     ("target.storage", &["\"memory\"", "\"disk\""]),
     ("target.files", &["1", "2_000"]),
+    ("target.names", &["1", "2_000"]),
     ("target.tickets", &["false", "true"]),
     ("target.session-cache", &["false", "true"]),
     ("target.encrypt-then-mac", &["true"]),
@@ -44,6 +45,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.cpus", &["\"1\"", "\"0,1\""]),
     ("load.client", &["\"toll\"", "\"wrk\"", "\"ab\"", "\"h2load\""]),
     ("load.operation", &["\"requests\"", "\"one-request-per-connection\"", "\"session\""]),
+    ("load.requests-per-connection", &["1", "\"8\"", "\"1 20%, 100 80%\""]),
+    ("load.method", &["\"HEAD\"", "\"POST\""]),
+    ("load.expect", &["200", "\"200, 204\""]),
+    ("load.body", &["\"Cargo.toml\""]),
     ("load.session", &["\"petstore\""]),
     ("load.page", &["\"4KiB\"", "\"16KiB\""]),
     ("load.walks", &["1", "20"]),
@@ -56,6 +61,8 @@ const VALUES: &[(&str, &[&str])] = &[
         "load.suite",
         &["\"none\"", "\"AES128-SHA\"", "\"TLS_AES_128_GCM_SHA256\"", "\"ECDHE-RSA-AES128-SHA\""],
     ),
+    ("load.sni", &["\"www.example.com\""]),
+    ("load.names", &["\"src/tests/names.txt\""]),
     ("load.group", &["\"x25519\"", "\"prime256v1\"", "\"X25519MLKEM768\""]),
     ("load.encrypt-then-mac", &["false", "true"]),
     ("load.key-exchange", &["\"fixed\"", "\"fresh\""]),
@@ -188,7 +195,8 @@ fn check_never_panics(text: &str) -> Result<(), TestCaseError> {
 fn every_key_has_values_to_try() {
     // All but the first are of one server each or of other machines, and tried beside this.
     let left_out = ["target.if-missing", "target.command", "target.url", "target.pid"];
-    let of_servers = ["target.i-operate-this-host", "target.crypto", "target.aes"];
+    let of_servers =
+        ["target.i-operate-this-host", "target.connect-to", "target.crypto", "target.aes"];
     let of_hosts = ["target.host", "target.listen", "load.ranks"];
     let left_out = [&left_out[..], &of_servers, &of_hosts].concat();
     for key in Key::all().map(|key| key.to_string()) {

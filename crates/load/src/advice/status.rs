@@ -31,7 +31,7 @@ pub(super) fn on_status(seen: &str, job: &Job) -> &'static str {
         "405" => "what is at this path does not take this method; curl -i shows which it allows",
         "421" => {
             "the server has no site of the URL's name, or another one than the name in the handshake \
-             says; give a URL with a name that it serves"
+             says; give one that it serves in the URL, and the server's address with --connect-to"
         }
         "429" => {
             "the server limits how often one client may ask; lift that limit for the measurement \
@@ -43,6 +43,12 @@ pub(super) fn on_status(seen: &str, job: &Job) -> &'static str {
         }
         status if is_of(status, b'4') || is_of(status, b'5') => {
             "curl -i shows what else the server says; its log may say why"
+        }
+        status if is_of(status, b'2') && seen.contains("before all") => {
+            "the server answers without reading the body; does its log say why?"
+        }
+        status if is_of(status, b'2') => {
+            "give the status that a right answer has with --expect (curl -i shows it)"
         }
         _ => "a response must be HTTP/1.1 with status 200; look at it with curl -i",
     }

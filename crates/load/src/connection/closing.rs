@@ -2,7 +2,6 @@
 
 use super::{Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare};
 use crate::context::Context;
-use crate::socket::Use;
 use crate::{Close, Operation};
 use wire::reception::Given;
 use wire::{ErrorKind, Failure};
@@ -41,6 +40,7 @@ impl Open {
     /// The server sends no more.
     pub(super) fn ended(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         self.account(context);
+        self.is_closed_by_server = true;
         match &mut self.phase {
             Phase::Closing { .. } => Ok(self.closed(context)),
             Phase::Receiving { reception, .. } => match reception.end()? {
@@ -132,7 +132,7 @@ impl Open {
 
     /// Closes the connection; returns its socket if that can be reused.
     pub(super) fn spare(mut self, context: &Context<'_>) -> Option<Spare> {
-        if context.usage() == Use::Kept || context.plan.close == Close::Rst {
+        if context.plan.keeps_connections() || context.plan.close == Close::Rst {
             return None;
         }
         self.set_mark(1);

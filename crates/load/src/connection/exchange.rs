@@ -8,11 +8,14 @@ use crate::session::Then;
 use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
 use wire::reception::{Completed, Expectation, Given, Want};
-use wire::record::{MOST_PLAINTEXT, content_type};
+use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
 /// The most bytes that one connection receives in one turn, so that the others get theirs.
 const LONGEST_TURN: u64 = 8 << 20;
+
+/// How much of a request's body waits encrypted, until the socket has room for it.
+const BODY_PART: usize = 16 * MOST_PLAINTEXT;
 
 /// The smallest mark: to wait for fewer bytes is not worth two system calls.
 const LEAST_MARK: u64 = 32 << 10;
@@ -60,21 +63,13 @@ impl Open {
                 if let Some(times) = &mut self.operation {
                     times.object = object;
                 }
-                let asked = &context.requests[object];
-                (asked.request.as_slice(), asked.expectation)
+                context.requests.text(object, self.name)
             }
         };
-        match sealer {
-            None => self.unsent.extend_from_slice(request),
-            Some(sealer) => {
-                reception.answer_key_update(sealer, &mut self.unsent).ok_or_else(unsealed)?;
-                for content in request.chunks(MOST_PLAINTEXT) {
-                    sealer
-                        .seal(content_type::APPLICATION_DATA, content, &mut self.unsent)
-                        .ok_or_else(unsealed)?;
-                }
-            }
+        if let Some(sealer) = sealer {
+            reception.answer_key_update(sealer, &mut self.unsent).ok_or_else(unsealed)?;
         }
+        seal(sealer, request, &mut self.unsent)?;
         reception.expect(expectation, is_whole);
         if !self.received.is_empty() {
             reception.has_early_bytes();
@@ -93,7 +88,29 @@ impl Open {
             _ => mark,
         };
         self.set_mark(mark);
+        self.sent += 1;
+        self.body_left = context.requests.body().len();
+        if self.body_left > 0 {
+            // Its beginning is sent with the head.
+            self.seal_body(context)?;
+        }
         self.flush(context)
+    }
+
+    /// Appends the next part of the request's body to what is to be sent.
+    fn seal_body(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        let Phase::Receiving { sealer, .. } = &mut self.phase else { return Ok(()) };
+        let body = context.requests.body();
+        let rest = &body[body.len() - self.body_left..];
+        let part = &rest[..rest.len().min(BODY_PART)];
+        self.body_left -= part.len();
+        seal(sealer, part, &mut self.unsent)
+    }
+
+    /// Whether a part of the request's body still waits to be sent.
+    #[inline]
+    fn has_unsent_body(&self, context: &Context<'_>) -> bool {
+        self.body_left > 0 || !self.unsent.is_empty() && !context.requests.body().is_empty()
     }
 
     pub(super) fn flush(&mut self, context: &Context<'_>) -> Result<(), Failure> {
@@ -112,7 +129,10 @@ impl Open {
         context: &Context<'_>,
         send: fn(&Socket, &[u8]) -> Result<Moved, Failure>,
     ) -> Result<(), Failure> {
-        while !self.unsent.is_empty() {
+        while !self.unsent.is_empty() || self.body_left > 0 {
+            if self.unsent.is_empty() {
+                self.seal_body(context)?;
+            }
             match send(&self.socket, &self.unsent)? {
                 Moved::Bytes(count) => {
                     self.unsent.drain(..count);
@@ -229,6 +249,18 @@ impl Open {
         Ok(Next::Wait)
     }
 
+    /// The same where the server's end may come. A reset takes nothing from a response that was complete when
+    /// this side ended the connection.
+    pub(super) fn receive_end(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        let received = self.receive(context);
+        let is_over = matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
+            && self.has_sent_all();
+        match received {
+            Err(failure) if is_over && failure.kind == ErrorKind::Reset => Ok(self.closed(context)),
+            received => received,
+        }
+    }
+
     /// Counts the body bytes that arrived since the last call, if the window is open.
     pub(super) fn account(&mut self, context: &mut Context<'_>) {
         let Phase::Receiving { reception, .. } = &self.phase else { return };
@@ -247,10 +279,10 @@ impl Open {
     /// after a right one.
     fn refused(&mut self, context: &Context<'_>, refusal: Failure) -> Result<Next, Failure> {
         self.progress = context.now();
-        match context.plan.operation {
-            Operation::Requests if !context.is_winding_up => Ok(Next::Fail(refusal)),
-            _ => Err(refusal),
-        }
+        let is_kept = context.plan.operation == Operation::Requests
+            && !self.has_sent_all()
+            && !self.has_unsent_body(context);
+        if is_kept && !context.is_winding_up { Ok(Next::Fail(refusal)) } else { Err(refusal) }
     }
 
     /// A response is complete.
@@ -277,15 +309,25 @@ impl Open {
         if context.plan.operation == Operation::Session {
             return self.answered(context, now, completed);
         }
-        let is_last = completed.closes || context.plan.operation != Operation::Requests;
+        if self.has_unsent_body(context) {
+            let seen = format!("{}, before all of the request's body was sent", completed.status);
+            return Err(Failure::new(ErrorKind::Status, seen));
+        }
+        self.is_closed_by_server = completed.closes;
+        let is_last = completed.closes
+            || self.has_sent_all()
+            || context.plan.operation != Operation::Requests;
         if is_last {
             let ending = Ending::Response { at: now, completed };
             let phase = std::mem::replace(&mut self.phase, Phase::Connecting);
-            if let Phase::Receiving { reception, .. } = phase {
+            if let Phase::Receiving { reception, sealer } = phase {
                 self.phase = Phase::Closing { reception, ending };
+                if self.has_sent_all() && !completed.closes && context.plan.close == Close::Fin {
+                    self.close_own_side(context, sealer)?;
+                }
             }
             // The server's close has often arrived already.
-            let next = self.receive(context)?;
+            let next = self.receive_end(context)?;
             if next != Next::Wait {
                 return Ok(next);
             }
@@ -300,6 +342,20 @@ impl Open {
         self.prove(context);
         self.record(context, now, Some(completed));
         Ok(Next::Keep)
+    }
+
+    /// Ends this side, which has nothing more to ask, over TLS with a close_notify (RFC 8446, section 6.1).
+    /// Where the server has closed the connection meanwhile, that is found when it is read.
+    fn close_own_side(
+        &mut self,
+        context: &mut Context<'_>,
+        sealer: Option<Sealer>,
+    ) -> Result<(), Failure> {
+        if let Some(mut sealer) = sealer {
+            seal_close_notify(&mut sealer, &mut self.unsent)?;
+        }
+        let _ = self.flush_and_end(context);
+        Ok(())
     }
 
     /// A response of a session is complete: its user judges it.
@@ -385,6 +441,24 @@ impl Open {
     }
 }
 
-pub(super) fn unsealed() -> Failure {
+/// Appends content to what is to be sent, over TLS in records.
+#[inline]
+fn seal(sealer: &mut Option<Sealer>, content: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+    let Some(sealer) = sealer else {
+        out.extend_from_slice(content);
+        return Ok(());
+    };
+    for content in content.chunks(MOST_PLAINTEXT) {
+        sealer.seal(content_type::APPLICATION_DATA, content, out).ok_or_else(unsealed)?;
+    }
+    Ok(())
+}
+
+pub(super) fn seal_close_notify(sealer: &mut Sealer, out: &mut Vec<u8>) -> Result<(), Failure> {
+    const CLOSE_NOTIFY: [u8; 2] = [1, 0];
+    sealer.seal(content_type::ALERT, &CLOSE_NOTIFY, out).ok_or_else(unsealed)
+}
+
+fn unsealed() -> Failure {
     Failure::new(ErrorKind::Handshake, "the request could not be sealed")
 }

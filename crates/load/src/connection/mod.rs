@@ -14,6 +14,7 @@ use self::counted::Counted;
 use crate::Operation;
 use crate::context::{Context, INCOMING, Ready};
 use crate::recorder::Times;
+use crate::requests_per_connection::Planned;
 use crate::session::User;
 use crate::socket::Socket;
 use crate::window::Edge;
@@ -49,6 +50,8 @@ struct Spare {
 struct Open {
     /// The slot, which is also the number of its user in a session.
     slot: usize,
+    /// The number of its name; 0 where all have one.
+    name: usize,
     socket: Socket,
     interest: EventFlags,
     phase: Phase,
@@ -58,6 +61,8 @@ struct Open {
     received: Vec<u8>,
     /// To be sent as soon as the socket has room.
     unsent: Vec<u8>,
+    /// How much of the request's body is not sealed yet.
+    body_left: usize,
     /// When it began to connect.
     started: u64,
     /// When bytes were last sent or received.
@@ -70,6 +75,12 @@ struct Open {
     is_first_byte_timed: bool,
     /// When its last operation succeeded.
     succeeded: Option<u64>,
+    /// After how many requests it ends, where that is planned.
+    planned: Option<Planned>,
+    /// How many requests it has sent.
+    sent: u32,
+    /// Whether the server has said that it closes the connection, or has closed it.
+    is_closed_by_server: bool,
     /// Body bytes of the response under way that were counted.
     counted: Counted,
     readable: Readable,
@@ -265,6 +276,13 @@ impl Connection {
     fn take(&mut self, context: &mut Context<'_>) -> Option<Open> {
         let open = self.open.take()?;
         context.recorder.closes(open.tickets());
+        if let Some(planned) = open.planned {
+            match open.has_sent_all() {
+                true if open.operation.is_none() => context.recorder.carried(planned),
+                false if open.is_closed_by_server => context.recorder.cut(),
+                _ => {}
+            }
+        }
         if !matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
             context.window.note_up(false, || context.now());
         }
@@ -283,6 +301,7 @@ impl Connection {
         is_close
             && matches!(role, Role::Operating(_))
             && context.plan.operation == Operation::Requests
+            && context.plan.method().is_idempotent()
             && !context.is_winding_up
             && self.open.as_ref().is_some_and(is_before_answer)
     }
@@ -404,6 +423,12 @@ impl Open {
         }
     }
 
+    /// Whether the request that was sent last is the last that is planned.
+    #[inline]
+    fn has_sent_all(&self) -> bool {
+        self.planned.is_some_and(|planned| self.sent >= planned.count.get())
+    }
+
     fn ready(&mut self, context: &mut Context<'_>, has_ended: bool) -> Result<Next, Failure> {
         self.readable = if has_ended { Readable::ToTheEnd } else { Readable::Unknown };
         if matches!(self.phase, Phase::Connecting) {
@@ -411,8 +436,14 @@ impl Open {
             let now = context.now();
             return self.connected(context, now);
         }
-        if !self.unsent.is_empty() {
-            self.flush(context)?;
+        if !self.unsent.is_empty()
+            && let Err(failure) = self.flush(context)
+        {
+            // A server may answer before it has read a body, and close.
+            return match self.receive(context) {
+                Ok(Next::Wait) => Err(failure),
+                answered => answered,
+            };
         }
         match self.phase {
             Phase::Handshaking(_) => self.handshake(context),
@@ -420,7 +451,10 @@ impl Open {
                 if has_ended {
                     self.end_too(context);
                 }
-                self.receive(context)
+                match self.planned {
+                    Some(_) => self.receive_end(context),
+                    None => self.receive(context),
+                }
             }
         }
     }

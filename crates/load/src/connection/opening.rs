@@ -2,18 +2,18 @@
 
 use rustix::event::epoll::EventFlags;
 
-use super::exchange::unsealed;
+use super::exchange::seal_close_notify;
 use super::{
     After, Connection, Counted, Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare,
 };
 use crate::context::{Context, INCOMING};
 use crate::descriptors;
 use crate::recorder::Times;
+use crate::requests_per_connection::CountDraws;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
 use wire::handshake::Established;
 use wire::reception::Reception;
-use wire::record::content_type;
 use wire::{ErrorKind, Failure};
 
 impl Connection {
@@ -37,18 +37,23 @@ impl Connection {
         context.recorder.opens();
         let open = self.open.insert(Open {
             slot,
+            name: context.names.next(),
             socket,
             interest,
             phase: Phase::Connecting,
             operation,
             received: Vec::new(),
             unsent: Vec::new(),
+            body_left: 0,
             started: now,
             progress: now,
             mark: 1,
             room,
             is_first_byte_timed: true,
             succeeded: None,
+            planned: context.planned.as_mut().map(CountDraws::next),
+            sent: 0,
+            is_closed_by_server: false,
             counted: Counted::default(),
             readable: Readable::Unknown,
         });
@@ -108,14 +113,19 @@ impl Open {
         now: u64,
     ) -> Result<Next, Failure> {
         self.progress = now;
-        match context.client {
+        match context.clients.get(self.name) {
             None => {
                 context.recorder.connected(context.window, now, self.started, None);
+                if context.requests.names() > 0 {
+                    context.recorder.named(self.name, None);
+                }
                 context.window.note_up(true, || now);
                 if !context.opens_with_response() {
                     self.note_repeated(context, now);
                 }
-                self.phase = Phase::Receiving { reception: Reception::plain(), sealer: None };
+                let mut reception = Reception::plain();
+                reception.set_answers(context.answers);
+                self.phase = Phase::Receiving { reception, sealer: None };
                 self.proceed(context, now)
             }
             Some(client) => {
@@ -165,19 +175,20 @@ impl Open {
     ) -> Result<Next, Failure> {
         let now = context.now();
         context.recorder.connected(context.window, now, self.started, Some(&established));
+        if context.requests.names() > 0 {
+            context.recorder.named(self.name, established.remarks.certificate);
+        }
         context.window.note_up(true, || now);
         self.note_repeated(context, now);
         let mut reception = Reception::tls(established.opener, context.learned.clone())
             .with_post_handshake(established.post_handshake);
+        reception.set_answers(context.answers);
         if context.plan.receive() == Receive::Walk {
             reception = reception.skipping_mac_if_expected();
         }
         let mut sealer = established.sealer;
         if context.plan.operation == Operation::Handshakes {
-            const CLOSE_NOTIFY: [u8; 2] = [1, 0];
-            sealer
-                .seal(content_type::ALERT, &CLOSE_NOTIFY, &mut self.unsent)
-                .ok_or_else(unsealed)?;
+            seal_close_notify(&mut sealer, &mut self.unsent)?;
             match context.plan.close {
                 Close::Fin => self.flush_and_end(context)?,
                 Close::Rst => self.flush(context)?,

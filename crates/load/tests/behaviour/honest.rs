@@ -178,6 +178,10 @@ fn requests_share_connections_or_have_their_own() {
 struct Counting<'a, S>(S, &'a AtomicU64);
 
 impl<S: Session> Session for Counting<'_, S> {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        self.0.read(piece)
+    }
+
     fn request(&mut self) -> io::Result<String> {
         let request = self.0.request()?;
         self.1.fetch_add(1, SeqCst);

@@ -32,7 +32,7 @@ pub(super) unsafe extern "C" fn get(_context: *mut c_void, params: *mut OSSL_PAR
     guarded(|| unsafe {
         let name = sys::OSSL_PARAM_locate(params, sys::PARAM_NAME.as_ptr());
         if !name.is_null() {
-            let text = c"toll: RSA on an accelerator";
+            let text = c"toll: private keys on an accelerator";
             (sys::OSSL_PARAM_set_utf8_ptr(name, text.as_ptr()) == 1).then_some(())?;
         }
         let status = sys::OSSL_PARAM_locate(params, sys::PARAM_STATUS.as_ptr());

@@ -6,22 +6,19 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
-
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 
 use super::sys::{self, WaitContext};
 use super::{guarded, job};
-use crate::{Accelerator, Ticket};
+use crate::{Accelerator, Ticket, timer};
 
 /// The least time that a timer is set to. A device that is late is looked at so often.
 const LEAST: Duration = Duration::from_micros(10);
 
 pub(super) struct Alarm {
-    timer: OwnedFd,
+    /// Whoever completes the operation may have it expire before its time.
+    timer: Arc<OwnedFd>,
     /// The operation for which the connection's job is paused.
     paused: Cell<Option<Ticket>>,
 }
@@ -30,13 +27,25 @@ impl Alarm {
     /// Pauses the job that the caller is in until the answer is due; `None`, at once, where there is no
     /// descriptor for it.
     pub(super) fn pause(ticket: Ticket, left: Duration) -> Option<()> {
-        if Self::with_known(|alarm| alarm.set(ticket, left)).is_none() {
+        Self::pause_unless(ticket, left, |_| true)
+    }
+
+    /// The same, unless `share`, which is given the timer, finds that the operation is over.
+    pub(super) fn pause_unless(
+        ticket: Ticket,
+        left: Duration,
+        share: impl FnOnce(Arc<OwnedFd>) -> bool,
+    ) -> Option<()> {
+        let set = |alarm: &Self| alarm.set(ticket, left);
+        let timer = Self::with_known(set).or_else(|| {
             Self::create()?;
-            Self::with_known(|alarm| alarm.set(ticket, left))?;
-        }
+            Self::with_known(set)
+        })?;
         // Nothing refers to the alarm here: a server may end the connection, and the alarm with it, while
         // the job is paused.
-        job::pause_for_event();
+        if share(timer) {
+            job::pause_for_event();
+        }
         Some(())
     }
 
@@ -44,8 +53,7 @@ impl Alarm {
     /// once: HAProxy learns of it by that, and fails where the connection ends with one that it does not
     /// know.
     fn create() -> Option<()> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).ok()?;
+        let timer = Arc::new(timer::create()?);
         let descriptor = timer.as_raw_fd();
         let alarm = Box::into_raw(Box::new(Self { timer, paused: Cell::new(None) }));
         // SAFETY: the caller is in a job, which has a context; that keeps the alarm from here on, unless it
@@ -75,14 +83,10 @@ impl Alarm {
     }
 
     /// Sets the timer to when the answer is due.
-    fn set(&self, ticket: Ticket, left: Duration) {
-        let left = left.max(LEAST);
-        let value =
-            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
-        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
+    fn set(&self, ticket: Ticket, left: Duration) -> Arc<OwnedFd> {
         self.paused.set(Some(ticket));
-        // It fails for no timer that is open and no time that is one.
-        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
+        timer::set(&self.timer, left.max(LEAST));
+        Arc::clone(&self.timer)
     }
 
     /// The operation for which the job was paused is over.

@@ -9,16 +9,17 @@ use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use counters::KeyUse;
+use crypto_mb::RsaOperation;
 use ffi::OSSL_PARAM;
 use openssl_sys as ffi;
-use zeroize::Zeroizing;
 
 use super::key::{self, Key, Question};
 use super::software::{self, Direction};
 use super::sys::{self, Dispatch};
 use super::{alarm::Alarm, guarded, in_batch, job, padding};
 use crate::device::Premaster;
-use crate::multi_buffer::Purpose;
+use crate::multi_buffer::Work;
 use crate::{Accelerator, CompletedBy, counts};
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
@@ -113,8 +114,8 @@ impl Operation {
     /// Decrypts a premaster secret by the multi-buffer library; `None` where OpenSSL is to do it.
     fn decrypt_in_batch(&self, ciphertext: &[u8]) -> Option<Premaster> {
         let key = self.begun.as_ref()?.key.in_batches()?;
-        let decrypted = in_batch(key, ciphertext.to_vec(), Purpose::RsaDecrypt)?;
-        let decrypted = Zeroizing::new(decrypted);
+        let operation = RsaOperation::new(Arc::clone(key), ciphertext.to_vec())?;
+        let decrypted = in_batch(Work::Rsa { of: KeyUse::RsaDecrypt, operation })?;
         // Without a negotiated version, the client's alone is right.
         let version = |number: u32| u16::try_from(number).unwrap_or_default();
         let client = version(self.client_version);
@@ -263,17 +264,10 @@ unsafe extern "C" fn settable(_operation: *mut c_void, _context: *mut c_void) ->
 }
 
 /// The tables of parameters, which are asked for in each operation.
-fn table() -> &'static [Table; 2] {
-    static TABLES: OnceLock<[Table; 2]> = OnceLock::new();
-    TABLES.get_or_init(|| software::cipher_params().map(Table))
+fn table() -> &'static [software::Table; 2] {
+    static TABLES: OnceLock<[software::Table; 2]> = OnceLock::new();
+    TABLES.get_or_init(software::cipher_params)
 }
-
-struct Table(*const OSSL_PARAM);
-
-// SAFETY: OpenSSL keeps the tables for good and never changes them.
-unsafe impl Send for Table {}
-// SAFETY: OpenSSL keeps the tables for good and never changes them.
-unsafe impl Sync for Table {}
 
 #[cfg(test)]
 mod tests {

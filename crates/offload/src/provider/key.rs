@@ -1,17 +1,22 @@
 //! RSA keys of this provider (provider-keymgmt(7)): a key of OpenSSL's own, and what was decrypted with it.
 
 use std::collections::HashMap;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use crypto_mb::RsaKey;
 use ffi::OSSL_PARAM;
+use openssl::bn::BigNumRef;
+use openssl::pkey::Private;
+use openssl::rsa::Rsa;
 use openssl_sys as ffi;
+use zeroize::Zeroizing;
 
-use super::guarded;
-use super::software;
+use super::software::{self, Table};
 use super::sys::{self, Dispatch};
+use super::{break_even, guarded};
+use crate::Accelerator;
 use crate::device::Premaster;
-use crate::multi_buffer::PrivateRsa;
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
     Dispatch::new(sys::KEYMGMT_NEW, new as *const ()),
@@ -32,6 +37,8 @@ pub(super) const FUNCTIONS: &[Dispatch] = &[
     Dispatch::END,
 ];
 
+const RSA: &CStr = c"RSA";
+
 /// How many ciphertexts are remembered before all are forgotten: a load has one for each of its threads,
 /// and memory is bounded where a client sends another one each time.
 const MEMORY: usize = 4096;
@@ -41,8 +48,8 @@ pub(super) struct Key {
     pub(super) bits: u32,
     is_private: bool,
     memory: RwLock<HashMap<Question, Premaster>>,
-    /// The same for the multi-buffer library, where that has code for it.
-    in_batches: OnceLock<Option<Arc<PrivateRsa>>>,
+    /// The same for the multi-buffer library, where that is the accelerator and has code for it.
+    in_batches: Option<Arc<RsaKey>>,
 }
 
 /// What the answer to a client depends on, beside the key.
@@ -55,19 +62,21 @@ pub(super) struct Question {
 
 impl Key {
     fn new(software: software::Key, is_private: bool) -> Self {
-        Self {
-            bits: software.bits(),
-            software,
-            is_private,
-            memory: RwLock::default(),
-            in_batches: OnceLock::new(),
-        }
+        let device = Accelerator::get().and_then(Accelerator::multi_buffer);
+        let in_batches = device.filter(|_| is_private).and_then(|device| {
+            let openssl = software.rsa()?;
+            let key = Arc::new(for_batches(&openssl)?);
+            break_even::of_rsa(device, &openssl, &key);
+            break_even::of_curves(device);
+            Some(key)
+        });
+        let (bits, memory) = (software.bits(), RwLock::default());
+        Self { bits, software, is_private, memory, in_batches }
     }
 
     /// The key for the multi-buffer library; `None` where that has no code for it.
-    pub(super) fn in_batches(&self) -> Option<&Arc<PrivateRsa>> {
-        let make = || self.software.rsa().and_then(PrivateRsa::new).map(Arc::new);
-        self.in_batches.get_or_init(make).as_ref()
+    pub(super) fn in_batches(&self) -> Option<&Arc<RsaKey>> {
+        self.in_batches.as_ref()
     }
 
     pub(super) fn remembered(&self, question: &Question) -> Option<Premaster> {
@@ -81,6 +90,15 @@ impl Key {
         }
         memory.insert(question, answer);
     }
+}
+
+/// `None` where the multi-buffer library has no code for the key.
+pub(super) fn for_batches(openssl: &Rsa<Private>) -> Option<RsaKey> {
+    let bytes = |number: &BigNumRef| number.to_vec();
+    let secrets = [openssl.p()?, openssl.q()?, openssl.dmp1()?, openssl.dmq1()?, openssl.iqmp()?];
+    let secrets = secrets.map(|number| Zeroizing::new(bytes(number)));
+    let secrets = secrets.each_ref().map(|number| number.as_slice());
+    RsaKey::new(&bytes(openssl.n()), &bytes(openssl.e()), secrets).ok()
 }
 
 /// A key as OpenSSL holds it: empty until it is imported.
@@ -110,7 +128,7 @@ unsafe extern "C" fn generation(
     _selection: c_int,
     params: *const OSSL_PARAM,
 ) -> *mut c_void {
-    let Some(mut generation) = software::Context::generation() else {
+    let Some(mut generation) = software::Context::generation(RSA, None) else {
         return std::ptr::null_mut();
     };
     // SAFETY: OpenSSL gives parameters with an end, or none.
@@ -131,7 +149,7 @@ unsafe extern "C" fn generation_settable(
     _generation: *mut c_void,
     _context: *mut c_void,
 ) -> *const OSSL_PARAM {
-    software::key_params()[1]
+    params()[1].0
 }
 
 unsafe extern "C" fn generate(
@@ -178,7 +196,7 @@ unsafe extern "C" fn import(
     // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
     guarded(|| unsafe {
         let place = place.cast::<Place>().as_ref()?;
-        let software = software::Key::import(selection, params)?;
+        let software = software::Key::import(RSA, selection, params)?;
         let is_private = !ffi::OSSL_PARAM_locate_const(params, c"d".as_ptr()).is_null();
         place.set(Arc::new(Key::new(software, is_private))).ok()
     })
@@ -195,7 +213,7 @@ unsafe extern "C" fn export(
 }
 
 unsafe extern "C" fn types(selection: c_int) -> *const OSSL_PARAM {
-    software::key_types(selection)
+    software::key_types(RSA, selection).0
 }
 
 unsafe extern "C" fn get_params(place: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
@@ -204,5 +222,11 @@ unsafe extern "C" fn get_params(place: *mut c_void, params: *mut OSSL_PARAM) -> 
 }
 
 unsafe extern "C" fn gettable(_context: *mut c_void) -> *const OSSL_PARAM {
-    software::key_params()[0]
+    params()[0].0
+}
+
+/// The tables of parameters.
+fn params() -> &'static [Table; 3] {
+    static TABLES: OnceLock<[Table; 3]> = OnceLock::new();
+    TABLES.get_or_init(|| software::key_params(RSA))
 }

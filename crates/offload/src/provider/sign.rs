@@ -1,138 +1,180 @@
-//! Signatures with RSA (provider-signature(7)) whose private key is used by the multi-buffer library: those
-//! of messages, as a server of TLS makes them (RFC 8446, section 4.4.3; RFC 5246, section 7.4.3), with
-//! PKCS #1 version 1.5 or with PSS and a salt as long as the digest. Others are OpenSSL's own.
+//! Signatures of messages (provider-signature(7)) whose private key is used by the multi-buffer library, as a
+//! server of TLS makes them (RFC 8446, section 4.4.3; RFC 5246, section 7.4.3). Others are OpenSSL's own, and so
+//! is every verification.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use ffi::OSSL_PARAM;
-use openssl::hash::{MessageDigest, hash};
+use openssl::hash::MessageDigest;
 use openssl_sys as ffi;
 
-use super::key::{self, Key};
-use super::software;
+use super::guarded;
+use super::software::{self, Table};
 use super::sys::{self, Dispatch};
-use super::{guarded, in_batch, padding};
-use crate::multi_buffer::Purpose;
 
-pub(super) const FUNCTIONS: &[Dispatch] = &[
-    Dispatch::new(sys::SIGNATURE_NEWCTX, new as *const ()),
-    Dispatch::new(sys::SIGNATURE_FREECTX, free as *const ()),
-    Dispatch::new(sys::SIGNATURE_DIGEST_SIGN_INIT, begin as *const ()),
-    Dispatch::new(sys::SIGNATURE_DIGEST_SIGN, sign as *const ()),
-    Dispatch::new(sys::SIGNATURE_SET_CTX_PARAMS, set_params as *const ()),
-    Dispatch::new(sys::SIGNATURE_SETTABLE_CTX_PARAMS, settable as *const ()),
-    Dispatch::END,
-];
+/// A key that signs.
+pub(super) trait SigningKey: Sized + 'static {
+    /// The algorithm's name at OpenSSL.
+    const ALGORITHM: &CStr;
+    /// What the settings of a signature come to.
+    type Settings: Default;
 
-/// A signature that is to be made.
-#[derive(Default)]
-struct Signing(Option<Begun>);
-
-struct Begun {
-    key: Arc<Key>,
-    /// The hash function, where it is named.
-    function: Option<MessageDigest>,
-    padding: Padding,
-    /// OpenSSL's own, with the same settings.
-    software: software::Signing,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Padding {
-    Pkcs1,
-    /// With a salt of a length that is not said, which is not the digest's.
-    Pss,
-    PssWithSaltOfDigest,
-    Other,
-}
-
-impl Begun {
     /// # Safety
-    /// `params` ends as OpenSSL has it.
-    unsafe fn set(&mut self, params: *const OSSL_PARAM) -> Option<()> {
-        if params.is_null() {
-            return Some(());
-        }
-        // SAFETY: the caller's; names end with zero, and a text that a parameter has does too.
-        unsafe {
-            let param = |name: &CStr| ffi::OSSL_PARAM_locate_const(params, name.as_ptr());
-            let mode = param(sys::PARAM_PAD_MODE);
-            if !mode.is_null() {
-                let mut number = 0;
-                let is_number = sys::OSSL_PARAM_get_int(mode, &mut number) == 1;
-                self.padding = match number {
-                    sys::PKCS1_PADDING if is_number => Padding::Pkcs1,
-                    sys::PSS_PADDING if is_number => Padding::Pss,
-                    _ => Padding::Other,
-                };
-            }
-            let salt = param(sys::PARAM_PSS_SALT_LENGTH);
-            if !salt.is_null() && self.padding != Padding::Pkcs1 {
-                let mut text = std::ptr::null();
-                let is_text = sys::OSSL_PARAM_get_utf8_string_ptr(salt, &mut text) == 1;
-                let is_of_digest = is_text && CStr::from_ptr(text) == c"digest";
-                self.padding = match (self.padding, is_of_digest) {
-                    (Padding::Pss | Padding::PssWithSaltOfDigest, true) => {
-                        Padding::PssWithSaltOfDigest
-                    }
-                    _ => Padding::Other,
-                };
-            }
-            if !param(sys::PARAM_MGF1_DIGEST).is_null() || !param(sys::PARAM_DIGEST).is_null() {
-                self.padding = Padding::Other;
-            }
-            self.software.set_params(params)
-        }
-    }
+    /// `place` is one of OpenSSL's for keys of this type, or null.
+    unsafe fn at(place: *const c_void) -> Option<Arc<Self>>;
+
+    fn software(&self) -> Option<&software::Key>;
+
+    /// # Safety
+    /// `params` is null, or ends as OpenSSL has it.
+    unsafe fn set(settings: &mut Self::Settings, params: *const OSSL_PARAM);
+
+    /// Bytes of the longest signature; `None` where OpenSSL is to make it.
+    fn size(&self) -> Option<usize>;
 
     /// The signature by the multi-buffer library; `None` where OpenSSL is to make it.
+    fn sign_in_batch(
+        &self,
+        function: MessageDigest,
+        settings: &Self::Settings,
+        message: &[u8],
+    ) -> Option<Vec<u8>>;
+
+    /// The table of settings, which is asked for with each signature.
+    fn settable() -> &'static OnceLock<Table>;
+}
+
+pub(super) struct Functions<K>(PhantomData<K>);
+
+impl<K: SigningKey> Functions<K> {
+    pub(super) const TABLE: &'static [Dispatch] = &[
+        Dispatch::new(sys::SIGNATURE_NEWCTX, new::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_FREECTX, free::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_DIGEST_SIGN_INIT, begin::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_DIGEST_SIGN, sign::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_DIGEST_VERIFY_INIT, begin_verifying::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_DIGEST_VERIFY, verify::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_SET_CTX_PARAMS, set_params::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_SETTABLE_CTX_PARAMS, settable::<K> as *const ()),
+        Dispatch::END,
+    ];
+}
+
+/// A signature that is to be made or verified.
+struct Signing<K: SigningKey>(Option<Begun<K>>);
+
+struct Begun<K: SigningKey> {
+    key: Arc<K>,
+    /// The name of the hash function, where there is one.
+    function: Option<CString>,
+    settings: K::Settings,
+    /// The same settings for OpenSSL.
+    params: software::Params,
+    verifies: bool,
+    software: Option<software::Signing>,
+}
+
+impl<K: SigningKey> Begun<K> {
+    /// # Safety
+    /// `params` is null, or ends as OpenSSL has it.
+    unsafe fn set(&mut self, params: *const OSSL_PARAM) -> Option<()> {
+        // SAFETY: the caller's.
+        unsafe {
+            K::set(&mut self.settings, params);
+            self.params.keep(params)?;
+            match &mut self.software {
+                Some(software) if !params.is_null() => software.set_params(params),
+                _ => Some(()),
+            }
+        }
+    }
+
+    /// OpenSSL's own, with the same settings.
+    fn software(&mut self) -> Option<&mut software::Signing> {
+        if self.software.is_none() {
+            let (key, function) = (self.key.software()?, self.function.as_deref());
+            let mut software = software::Signing::new(key, function, self.verifies)?;
+            // SAFETY: parameters that were kept have an end.
+            self.params.all().try_for_each(|params| unsafe { software.set_params(params) })?;
+            self.software = Some(software);
+        }
+        self.software.as_mut()
+    }
+
     fn in_batch(&self, message: &[u8]) -> Option<Vec<u8>> {
-        let key = self.key.in_batches()?;
-        let function = self.function?;
-        let digest = hash(function, message).ok()?;
-        let encoded = match self.padding {
-            Padding::Pkcs1 => padding::pkcs1(function, &digest, key.bytes()),
-            Padding::PssWithSaltOfDigest => padding::pss(function, &digest, key.bytes()).ok()?,
-            Padding::Pss | Padding::Other => None,
-        };
-        in_batch(key, encoded?, Purpose::RsaSign)
+        let function = MessageDigest::from_name(self.function.as_ref()?.to_str().ok()?)?;
+        self.key.sign_in_batch(function, &self.settings, message)
     }
 }
 
-unsafe extern "C" fn new(_context: *mut c_void, _properties: *const c_char) -> *mut c_void {
-    Box::into_raw(Box::<Signing>::default()).cast()
+unsafe extern "C" fn new<K: SigningKey>(
+    _context: *mut c_void,
+    _properties: *const c_char,
+) -> *mut c_void {
+    Box::into_raw(Box::new(Signing::<K>(None))).cast()
 }
 
-unsafe extern "C" fn free(signing: *mut c_void) {
+unsafe extern "C" fn free<K: SigningKey>(signing: *mut c_void) {
     if !signing.is_null() {
         // SAFETY: OpenSSL gives back what `new` made, once.
-        drop(unsafe { Box::from_raw(signing.cast::<Signing>()) });
+        drop(unsafe { Box::from_raw(signing.cast::<Signing<K>>()) });
     }
 }
 
-unsafe extern "C" fn begin(
+unsafe extern "C" fn begin<K: SigningKey>(
     signing: *mut c_void,
     function: *const c_char,
     key: *mut c_void,
     params: *const OSSL_PARAM,
 ) -> c_int {
-    // SAFETY: OpenSSL gives what `new` made, here and for keys, and a name and parameters with an end.
-    guarded(|| unsafe {
-        let signing = signing.cast::<Signing>().as_mut()?;
-        let key = key::at(key)?;
-        let software = software::Signing::new(&key.software, function)?;
-        let name = (!function.is_null()).then(|| CStr::from_ptr(function).to_str().ok()).flatten();
-        let function = name.and_then(MessageDigest::from_name);
-        let mut begun = Begun { key, function, padding: Padding::Pkcs1, software };
+    // SAFETY: as of `begun`.
+    guarded(|| unsafe { begun::<K>(signing, function, key, params, false) })
+}
+
+unsafe extern "C" fn begin_verifying<K: SigningKey>(
+    signing: *mut c_void,
+    function: *const c_char,
+    key: *mut c_void,
+    params: *const OSSL_PARAM,
+) -> c_int {
+    // SAFETY: as of `begun`. What OpenSSL refuses is to be refused at once.
+    guarded(|| unsafe { begun::<K>(signing, function, key, params, true) })
+}
+
+/// # Safety
+/// OpenSSL gives what `new` made, here and for keys, and a name and parameters with an end, or none.
+unsafe fn begun<K: SigningKey>(
+    signing: *mut c_void,
+    function: *const c_char,
+    key: *mut c_void,
+    params: *const OSSL_PARAM,
+    verifies: bool,
+) -> Option<()> {
+    // SAFETY: the caller's.
+    unsafe {
+        let signing = signing.cast::<Signing<K>>().as_mut()?;
+        let function = (!function.is_null()).then(|| CStr::from_ptr(function).to_owned());
+        let mut begun = Begun {
+            key: K::at(key)?,
+            function,
+            settings: K::Settings::default(),
+            params: software::Params::default(),
+            verifies,
+            software: None,
+        };
         begun.set(params)?;
+        if begun.key.size().is_none() || verifies {
+            begun.software()?;
+        }
         signing.0 = Some(begun);
         Some(())
-    })
+    }
 }
 
 /// Without a place for the signature it says how much room that needs.
-unsafe extern "C" fn sign(
+unsafe extern "C" fn sign<K: SigningKey>(
     signing: *mut c_void,
     out: *mut u8,
     out_length: *mut usize,
@@ -142,12 +184,16 @@ unsafe extern "C" fn sign(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
-        let begun = signing.cast::<Signing>().as_mut()?.0.as_mut()?;
+        let begun = signing.cast::<Signing<K>>().as_mut()?.0.as_mut()?;
+        if let Some(size) = begun.key.size().filter(|_| out.is_null()) {
+            *out_length = size;
+            return Some(());
+        }
         let message = super::input(&message, message_length)?;
         let made = if out.is_null() { None } else { begun.in_batch(message) };
         let Some(made) = made else {
             *out_length = out_size;
-            return begun.software.sign(out, &mut *out_length, message);
+            return begun.software()?.sign(out, &mut *out_length, message);
         };
         if made.len() > out_size {
             return None;
@@ -158,18 +204,33 @@ unsafe extern "C" fn sign(
     })
 }
 
-unsafe extern "C" fn set_params(signing: *mut c_void, params: *const OSSL_PARAM) -> c_int {
-    // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
-    guarded(|| unsafe { signing.cast::<Signing>().as_mut()?.0.as_mut()?.set(params) })
+unsafe extern "C" fn verify<K: SigningKey>(
+    signing: *mut c_void,
+    signature: *const u8,
+    signature_length: usize,
+    message: *const u8,
+    message_length: usize,
+) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
+    guarded(|| unsafe {
+        let begun = signing.cast::<Signing<K>>().as_mut()?.0.as_mut()?;
+        let signature = super::input(&signature, signature_length)?;
+        let message = super::input(&message, message_length)?;
+        begun.software()?.verify(signature, message).then_some(())
+    })
 }
 
-unsafe extern "C" fn settable(_signing: *mut c_void, _context: *mut c_void) -> *const OSSL_PARAM {
-    struct Table(*const OSSL_PARAM);
-    // SAFETY: OpenSSL keeps the table for good and never changes it.
-    unsafe impl Send for Table {}
-    // SAFETY: OpenSSL keeps the table for good and never changes it.
-    unsafe impl Sync for Table {}
+unsafe extern "C" fn set_params<K: SigningKey>(
+    signing: *mut c_void,
+    params: *const OSSL_PARAM,
+) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
+    guarded(|| unsafe { signing.cast::<Signing<K>>().as_mut()?.0.as_mut()?.set(params) })
+}
 
-    static TABLE: OnceLock<Table> = OnceLock::new();
-    TABLE.get_or_init(|| Table(software::signature_params())).0
+unsafe extern "C" fn settable<K: SigningKey>(
+    _signing: *mut c_void,
+    _context: *mut c_void,
+) -> *const OSSL_PARAM {
+    K::settable().get_or_init(|| software::signature_params(K::ALGORITHM)).0
 }

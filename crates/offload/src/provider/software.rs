@@ -1,7 +1,7 @@
-//! OpenSSL's own provider in a library context that nothing else uses: asked for RSA, it gives its own
+//! OpenSSL's own provider in a library context that nothing else uses: asked for an algorithm, it gives its own
 //! implementation and never this one.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
 use ffi::{EVP_PKEY, EVP_PKEY_CTX, OSSL_LIB_CTX, OSSL_PARAM};
@@ -11,8 +11,6 @@ use openssl::rsa::Rsa;
 use openssl_sys as ffi;
 
 use super::sys;
-
-pub(super) const RSA: &CStr = c"RSA";
 
 /// It lives as long as the process: OpenSSL frees its own at an end that comes in no known order.
 pub(super) fn library() -> *mut OSSL_LIB_CTX {
@@ -30,7 +28,61 @@ pub(super) fn library() -> *mut OSSL_LIB_CTX {
     library.0
 }
 
-/// An RSA key of OpenSSL's own provider.
+/// OpenSSL's own provider there, which is loaded as long as that.
+pub(super) fn provider() -> *mut ffi::OSSL_PROVIDER {
+    struct Provider(*mut ffi::OSSL_PROVIDER);
+    // SAFETY: OpenSSL locks it where that is needed.
+    unsafe impl Send for Provider {}
+    // SAFETY: OpenSSL locks it where that is needed.
+    unsafe impl Sync for Provider {}
+
+    static PROVIDER: OnceLock<Provider> = OnceLock::new();
+    // SAFETY: the library context is valid, and the name ends with zero.
+    let load = || unsafe { ffi::OSSL_PROVIDER_load(library(), c"default".as_ptr()) };
+    PROVIDER.get_or_init(|| Provider(load())).0
+}
+
+/// Parameters as they were given, for whoever needs them later.
+#[derive(Default)]
+pub(super) struct Params(Vec<*mut OSSL_PARAM>);
+
+// SAFETY: they are copies that nobody changes.
+unsafe impl Send for Params {}
+// SAFETY: they are copies that nobody changes.
+unsafe impl Sync for Params {}
+
+impl Params {
+    /// Keeps a copy.
+    ///
+    /// # Safety
+    /// `params` is null, or ends as OpenSSL has it.
+    pub(super) unsafe fn keep(&mut self, params: *const OSSL_PARAM) -> Option<()> {
+        // SAFETY: the caller's.
+        unsafe {
+            if params.is_null() || (*params).key.is_null() {
+                return Some(());
+            }
+            let copy = ffi::OSSL_PARAM_dup(params);
+            (!copy.is_null()).then(|| self.0.push(copy))
+        }
+    }
+
+    /// All of them, in the order in which they came.
+    pub(super) fn all(&self) -> impl Iterator<Item = *const OSSL_PARAM> {
+        self.0.iter().map(|params| params.cast_const())
+    }
+}
+
+impl Drop for Params {
+    fn drop(&mut self) {
+        for params in &self.0 {
+            // SAFETY: a copy that is not used afterwards.
+            unsafe { ffi::OSSL_PARAM_free(*params) };
+        }
+    }
+}
+
+/// A key of OpenSSL's own provider.
 pub(super) struct Key(*mut EVP_PKEY);
 
 // SAFETY: a key counts its references atomically and is not changed here.
@@ -39,11 +91,17 @@ unsafe impl Send for Key {}
 unsafe impl Sync for Key {}
 
 impl Key {
+    /// One of an algorithm.
+    ///
     /// # Safety
     /// `params` ends as OpenSSL has it.
-    pub(super) unsafe fn import(selection: c_int, params: *const OSSL_PARAM) -> Option<Self> {
+    pub(super) unsafe fn import(
+        name: &CStr,
+        selection: c_int,
+        params: *const OSSL_PARAM,
+    ) -> Option<Self> {
         let mut key = std::ptr::null_mut();
-        let context = Context::new_keys()?;
+        let context = Context::new_keys(name)?;
         // SAFETY: the context is valid, and the parameters are only read.
         let is_made = unsafe {
             ffi::EVP_PKEY_fromdata_init(context.0) == 1
@@ -74,6 +132,45 @@ impl Key {
         (unsafe { ffi::EVP_PKEY_get_params(self.0, params) } == 1).then_some(())
     }
 
+    /// # Safety
+    /// `params` ends as OpenSSL has it. The key is nobody else's.
+    pub(super) unsafe fn set_params(&self, params: *const OSSL_PARAM) -> Option<()> {
+        // SAFETY: the key is valid; the rest is the caller's.
+        (unsafe { ffi::EVP_PKEY_set_params(self.0, params.cast_mut()) } == 1).then_some(())
+    }
+
+    /// Bytes that are a part of it, as many as `room` has at most.
+    pub(super) fn octets(&self, name: &CStr, room: &mut [u8]) -> Option<usize> {
+        let mut length = 0;
+        let (place, size) = (room.as_mut_ptr(), room.len());
+        // SAFETY: the key is valid, the name ends with zero, and the room has its size.
+        let done = unsafe {
+            ffi::EVP_PKEY_get_octet_string_param(self.0, name.as_ptr(), place, size, &mut length)
+        };
+        (done == 1).then_some(length)
+    }
+
+    /// A copy, of its parameters alone where that is all that is wanted.
+    pub(super) fn copy(&self, is_whole: bool) -> Option<Self> {
+        // SAFETY: the key is valid, and what is made here is nobody else's.
+        unsafe {
+            if is_whole {
+                let copy = sys::EVP_PKEY_dup(self.0);
+                return (!copy.is_null()).then_some(Self(copy));
+            }
+            let copy = ffi::EVP_PKEY_new();
+            let copy = (!copy.is_null()).then_some(Self(copy))?;
+            (sys::EVP_PKEY_copy_parameters(copy.0, self.0) == 1).then_some(copy)
+        }
+    }
+
+    /// Whether its public key is one of its curve.
+    pub(super) fn check(&self) -> Option<()> {
+        let context = Context::of(self)?;
+        // SAFETY: the context is valid.
+        (unsafe { ffi::EVP_PKEY_public_check(context.0) } == 1).then_some(())
+    }
+
     pub(super) fn bits(&self) -> u32 {
         // SAFETY: the key is valid.
         unsafe { ffi::EVP_PKEY_get_bits(self.0) }.unsigned_abs()
@@ -102,7 +199,7 @@ impl Key {
     }
 }
 
-/// What makes a signature of a message.
+/// What makes or verifies a signature of a message.
 pub(super) struct Signing {
     context: *mut ffi::EVP_MD_CTX,
     /// Its part that has the settings, which goes with it.
@@ -110,23 +207,20 @@ pub(super) struct Signing {
 }
 
 impl Signing {
-    /// # Safety
-    /// `function` is null, or the name of a hash function with an end.
-    pub(super) unsafe fn new(key: &Key, function: *const c_char) -> Option<Self> {
+    /// With a hash function, or the key's default.
+    pub(super) fn new(key: &Key, function: Option<&CStr>, verifies: bool) -> Option<Self> {
         let (none, mut settings) = (std::ptr::null(), std::ptr::null_mut());
-        // SAFETY: the context is new, and the key valid; the rest is the caller's.
+        let function = function.map_or(std::ptr::null(), CStr::as_ptr);
+        let begin = match verifies {
+            true => sys::EVP_DigestVerifyInit_ex,
+            false => sys::EVP_DigestSignInit_ex,
+        };
+        // SAFETY: the context is new, the key valid, and the name null or with an end.
         unsafe {
             let context = ffi::EVP_MD_CTX_new();
             let context = (!context.is_null()).then_some(context)?;
-            let is_begun = sys::EVP_DigestSignInit_ex(
-                context,
-                &mut settings,
-                function,
-                library(),
-                none,
-                key.0,
-                std::ptr::null(),
-            );
+            let is_begun =
+                begin(context, &mut settings, function, library(), none, key.0, std::ptr::null());
             let signing = Self { context, settings };
             (is_begun == 1).then_some(signing)
         }
@@ -157,6 +251,18 @@ impl Signing {
     }
 }
 
+impl Signing {
+    /// Whether a signature is one of a message, once.
+    pub(super) fn verify(&mut self, signature: &[u8], message: &[u8]) -> bool {
+        let (signature, length) = (signature.as_ptr(), signature.len());
+        // SAFETY: the context is valid, and memory is as long as it is said to be.
+        let done = unsafe {
+            ffi::EVP_DigestVerify(self.context, signature, length, message.as_ptr(), message.len())
+        };
+        done == 1
+    }
+}
+
 impl Drop for Signing {
     fn drop(&mut self) {
         // SAFETY: it is not used afterwards.
@@ -175,33 +281,65 @@ pub(super) enum Direction {
 }
 
 impl Context {
-    /// To make keys, or to ask about them.
-    fn new_keys() -> Option<Self> {
+    /// To make keys of an algorithm, or to ask about them.
+    fn new_keys(name: &CStr) -> Option<Self> {
         let any = std::ptr::null();
         // SAFETY: the name ends with zero.
-        let context = unsafe { ffi::EVP_PKEY_CTX_new_from_name(library(), RSA.as_ptr(), any) };
+        let context = unsafe { ffi::EVP_PKEY_CTX_new_from_name(library(), name.as_ptr(), any) };
         (!context.is_null()).then_some(Self(context))
     }
 
-    /// To make a key.
-    pub(super) fn generation() -> Option<Self> {
-        let context = Self::new_keys()?;
+    /// For operations with a key.
+    fn of(key: &Key) -> Option<Self> {
+        let any = std::ptr::null();
+        // SAFETY: the key is valid, and the context takes a reference of its own.
+        let context = unsafe { sys::EVP_PKEY_CTX_new_from_pkey(library(), key.0, any) };
+        (!context.is_null()).then_some(Self(context))
+    }
+
+    /// To make a key of an algorithm, or one with the parameters of another.
+    pub(super) fn generation(name: &CStr, like: Option<&Key>) -> Option<Self> {
+        let context = like.map_or_else(|| Self::new_keys(name), Self::of)?;
         // SAFETY: the context is valid.
         (unsafe { ffi::EVP_PKEY_keygen_init(context.0) } == 1).then_some(context)
     }
 
-    /// A new key.
+    /// To make a key that has parameters alone.
+    pub(super) fn parameters(name: &CStr) -> Option<Self> {
+        let context = Self::new_keys(name)?;
+        // SAFETY: the context is valid.
+        (unsafe { ffi::EVP_PKEY_paramgen_init(context.0) } == 1).then_some(context)
+    }
+
+    /// A new key, or parameters, as the context was made for.
     pub(super) fn generate(&mut self) -> Option<Key> {
         let mut key = std::ptr::null_mut();
         // SAFETY: the context is valid, and there is a place for the key.
-        (unsafe { ffi::EVP_PKEY_keygen(self.0, &mut key) } == 1).then_some(Key(key))
+        (unsafe { sys::EVP_PKEY_generate(self.0, &mut key) } == 1).then_some(Key(key))
+    }
+
+    /// What two keys share.
+    pub(super) fn exchange(own: &Key, peer: &Key, params: &Params) -> Option<Self> {
+        let mut context = Self::of(own)?;
+        // SAFETY: context and keys are valid, and parameters that were kept have an end.
+        unsafe {
+            (ffi::EVP_PKEY_derive_init(context.0) == 1).then_some(())?;
+            params.all().try_for_each(|params| context.set_params(params))?;
+            (ffi::EVP_PKEY_derive_set_peer(context.0, peer.0) == 1).then_some(context)
+        }
+    }
+
+    /// Writes it. Without a place it says how much room it needs.
+    ///
+    /// # Safety
+    /// `out` is null, or has room for `out_length` bytes.
+    pub(super) unsafe fn derive(&mut self, out: *mut u8, out_length: &mut usize) -> Option<()> {
+        // SAFETY: the context is valid; the rest is the caller's.
+        (unsafe { ffi::EVP_PKEY_derive(self.0, out, out_length) } == 1).then_some(())
     }
 
     pub(super) fn new(key: &Key, direction: Direction) -> Option<Self> {
-        // SAFETY: the key is valid, and the context takes a reference of its own.
-        let context =
-            unsafe { sys::EVP_PKEY_CTX_new_from_pkey(library(), key.0, std::ptr::null()) };
-        let context = (!context.is_null()).then_some(Self(context))?;
+        let context = Self::of(key)?;
         // SAFETY: the context is valid.
         let is_ready = unsafe {
             match direction {
@@ -254,51 +392,79 @@ impl Drop for Context {
     }
 }
 
-/// The parameters that make up a key, a table that OpenSSL keeps for good.
-pub(super) fn key_types(selection: c_int) -> *const OSSL_PARAM {
-    Context::new_keys().map_or(std::ptr::null(), |context| {
+/// A table of parameters, which OpenSSL keeps as long as the process lives.
+#[derive(Clone, Copy)]
+pub(super) struct Table(pub(super) *const OSSL_PARAM);
+
+// SAFETY: a table is never changed.
+unsafe impl Send for Table {}
+// SAFETY: a table is never changed.
+unsafe impl Sync for Table {}
+
+impl Table {
+    const EMPTY: Self = Self(std::ptr::null());
+}
+
+/// The parameters that make up a key.
+pub(super) fn key_types(name: &CStr, selection: c_int) -> Table {
+    Context::new_keys(name).map_or(Table::EMPTY, |context| {
         // SAFETY: the context is valid.
-        unsafe { sys::EVP_PKEY_fromdata_settable(context.0, selection) }
+        Table(unsafe { sys::EVP_PKEY_fromdata_settable(context.0, selection) })
     })
 }
 
-/// The parameters of a key that can be asked for, and those of one that is to be made: tables that
-/// OpenSSL keeps for good.
-pub(super) fn key_params() -> [*const OSSL_PARAM; 2] {
-    // SAFETY: the name ends with zero. What is fetched stays for good.
+/// The parameters of a key that can be asked for, those of one that is to be made, and those of one that can be
+/// set.
+pub(super) fn key_params(name: &CStr) -> [Table; 3] {
+    // SAFETY: the name ends with zero. What is fetched stays.
     unsafe {
-        let keys = sys::EVP_KEYMGMT_fetch(library(), RSA.as_ptr(), std::ptr::null());
+        let keys = sys::EVP_KEYMGMT_fetch(library(), name.as_ptr(), std::ptr::null());
         if keys.is_null() {
-            return [std::ptr::null(); 2];
-        }
-        [sys::EVP_KEYMGMT_gettable_params(keys), sys::EVP_KEYMGMT_gen_settable_params(keys)]
-    }
-}
-
-/// The parameters of an operation that can be asked for, and those that can be set: tables that
-/// OpenSSL keeps for good.
-pub(super) fn cipher_params() -> [*const OSSL_PARAM; 2] {
-    // SAFETY: the name ends with zero. What is fetched stays for good.
-    unsafe {
-        let cipher = sys::EVP_ASYM_CIPHER_fetch(library(), RSA.as_ptr(), std::ptr::null());
-        if cipher.is_null() {
-            return [std::ptr::null(); 2];
+            return [Table::EMPTY; 3];
         }
         [
-            sys::EVP_ASYM_CIPHER_gettable_ctx_params(cipher),
-            sys::EVP_ASYM_CIPHER_settable_ctx_params(cipher),
+            Table(sys::EVP_KEYMGMT_gettable_params(keys)),
+            Table(sys::EVP_KEYMGMT_gen_settable_params(keys)),
+            Table(sys::EVP_KEYMGMT_settable_params(keys)),
         ]
     }
 }
 
-/// The parameters of a signature that can be set: a table that OpenSSL keeps for good.
-pub(super) fn signature_params() -> *const OSSL_PARAM {
-    // SAFETY: the name ends with zero. What is fetched stays for good.
+/// The parameters of an RSA operation that can be asked for, and those that can be set.
+pub(super) fn cipher_params() -> [Table; 2] {
+    // SAFETY: the name ends with zero. What is fetched stays.
     unsafe {
-        let signature = sys::EVP_SIGNATURE_fetch(library(), RSA.as_ptr(), std::ptr::null());
-        if signature.is_null() {
-            return std::ptr::null();
+        let cipher = sys::EVP_ASYM_CIPHER_fetch(library(), c"RSA".as_ptr(), std::ptr::null());
+        if cipher.is_null() {
+            return [Table::EMPTY; 2];
         }
-        sys::EVP_SIGNATURE_settable_ctx_params(signature)
+        [
+            Table(sys::EVP_ASYM_CIPHER_gettable_ctx_params(cipher)),
+            Table(sys::EVP_ASYM_CIPHER_settable_ctx_params(cipher)),
+        ]
+    }
+}
+
+/// The parameters of a signature that can be set.
+pub(super) fn signature_params(name: &CStr) -> Table {
+    // SAFETY: the name ends with zero. What is fetched stays.
+    unsafe {
+        let signature = sys::EVP_SIGNATURE_fetch(library(), name.as_ptr(), std::ptr::null());
+        if signature.is_null() {
+            return Table::EMPTY;
+        }
+        Table(sys::EVP_SIGNATURE_settable_ctx_params(signature))
+    }
+}
+
+/// The parameters of a key exchange that can be set.
+pub(super) fn exchange_params(name: &CStr) -> Table {
+    // SAFETY: the name ends with zero. What is fetched stays.
+    unsafe {
+        let exchange = sys::EVP_KEYEXCH_fetch(library(), name.as_ptr(), std::ptr::null());
+        if exchange.is_null() {
+            return Table::EMPTY;
+        }
+        Table(sys::EVP_KEYEXCH_settable_ctx_params(exchange))
     }
 }

@@ -6,16 +6,20 @@ use ffi::{EVP_PKEY, EVP_PKEY_CTX, OSSL_LIB_CTX, OSSL_PARAM};
 use openssl_sys as ffi;
 
 pub(super) const CORE_GET_PARAMS: c_int = 2;
+pub(super) const PROVIDER_TEARDOWN: c_int = 1024;
 pub(super) const PROVIDER_GETTABLE_PARAMS: c_int = 1025;
 pub(super) const PROVIDER_GET_PARAMS: c_int = 1026;
 pub(super) const PROVIDER_QUERY_OPERATION: c_int = 1027;
+pub(super) const PROVIDER_GET_CAPABILITIES: c_int = 1030;
 
 pub(super) const OP_KEYMGMT: c_int = 10;
+pub(super) const OP_KEYEXCH: c_int = 11;
 pub(super) const OP_SIGNATURE: c_int = 12;
 pub(super) const OP_ASYM_CIPHER: c_int = 13;
 
 pub(super) const KEYMGMT_NEW: c_int = 1;
 pub(super) const KEYMGMT_GEN_INIT: c_int = 2;
+pub(super) const KEYMGMT_GEN_SET_TEMPLATE: c_int = 3;
 pub(super) const KEYMGMT_GEN_SET_PARAMS: c_int = 4;
 pub(super) const KEYMGMT_GEN_SETTABLE_PARAMS: c_int = 5;
 pub(super) const KEYMGMT_GEN: c_int = 6;
@@ -23,14 +27,29 @@ pub(super) const KEYMGMT_GEN_CLEANUP: c_int = 7;
 pub(super) const KEYMGMT_FREE: c_int = 10;
 pub(super) const KEYMGMT_GET_PARAMS: c_int = 11;
 pub(super) const KEYMGMT_GETTABLE_PARAMS: c_int = 12;
+pub(super) const KEYMGMT_SET_PARAMS: c_int = 13;
+pub(super) const KEYMGMT_SETTABLE_PARAMS: c_int = 14;
+pub(super) const KEYMGMT_QUERY_OPERATION_NAME: c_int = 20;
 pub(super) const KEYMGMT_HAS: c_int = 21;
+pub(super) const KEYMGMT_VALIDATE: c_int = 22;
 pub(super) const KEYMGMT_MATCH: c_int = 23;
 pub(super) const KEYMGMT_IMPORT: c_int = 40;
 pub(super) const KEYMGMT_IMPORT_TYPES: c_int = 41;
 pub(super) const KEYMGMT_EXPORT: c_int = 42;
 pub(super) const KEYMGMT_EXPORT_TYPES: c_int = 43;
+pub(super) const KEYMGMT_DUP: c_int = 44;
 
 pub(super) const SELECT_PRIVATE_KEY: c_int = 1;
+pub(super) const SELECT_PUBLIC_KEY: c_int = 2;
+pub(super) const SELECT_KEY_PAIR: c_int = 3;
+
+pub(super) const KEYEXCH_NEWCTX: c_int = 1;
+pub(super) const KEYEXCH_INIT: c_int = 2;
+pub(super) const KEYEXCH_DERIVE: c_int = 3;
+pub(super) const KEYEXCH_SET_PEER: c_int = 4;
+pub(super) const KEYEXCH_FREECTX: c_int = 5;
+pub(super) const KEYEXCH_SET_CTX_PARAMS: c_int = 7;
+pub(super) const KEYEXCH_SETTABLE_CTX_PARAMS: c_int = 8;
 
 pub(super) const ASYM_CIPHER_NEWCTX: c_int = 1;
 pub(super) const ASYM_CIPHER_ENCRYPT_INIT: c_int = 2;
@@ -46,12 +65,23 @@ pub(super) const ASYM_CIPHER_SETTABLE_CTX_PARAMS: c_int = 11;
 pub(super) const SIGNATURE_NEWCTX: c_int = 1;
 pub(super) const SIGNATURE_DIGEST_SIGN_INIT: c_int = 8;
 pub(super) const SIGNATURE_DIGEST_SIGN: c_int = 11;
+pub(super) const SIGNATURE_DIGEST_VERIFY_INIT: c_int = 12;
+pub(super) const SIGNATURE_DIGEST_VERIFY: c_int = 15;
 pub(super) const SIGNATURE_FREECTX: c_int = 16;
 pub(super) const SIGNATURE_SET_CTX_PARAMS: c_int = 20;
 pub(super) const SIGNATURE_SETTABLE_CTX_PARAMS: c_int = 21;
 
 pub(super) const PARAM_NAME: &CStr = c"name";
 pub(super) const PARAM_STATUS: &CStr = c"status";
+pub(super) const PARAM_GROUP: &CStr = c"group";
+pub(super) const PARAM_PUBLIC: &CStr = c"pub";
+pub(super) const PARAM_PRIVATE: &CStr = c"priv";
+pub(super) const PARAM_ENCODED_PUBLIC: &CStr = c"encoded-pub-key";
+pub(super) const PARAM_BITS: &CStr = c"bits";
+pub(super) const PARAM_MAX_SIZE: &CStr = c"max-size";
+pub(super) const PARAM_SECURITY_BITS: &CStr = c"security-bits";
+pub(super) const PARAM_GROUP_ALGORITHM: &CStr = c"tls-group-alg";
+pub(super) const CAPABILITY_GROUPS: &CStr = c"TLS-GROUP";
 pub(super) const PARAM_PAD_MODE: &CStr = c"pad-mode";
 pub(super) const PARAM_PSS_SALT_LENGTH: &CStr = c"saltlen";
 pub(super) const PARAM_MGF1_DIGEST: &CStr = c"mgf1-digest";
@@ -59,8 +89,11 @@ pub(super) const PARAM_DIGEST: &CStr = c"digest";
 pub(super) const PARAM_TLS_CLIENT_VERSION: &CStr = c"tls-client-version";
 pub(super) const PARAM_TLS_NEGOTIATED_VERSION: &CStr = c"tls-negotiated-version";
 
-/// `OSSL_PARAM_INTEGER` and `OSSL_PARAM_UTF8_PTR`.
+/// `OSSL_PARAM_INTEGER` and its like (OSSL_PARAM(3)).
 pub(super) const PARAM_INTEGER: u32 = 1;
+pub(super) const PARAM_UNSIGNED: u32 = 2;
+pub(super) const PARAM_UTF8: u32 = 4;
+pub(super) const PARAM_OCTETS: u32 = 5;
 pub(super) const PARAM_UTF8_PTR: u32 = 6;
 
 /// `RSA_PKCS1_PADDING` and `RSA_PKCS1_PSS_PADDING`.
@@ -124,13 +157,13 @@ impl Algorithm {
         description: std::ptr::null(),
     };
 
-    /// One of RSA, by the names that OpenSSL's own has.
-    pub(super) const fn new(functions: &'static [Dispatch]) -> Self {
+    /// One by the names that OpenSSL's own has.
+    pub(super) const fn new(names: &'static CStr, functions: &'static [Dispatch]) -> Self {
         Self {
-            names: c"RSA:rsaEncryption:1.2.840.113549.1.1.1".as_ptr(),
+            names: names.as_ptr(),
             properties: c"provider=toll".as_ptr(),
             functions: functions.as_ptr(),
-            description: c"RSA on an accelerator".as_ptr(),
+            description: c"on an accelerator".as_ptr(),
         }
     }
 }
@@ -153,6 +186,7 @@ pub(super) type Callback = unsafe extern "C" fn(*const OSSL_PARAM, *mut c_void) 
 
 pub(super) enum AsymCipher {}
 pub(super) enum Signature {}
+pub(super) enum KeyExchange {}
 pub(super) enum KeyManagement {}
 pub(super) enum AsyncJob {}
 pub(super) enum WaitContext {}
@@ -212,15 +246,43 @@ unsafe extern "C" {
         cipher: *const AsymCipher,
     ) -> *const OSSL_PARAM;
 
-    pub(super) fn OSSL_PARAM_get_utf8_string_ptr(
-        param: *const OSSL_PARAM,
-        text: *mut *const c_char,
-    ) -> c_int;
     pub(super) fn EVP_SIGNATURE_fetch(
         context: *mut OSSL_LIB_CTX,
         name: *const c_char,
         properties: *const c_char,
     ) -> *mut Signature;
+    pub(super) fn EVP_KEYEXCH_fetch(
+        context: *mut OSSL_LIB_CTX,
+        name: *const c_char,
+        properties: *const c_char,
+    ) -> *mut KeyExchange;
+    pub(super) fn EVP_KEYEXCH_settable_ctx_params(
+        exchange: *const KeyExchange,
+    ) -> *const OSSL_PARAM;
+    pub(super) fn EVP_KEYMGMT_settable_params(keys: *const KeyManagement) -> *const OSSL_PARAM;
+    pub(super) fn EVP_PKEY_dup(key: *mut EVP_PKEY) -> *mut EVP_PKEY;
+    pub(super) fn EVP_PKEY_copy_parameters(to: *mut EVP_PKEY, from: *const EVP_PKEY) -> c_int;
+    pub(super) fn EVP_PKEY_generate(context: *mut EVP_PKEY_CTX, key: *mut *mut EVP_PKEY) -> c_int;
+    pub(super) fn OSSL_PROVIDER_get_capabilities(
+        provider: *mut ffi::OSSL_PROVIDER,
+        capability: *const c_char,
+        callback: Callback,
+        argument: *mut c_void,
+    ) -> c_int;
+    pub(super) fn OSSL_PARAM_set_octet_string(
+        param: *mut OSSL_PARAM,
+        value: *const c_void,
+        length: usize,
+    ) -> c_int;
+    pub(super) fn EVP_DigestVerifyInit_ex(
+        context: *mut ffi::EVP_MD_CTX,
+        key_context: *mut *mut EVP_PKEY_CTX,
+        function: *const c_char,
+        library: *mut OSSL_LIB_CTX,
+        properties: *const c_char,
+        key: *mut EVP_PKEY,
+        params: *const OSSL_PARAM,
+    ) -> c_int;
     pub(super) fn EVP_SIGNATURE_settable_ctx_params(
         signature: *const Signature,
     ) -> *const OSSL_PARAM;

@@ -1,3 +1,5 @@
+mod multi_buffer;
+
 use std::fs::File;
 use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;

@@ -1,14 +1,15 @@
 //! The system's OpenSSL, or the one of `LD_LIBRARY_PATH`.
 
+use std::collections::HashMap;
 use std::io;
 
 use offload::Way;
 use openssl::error::ErrorStack;
-use openssl::pkey::PKey;
+use openssl::pkey::{PKey, Private};
 use openssl::ssl::{
-    self, AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
-    SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion,
-    select_next_proto,
+    self, AlpnError, ErrorCode, NameType, ShutdownState, SniError, Ssl, SslContext,
+    SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode, SslStream,
+    SslVerifyMode, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
 use tls::{AskClient, CertificateKey, Identity, RecordSize, Suite, Version};
@@ -17,7 +18,7 @@ use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
 use super::{Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
-use crate::{ServerError, Settings};
+use crate::{AcceleratorSource, ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
@@ -90,13 +91,39 @@ fn io_error(error: ssl::Error) -> io::Error {
 /// The default without CBC suites, for which the kernel's TLS takes no keys.
 const OF_KERNEL: &str = "DEFAULT:!SHA1:!SHA256:!SHA384";
 
-/// A context that offers exactly what the settings name.
+/// A context that offers exactly what the settings name, with one for each further name.
 pub(super) fn build(
     settings: &Settings,
     versions: &[Version],
     identity: &Identity,
     key: CertificateKey,
 ) -> Result<SslContext, ServerError> {
+    let mut context = with_certificate(settings, versions, identity, key)?;
+    let of_name = |(name, certificate_pem)| {
+        let identity = Identity { certificate_pem, ..identity.clone() };
+        Ok((name, with_certificate(settings, versions, &identity, key)?.build()))
+    };
+    let named: Result<HashMap<String, SslContext>, ServerError> =
+        settings.named_certificates()?.into_iter().map(of_name).collect();
+    let named = named?;
+    if !named.is_empty() {
+        context.set_servername_callback(move |ssl, _| {
+            let name = ssl.servername(NameType::HOST_NAME);
+            match name.and_then(|name| named.get(name)) {
+                Some(context) => ssl.set_ssl_context(context).map_err(|_| SniError::ALERT_FATAL),
+                None => Ok(()),
+            }
+        });
+    }
+    Ok(context.build())
+}
+
+fn with_certificate(
+    settings: &Settings,
+    versions: &[Version],
+    identity: &Identity,
+    key: CertificateKey,
+) -> Result<SslContextBuilder, ServerError> {
     let refused = |what| move |source| ServerError::OpenSsl { what, source };
     let chain = X509::stack_from_pem(&identity.certificate_pem)
         .map_err(refused("the certificate chain"))?;
@@ -119,9 +146,12 @@ pub(super) fn build(
         let names: Vec<_> = settings.groups.iter().map(|group| group.openssl_name()).collect();
         context.set_groups_list(&names.join(":")).map_err(refused("these groups"))?;
     }
-    set_identity(&mut context, &chain, &identity.key_pem)
+    let private = set_identity(&mut context, &chain, &identity.key_pem)
         .map_err(refused("the certificate and its key"))?;
     set_clients(&mut context, settings)?;
+    if matches!(accelerator, Some(AcceleratorSource::MultiBuffer(_))) {
+        offload::prepare(&private);
+    }
     set_resumption(&mut context, settings).map_err(refused("these settings of resumption"))?;
     // OpenSSL keeps its keys from the kernel unless it may write records of the largest size; how large
     // they are follows from what is sent then.
@@ -146,7 +176,7 @@ pub(super) fn build(
     context.set_alpn_select_callback(|_, offered| {
         select_next_proto(ALPN, offered).ok_or(AlpnError::NOACK)
     });
-    Ok(context.build())
+    Ok(context)
 }
 
 fn set_versions(context: &mut SslContextBuilder, versions: &[Version]) -> Result<(), ErrorStack> {
@@ -185,7 +215,7 @@ fn set_identity(
     context: &mut SslContextBuilder,
     chain: &[X509],
     key_pem: &[u8],
-) -> Result<(), ErrorStack> {
+) -> Result<PKey<Private>, ErrorStack> {
     for (position, certificate) in chain.iter().enumerate() {
         match position {
             0 => context.set_certificate(certificate)?,
@@ -194,7 +224,8 @@ fn set_identity(
     }
     let key = PKey::private_key_from_pem(key_pem)?;
     context.set_private_key(&key)?;
-    context.check_private_key()
+    context.check_private_key()?;
+    Ok(key)
 }
 
 /// Asks clients for a certificate that these authorities have issued.

@@ -1,5 +1,6 @@
 //! rustls, with the cryptography of ring or of AWS-LC.
 
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -8,10 +9,14 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{
-    NoClientAuth, NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache,
-    WebPkiClientVerifier,
+    ClientHello, NoClientAuth, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
+    ServerSessionMemoryCache, WebPkiClientVerifier,
 };
-use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion, version};
+use rustls::sign::CertifiedKey;
+use rustls::{
+    InconsistentKeys, RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion,
+    version,
+};
 use tls::{AskClient, Identity, Stack, Version};
 
 use super::{Handshake, Library, Session, client_authorities};
@@ -123,19 +128,30 @@ pub(super) fn build(
 ) -> Result<Arc<ServerConfig>, ServerError> {
     let refused = |source| ServerError::Rustls { library: settings.library, source };
     let versions: Vec<_> = versions.iter().copied().map(version_of).collect();
-    let chain: Result<Vec<_>, _> =
-        CertificateDer::pem_slice_iter(&identity.certificate_pem).collect();
-    let (Ok(chain), Ok(key)) = (chain, PrivateKeyDer::from_pem_slice(&identity.key_pem)) else {
-        return Err(ServerError::KeyKind);
+    let provider = provider(settings);
+    let key = PrivateKeyDer::from_pem_slice(&identity.key_pem).map_err(|_| ServerError::KeyKind)?;
+    let key = provider.key_provider.load_private_key(key).map_err(refused)?;
+    let certified = |pem: &[u8]| {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        let certified = CertifiedKey::new(chain.map_err(|_| ServerError::KeyKind)?, key.clone());
+        match certified.keys_match() {
+            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
+                Ok(Arc::new(certified))
+            }
+            Err(source) => Err(refused(source)),
+        }
     };
-    let provider = Arc::new(provider(settings));
+    let of_name = |(name, pem): (String, Vec<u8>)| Ok((name, certified(&pem)?));
+    let named: Result<_, ServerError> =
+        settings.named_certificates()?.into_iter().map(of_name).collect();
+    let by_name = ByName { usual: certified(&identity.certificate_pem)?, named: named? };
+    let provider = Arc::new(provider);
     let clients = clients(settings, &provider)?;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&versions)
         .map_err(refused)?
         .with_client_cert_verifier(clients)
-        .with_single_cert(chain, key)
-        .map_err(refused)?;
+        .with_cert_resolver(Arc::new(by_name));
     config.ignore_client_order = true;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.max_fragment_size = Some(settings.record_size.get() + RECORD_HEADER);
@@ -175,6 +191,20 @@ fn clients(
         AskClient::None | AskClient::Ask => verifier.allow_unauthenticated(),
     };
     verifier.build().map_err(|error| refused(error.to_string()))
+}
+
+/// The certificate of the name that a client asks for, or else the server's usual one.
+#[derive(Debug)]
+struct ByName {
+    usual: Arc<CertifiedKey>,
+    named: HashMap<String, Arc<CertifiedKey>>,
+}
+
+impl ResolvesServerCert for ByName {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let named = hello.server_name().and_then(|name| self.named.get(name));
+        Some(named.unwrap_or(&self.usual).clone())
+    }
 }
 
 fn version_of(version: Version) -> &'static SupportedProtocolVersion {

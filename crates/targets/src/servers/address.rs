@@ -7,6 +7,6 @@ pub(super) static ADDRESS: Server = Server {
     stacks: &[],
     // toll cannot.
     restart: Restart::Never,
-    own_keys: &[&["url", "pid", "i-operate-this-host"]],
+    own_keys: &[&["url", "connect-to", "pid", "i-operate-this-host"]],
     ..Server::named("address")
 };

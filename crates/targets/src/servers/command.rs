@@ -23,7 +23,8 @@ pub(super) static COMMAND: Server = Server {
     is_configured: false,
     // What a start of it takes, or does, only its owner knows.
     restart: Restart::Never,
-    own_keys: &[&["command"]],
+    // Which its owner has it load; toll looks whether it did.
+    own_keys: &[&["command", "offload", "provider"]],
     ..Server::named("command")
 };
 
@@ -33,6 +34,8 @@ impl Program for Command {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        let provider = settings.target.provider.as_ref();
+        provider.map_or(Ok(()), |it| it.check()).map_err(TargetError::Settings)?;
         line(settings).map(drop)
     }
 

@@ -17,6 +17,7 @@ use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
+use crate::target_dir::NAMES;
 use crate::{AcceleratorCounts, Running, SendCounters, Settings, TargetError};
 
 /// Descriptors of its process beside those of its connections, at least.
@@ -50,6 +51,7 @@ pub(crate) static EMBEDDED: Server = Server {
         super::CLIENTS,
         super::OFFLOAD,
         super::COMPLETION,
+        super::NAMES,
     ],
     ..Server::named("embedded")
 };
@@ -141,6 +143,9 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     if settings.target.client_certificate != AskClient::None {
         add("--client-certificate", settings.target.client_certificate.to_string().into());
         add("--client-ca", context.client_authority().into());
+    }
+    if settings.target.names.is_some() {
+        add("--names", context.folder.join(NAMES).into());
     }
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());

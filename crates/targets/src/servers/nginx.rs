@@ -30,6 +30,7 @@ pub(super) static NGINX: Server = Server {
         super::CLIENTS,
         &["record-size", "directives", "storage", "files"],
         super::SENDFILE,
+        super::NAMES,
         super::OFFLOAD,
     ],
     ..Server::named("nginx")

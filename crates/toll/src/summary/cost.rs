@@ -4,6 +4,8 @@ use report::Column;
 use trial::Line;
 use units::{decimal, places};
 
+use super::headline::opened_noun;
+
 /// Rate and goodput, as measured and per CPU-second of the server: what one core would do that had
 /// nothing else to do.
 pub(super) fn rates(line: &Line) -> Vec<Column> {
@@ -19,6 +21,12 @@ pub(super) fn rates(line: &Line) -> Vec<Column> {
         Column::words("rate", labels.into_iter().take(rates.len())),
         Column::numbers(&format!("{}s", line.nouns().operation), "/s", alike(&rates)),
     ];
+    if let Some(opened) = line.connections_opened.filter(|_| line.ends_connections()) {
+        let per_core = line.cpu_ns.server.filter(|ns| *ns > 0);
+        let per_core = per_core.map(|ns| opened as f64 / (ns as f64 / 1e9));
+        let rates: Vec<f64> = line.connections_per_s.into_iter().chain(per_core).collect();
+        columns.push(Column::numbers(opened_noun(line), "/s", alike(&rates)));
+    }
     if line.bytes.body > 0 {
         let least = goodputs.iter().copied().fold(f64::INFINITY, f64::min);
         let (unit, factor) = if least >= 1e8 { ("Gb/s", 1e9) } else { ("Mb/s", 1e6) };
@@ -80,6 +88,24 @@ client            100.0   0.095
         let text = shown(line(|v| v["cpu_ns"]["server"] = serde_json::Value::Null), 80);
         assert!(!text.contains("per server core"), "{text}");
         assert!(text.contains("--server-pid"), "{text}");
+    }
+
+    #[test]
+    fn where_connections_end_they_have_a_rate_of_their_own() {
+        let text = shown(
+            line(|v| {
+                v["receipt"]["asked"]["requests_per_connection"] = "8".into();
+                v["connections_opened"] = 75.into();
+                v["connections_per_s"] = 125.0.into();
+            }),
+            80,
+        );
+        let expected = "\
+rate             operations  handshakes  goodput
+                         /s          /s     Gb/s
+measured              1,000       125.0    8.389
+";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

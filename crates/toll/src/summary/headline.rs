@@ -29,7 +29,14 @@ fn figure(line: &Line) -> String {
         Some(Operation::OneRequestPerConnection) => {
             format!("{rate} connections per second with one request each")
         }
-        _ => format!("{rate} requests per second"),
+        _ => match line.connections_per_s.filter(|_| line.ends_connections()) {
+            Some(opened) => format!(
+                "{rate} requests and {} {} per second",
+                PerSecond(opened).to_string().trim_end_matches("/s"),
+                opened_noun(line)
+            ),
+            None => format!("{rate} requests per second"),
+        },
     };
     match line.bytes.body {
         0 => rate,
@@ -37,10 +44,23 @@ fn figure(line: &Line) -> String {
     }
 }
 
+/// What is counted where connections are opened.
+pub(super) fn opened_noun(line: &Line) -> &'static str {
+    match line.receipt.asked.tls.as_deref() {
+        Some("none") => "new connections",
+        _ => "handshakes",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::of;
     use crate::summary::testing::line;
+
+    fn ends_connections(v: &mut serde_json::Value) {
+        v["receipt"]["asked"]["requests_per_connection"] = "8".into();
+        v["connections_per_s"] = 125.0.into();
+    }
 
     #[test]
     fn the_first_sentence_answers() {
@@ -52,6 +72,14 @@ mod tests {
                 of(|v| {
                     v["receipt"]["asked"]["operation"] = "handshakes".into();
                     v["bytes"]["body"] = 0.into();
+                }),
+            ),
+            ("requests, some on each connection", of(ends_connections)),
+            (
+                "the same over plain HTTP",
+                of(|v| {
+                    ends_connections(v);
+                    v["receipt"]["asked"]["tls"] = "none".into();
                 }),
             ),
             ("session", of(|v| v["receipt"]["asked"]["operation"] = "session".into())),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use observe::Fact;
 use tls::{CertificateKey, KeyExchange, Mac, Suite};
 use trial::{Line, ReceiptRow};
-use units::{Bytes, thousands};
+use units::{Bytes, counted, thousands};
 
 /// What was negotiated, and how many operations failed.
 pub(super) fn in_one_line(line: &Line, is_utf8: bool) -> String {
@@ -34,6 +34,8 @@ pub(super) fn in_one_line(line: &Line, is_utf8: bool) -> String {
     if let (Some(full), Some(resumed @ 1..)) = (got.full, got.resumed) {
         parts.push(format!("{:.0}% resumed", resumed as f64 / (full + resumed) as f64 * 100.0));
     }
+    parts.extend(got.names.map(|names| counted(names as u64, "name")));
+    parts.extend(got.certificates.map(|shown| counted(shown as u64, "certificate")));
     if by_kernel(line).is_some() {
         parts.push("kernel TLS".to_owned());
     }
@@ -124,6 +126,13 @@ mod tests {
                     obtained["group"] = serde_json::json!({"secp256r1": 1, "x25519": 2});
                     obtained["certificate_key"] = serde_json::json!({"ecdsa:p256": 3});
                     v["operations"]["errors"] = serde_json::json!({"reset": 1});
+                }),
+            ),
+            (
+                "names",
+                of(|v| {
+                    v["receipt"]["obtained"]["names"] = 2000.into();
+                    v["receipt"]["obtained"]["certificates"] = 1.into();
                 }),
             ),
             (

@@ -2,6 +2,7 @@
 //! holds for the others. `toll` and `proofs` include this, each for its own of them. What only nginx does is
 //! tested in its own crate.
 
+use std::num::NonZeroU32;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -183,6 +184,27 @@ fn each_negotiates_what_it_was_told() {
         let server = start(kind, &legacy, &folder);
         let (said, _) = curl(&server, "1000B", &["--ciphers", "DEFAULT:@SECLEVEL=0"]);
         assert!(said.contains("SSL connection using TLSv1.2 / AES128-SHA"), "{kind}: {said}");
+    }
+}
+
+#[test]
+fn each_shows_the_certificate_of_the_name_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        target: Target { names: NonZeroU32::new(3), ..settings().target },
+        ..settings()
+    };
+    for kind in kinds().filter(|kind| kind.uses("names")) {
+        let server = start(kind, &settings, &folder);
+        for (name, expected) in [
+            ("h0.toll.test", "h0.toll.test"),
+            ("h2.toll.test", "h2.toll.test"),
+            ("other.example", "localhost"),
+        ] {
+            let said = s_client(&server, &["-servername", name]).replace(' ', "");
+            assert!(said.contains(&format!("subject=CN={expected}\n")), "{kind} {name}: {said}");
+            assert!(said.contains("HTTP/1.1200OK"), "{kind} {name}: {said}");
+        }
     }
 }
 

@@ -50,6 +50,7 @@ impl Faulty {
             write_certificate: None,
             ask_client: tls::AskClient::None,
             client_authorities: None,
+            names: None,
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,

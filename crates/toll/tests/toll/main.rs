@@ -8,6 +8,7 @@ mod command;
 mod compare;
 mod damaged_journal;
 mod delayed;
+mod ending_connections;
 mod engine;
 #[path = "../every_server/mod.rs"]
 mod every_server;
@@ -15,6 +16,8 @@ mod full_disk;
 mod help;
 mod install;
 mod load;
+mod methods;
+mod names;
 mod older_findings;
 mod primitives;
 mod profile;

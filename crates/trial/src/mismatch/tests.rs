@@ -1,6 +1,9 @@
 use super::*;
 use crate::receipt::Receipt;
-use load::{ClientSignature, Close, Collected, ErrorKind, Plan, SessionsGiven, Up, Verified};
+use load::{
+    ClientSignature, Close, Collected, EndedConnections, ErrorKind, Method, Plan, SessionsGiven,
+    Up, Verified,
+};
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
 use units::Nanos;
@@ -88,6 +91,81 @@ fn each_name_that_differs_is_reported_with_its_count() {
         let all: Vec<String> = all(change).iter().map(ToString::to_string).collect();
         (name, all.join("\n"))
     }));
+}
+
+/// What mismatches in a load of 10,000 requests over connections of 8 each, where `change` is made.
+fn ending(change: impl FnOnce(&mut Job, &mut Outcome)) -> Vec<String> {
+    mismatches(|job, outcome| {
+        job.plan.requests_per_connection = "8".parse().ok();
+        outcome.negotiated[0].1 = 1_250;
+        outcome.verified.signatures = 20;
+        outcome.ended.by_requests = vec![(8, 1_200)];
+        outcome.ended.rests = 64;
+        change(job, outcome);
+    })
+}
+
+#[test]
+fn connections_that_end_as_planned_are_no_mismatch_and_others_are() {
+    assert!(ending(|_, _| {}).is_empty());
+    // Fewer than one in a hundred, such as those that were idle for too long.
+    assert!(ending(|_, outcome| outcome.ended.by_server = 12).is_empty());
+    let closed = ending(|_, outcome| outcome.ended.by_server = 13);
+    assert_eq!(closed, ["requests_per_connection"]);
+    let none = |change: fn(&mut Job, &mut Outcome)| {
+        ending(|job, outcome| {
+            outcome.ended = EndedConnections::default();
+            change(job, outcome);
+        })
+    };
+    assert_eq!(none(|_, _| {}), ["requests_per_connection"]);
+    // A number of operations may be over before a connection is, as an interrupted load may.
+    assert!(none(|job, _| job.plan.count = NonZeroU32::new(5)).is_empty());
+    assert!(none(|_, outcome| outcome.interrupted = true).is_empty());
+    assert!(none(|_, outcome| outcome.ended.rests = 1).is_empty());
+    // Each connection has its handshake, and one signature in K of these is verified.
+    assert_eq!(ending(|_, outcome| outcome.negotiated[0].1 = 1_249), ["operation"]);
+    assert_eq!(ending(|_, outcome| outcome.verified.signatures = 0), ["verify"]);
+    assert_eq!(ending(|_, outcome| outcome.not_closed_by_server = 100), ["close"]);
+    assert!(
+        ending(|job, outcome| {
+            job.plan.close = Close::Rst;
+            outcome.not_closed_by_server = 100;
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn a_server_that_was_given_a_certificate_for_each_name_shows_them() {
+    let named = |certificates: u64, change: fn(&mut Job)| {
+        mismatches(|job, outcome| {
+            job.names = ["a.example", "b.example"].map(|name| name.parse().unwrap()).into();
+            change(job);
+            (outcome.names, outcome.names_asked) = (vec![30, 34], 2);
+            let fingerprint = |n: u64| serde_json::from_value(n.into()).unwrap();
+            outcome.certificates = (0..certificates).map(fingerprint).collect();
+        })
+    };
+    assert!(named(2, |_| {}).is_empty());
+    assert_eq!(named(1, |_| {}), ["certificates"]);
+    // Nobody connected yet; and another's server may have one certificate for all.
+    assert!(named(0, |_| {}).is_empty());
+    assert!(named(1, |job| job.plan.names = Some("names".into())).is_empty());
+}
+
+#[test]
+fn an_object_is_compared_only_where_a_get_expects_200() {
+    let uncompared = |change: fn(&mut Job)| {
+        mismatches(|job, outcome| {
+            outcome.verified.compared = 0;
+            change(job);
+        })
+    };
+    assert_eq!(uncompared(|_| {}), ["verify"]);
+    assert!(uncompared(|job| job.plan.method = Some(Method::Head)).is_empty());
+    assert!(uncompared(|job| job.plan.expect = "200, 404".parse().ok()).is_empty());
+    assert_eq!(uncompared(|job| job.plan.expect = "200".parse().ok()), ["verify"]);
 }
 
 #[test]

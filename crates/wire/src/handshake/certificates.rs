@@ -8,6 +8,7 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tls::CertificateKey;
 
+use super::Fingerprint;
 use super::refusal::Refusal;
 use super::rustls_output::failure;
 use super::signature::PublicKey;
@@ -24,6 +25,7 @@ pub(super) struct ServerCertificates {
 /// A Certificate message that was accepted.
 pub(super) struct AcceptedCertificate {
     message: Vec<u8>,
+    pub(super) fingerprint: Fingerprint,
     pub(super) public: PublicKey,
     /// Where toll has a name for it.
     pub(super) key: Option<CertificateKey>,
@@ -60,7 +62,8 @@ impl ServerCertificates {
             .verify_server_cert(&end_entity, &others, &self.name, &[], UnixTime::now())
             .map_err(|error| Refusal::certificate(failure(&error)))?;
         let key = CertificateKey::of_certificate(own);
-        let accepted = Arc::new(AcceptedCertificate { message: message.to_owned(), public, key });
+        let (message, fingerprint) = (message.to_owned(), Fingerprint::of(own));
+        let accepted = Arc::new(AcceptedCertificate { message, fingerprint, public, key });
         *last = Some(accepted.clone());
         Ok(accepted)
     }

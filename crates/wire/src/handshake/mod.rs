@@ -7,6 +7,7 @@ mod client_certificate;
 mod distrust;
 mod driver;
 mod encoding;
+mod fingerprint;
 mod fixed_group;
 mod fixed_hybrid;
 mod offer;
@@ -30,6 +31,7 @@ use serde_with::{DisplayFromStr, serde_as};
 pub use client_certificate::ClientCertificate;
 pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
+pub use fingerprint::Fingerprint;
 pub use offer::{Offer, OfferError, Sampler, Trust};
 
 use crate::Failure;
@@ -88,6 +90,8 @@ pub struct Remarks {
     pub is_retried: bool,
     /// Whether the client had a session to resume, and so offered it.
     pub offers_session: bool,
+    /// Which certificate the server showed; `None` where it resumed a session.
+    pub certificate: Option<Fingerprint>,
     /// What the server of TLS 1.2 gave to be resumed. In TLS 1.3 tickets come after the handshake.
     pub given: Option<GivenSession>,
 }

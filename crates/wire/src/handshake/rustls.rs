@@ -275,7 +275,8 @@ impl Handshake for RustlsHandshake {
         let Some(connection) = self.connection.take() else { return Err(over()) };
         let noted = self.noted.take();
         let is_signature_verified = noted.as_ref().is_some_and(|noted| noted.is_signature_verified);
-        let remarks = Remarks { is_signature_verified, ..self.remarks };
+        let certificate = noted.as_ref().and_then(|noted| noted.certificate);
+        let remarks = Remarks { is_signature_verified, certificate, ..self.remarks };
         let mut established = established(connection, noted, self.keeps, remarks)?;
         let Negotiated { version, resumed, .. } = established.negotiated;
         let flight = self.flight.take().filter(|_| version == Version::Tls12);

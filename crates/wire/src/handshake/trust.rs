@@ -23,6 +23,13 @@ use rustls::{CertificateError, Error, RootCertStore};
 use super::signature::has_signed_rsa;
 use super::{OfferError, Trust};
 
+/// The system's authorities: a load with many names has a client for each.
+static SYSTEM: LazyLock<RootCertStore> = LazyLock::new(|| {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+});
+
 /// The certificates that are trusted.
 pub(super) struct Trusted {
     chains: Arc<WebPkiServerVerifier>,
@@ -42,8 +49,7 @@ impl Trusted {
         match trust {
             Trust::Anyone => return Ok(None),
             Trust::System => {
-                let found = rustls_native_certs::load_native_certs();
-                roots.add_parsable_certificates(found.certs);
+                roots.clone_from(&SYSTEM);
                 if roots.is_empty() {
                     return Err(OfferError(
                         "the system has no certificate authorities (ca-certificates); give --ca \

@@ -14,7 +14,7 @@ use tls::CertificateKey;
 use super::distrust::explained;
 use super::signature::{OTHER_SCHEMES, PublicKey};
 use super::trust::Trusted;
-use super::{OfferError, Sampler, Trust};
+use super::{Fingerprint, OfferError, Sampler, Trust};
 
 /// Verifies every certificate, but the same one only once; verifies one signature in each K; notes the
 /// server's signature scheme. One per thread: the notes belong to the handshake that is being
@@ -48,6 +48,7 @@ const TLS13: Verify =
 /// A certificate that was accepted.
 struct Known {
     leaf: Vec<u8>,
+    fingerprint: Fingerprint,
     key: Option<CertificateKey>,
 }
 
@@ -55,6 +56,7 @@ struct Known {
 pub(super) struct Noted {
     pub(super) scheme: u16,
     pub(super) key: Option<CertificateKey>,
+    pub(super) certificate: Option<Fingerprint>,
     pub(super) is_signature_verified: bool,
 }
 
@@ -85,6 +87,7 @@ impl SamplingVerifier {
         Some(Noted {
             scheme,
             key: last.as_ref().and_then(|known| known.key),
+            certificate: last.as_ref().map(|known| known.fingerprint),
             is_signature_verified: self.is_verified.load(Relaxed),
         })
     }
@@ -151,7 +154,8 @@ impl ServerCertVerifier for SamplingVerifier {
         if key.is_none() && X509::from_der(end_entity).is_err() {
             return Err(CertificateError::BadEncoding.into());
         }
-        *last = Some(Known { leaf: end_entity.to_vec(), key });
+        let fingerprint = Fingerprint::of(end_entity);
+        *last = Some(Known { leaf: end_entity.to_vec(), fingerprint, key });
         Ok(ServerCertVerified::assertion())
     }
 

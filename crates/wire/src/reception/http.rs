@@ -139,8 +139,17 @@ fn wrong_field(head: &[u8]) -> Option<&[u8]> {
     Some(line)
 }
 
+/// Whether a response with this status has no body, whatever its head says (section 6.3).
+pub(super) fn is_bodyless(code: u16) -> bool {
+    matches!(code, 204 | 304)
+}
+
 /// Where the body after a head ends (section 6.3), and whether the connection closes after it.
-pub(super) fn body_end(head: &httparse::Response<'_, '_>) -> Result<(BodyEnd, bool), Failure> {
+/// `is_bodyless` where there is none, whatever the head says.
+pub(super) fn body_end(
+    head: &httparse::Response<'_, '_>,
+    is_bodyless: bool,
+) -> Result<(BodyEnd, bool), Failure> {
     let mut closes = head.version == Some(0);
     let mut length = None;
     let mut chunked = false;
@@ -174,6 +183,7 @@ pub(super) fn body_end(head: &httparse::Response<'_, '_>) -> Result<(BodyEnd, bo
         }
     }
     Ok(match (chunked, length) {
+        _ if is_bodyless => (BodyEnd::Length(0), closes),
         (true, _) => (BodyEnd::Chunked, closes),
         (false, Some(promised)) => (BodyEnd::Length(promised), closes),
         (false, None) => (BodyEnd::Close, true),

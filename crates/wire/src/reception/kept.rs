@@ -2,7 +2,7 @@
 
 use crate::{ErrorKind, Failure};
 
-use super::http::{BodyEnd, body_end, status};
+use super::http::{BodyEnd, body_end, is_bodyless, status};
 
 /// The longest body that is kept. A page of a web application is far shorter, and each user keeps
 /// one while it arrives.
@@ -39,18 +39,11 @@ impl KeptResponse {
         if values("location").nth(1).is_some() {
             return Err(status("two Locations"));
         }
-        match body_end(head)? {
-            // These have no body, whatever the head says (RFC 9112, section 6.3).
-            (end, closes) if matches!(self.status, 204 | 304) => {
-                Ok((BodyEnd::Length(0), closes && end != BodyEnd::Close))
-            }
-            (end, closes) => {
-                if let BodyEnd::Length(promised) = end {
-                    self.body.reserve(promised.min(MOST_ROOM) as usize);
-                }
-                Ok((end, closes))
-            }
+        let (end, closes) = body_end(head, is_bodyless(self.status))?;
+        if let BodyEnd::Length(promised) = end {
+            self.body.reserve(promised.min(MOST_ROOM) as usize);
         }
+        Ok((end, closes))
     }
 
     pub(super) fn take_body(&mut self, content: &[u8]) -> Result<(), Failure> {

@@ -33,7 +33,7 @@ mod stride;
 pub use http::{HTTP2_FRAME, TLS_RECORD};
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
-pub use response::{Completed, Expectation};
+pub use response::{Answers, Completed, Expectation};
 
 use crate::handshake::PostHandshake;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
@@ -77,6 +77,7 @@ pub enum Given {
 /// Receives the responses of one connection, one after another.
 pub struct Reception {
     framing: Framing,
+    answers: Answers,
     /// The response under way; `None` while none is expected.
     response: Option<Response>,
     /// Whether every record is opened.
@@ -138,6 +139,7 @@ impl Reception {
     fn new(framing: Framing) -> Self {
         Self {
             framing,
+            answers: Answers::USUAL,
             response: None,
             whole: false,
             skips_mac_if_expected: false,
@@ -169,6 +171,12 @@ impl Reception {
         Self { over_from: Some(self.wire + in_hand as u64), ..self }
     }
 
+    /// From now on other answers than 200 with its body may be right, or they have none.
+    #[inline]
+    pub fn set_answers(&mut self, answers: Answers) {
+        self.answers = answers;
+    }
+
     /// Why the response that was [`Given::Refused`] is not what was asked for.
     pub fn refusal(&mut self) -> Failure {
         self.refusal.take().unwrap_or_else(Failure::unrequested)
@@ -188,7 +196,7 @@ impl Reception {
     /// always done with a page.
     #[inline]
     pub fn expect(&mut self, expectation: Expectation, whole: bool) {
-        self.response = Some(Response::new(expectation));
+        self.response = Some(Response::new(expectation, self.answers));
         self.whole = whole || expectation == Expectation::Page;
         self.is_early = matches!(&self.framing, Framing::Tls { step: Step::Open(_), .. });
         self.wire = 0;

@@ -1,7 +1,7 @@
 use crate::{ErrorKind, Failure};
 
 use super::chunks::Chunks;
-use super::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
+use super::http::{BodyEnd, PartialHead, body_end, is_bodyless, read_head, status, too_long};
 use super::kept::{self, KeptResponse};
 use super::refused::Refused;
 
@@ -38,9 +38,40 @@ impl Expectation {
     }
 }
 
+/// Which answers to a request are right, and how they end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answers {
+    /// The statuses, up to the first 0.
+    statuses: [u16; Self::MOST_STATUSES],
+    /// Whether it is HEAD that they answer, so that no body follows (RFC 9112, section 6.3).
+    is_head: bool,
+}
+
+impl Answers {
+    /// How many statuses may be right.
+    pub const MOST_STATUSES: usize = 7;
+
+    /// 200 with its body.
+    pub const USUAL: Self = Self { statuses: [200, 0, 0, 0, 0, 0, 0], is_head: false };
+
+    /// Answers with one of these statuses, of which those beyond [`Self::MOST_STATUSES`] are left out.
+    #[must_use]
+    pub fn with(of: &[u16], is_head: bool) -> Self {
+        let mut statuses = [0; Self::MOST_STATUSES];
+        statuses.iter_mut().zip(of).for_each(|(place, status)| *place = *status);
+        Self { statuses, is_head }
+    }
+
+    #[inline]
+    fn admit(&self, code: u16) -> bool {
+        self.statuses[0] == code || self.statuses[1..].contains(&code)
+    }
+}
+
 /// A response that arrived as promised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
+    pub status: u16,
     /// Length of the body.
     pub body: u64,
     /// How many of its bytes were opened or read.
@@ -56,6 +87,8 @@ pub struct Completed {
 /// A response that is arriving. Its body is counted, compared with the generated object, or kept.
 pub(super) struct Response {
     expectation: Expectation,
+    answers: Answers,
+    status: u16,
     /// What is kept of a page.
     kept: Option<Box<KeptResponse>>,
     /// The beginning of a head that came in pieces.
@@ -80,9 +113,11 @@ enum Phase {
 
 impl Response {
     #[inline]
-    pub(super) fn new(expectation: Expectation) -> Self {
+    pub(super) fn new(expectation: Expectation, answers: Answers) -> Self {
         Self {
             expectation,
+            answers,
+            status: 0,
             kept: (expectation == Expectation::Page).then(Box::default),
             head: PartialHead::default(),
             begun: false,
@@ -116,7 +151,7 @@ impl Response {
     /// `content`.
     #[inline]
     pub(super) fn peeked(&self, content: &[u8]) -> Option<Self> {
-        let mut peeked = Self::new(self.expectation);
+        let mut peeked = Self::new(self.expectation, self.answers);
         peeked.take(content).ok()?;
         // A failure is reported only where it is authentic.
         let is_usable = !self.begun && !peeked.is_refusal();
@@ -158,6 +193,7 @@ impl Response {
     #[inline]
     pub(super) fn completed(&self) -> Option<Completed> {
         matches!(self.phase, Phase::Done).then_some(Completed {
+            status: self.status,
             body: self.body,
             opened: self.body,
             compared: self.expectation.size().is_some(),
@@ -231,25 +267,30 @@ impl Response {
 
     /// The length of the head, if `bytes` hold all of it.
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
-        let kept = self.kept.as_mut();
-        let read = read_head(bytes, |head| match (kept, head.code.unwrap_or(0)) {
-            (Some(kept), _) => Ok((kept.take_head(head)?, None)),
-            // toll requests neither ranges nor heads alone.
-            (None, 200) => Ok((body_end(head)?, None)),
-            (None, code) => {
-                let refused = Refused::new(code, head.reason.unwrap_or_default());
-                let end = match body_end(head) {
-                    // Another request can follow, but for the codes without a body (RFC 9112, section
-                    // 6.3), which may announce one.
-                    Ok((end @ (BodyEnd::Length(_) | BodyEnd::Chunked), closes))
-                        if !matches!(code, 204 | 304) && (!closes || refused.is_explained()) =>
-                    {
-                        (end, closes)
-                    }
-                    _ => (BodyEnd::Close, true),
-                };
-                Ok((end, Some(refused)))
+        let (kept, answers) = (self.kept.as_mut(), self.answers);
+        let own_status = &mut self.status;
+        let read = read_head(bytes, |head| {
+            let code = head.code.unwrap_or(0);
+            *own_status = code;
+            if let Some(kept) = kept {
+                return Ok((kept.take_head(head)?, None));
             }
+            // toll requests no ranges.
+            let has_no_body = answers.is_head || is_bodyless(code);
+            if answers.admit(code) {
+                return Ok((body_end(head, has_no_body)?, None));
+            }
+            let refused = Refused::new(code, head.reason.unwrap_or_default());
+            let end = match body_end(head, has_no_body) {
+                // Another request can follow, but for the codes without a body, which may announce one.
+                Ok((end @ (BodyEnd::Length(_) | BodyEnd::Chunked), closes))
+                    if !is_bodyless(code) && (!closes || refused.is_explained()) =>
+                {
+                    (end, closes)
+                }
+                _ => (BodyEnd::Close, true),
+            };
+            Ok((end, Some(refused)))
         })?;
         let Some((length, ((end, closes), refused))) = read else { return Ok(None) };
         if let Some(mut refused) = refused {

@@ -16,8 +16,14 @@ fn an_object_is_walked_or_opened_whole() {
             (_, false) => 4096,
         };
         let compared = opened == SIZE as u64;
-        let completed =
-            Completed { body: SIZE as u64, opened, compared, peeked: false, closes: false };
+        let completed = Completed {
+            status: 200,
+            body: SIZE as u64,
+            opened,
+            compared,
+            peeked: false,
+            closes: false,
+        };
         assert_eq!(end, Ok(End::Complete(completed)), "{layer:?}");
     });
 }

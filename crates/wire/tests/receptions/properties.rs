@@ -104,7 +104,7 @@ proptest! {
         reception.expect(Expectation::Object(total as u64), whole);
         let end = Line::new(&wire, &pieces).honest().run(&mut reception);
         let (body, opened) = (total as u64, total as u64);
-        let completed = Completed { body, opened, compared: true, peeked: false, closes: false };
+        let completed = Completed { status: 200, body, opened, compared: true, peeked: false, closes: false };
         prop_assert_eq!(end, Ok(End::Complete(completed)));
     }
 

@@ -42,8 +42,14 @@ fn the_content_of_a_plain_body() {
     reception.expect(expectation, false);
     assert_eq!(Line::new(texts[0], AT_ONCE).run(&mut reception), Ok(End::Starved));
     let end = Line::new(texts[1], AT_ONCE).run(&mut reception);
-    let completed =
-        Completed { body: SIZE as u64, opened: 0, compared: false, peeked: false, closes: false };
+    let completed = Completed {
+        status: 200,
+        body: SIZE as u64,
+        opened: 0,
+        compared: false,
+        peeked: false,
+        closes: false,
+    };
     assert_eq!(end, Ok(End::Complete(completed)));
     assert_eq!(sent(Layer::Plain, true, expectation, &texts), Err(ErrorKind::Content));
 }

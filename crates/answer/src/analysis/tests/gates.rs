@@ -88,6 +88,7 @@ fn every_metric_can_be_gated() {
                 bytes: 1_000_000,
             });
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
+            line.connections_per_s = Some(100.0);
         }
         assert_eq!(judged(&scene).0, Met, "{metric}");
     }

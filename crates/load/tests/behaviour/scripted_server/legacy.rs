@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslSessionCacheMode, SslStream,
-    SslVerifyMode, SslVersion,
+    NameType, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslSessionCacheMode,
+    SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
 use tls::{Identity, Suite};
@@ -71,6 +71,11 @@ impl Legacy {
         Ok(Self(stream))
     }
 
+    /// The name that the client asked for (SNI).
+    pub fn server_name(&self) -> Option<&str> {
+        self.0.ssl().servername(NameType::HOST_NAME)
+    }
+
     /// Whether it resumed a session.
     pub fn is_resumed(&self) -> bool {
         self.0.ssl().session_reused()
@@ -89,16 +94,8 @@ impl Legacy {
 }
 
 impl Session for Legacy {
-    fn request(&mut self) -> io::Result<String> {
-        let mut text = Vec::new();
-        let mut piece = [0; 1000];
-        while !text.ends_with(b"\r\n\r\n") {
-            match self.0.read(&mut piece)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => text.extend_from_slice(&piece[..count]),
-            }
-        }
-        String::from_utf8(text).map_err(io::Error::other)
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        self.0.read(piece)
     }
 
     fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {

@@ -81,8 +81,46 @@ impl Drop for Server {
 
 /// One side of a connection that receives requests and sends responses.
 pub trait Session {
-    /// The next request, which ends with its head.
-    fn request(&mut self) -> io::Result<String>;
+    /// Some of what the client sends next; 0 bytes where it has announced its close, or over plain HTTP
+    /// closed.
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize>;
+
+    /// The head of the next request, without its body.
+    fn request(&mut self) -> io::Result<String> {
+        self.request_with_body().map(|(head, _)| head)
+    }
+
+    /// The head of the next request, and as much of a body as it promises.
+    fn request_with_body(&mut self) -> io::Result<(String, Vec<u8>)> {
+        const END: &[u8] = b"\r\n\r\n";
+        let mut bytes = Vec::new();
+        let head = loop {
+            if let Some(at) = bytes.windows(END.len()).position(|window| window == END) {
+                break at + END.len();
+            }
+            self.read_on(&mut bytes)?;
+        };
+        let mut body = bytes.split_off(head);
+        let head = String::from_utf8(bytes).map_err(io::Error::other)?;
+        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+        let length = length.map_or(0, |length| length.parse().unwrap());
+        while body.len() < length {
+            self.read_on(&mut body)?;
+        }
+        Ok((head, body))
+    }
+
+    /// Appends what comes next, of which there must be something.
+    fn read_on(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let mut piece = [0; 16 << 10];
+        match self.read(&mut piece)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                bytes.extend_from_slice(&piece[..count]);
+                Ok(())
+            }
+        }
+    }
 
     /// The records that carry `content`; over plain HTTP one piece.
     fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>>;
@@ -109,16 +147,8 @@ pub trait Session {
 pub struct Plain(pub TcpStream);
 
 impl Session for Plain {
-    fn request(&mut self) -> io::Result<String> {
-        let mut text = Vec::new();
-        let mut piece = [0; 1000];
-        while !text.ends_with(b"\r\n\r\n") {
-            match self.0.read(&mut piece)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => text.extend_from_slice(&piece[..count]),
-            }
-        }
-        String::from_utf8(text).map_err(io::Error::other)
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        self.0.read(piece)
     }
 
     fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {

@@ -141,6 +141,11 @@ impl Secure {
         Ok(Self { connection, stream })
     }
 
+    /// The name that the client asked for (SNI).
+    pub fn server_name(&self) -> Option<&str> {
+        self.connection.server_name()
+    }
+
     /// Whether it resumed a session.
     pub fn handshake_kind(&self) -> Option<HandshakeKind> {
         self.connection.handshake_kind()
@@ -159,21 +164,16 @@ impl Secure {
 }
 
 impl Session for Secure {
-    fn request(&mut self) -> io::Result<String> {
-        let mut text = Vec::new();
-        let mut piece = [0; 1000];
-        while !text.ends_with(b"\r\n\r\n") {
-            match self.connection.reader().read(&mut piece) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => text.extend_from_slice(&piece[..count]),
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(piece) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.connection.read_tls(&mut self.stream)?;
                     self.connection.process_new_packets().map_err(io::Error::other)?;
                 }
-                Err(error) => return Err(error),
+                read => return read,
             }
         }
-        String::from_utf8(text).map_err(io::Error::other)
     }
 
     fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {

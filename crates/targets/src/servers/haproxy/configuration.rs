@@ -20,6 +20,7 @@ use super::PEM;
 use crate::launch_context::LaunchContext;
 use crate::nobody::{self, NOBODY};
 use crate::openssl_provider::Lines;
+use crate::target_dir::NAMES;
 use crate::{Settings, TargetError, openssl};
 
 /// Sessions that the cache holds, where there is one; HAProxy's own default.
@@ -81,7 +82,7 @@ fn addresses(all: &[SocketAddr]) -> String {
 fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     let Settings { target, versions, suites, .. } = context.settings;
     let mut words = vec![
-        format!("ssl crt {}", quoted(&context.folder.join(PEM))?),
+        format!("ssl crt {}{}", quoted(&context.folder.join(PEM))?, names(context)?),
         format!("ssl-min-ver {}", version(versions.iter().min())),
         format!("ssl-max-ver {}", version(versions.iter().max())),
     ];
@@ -99,6 +100,14 @@ fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
         words.push("no-tls-tickets".to_owned());
     }
     Ok(words.join(" "))
+}
+
+/// The certificates of its names, which it finds by what they are for.
+fn names(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    match context.settings.target.names {
+        Some(_) => Ok(format!(" crt {}", quoted(&context.folder.join(NAMES))?)),
+        None => Ok(String::new()),
+    }
 }
 
 /// OpenSSL's configuration, instead of the system's.

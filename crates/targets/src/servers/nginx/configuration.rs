@@ -10,6 +10,7 @@ use std::path::Path;
 use tls::{AskClient, SendMode, Version};
 
 use crate::launch_context::LaunchContext;
+use crate::target_dir::NAMES;
 use crate::{Target, TargetError, openssl};
 
 /// Descriptors of a worker at least, where the system allows as many: a connection and a file for
@@ -67,14 +68,16 @@ http {{
     server {{
 {listen}        root {root};
 
-{tls}    }}
-}}
+{certificate}{tls}    }}
+{names}}}
 ",
             sending = self.sending(),
             temporary = self.temporary()?,
             listen = self.listen(),
             root = quoted(self.context.root)?,
+            certificate = self.certificate(&self.context.certificate())?,
             tls = self.tls()?,
+            names = self.names()?,
         )
         .map_err(unwritable)?;
         Ok(text)
@@ -155,7 +158,10 @@ error_log {error_log} notice;
             "keepalive_timeout 1h",
             "keepalive_requests 1000000000",
         ];
-        let lines = self.not_replaced(own).chain(directives.iter());
+        // Room for all names without collisions.
+        let hash = ["server_names_hash_max_size 65536", "server_names_hash_bucket_size 128"];
+        let hash = hash.into_iter().filter(|_| self.context.settings.target.names.is_some());
+        let lines = self.not_replaced(own.into_iter().chain(hash)).chain(directives.iter());
         lines.map(|line| format!("    {line};\n")).collect()
     }
 
@@ -179,12 +185,35 @@ error_log {error_log} notice;
             .collect()
     }
 
+    /// A server for each name, which has the same files; over plain HTTP the first one serves all.
+    fn names(&self) -> Result<String, TargetError> {
+        let Some(count) = self.context.settings.target.names else { return Ok(String::new()) };
+        let listen: String =
+            self.context.https.iter().map(|at| format!("        listen {at} ssl;\n")).collect();
+        let (root, tls) = (quoted(self.context.root)?, self.tls()?);
+        objects::names(count)
+            .map(|name| {
+                let file = self.context.folder.join(NAMES).join(format!("{name}.crt"));
+                let certificate = self.certificate(&file)?;
+                Ok(format!(
+                    "    server {{\n{listen}        server_name {name};\n        root {root};\n\
+                     {certificate}{tls}    }}\n"
+                ))
+            })
+            .collect()
+    }
+
+    fn certificate(&self, certificate: &Path) -> Result<String, TargetError> {
+        let (certificate, key) = (quoted(certificate)?, quoted(&self.context.key())?);
+        let lines =
+            [format!("ssl_certificate {certificate}"), format!("ssl_certificate_key {key}")];
+        Ok(self.not_replaced(lines).map(|line| format!("        {line};\n")).collect())
+    }
+
     fn tls(&self) -> Result<String, TargetError> {
         let settings = self.context.settings;
         let on = |setting| if setting { "on" } else { "off" };
         let mut lines = vec![
-            format!("ssl_certificate {}", quoted(&self.context.certificate())?),
-            format!("ssl_certificate_key {}", quoted(&self.context.key())?),
             format!("ssl_protocols {}", protocols(&settings.versions)),
             format!("ssl_ciphers {}", self.ciphers()),
             "ssl_prefer_server_ciphers on".to_owned(),

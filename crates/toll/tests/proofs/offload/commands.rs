@@ -61,7 +61,7 @@ fn read(path: &Path) -> String {
 #[test]
 fn the_provider_is_listed_as_active() {
     let said = Configured::new("").run("list -providers");
-    assert!(said.contains("name: toll: RSA on an accelerator"), "{said}");
+    assert!(said.contains("name: toll: private keys on an accelerator"), "{said}");
     assert!(said.contains("status: active"), "{said}");
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use offload::Kind;
 use support::{
-    Killed, Serve, children, first_cpu, is_running, last_cpu, processes_with, toll, toll_path,
-    until,
+    CryptoMbStandIn, Killed, Serve, children, first_cpu, is_running, last_cpu, processes_with,
+    toll, toll_path, until,
 };
 use targets::{AcceleratorCounts, Objects, Running, SendCounters, Settings, Stopped, Target};
 use tls::{Suite, Version};
@@ -184,4 +184,111 @@ fn ctrl_c_of_a_run_ends_haproxy_with_500_paused_handshakes() {
     assert_eq!(run.exit_code(), Some(130));
     let folder = desk.path().to_str().unwrap().to_owned();
     until("no process", || processes_with(&folder).is_empty());
+}
+
+/// HAProxy with a stand-in of the multi-buffer library that refuses everything, in batches that wait this long.
+fn haproxy_in_batches(folder: &Path, wait: &str, changes: &[(&str, &str)]) -> Kept {
+    CryptoMbStandIn { status: 0x4444_4444, ..CryptoMbStandIn::default() }.build(folder);
+    let library = folder.join("libcrypto_mb.so.13");
+    let settings = format!(
+        "accelerator = multi-buffer\nbatch-wait = {wait}\ncrypto-mb = {}\noffload = asynchronous",
+        library.display()
+    );
+    let model = haproxy(folder, Nanos(1_000_000));
+    let changes = [&[("offload = asynchronous", settings.as_str())], changes].concat();
+    Kept::of(model, folder, &changes)
+}
+
+#[test]
+fn clients_that_leave_while_a_batch_waits_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = haproxy_in_batches(folder.path(), "2s", &[]);
+    let process = kept.start(&["-db"]);
+    let open_files = || std::fs::read_dir(format!("/proc/{}/fd", process.pid())).unwrap().count();
+    let idle = open_files();
+    // Too few for a batch.
+    let clients = load(kept.address, 5);
+    until("they wait", || counts(folder.path()).in_flight() >= 5);
+    drop(clients);
+    until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
+    until("no connection", || open_files() < idle + 3);
+    // It serves as before, and full batches do not wait.
+    let faulty = || counts(folder.path()).batches.unwrap_or_default().faulty();
+    let before = faulty();
+    let again = load(kept.address, 64);
+    until("it serves", || faulty() >= before + 1_000);
+    drop(again);
+    until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
+    process.send("-TERM");
+}
+
+#[test]
+fn an_operation_in_a_batch_whose_connection_is_freed_is_abandoned_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let impatient = [("timeout client 1h", "timeout client 100ms")];
+    let kept = haproxy_in_batches(folder.path(), "1s", &impatient);
+    let process = kept.start(&["-db"]);
+    // Each ends with its first handshake, which fails.
+    let clients: Vec<_> = (0..5).map(|_| load(kept.address, 1)).collect();
+    until("some are given up", || counts(folder.path()).abandoned >= 5);
+    drop(clients);
+    let is_over = || {
+        let counts = counts(folder.path());
+        let over = counts.abandoned + counts.batches.unwrap_or_default().faulty();
+        (counts.submitted == over).then_some(counts)
+    };
+    until("all are over", || is_over().is_some());
+    let counts = is_over().unwrap();
+    assert_eq!((counts.completed, counts.in_flight()), (0, 0), "{counts:?}");
+    process.send("-TERM");
+}
+
+#[test]
+fn haproxy_with_batches_is_reloaded_under_load_and_ended_while_some_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = haproxy_in_batches(folder.path(), "2s", &[]);
+    let mut master = kept.start(&["-W"]);
+    until("a worker", || !children(master.pid()).is_empty());
+    let first = children(master.pid());
+    let clients = load(kept.address, 64);
+    let faulty = || counts(folder.path()).batches.unwrap_or_default().faulty();
+    until("handshakes", || faulty() > 100);
+    master.send("-USR2");
+    // The old one has up to seven that wait for company, until its clients go.
+    let before = faulty();
+    until("handshakes by the next one", || faulty() > before + 1_000);
+    drop(clients);
+    until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
+    let few: Vec<_> = (0..3).map(|_| load(kept.address, 1)).collect();
+    until("some wait", || counts(folder.path()).in_flight() >= 3);
+    let workers = children(master.pid());
+    // At once, not when all is done.
+    master.send("-TERM");
+    master.exit_code();
+    drop(few);
+    let is_gone = |workers: &[u32]| !workers.iter().any(|&worker| is_running(worker));
+    // What waited in a process that is killed is counted by nobody.
+    until("no worker", || is_gone(&workers) && is_gone(&first));
+    assert!(counts(folder.path()).in_flight() <= 3, "{:?}", counts(folder.path()));
+}
+
+#[test]
+fn ctrl_c_ends_a_server_with_500_connections_in_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    CryptoMbStandIn { milliseconds: 1, ..CryptoMbStandIn::default() }.build(folder.path());
+    let counters = folder.path().join("counters");
+    let mut server = toll();
+    server.env("CRYPTO_MB", folder.path());
+    let cpu = first_cpu().to_string();
+    let options = ["--cpus", &cpu, "--suites", "AES128-SHA", "--accelerator", "multi-buffer"];
+    let options = [&options[..], &["--counters", counters.to_str().unwrap()]].concat();
+    let mut server = Serve::start_by(server, "127.0.0.1", &options);
+    let clients = load(server.tls, 500);
+    let counted = || SendCounters::read(&counters).unwrap().1.accelerator.unwrap_or_default();
+    until("many wait", || counted().in_flight_max >= 100);
+    server.process.send("-INT");
+    assert_eq!(server.process.exit_code(), Some(0));
+    drop(clients);
+    let counts = SendCounters::settled(&counters).unwrap().accelerator.unwrap();
+    assert_eq!(counts.in_flight(), 0, "{counts:?}");
 }

@@ -54,3 +54,30 @@ fn a_provider_that_cannot_be_used_is_refused_in_a_line() {
     let said = support::text(&output.stderr);
     assert!(said.contains("/nowhere/qat.so") && said.lines().count() == 1, "{said}");
 }
+
+/// As an asynchronous nginx is used: the command loads the provider, and toll looks whether it did.
+#[test]
+fn a_command_must_have_loaded_its_provider() {
+    let library = library();
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = folder.path().join("openssl.cnf");
+    let text = format!(
+        "openssl_conf = all\n[all]\nproviders = providers\n[providers]\ndefault = one\ntoll = two\n\
+         [one]\nactivate = 1\n[two]\nmodule = {}\nactivate = 1\n",
+        library.display()
+    );
+    std::fs::write(&configuration, text).unwrap();
+    let server = "exec openssl s_server -quiet -www -accept {port} -cert {cert} -key {key}";
+    let target = |environment: &str| {
+        let provider = format!("toll={}", library.display());
+        format!("command = \"{server}\"\nprovider = \"{provider}\"\n{environment}")
+    };
+    let load = "tls = \"1.3\"";
+    let loaded = format!("environment = \"OPENSSL_CONF={}\"", configuration.display());
+    let line = line(&study("command", &target(&loaded), load));
+    assert!(line.receipt.obtained.full > Some(0), "{line:?}");
+    let asked = format!("provider toll={}, asynchronous", library.display());
+    assert_eq!(line.receipt.asked.accelerator, Some(asked));
+    let said = refusal(&study("command", &target(""), load));
+    assert!(said.contains("has not loaded the provider"), "{said}");
+}

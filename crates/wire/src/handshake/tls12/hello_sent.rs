@@ -318,6 +318,7 @@ impl Answerable {
         }
         put_records(to_send, content_type::HANDSHAKE, [3, 3], &flight);
         let mut sent = chosen.keyed(master, server.key, signed)?;
+        sent.remarks.certificate = Some(server.fingerprint);
         sent.remarks.asks_certificate = request.is_some();
         sent.negotiated.client = signer.map(|signer| signer.signature());
         sent.send_finished(to_send)?;

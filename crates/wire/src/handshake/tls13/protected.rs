@@ -183,6 +183,7 @@ impl Protected {
             },
             remarks: Remarks {
                 is_signature_verified: server.is_verified,
+                certificate: Some(server.by.fingerprint),
                 asks_certificate: self.certificate_request.is_some(),
                 is_retried: self.is_retried,
                 ..Remarks::default()
