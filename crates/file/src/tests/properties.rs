@@ -16,6 +16,7 @@ const VALUES: &[(&str, &[&str])] = &[
         "target.library",
         &["\"openssl\"", "\"openssl-built\"", "\"rustls-ring\"", "\"rustls-aws-lc\""],
     ),
+    ("target.client-certificate", &["\"none\"", "\"require\""]),
     ("target.object", &["\"1MiB\"", "\"1.5KiB\"", "\"77B 99.5%, 2MiB 0.5%\""]),
     ("target.storage", &["\"memory\"", "\"disk\""]),
     ("target.files", &["1", "2_000"]),
@@ -86,6 +87,8 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.close", &["\"fin\"", "\"rst\""]),
     ("load.timeout", &["\"10s\"", "\"0.25s\""]),
     ("load.ca", &["\"/etc/ssl/own.pem\""]),
+    ("load.client-certificate", &["\"/etc/ssl/client.pem\""]),
+    ("load.client-key", &["\"/etc/ssl/client.key\""]),
     ("load.insecure", &["false"]),
 ];
 

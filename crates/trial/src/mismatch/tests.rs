@@ -1,7 +1,8 @@
 use super::*;
 use crate::receipt::Receipt;
 use load::{
-    Close, Collected, EndedConnections, ErrorKind, Method, Plan, SessionsGiven, Up, Verified,
+    ClientSignature, Close, Collected, EndedConnections, ErrorKind, Method, Plan, SessionsGiven,
+    Up, Verified,
 };
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
@@ -476,4 +477,28 @@ fn handshakes_of_a_server_that_asks_for_a_certificate_are_not_those_of_its_clien
         .len()
     };
     assert_eq!((with(Operation::Handshakes), with(Operation::Requests)), (1, 0));
+}
+
+#[test]
+fn each_full_handshake_has_the_client_certificate_that_was_asked_for() {
+    let signature = ClientSignature { scheme: 0x0403, key: Some(CertificateKey::EcdsaP256) };
+    // Of 10 handshakes this many have it, and so many others are resumed.
+    let with = |requests, sent, resumed| {
+        let found = mismatches(|job, outcome| {
+            job.plan.resumption = "30%".parse().unwrap();
+            job.plan.client_certificate = Some("client.crt".into());
+            outcome.certificate_requests = requests;
+            let own = Negotiated { client: Some(signature), ..negotiated() };
+            let again = Negotiated { resumed: true, ..negotiated() };
+            outcome.negotiated =
+                vec![(own, sent), (again, resumed), (negotiated(), 10 - sent - resumed)];
+        });
+        found.contains(&"client_certificates".to_owned())
+    };
+    assert!(!with(10, 10, 0));
+    assert!(!with(7, 7, 3));
+    assert!(with(9, 9, 0), "asked for in nine of ten");
+    assert!(with(10, 0, 0), "never sent");
+    assert!(with(0, 0, 0), "never asked for");
+    assert!(with(10, 6, 3), "one lacks it");
 }
