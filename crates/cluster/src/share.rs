@@ -40,6 +40,13 @@ impl Share {
     /// # Errors
     /// There is too little to share, or a file cannot be read.
     pub(crate) fn of(job: &Job, ranks: &[Rank], offer: Offer) -> Result<Vec<Self>, String> {
+        if job.plan.client_certificate.is_some() {
+            return Err(
+                "a client certificate has a private key, which toll sends to no rank; leave \
+                 client-certificate out"
+                    .to_owned(),
+            );
+        }
         let plans = job.plan.shared(ranks)?;
         let trust = match &job.trust {
             Trust::Anyone => Trusted::Anyone,

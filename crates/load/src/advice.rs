@@ -11,8 +11,22 @@ use wire::{ErrorKind, Failure};
 const NO_HTTP11: &str = "toll speaks HTTP/1.1, which this server does not answer: turn it on there beside \
                          HTTP/2";
 
-/// What to do where one operation was tried and failed. `seen` is what was seen, in words.
-pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
+/// What to do where one operation was tried and failed. `seen` is what was seen, in words;
+/// `asks_certificate` where the server asked for a certificate of the client.
+pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, job: &Job) -> String {
+    if is_about_client_certificate(kind, seen, asks_certificate) {
+        return match job.plan.client_certificate {
+            None => {
+                "the server wants a certificate of the client; give it with --client-certificate FILE \
+                 --client-key FILE"
+            }
+            Some(_) => {
+                "the server does not accept the client's certificate; is it valid today, and does the \
+                 server trust who issued it (nginx: ssl_client_certificate)?"
+            }
+        }
+        .to_owned();
+    }
     let advice = match kind {
         ErrorKind::Refused | ErrorKind::ConnectTimeout => {
             "is the server running, and is this its port?"
@@ -78,6 +92,29 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
     advice.to_owned()
 }
 
+/// Whether the server refuses the client for its certificate, or for having none: by an alert of TLS, or
+/// where it asked for one, by 400 (nginx) or 403.
+fn is_about_client_certificate(kind: ErrorKind, seen: &str, asks_certificate: bool) -> bool {
+    const ALERTS: [&str; 7] = [
+        "certificate_required",
+        "bad_certificate",
+        "unsupported_certificate",
+        "certificate_revoked",
+        "certificate_expired",
+        "certificate_unknown",
+        "unknown_ca",
+    ];
+    match kind {
+        ErrorKind::Alert => {
+            ALERTS.iter().any(|alert| seen.contains(alert)) || seen.contains("client certificate")
+        }
+        ErrorKind::Status => {
+            asks_certificate && (seen.starts_with("400") || seen.starts_with("403"))
+        }
+        _ => false,
+    }
+}
+
 /// What to do where `most` connections fit, and a limit of `needed` descriptors would be enough.
 pub(crate) fn on_descriptors(most: u64, needed: u64) -> String {
     let raise = format!("raise the limit, e.g. ulimit -n {needed}");
@@ -98,7 +135,7 @@ mod tests {
     fn advice(kind: ErrorKind, seen: &str, change: impl FnOnce(&mut Job)) -> String {
         let mut job = job("https://localhost/", Plan::default());
         change(&mut job);
-        on_failure(kind, seen, &job)
+        on_failure(kind, seen, false, &job)
     }
 
     #[test]
@@ -113,6 +150,35 @@ mod tests {
         assert!(trusting(Trust::System).contains("--insecure"));
         assert!(trusting(Trust::File("x.pem".into())).contains("--insecure"));
         assert!(!trusting(Trust::Anyone).contains("--"));
+    }
+
+    #[test]
+    fn a_client_certificate_is_advised_where_the_server_wants_one() {
+        let advice = |kind, seen, asks, has: bool| {
+            let mut job = job("https://localhost/", Plan::default());
+            job.plan.client_certificate = has.then(|| "client.crt".into());
+            let advice = on_failure(kind, seen, asks, &job);
+            (advice.contains("--client-certificate"), advice.contains("trust who issued it"))
+        };
+        let required = "alert certificate_required (116)";
+        let late = "alert handshake_failure (40) after the request for a client certificate";
+        for (kind, seen, asks) in [
+            (ErrorKind::Alert, required, false),
+            (ErrorKind::Alert, "alert unknown_ca (48)", true),
+            (ErrorKind::Alert, late, false),
+            (ErrorKind::Status, "400 Bad Request", true),
+            (ErrorKind::Status, "403 Forbidden", true),
+        ] {
+            assert_eq!(advice(kind, seen, asks, false), (true, false), "{seen}");
+            assert_eq!(advice(kind, seen, asks, true), (false, true), "{seen}");
+        }
+        for (kind, seen, asks) in [
+            (ErrorKind::Status, "400 Bad Request", false),
+            (ErrorKind::Status, "404 Not Found", true),
+            (ErrorKind::Alert, "alert handshake_failure (40)", false),
+        ] {
+            assert_eq!(advice(kind, seen, asks, false), (false, false), "{seen}");
+        }
     }
 
     #[test]

@@ -159,10 +159,15 @@ impl Engine {
         let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
         let names = job.drawn_names()?;
+        let offer = if job.url.is_tls() { Some(job.offer()?) } else { None };
         let needs = (0..thread_count)
             .map(|thread| {
                 let recorder = Recorder::new(plan.arrival).with_pages(pages());
-                Ok((new_clients(&job, &names, thread)?, recorder.with_deadlines(period)))
+                let clients = match &offer {
+                    Some(offer) => new_clients(&job, offer, &names, thread)?,
+                    None => Vec::new(),
+                };
+                Ok((clients, recorder.with_deadlines(period)))
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
@@ -349,7 +354,8 @@ fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     engine.stop();
     let outcome = engine.join();
     if let Some((kind, _, seen)) = outcome.failures.iter().next() {
-        let advice = advice::on_failure(kind, seen, &job);
+        let asks_certificate = outcome.certificate_requests > 0;
+        let advice = advice::on_failure(kind, seen, asks_certificate, &job);
         return Err(ProbeError::Failed { url, address, kind, seen: seen.to_owned(), advice });
     }
     if outcome.completed == 0 {
@@ -365,25 +371,23 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-/// The clients of a thread: one for each of these names, or for the URL's host; none over plain HTTP.
+/// The clients of a thread: one for each of these names, or for the URL's host.
 fn new_clients(
     job: &Job,
+    offer: &Offer,
     names: &[HostName],
     thread: usize,
 ) -> Result<Vec<Box<dyn Client>>, PlanError> {
-    if !job.url.is_tls() {
-        return Ok(Vec::new());
-    }
     let mut signatures = Draw::new(Drawn::Signatures, job.plan.verify().0, job.seed, thread);
     if names.is_empty() {
-        return Ok(vec![client(&job.offer(), Box::new(move || signatures.draw()))?]);
+        return Ok(vec![client(offer, Box::new(move || signatures.draw()))?]);
     }
     // One in K of all, not of those of each name.
     let signatures = Arc::new(Mutex::new(signatures));
     let of_name = |name: &HostName| {
         let signatures = signatures.clone();
         let draw = move || signatures.lock().unwrap_or_else(PoisonError::into_inner).draw();
-        let offer = Offer { host: name.to_string(), ..job.offer() };
+        let offer = Offer { host: name.to_string(), ..offer.clone() };
         Ok(client(&offer, Box::new(draw))?)
     };
     names.iter().map(of_name).collect()

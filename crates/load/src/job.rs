@@ -1,12 +1,13 @@
 //! A plan at the server that it is carried out at.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use keys::WrongValue;
 use objects::{Files, HostName, Mix};
 use tls::OrPlain;
 use units::Nanos;
-use wire::handshake::{Offer, OfferError, Trust};
+use wire::handshake::{ClientCertificate, Offer, OfferError, Trust};
 
 use crate::plan::LONGEST;
 use crate::session::{Session, Site};
@@ -175,11 +176,21 @@ impl Job {
     }
 
     /// What its clients offer to the server.
-    pub(crate) fn offer(&self) -> Offer {
+    ///
+    /// # Errors
+    /// A client certificate that cannot be read.
+    pub(crate) fn offer(&self) -> Result<Offer, PlanError> {
         let plan = &self.plan;
+        let client_certificate = match (&plan.client_certificate, &plan.client_key) {
+            (Some(certificate), Some(key)) => {
+                Some(Arc::new(ClientCertificate::read(certificate, key)?))
+            }
+            _ => None,
+        };
         let offer = Offer::to(self.server_name(), self.trust.clone());
-        Offer {
+        Ok(Offer {
             protocol: if plan.is_http2() { http2::ALPN } else { offer.protocol },
+            client_certificate,
             version: plan.only_version(),
             suite: plan.only_suite(),
             group: plan.group,
@@ -188,7 +199,7 @@ impl Job {
             resumed_percent: plan.resumption.get(),
             follows_key_updates: plan.receive() == Receive::Decrypt,
             ..offer
-        }
+        })
     }
 
     /// The site whose pages users walk, in a load of sessions.

@@ -72,4 +72,4 @@ pub use source::Source;
 pub use up::Up;
 pub use user_time::UserTime;
 pub use wire::ErrorKind;
-pub use wire::handshake::{Negotiated, Trust};
+pub use wire::handshake::{ClientSignature, Negotiated, Trust};

@@ -285,6 +285,21 @@ pub struct Plan {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = TLS)]
     pub ca: Option<PathBuf>,
 
+    /// The client's certificate, a PEM file, for servers that ask for one
+    ///
+    /// With its chain, if it has one; and --client-key. A signature is work of the client in each full
+    /// handshake.
+    // In studies: [default: none; where `target.client-certificate` is set, one that toll makes]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, help_heading = TLS)]
+    pub client_certificate: Option<PathBuf>,
+
+    /// The private key of --client-certificate, a PEM file
+    ///
+    /// RSA from 2048 bits on, ECDSA or Ed25519, not encrypted.
+    // In studies: [default: as for `client-certificate`]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, help_heading = TLS)]
+    pub client_key: Option<PathBuf>,
+
     /// Accept any certificate; signatures are still sampled
     #[arg(long, help_heading = TLS)]
     pub insecure: bool,
@@ -450,6 +465,8 @@ impl Default for Plan {
             close: Close::Fin,
             congestion: None,
             ca: None,
+            client_certificate: None,
+            client_key: None,
             insecure: false,
         }
     }
@@ -651,6 +668,21 @@ impl Plan {
             let why = format!("a load lasts {LONGEST} at most; give a shorter duration");
             return Err(WrongValue { key: "duration", why });
         }
+        match (&self.client_certificate, &self.client_key) {
+            (Some(_), None) => {
+                return wrong(
+                    "client-certificate",
+                    "a client certificate signs with its key; give client-key too",
+                );
+            }
+            (None, Some(_)) => {
+                return wrong(
+                    "client-key",
+                    "a client key signs for its certificate; give client-certificate too",
+                );
+            }
+            _ => {}
+        }
         for source in &self.source {
             source.check().map_err(|why| WrongValue { key: "source", why })?;
         }
@@ -730,6 +762,7 @@ impl Plan {
             (self.warmup() != Nanos(0), "warmup", "has no warm-up"),
             (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
             (self.verify.is_some(), "verify", "verifies nothing"),
+            (self.client_certificate.is_some(), "client-certificate", "is given none by toll"),
             (self.coalesce.is_some(), "coalesce", "waits for its sockets in its own way"),
         ] {
             if is_wrong {
@@ -946,6 +979,7 @@ impl Plan {
             (self.encrypt_then_mac.is_some(), "encrypt-then-mac", Force::Useless),
             (self.key_exchange.is_some(), "key-exchange", Force::Useless),
             (self.resumption != Percent::default(), "resumption", Force::Useless),
+            (self.client_certificate.is_some(), "client-certificate", Force::Useless),
             (is_handshakes, "operation", Force::Contradiction),
         ];
         let causes = [

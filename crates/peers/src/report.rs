@@ -64,6 +64,7 @@ pub(crate) fn negotiated(version: &str, suite: &str, temporary_key: &str) -> Opt
         certificate_key: None,
         encrypt_then_mac: false,
         resumed: false,
+        client: None,
     })
 }
 

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use openssl::error::ErrorStack;
-use tls::{CertificateKey, IdentityError, Stack, Suite, Version};
+use tls::{AskClient, CertificateKey, IdentityError, Stack, Suite, Version};
 
 /// Why a server cannot be started or cannot go on; each message is one line.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +66,10 @@ pub enum ServerError {
     /// The certificate or its key.
     #[error(transparent)]
     Identity(#[from] IdentityError),
+    #[error("--client-certificate {0} needs the authorities of clients; give --client-ca FILE")]
+    NoClientAuthorities(AskClient),
+    #[error("--client-ca {path}: {why}; give a PEM file of certificates")]
+    ClientAuthorities { path: PathBuf, why: String },
     #[error("cannot read certificates from {path}: {source}; --names needs a folder with NAME.crt")]
     Names { path: PathBuf, source: io::Error },
     #[error("cannot write the certificate to {path}: {source}")]

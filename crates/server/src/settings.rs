@@ -8,8 +8,8 @@ use congestion::CongestionControl;
 use cpus::CpuList;
 use offload::{Batching, Description, ProviderPath, Way};
 use tls::{
-    CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, SendMode, Stack,
-    Suite, Version,
+    AskClient, CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite,
+    SendMode, Stack, Suite, Version,
 };
 
 use crate::ServerError;
@@ -36,6 +36,10 @@ pub struct Settings {
     /// The groups to offer, the preferred one first; empty for the library's defaults.
     pub groups: Vec<Group>,
     pub certificate: CertificateSource,
+    /// Whether clients are asked for a certificate.
+    pub ask_client: AskClient,
+    /// The authorities that issue those, a PEM file; needed where they are asked for.
+    pub client_authorities: Option<PathBuf>,
     /// A folder with a certificate `NAME.crt` for each further name, all of the same key, in PEM form.
     pub names: Option<PathBuf>,
     /// Where to write the certificate for clients, in PEM form; an old file is replaced.

@@ -9,6 +9,13 @@ use tls::Stack;
 
 use crate::Library;
 
+/// A client's certificate and its key, which is there while the server runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
 /// What a server is and where it listens, as its machine knows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
@@ -22,6 +29,8 @@ pub struct Facts {
     pub http: SocketAddr,
     /// The file of its certificate in PEM form, for clients to trust.
     pub certificate: PathBuf,
+    /// What clients are to authenticate themselves with, where the server asks for that.
+    pub client: Option<ClientFiles>,
     /// The TLS library that it says it runs on, and its version, where it has a choice.
     pub stack: Option<(Stack, String)>,
     /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked statically,

@@ -10,7 +10,7 @@ use units::Bytes;
 use crate::program;
 use crate::running::Started;
 use crate::secret::Secret;
-use crate::target_dir::{CERTIFICATE, KEY};
+use crate::target_dir::{CERTIFICATE, CLIENT_AUTHORITY, KEY};
 use crate::{Settings, TargetError};
 
 /// The log of what it prints.
@@ -52,6 +52,11 @@ impl LaunchContext<'_> {
 
     pub(crate) fn key(&self) -> PathBuf {
         self.folder.join(KEY)
+    }
+
+    /// The certificate of the authority of clients.
+    pub(crate) fn client_authority(&self) -> PathBuf {
+        self.folder.join(CLIENT_AUTHORITY)
     }
 
     pub(crate) fn error_log(&self) -> PathBuf {

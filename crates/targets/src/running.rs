@@ -98,6 +98,7 @@ impl Starting {
                 https,
                 http,
                 certificate: self.dir.trusted(settings),
+                client: self.dir.client(),
                 stack,
                 libraries,
                 cpus: settings.target.cpus.clone(),

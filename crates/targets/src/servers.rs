@@ -45,6 +45,8 @@ const OFFLOAD: &[&str] = &[
     "accelerator-count",
     "provider",
 ];
+/// That of servers that verify clients.
+const CLIENTS: &[&str] = &["client-certificate"];
 /// That of servers that send files as they are, or read them first.
 const SENDFILE: &[&str] = &["sendfile"];
 /// That of servers that pause handshakes for them.

@@ -105,7 +105,7 @@ fn start_at(
     objects: &Arc<Objects>,
 ) -> Result<Running, TargetError> {
     let ports = ports.map_or_else(|| Ports::reserve(&settings.target.addresses()), Ok)?;
-    let secrets = vec![dir.write_key()?];
+    let secrets = dir.write_keys()?;
     let (output_log, output) = dir.log(OUTPUT_LOG)?;
     let mut log_files = vec![output_log];
     let incidents = match program.incidents() {

@@ -15,7 +15,7 @@ use offload::{Batching, CompletedBy, Description, Kind, ProviderPath, Rates, Way
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
-use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
+use tls::{AskClient, CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
 use units::{Bytes, Nanos};
 
 use crate::servers::EMBEDDED;
@@ -66,6 +66,15 @@ pub struct Target {
     /// rsa:1024, rsa:2048, rsa:3072, rsa:4096, ecdsa:p256, ecdsa:p384 or ed25519.
     #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048), value_parser = Suggested::<CertificateKey>::new(certificate_keys), hide_possible_values = true, help_heading = TLS)]
     pub certificate_key: CertificateKey,
+
+    /// Whether clients are asked for a certificate: none, ask or require
+    ///
+    /// ask (one is verified where the client has it), require (no client is served without one).
+    // In studies: With `embedded`, `nginx`, `apache` or `haproxy`. toll makes an authority and a client
+    // certificate with an ECDSA P-256 key, which its client sends then
+    // ([client.md](client.md#what-does-a-client-certificate-cost)).
+    #[arg(long, value_name = "HOW", default_value_t, value_parser = Suggested::<AskClient>::new(ask_client), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
+    pub client_certificate: AskClient,
 
     /// TLS library: openssl, rustls-ring or rustls-aws-lc
     // In studies: `openssl-built` is that of `make openssl`; those of rustls run with `server = "embedded"`.
@@ -257,6 +266,10 @@ fn certificate_keys() -> Vec<String> {
     CertificateKey::ALL.map(|key| key.to_string()).into()
 }
 
+fn ask_client() -> Vec<String> {
+    AskClient::ALL.iter().map(ToString::to_string).collect()
+}
+
 fn libraries() -> Vec<String> {
     Stack::ALL.map(|stack| stack.to_string()).into()
 }
@@ -327,6 +340,7 @@ impl Default for Target {
             cores: None,
             threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
+            client_certificate: AskClient::None,
             library: TlsLibrary::default(),
             object: Mix::of_size(OBJECT),
             storage: Storage::Memory,
@@ -645,6 +659,14 @@ impl Target {
             );
             return wrong("command", why);
         }
+        if self.client_certificate != AskClient::None {
+            let why = format!(
+                "target.client-certificate = {}, but toll sends no private key to or from target.host = \
+                 {host}; leave one of them out",
+                self.client_certificate
+            );
+            return wrong("client-certificate", why);
+        }
         if self.cores.is_some() {
             let why = "target.cores counts the cores of this machine; for a host write target.cpus";
             return wrong("cores", why.to_owned());
@@ -788,6 +810,7 @@ mod tests {
         let flags: Vec<_> = serve.get_arguments().filter_map(|flag| flag.get_long()).collect();
         let expected = [
             "certificate-key",
+            "client-certificate",
             "library",
             "tickets",
             "session-cache",

@@ -7,10 +7,10 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use objects::HostName;
-use tls::{Authority, Identity};
+use tls::{AskClient, Authority, CertificateKey, Identity};
 
 use crate::secret::Secret;
-use crate::{Settings, Target, TargetError};
+use crate::{ClientFiles, Settings, Target, TargetError};
 
 /// Servers of one kind in one result folder before something must be wrong.
 const MOST: usize = 10_000;
@@ -18,6 +18,10 @@ const MOST: usize = 10_000;
 /// The file of a target's certificate, in its folder.
 pub(crate) const CERTIFICATE: &str = "server.crt";
 pub(crate) const KEY: &str = "server.key";
+/// The authority of the client's certificate, that certificate, and its key, where the server asks for one.
+pub(crate) const CLIENT_AUTHORITY: &str = "client-ca.crt";
+const CLIENT_CERTIFICATE: &str = "client.crt";
+const CLIENT_KEY: &str = "client.key";
 /// That of what signed the certificates of its names, where it has some.
 pub(crate) const AUTHORITY: &str = "authority.crt";
 /// The folder of those, `NAME.crt`; beside each, `NAME.crt.key` leads to the one key, as HAProxy wants it.
@@ -33,6 +37,8 @@ pub(crate) struct TargetDir {
     pub(crate) folder: PathBuf,
     /// Its private key in PEM form, for each of its processes.
     key_pem: Vec<u8>,
+    /// The key of the certificate with which clients are to authenticate themselves.
+    client_key_pem: Option<Vec<u8>>,
 }
 
 /// Without the key.
@@ -69,7 +75,17 @@ impl TargetDir {
             if let Some(count) = settings.target.names {
                 certify_names(count, &identity, &folder)?;
             }
-            return Ok(Self { name, logs, folder, key_pem: identity.key_pem });
+            let client_key_pem = match settings.target.client_certificate {
+                AskClient::None => None,
+                AskClient::Ask | AskClient::Require => {
+                    let (client, authority) = Identity::issued_client(CertificateKey::EcdsaP256)?;
+                    let path = folder.join(CLIENT_AUTHORITY);
+                    fs::write(&path, authority).map_err(TargetError::file(&path))?;
+                    client.write_certificate(&folder.join(CLIENT_CERTIFICATE))?;
+                    Some(client.key_pem)
+                }
+            };
+            return Ok(Self { name, logs, folder, key_pem: identity.key_pem, client_key_pem });
         }
         Err(TargetError::Settings(format!(
             "{} holds {MOST} targets already; use another result folder",
@@ -77,15 +93,29 @@ impl TargetDir {
         )))
     }
 
+    /// Writes the keys for a process, which they go with.
+    pub(crate) fn write_keys(&self) -> Result<Vec<Secret>, TargetError> {
+        let client = self.client_key_pem.iter().map(|pem| (CLIENT_KEY, pem));
+        [(KEY, &self.key_pem)]
+            .into_iter()
+            .chain(client)
+            .map(|(name, pem)| {
+                let path = self.folder.join(name);
+                Secret::write(path.clone(), pem).map_err(TargetError::file(&path))
+            })
+            .collect()
+    }
+
+    /// The files with which clients are to authenticate themselves, where the server asks for that.
+    pub(crate) fn client(&self) -> Option<ClientFiles> {
+        let file = |name| self.folder.join(name);
+        (self.client_key_pem.is_some())
+            .then(|| ClientFiles { certificate: file(CLIENT_CERTIFICATE), key: file(CLIENT_KEY) })
+    }
+
     /// The file of what clients are to trust.
     pub(crate) fn trusted(&self, settings: &Settings) -> PathBuf {
         self.folder.join(if settings.target.names.is_some() { AUTHORITY } else { CERTIFICATE })
-    }
-
-    /// Writes the key for a process, which it goes with.
-    pub(crate) fn write_key(&self) -> Result<Secret, TargetError> {
-        let path = self.folder.join(KEY);
-        Secret::write(path.clone(), &self.key_pem).map_err(TargetError::file(&path))
     }
 
     /// A new file for what the server prints, and its path.

@@ -13,7 +13,7 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, PKeyRef, Private};
 use openssl::rsa::Rsa;
-use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
+use openssl::x509::extension::{BasicConstraints, ExtendedKeyUsage, SubjectAlternativeName};
 use openssl::x509::{X509, X509Builder, X509Name, X509NameBuilder};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
@@ -159,6 +159,24 @@ impl Identity {
         })
     }
 
+    /// A fresh key with a client's certificate, and the certificate in PEM form of the authority that
+    /// issued it, whose key is forgotten.
+    pub fn issued_client(key: CertificateKey) -> Result<(Self, Vec<u8>), IdentityError> {
+        let (private, issuer) = (key.generate()?, key.generate()?);
+        let authority = ("toll's authority of clients", &*issuer);
+        let authority_pem = certificate(authority, authority, &|builder| {
+            builder.append_extension(BasicConstraints::new().critical().ca().build()?)
+        })?
+        .to_pem()?;
+        let own = certificate(("toll's client", &private), authority, &|builder| {
+            builder.append_extension(BasicConstraints::new().critical().build()?)?;
+            builder.append_extension(ExtendedKeyUsage::new().client_auth().build()?)
+        })?;
+        let identity =
+            Self { certificate_pem: own.to_pem()?, key_pem: private.private_key_to_pem_pkcs8()? };
+        Ok((identity, authority_pem))
+    }
+
     /// Reads a certificate (chain) and its key from PEM files.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, IdentityError> {
         let certificate_pem = read(certificate)?;
@@ -171,7 +189,8 @@ impl Identity {
         let leaf = X509::from_pem(&certificate_pem).map_err(|_| {
             not_pem(certificate, "certificate", "give the file with -----BEGIN CERTIFICATE-----")
         })?;
-        let private = PKey::private_key_from_pem(&key_pem).map_err(|_| {
+        // Without a callback OpenSSL would ask the terminal for the passphrase of an encrypted key.
+        let private = PKey::private_key_from_pem_callback(&key_pem, |_| Ok(0)).map_err(|_| {
             not_pem(key, "private key", "give an unencrypted key, -----BEGIN PRIVATE KEY-----")
         })?;
         if !leaf.public_key()?.public_eq(&private) {

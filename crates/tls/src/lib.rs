@@ -4,6 +4,7 @@
 //! Names are the IANA registry's. OpenSSL's aliases (`AES128-SHA`, `prime256v1`) are accepted on
 //! input; toll stores and shows the IANA name.
 
+mod ask_client;
 mod authority;
 mod certificate;
 mod group;
@@ -15,6 +16,7 @@ mod stack;
 mod suite;
 mod version;
 
+pub use ask_client::AskClient;
 pub use authority::Authority;
 pub use certificate::{CertificateKey, Identity, IdentityError, certificate};
 pub use group::Group;

@@ -69,6 +69,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath, help_heading = TLS)]
     key: Option<PathBuf>,
 
+    /// Authorities of clients that --client-certificate asks, in PEM form
+    #[arg(long, value_name = "FILE", requires = "client_certificate", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = TLS)]
+    client_ca: Option<PathBuf>,
+
     /// A folder with a certificate NAME.crt for each further name, all of the same key
     ///
     /// A client that asks for NAME (SNI) gets that certificate.
@@ -193,6 +197,8 @@ impl Arguments {
             suites: self.suites,
             groups: self.groups,
             certificate,
+            ask_client: target.client_certificate,
+            client_authorities: self.client_ca,
             names: self.names,
             write_certificate: self.write_certificate,
             tickets: target.tickets,

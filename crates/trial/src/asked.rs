@@ -24,6 +24,8 @@ pub struct Asked {
     pub group: Option<String>,
     /// The kind of key that the target was given.
     pub certificate_key: Option<String>,
+    /// How often the client is to send its certificate, where it has one.
+    pub client_certificates: Option<String>,
     /// Not asked for unless said; only where there is TLS.
     pub encrypt_then_mac: Option<bool>,
     /// How the server is to encrypt and send; known only of servers that toll configured.
@@ -125,6 +127,9 @@ pub struct Asked {
     pub aes: Option<Aes>,
 }
 
+/// How often a client certificate is wanted.
+pub(crate) const EACH_FULL_HANDSHAKE: &str = "in each full handshake";
+
 impl Asked {
     pub(crate) fn of(job: &Job, certificate_key: Option<CertificateKey>) -> Self {
         let (plan, is_tls) = (&job.plan, job.url.is_tls());
@@ -137,6 +142,8 @@ impl Asked {
             suite: plan.only_suite().map(|suite| suite.name.to_owned()),
             group: plan.group.map(|group| group.name().to_owned()),
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
+            client_certificates: (plan.client_certificate.is_some())
+                .then(|| EACH_FULL_HANDSHAKE.to_owned()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange()),

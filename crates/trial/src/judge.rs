@@ -270,7 +270,7 @@ impl Trial {
         if self.is_over_loopback() {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }
-        warnings.extend(receipt.obtained.certificate_requests.map(Warning::client_certificate));
+        warnings.extend(Warning::client_certificate(&receipt.obtained));
         warnings.extend(Warning::hello_retry_requests(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));

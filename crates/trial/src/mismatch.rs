@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
 use units::{Nanos, percent, thousands};
 
-use crate::asked::Asked;
+use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
 use crate::http2_use::compare_http2;
 use crate::obtained::Obtained;
 use crate::verdict::ERRORS;
@@ -203,14 +203,31 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             format!("{share} of {} resumed{given}", handshakes_in_words(handshakes)),
         );
     }
+    let (requests, sent) = (outcome.certificate_requests, count(|kind| kind.client.is_some()));
+    let full = handshakes - resumed;
+    if job.plan.client_certificate.is_some() && sent < full {
+        let of = |count| handshakes_in_words(count);
+        let obtained = match requests {
+            0 => format!("none in {}: the server never asked for it", of(full)),
+            _ => format!(
+                "{} of {}; the server asked for it in {requests}, and must accept a scheme of its key",
+                thousands(sent),
+                of(full)
+            ),
+        };
+        differs("client_certificates", EACH_FULL_HANDSHAKE, obtained);
+    }
     // Where there is a response, it shows that the server goes on without the certificate.
-    if job.plan.operation == Operation::Handshakes && outcome.certificate_requests > 0 {
+    if job.plan.operation == Operation::Handshakes
+        && job.plan.client_certificate.is_none()
+        && requests > 0
+    {
         differs(
-            "client_certificate",
+            "certificate_requests",
             "handshakes that need none",
             format!(
                 "a server that asks for one in {}; of a client that has one they would cost it more",
-                handshakes_in_words(outcome.certificate_requests)
+                handshakes_in_words(requests)
             ),
         );
     }

@@ -83,9 +83,16 @@ pub struct Obtained {
     pub full: Option<u64>,
     /// Resumed handshakes.
     pub resumed: Option<u64>,
-    /// Handshakes in which the server asked for a certificate of the client, which has none; absent where
-    /// it asked in none.
+    /// Handshakes in which the server asked for a certificate of the client; absent where it asked in none.
     pub certificate_requests: Option<u64>,
+    /// Handshakes in which the client sent its certificate and signed; absent where it has none.
+    pub client_certificates: Option<u64>,
+    /// Their kinds of the client's key, each with its count.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub client_key: BTreeMap<String, u64>,
+    /// Their schemes of the client's signature.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub client_scheme: BTreeMap<String, u64>,
     /// Handshakes in which the server asked for a second ClientHello (HelloRetryRequest), as it does
     /// where the first has no share of a group that it takes; absent where none is of TLS 1.3.
     pub hello_retry_requests: Option<u64>,
@@ -240,11 +247,13 @@ impl Obtained {
         let mut handshakes = 0;
         let mut resumed = 0;
         let mut encrypt_then_mac = false;
+        let mut client_certificates = 0;
         for (negotiated, count) in &outcome.negotiated {
             obtained.count(negotiated, *count);
             handshakes += count;
             resumed += if negotiated.resumed { *count } else { 0 };
             encrypt_then_mac |= negotiated.encrypt_then_mac;
+            client_certificates += if negotiated.client.is_some() { *count } else { 0 };
         }
         let resumes = job.plan.resumption != Percent::default();
         let is_used = |version: Version| obtained.tls.contains_key(version.number());
@@ -255,6 +264,8 @@ impl Obtained {
             full: Some(handshakes - resumed),
             resumed: Some(resumed),
             certificate_requests: Some(outcome.certificate_requests).filter(|count| *count > 0),
+            client_certificates: (job.plan.client_certificate.is_some())
+                .then_some(client_certificates),
             hello_retry_requests: is_tls13.then_some(outcome.hello_retry_requests),
             tickets: (is_tls13 || resumes).then_some(outcome.given.tickets),
             session_ids: (is_tls12 && resumes).then_some(outcome.given.ids),
@@ -305,6 +316,9 @@ impl Obtained {
         add(|o| &mut o.group, negotiated.group.map(|group| group.name().to_owned()));
         add(|o| &mut o.signature_scheme, negotiated.signature_scheme.map(tls::scheme_name));
         add(|o| &mut o.certificate_key, negotiated.certificate_key.map(|key| key.to_string()));
+        let client = negotiated.client;
+        add(|o| &mut o.client_key, client.and_then(|of| of.key).map(|key| key.to_string()));
+        add(|o| &mut o.client_scheme, client.map(|of| tls::scheme_name(of.scheme)));
     }
 }
 

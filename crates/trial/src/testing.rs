@@ -42,6 +42,7 @@ mod fits {
             certificate_key: Some(CertificateKey::EcdsaP256),
             encrypt_then_mac: false,
             resumed: false,
+            client: None,
         }
     }
 

@@ -412,9 +412,13 @@ impl Warning {
         })
     }
 
-    /// In this many handshakes the server asked for a certificate, and the client had none.
-    pub(crate) fn client_certificate(requests: u64) -> Self {
-        Self {
+    /// The server asked for a certificate, and the client had none.
+    pub(crate) fn client_certificate(obtained: &Obtained) -> Option<Self> {
+        let requests = obtained.certificate_requests?;
+        if obtained.client_certificates.is_some() {
+            return None;
+        }
+        Some(Self {
             kind: WarningKind::ClientCertificate,
             seen: format!(
                 "the server asked for a client certificate in {} handshakes and got none",
@@ -422,10 +426,10 @@ impl Warning {
             ),
             likely_cause: "its configuration verifies clients (nginx: ssl_verify_client)".into(),
             remedy:
-                "toll has no client certificate: what it costs the server to verify one is not in \
-                     these figures; turn it off for the measurement"
+                "what it costs the server to verify one is not in these figures; give \
+                     --client-certificate FILE --client-key FILE, or turn it off for the measurement"
                     .into(),
-        }
+        })
     }
 
     /// Full handshakes took a round trip and a ClientHello more than they need.

@@ -26,6 +26,8 @@ pub struct Tls12Puppet {
     is_extended: bool,
     /// Whether it agrees to encrypt-then-MAC.
     encrypt_then_mac: bool,
+    /// The transcript's hash up to the client's share (RFC 7627, section 3).
+    session_hash: Vec<u8>,
     /// Once the client has sent its share, or the server has resumed.
     keys: Option<Keys>,
     /// The bytes to send.
@@ -49,6 +51,7 @@ impl Tls12Puppet {
             transcript: client_hello[HEADER..].to_vec(),
             is_extended: false,
             encrypt_then_mac: false,
+            session_hash: Vec::new(),
             keys: None,
             out: Vec::new(),
         }
@@ -147,14 +150,14 @@ impl Tls12Puppet {
             match (header.content_type, &mut self.keys) {
                 (content_type::CHANGE_CIPHER_SPEC, None) => {
                     let (label, seed): (&[u8], _) = match self.is_extended {
-                        true => (b"extended master secret", self.hash()),
+                        true => (b"extended master secret", self.session_hash.clone()),
                         false => (b"master secret", [self.client_random, SERVER_RANDOM].concat()),
                     };
                     let master = tls12_prf(self.suite.prf, &SHARE, label, &seed, 48);
                     self.set_keys(master);
                 }
                 (content_type::CHANGE_CIPHER_SPEC, Some(_)) => {}
-                (content_type::HANDSHAKE, None) => self.transcript.extend_from_slice(&body),
+                (content_type::HANDSHAKE, None) => self.take_plain(&body),
                 (content_type::HANDSHAKE, Some(keys)) => {
                     let mut body = body;
                     let Some(opened) = keys.opener.open(header, &mut body) else { return false };
@@ -167,6 +170,19 @@ impl Tls12Puppet {
             }
         }
         false
+    }
+
+    /// Takes the client's messages before its Finished.
+    fn take_plain(&mut self, mut messages: &[u8]) {
+        while let [kind, high, middle, low, ..] = *messages {
+            let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
+            let Some((message, rest)) = messages.split_at_checked(length) else { return };
+            self.transcript.extend_from_slice(message);
+            if kind == kind::CLIENT_KEY_EXCHANGE {
+                self.session_hash = self.hash();
+            }
+            messages = rest;
+        }
     }
 
     /// The server's Finished for this transcript; without keys it is wrong.

@@ -639,14 +639,20 @@ fn settings(target: &Target, only: Only) -> Settings {
 }
 
 fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
-    let plan = Plan { cpus: cell.load.cpus.first(cell.load.connections), ..cell.load.clone() };
+    let mut plan = Plan { cpus: cell.load.cpus.first(cell.load.connections), ..cell.load.clone() };
     let is_tls = !plan.is_plain();
+    // Other programs, and a certificate of the study's, have files of their own.
+    let has_own_client = plan.client == load::Client::Toll && plan.client_certificate.is_none();
     let (address, url, objects, known) = match &target.life {
         Life::Started(running) => {
             let facts = running.facts();
             let address = if is_tls { facts.https } else { facts.http };
             let url = Url::at(is_tls, address, path(&cell.target, &plan));
             let trust = Trust::File(facts.certificate.clone());
+            if let Some(client) = facts.client.as_ref().filter(|_| is_tls && has_own_client) {
+                plan.client_certificate = Some(client.certificate.clone());
+                plan.client_key = Some(client.key.clone());
+            }
             (address, url, mixed_objects(&cell.target, &plan), trust)
         }
         Life::Found(found) => (found.address(), found.url.clone(), None, Trust::System),

@@ -56,12 +56,15 @@ fn quick_is_what_it_says() {
     // The cipher of each suite is timed alone.
     let [ciphers, multi_buffer] = &study.primitives.tables[..] else { panic!() };
     // A line where Intel's library is there, and hardly any time.
-    assert!(multi_buffer.libraries == ["openssl", "crypto-mb"] && multi_buffer.rounds == 6);
+    assert!(multi_buffer.libraries == ["openssl", "crypto-mb"] && multi_buffer.rounds == 7);
     assert_eq!(study.answers[0].nominal.as_deref(), Some(ciphers.name.as_str()));
     let tls = study.cells[4..12].iter().filter(|cell| !cell.load.is_plain());
     assert!(tls.clone().count() == 6 && tls.clone().all(|cell| cell.record_cipher().is_some()));
     let metrics: Vec<_> = study.answers.iter().map(|answer| answer.metric).collect();
-    assert_eq!(metrics, [Metric::TlsTax, Metric::GoodputPerServerCpu, Metric::RatePerServerCpu]);
+    assert_eq!(
+        metrics[..3],
+        [Metric::TlsTax, Metric::GoodputPerServerCpu, Metric::RatePerServerCpu]
+    );
     assert!(study.forecast().time.seconds() < 60.0, "{}", study.forecast().time);
 }
 

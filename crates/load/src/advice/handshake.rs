@@ -7,11 +7,6 @@ use crate::Plan;
 /// `seen` names the server's alert with its number (RFC 8446, section 6.2), which says what it misses.
 pub(super) fn on_handshake(seen: &str, plan: &Plan) -> String {
     let is_alert = |number: u8| seen.contains(&format!("({number})"));
-    if is_alert(116) || seen.contains("client certificate") {
-        return "the server wants a client certificate; turn that off for the measurement (nginx: \
-                ssl_verify_client off)"
-            .to_owned();
-    }
     // RFC 6066, section 3.
     if is_alert(112) {
         return match plan.sni {
@@ -110,7 +105,6 @@ mod tests {
     #[test]
     fn an_alert_that_says_what_is_missing_is_believed() {
         let advice = |seen| on_handshake(seen, &Plan::default());
-        assert!(advice("alert certificate_required (116)").contains("client certificate"));
         assert!(advice("alert no_application_protocol (120)").contains("HTTP/1.1"));
     }
 }

@@ -114,7 +114,7 @@ fn each_status_has_its_own_advice() {
         ("403 Forbidden", "forbids"),
         ("404 Not Found", "the path of an object"),
         ("405 Method Not Allowed", "method"),
-        ("421 Misdirected Request", "name that it serves"),
+        ("421 Misdirected Request", "--connect-to"),
         ("429 Too Many Requests", "limit"),
         ("503 Service Unavailable", "log"),
     ] {
@@ -170,7 +170,7 @@ fn an_alert_lists_what_was_offered_and_what_would_change_it() {
     assert_words(&error, &["toll offered TLS 1.3 with", "leave --tls out"]);
     assert!(!error.contains("--suite"), "{error}");
     let error = refused(&https(alerting(112).address(), "/"));
-    assert_words(&error, &["unrecognized_name", "name that it serves"]);
+    assert_words(&error, &["unrecognized_name", "--sni"]);
 }
 
 /// A server of this certificate that answers with `ok`.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ::openssl::ssl::SslContext;
 use ::openssl::x509::X509;
 use ::rustls::ServerConfig;
-use tls::{CertificateKey, Identity, KeyExchange, SendMode, Stack, Suite, Version};
+use tls::{AskClient, CertificateKey, Identity, KeyExchange, SendMode, Stack, Suite, Version};
 
 use crate::wire::Wire;
 use crate::{AcceleratorSource, ServerError, Settings};
@@ -120,6 +120,23 @@ impl AnyLibrary {
                 Self::Rustls(rustls::build(settings, &versions, identity)?)
             }
         })
+    }
+}
+
+/// The certificates of the authorities of clients, where those are asked for a certificate.
+fn client_authorities(settings: &Settings) -> Result<Vec<X509>, ServerError> {
+    if settings.ask_client == AskClient::None {
+        return Ok(Vec::new());
+    }
+    let Some(path) = &settings.client_authorities else {
+        return Err(ServerError::NoClientAuthorities(settings.ask_client));
+    };
+    let refused = |why: String| ServerError::ClientAuthorities { path: path.clone(), why };
+    let pem = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+    let found = X509::stack_from_pem(&pem).map_err(|error| refused(error.to_string()))?;
+    match found.is_empty() {
+        true => Err(refused("no certificate in PEM form".to_owned())),
+        false => Ok(found),
     }
 }
 

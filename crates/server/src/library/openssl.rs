@@ -8,15 +8,15 @@ use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Private};
 use openssl::ssl::{
     self, AlpnError, ErrorCode, NameType, ShutdownState, SniError, Ssl, SslContext,
-    SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion,
-    select_next_proto,
+    SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode, SslStream,
+    SslVerifyMode, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
+use tls::{AskClient, CertificateKey, Identity, RecordSize, Suite, Version};
 
 use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
-use super::{Handshake, Library, Session};
+use super::{Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
 use crate::{AcceleratorSource, ServerError, Settings};
 
@@ -152,6 +152,7 @@ fn with_certificate(
     }
     let private = set_identity(&mut context, &chain, &identity.key_pem)
         .map_err(refused("the certificate and its key"))?;
+    set_clients(&mut context, settings)?;
     if matches!(accelerator, Some(AcceleratorSource::MultiBuffer(_))) {
         offload::prepare(&private);
     }
@@ -229,6 +230,22 @@ fn set_identity(
     context.set_private_key(&key)?;
     context.check_private_key()?;
     Ok(key)
+}
+
+/// Asks clients for a certificate that these authorities have issued.
+fn set_clients(context: &mut SslContextBuilder, settings: &Settings) -> Result<(), ServerError> {
+    let refused = |source| ServerError::OpenSsl { what: "the authorities of clients", source };
+    let mode = match settings.ask_client {
+        AskClient::None => return Ok(()),
+        AskClient::Ask => SslVerifyMode::PEER,
+        AskClient::Require => SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT,
+    };
+    for authority in client_authorities(settings)? {
+        context.add_client_ca(&authority).map_err(refused)?;
+        context.cert_store_mut().add_cert(authority).map_err(refused)?;
+    }
+    context.set_verify(mode);
+    Ok(())
 }
 
 fn set_resumption(context: &mut SslContextBuilder, settings: &Settings) -> Result<(), ErrorStack> {

@@ -7,15 +7,19 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{
-    ClientHello, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
-    ServerSessionMemoryCache,
+    ClientHello, NoClientAuth, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
+    ServerSessionMemoryCache, WebPkiClientVerifier,
 };
 use rustls::sign::CertifiedKey;
-use rustls::{InconsistentKeys, ServerConfig, ServerConnection, SupportedProtocolVersion, version};
-use tls::{Identity, Stack, Version};
+use rustls::{
+    InconsistentKeys, RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion,
+    version,
+};
+use tls::{AskClient, Identity, Stack, Version};
 
-use super::{Handshake, Library, Session};
+use super::{Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
@@ -145,10 +149,12 @@ pub(super) fn build(
     let named: Result<_, ServerError> =
         settings.named_certificates()?.into_iter().map(of_name).collect();
     let by_name = ByName { usual: certified(&identity.certificate_pem)?, named: named? };
-    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+    let provider = Arc::new(provider);
+    let clients = clients(settings, &provider)?;
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&versions)
         .map_err(refused)?
-        .with_no_client_auth()
+        .with_client_cert_verifier(clients)
         .with_cert_resolver(Arc::new(by_name));
     config.ignore_client_order = true;
     config.alpn_protocols = vec![http2::ALPN.to_vec(), b"http/1.1".to_vec()];
@@ -163,6 +169,32 @@ pub(super) fn build(
         false => config.send_tls13_tickets = 0,
     }
     Ok(Arc::new(config))
+}
+
+/// What asks clients for a certificate that these authorities have issued.
+fn clients(
+    settings: &Settings,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, ServerError> {
+    if settings.ask_client == AskClient::None {
+        return Ok(Arc::new(NoClientAuth));
+    }
+    let refused = |why: String| ServerError::ClientAuthorities {
+        path: settings.client_authorities.clone().unwrap_or_default(),
+        why,
+    };
+    let mut roots = RootCertStore::empty();
+    for authority in client_authorities(settings)? {
+        let der = authority.to_der().map_err(|error| refused(error.to_string()))?;
+        roots.add(der.into()).map_err(|error| refused(error.to_string()))?;
+    }
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+    let verifier = match settings.ask_client {
+        AskClient::Require => verifier,
+        AskClient::None | AskClient::Ask => verifier.allow_unauthenticated(),
+    };
+    verifier.build().map_err(|error| refused(error.to_string()))
 }
 
 /// The certificate of the name that a client asks for, or else the server's usual one.

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use cpus::CpuList;
 use rustix::process::Resource;
-use tls::Version;
+use tls::{AskClient, Version};
 
 use crate::launch_context::LaunchContext;
 use crate::nobody::NOBODY;
@@ -33,8 +33,11 @@ const ONLINE: &str = "/sys/devices/system/cpu/online";
 
 struct Apache;
 
-pub(super) static APACHE: Server =
-    Server { program: Some(&Apache), own_keys: &[super::SENDFILE], ..Server::named("apache") };
+pub(super) static APACHE: Server = Server {
+    program: Some(&Apache),
+    own_keys: &[super::CLIENTS, super::SENDFILE],
+    ..Server::named("apache")
+};
 
 impl Program for Apache {
     fn binary(&self) -> Binary {
@@ -231,6 +234,12 @@ fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     lines.extend(
         openssl::groups(settings).map(|groups| format!("SSLOpenSSLConfCmd Groups {groups}")),
     );
+    let ask = settings.target.client_certificate;
+    if ask != AskClient::None {
+        let verify = if ask == AskClient::Require { "require" } else { "optional" };
+        lines.push(format!("SSLVerifyClient {verify}"));
+        lines.push(format!("SSLCACertificateFile {}", quoted(&context.client_authority())?));
+    }
     lines.push(format!("SSLSessionTickets {}", on(settings.target.tickets)));
     if !settings.target.tickets {
         // Without this, OpenSSL would send tickets in TLS 1.3 that name a session in its cache.

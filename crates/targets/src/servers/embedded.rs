@@ -8,7 +8,7 @@ use std::time::Instant;
 use offload::{CompletedBy, Kind};
 use rustix::process::Resource;
 use serde::Deserialize;
-use tls::{SendMode, Stack};
+use tls::{AskClient, SendMode, Stack};
 
 use crate::launch_context::{ANNOUNCEMENT, LaunchContext};
 use crate::nobody;
@@ -48,6 +48,7 @@ pub(crate) static EMBEDDED: Server = Server {
     stacks: &Stack::ALL,
     own_keys: &[
         &["record-size", "records-per-write", "batch-wait"],
+        super::CLIENTS,
         super::OFFLOAD,
         super::COMPLETION,
         super::NAMES,
@@ -139,6 +140,10 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     }
     add("--certificate", context.certificate().into());
     add("--key", context.key().into());
+    if settings.target.client_certificate != AskClient::None {
+        add("--client-certificate", settings.target.client_certificate.to_string().into());
+        add("--client-ca", context.client_authority().into());
+    }
     if settings.target.names.is_some() {
         add("--names", context.folder.join(NAMES).into());
     }

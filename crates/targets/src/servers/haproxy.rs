@@ -30,7 +30,7 @@ pub(super) static HAPROXY: Server = Server {
     program: Some(&Haproxy),
     // With `ssl-mode-async` it waits for the descriptors of paused jobs.
     completions: &[CompletedBy::Event],
-    own_keys: &[super::OFFLOAD, super::COMPLETION, super::NAMES, &["batch-wait"]],
+    own_keys: &[super::CLIENTS, super::OFFLOAD, super::COMPLETION, super::NAMES, &["batch-wait"]],
     ..Server::named("haproxy")
 };
 

@@ -27,6 +27,7 @@ pub(super) static NGINX: Server = Server {
     program: Some(&Nginx),
     sends: SendMode::ALL,
     own_keys: &[
+        super::CLIENTS,
         &["record-size", "directives", "storage", "files"],
         super::SENDFILE,
         super::NAMES,

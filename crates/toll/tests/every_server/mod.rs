@@ -15,7 +15,7 @@ use cpus::CpuList;
 use support::{children, is_running, toll_path, until};
 use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError, TlsLibrary};
 use tempfile::TempDir;
-use tls::{CertificateKey, Group, Suite, Version};
+use tls::{AskClient, CertificateKey, Group, Stack, Suite, Version};
 use units::Bytes;
 
 /// The folder in which the helper that is killed works.
@@ -421,4 +421,61 @@ fn each_runs_on_the_openssl_that_was_built() {
         let (_, body) = curl(&server, "1000B", &[]);
         assert!(objects::matches(0, &body));
     }
+}
+
+#[test]
+fn each_verifies_clients_as_it_was_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let verifying = ["embedded", "nginx", "apache", "haproxy"];
+    for kind in kinds().filter(|kind| verifying.contains(&kind.name())) {
+        let libraries: &[Stack] = match kind.name() {
+            "embedded" => &Stack::ALL,
+            _ => &[Stack::OpenSsl],
+        };
+        for (library, ask) in libraries
+            .iter()
+            .flat_map(|library| AskClient::ALL.iter().map(move |ask| (*library, *ask)))
+        {
+            let mut settings = settings();
+            settings.target.client_certificate = ask;
+            settings.target.library = TlsLibrary::Own(library);
+            let server = start(kind, &settings, &folder);
+            let own = server.facts().client.clone();
+            assert_eq!(own.is_some(), ask != AskClient::None, "{kind} {library} {ask}");
+            for version in ["1.2", "1.3"] {
+                let status = |client: &[&str]| {
+                    let mut curl = Command::new("curl");
+                    curl.args(["--silent", "--insecure", "--output", "/dev/null"]);
+                    curl.args(["--write-out", "%{http_code}", "--tls-max", version]);
+                    curl.args(client).arg(format!("https://{}/bytes/1000B", server.facts().https));
+                    String::from_utf8(curl.output().unwrap().stdout).unwrap()
+                };
+                let is_served = status(&[]) == "200";
+                assert_eq!(
+                    is_served,
+                    ask != AskClient::Require,
+                    "{kind} {library} {ask} {version}"
+                );
+                let Some(own) = &own else { continue };
+                let [certificate, key] =
+                    [&own.certificate, &own.key].map(|path| path.to_str().unwrap());
+                assert_eq!(
+                    status(&["--cert", certificate, "--key", key]),
+                    "200",
+                    "{kind} {library}"
+                );
+                // The server's own certificate is of no authority of clients.
+                let other = server.facts().certificate.with_file_name("server");
+                let [certificate, key] = ["crt", "key"].map(|end| other.with_extension(end));
+                let [certificate, key] = [&certificate, &key].map(|path| path.to_str().unwrap());
+                assert_ne!(
+                    status(&["--cert", certificate, "--key", key]),
+                    "200",
+                    "{kind} {library}"
+                );
+            }
+            assert_eq!(server.stop(), Stopped::InTime, "{kind}");
+        }
+    }
+    assert!(key_modes(&folder).is_empty());
 }

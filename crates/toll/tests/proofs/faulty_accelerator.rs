@@ -48,6 +48,8 @@ impl Faulty {
             groups: Vec::new(),
             certificate: CertificateSource::Fresh(CertificateKey::Rsa(2048)),
             write_certificate: None,
+            ask_client: tls::AskClient::None,
+            client_authorities: None,
             names: None,
             tickets: false,
             session_cache: false,

@@ -3,6 +3,7 @@
 
 mod bench;
 mod check;
+mod client_certificates;
 mod command;
 mod compare;
 mod damaged_journal;

@@ -1,7 +1,8 @@
 use super::*;
 use crate::receipt::Receipt;
 use load::{
-    Close, Collected, EndedConnections, ErrorKind, Method, Plan, SessionsGiven, Up, Verified,
+    ClientSignature, Close, Collected, EndedConnections, ErrorKind, Method, Plan, SessionsGiven,
+    Up, Verified,
 };
 use std::num::NonZeroU32;
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
@@ -496,4 +497,28 @@ fn http2_without_its_connections_or_streams_is_a_mismatch() {
     assert_eq!(with(|outcome| outcome.http2.by_alpn -= 1), ["http"]);
     assert_eq!(with(|outcome| outcome.http2.connections = 0), ["http"]);
     assert_eq!(with(|outcome| outcome.http2.most_streams = 7), ["streams"]);
+}
+
+#[test]
+fn each_full_handshake_has_the_client_certificate_that_was_asked_for() {
+    let signature = ClientSignature { scheme: 0x0403, key: Some(CertificateKey::EcdsaP256) };
+    // Of 10 handshakes this many have it, and so many others are resumed.
+    let with = |requests, sent, resumed| {
+        let found = mismatches(|job, outcome| {
+            job.plan.resumption = "30%".parse().unwrap();
+            job.plan.client_certificate = Some("client.crt".into());
+            outcome.certificate_requests = requests;
+            let own = Negotiated { client: Some(signature), ..negotiated() };
+            let again = Negotiated { resumed: true, ..negotiated() };
+            outcome.negotiated =
+                vec![(own, sent), (again, resumed), (negotiated(), 10 - sent - resumed)];
+        });
+        found.contains(&"client_certificates".to_owned())
+    };
+    assert!(!with(10, 10, 0));
+    assert!(!with(7, 7, 3));
+    assert!(with(9, 9, 0), "asked for in nine of ten");
+    assert!(with(10, 0, 0), "never sent");
+    assert!(with(0, 0, 0), "never asked for");
+    assert!(with(10, 6, 3), "one lacks it");
 }

@@ -5,6 +5,7 @@ use tls::{CertificateKey, Suite, Version};
 use wire::handshake::{Client, Offer, Trust, client};
 
 use super::input::Input;
+use super::tls12::client_certificate;
 use crate::Puppet;
 
 /// The most that a client sends in a handshake.
@@ -68,7 +69,11 @@ fn protected(client: &dyn Client, mut input: Input<'_>) {
 /// TLS 1.3 by toll's own handshake, the ECDHE suites of TLS 1.2, one of CBC with a fresh key exchange,
 /// TLS 1.3 through rustls, static RSA, and the version that the server chooses, with sessions.
 fn clients() -> [Box<dyn Client>; 6] {
-    let any = Offer { follows_key_updates: true, ..Offer::to("localhost", Trust::Anyone) };
+    let any = Offer {
+        follows_key_updates: true,
+        client_certificate: Some(client_certificate()),
+        ..Offer::to("localhost", Trust::Anyone)
+    };
     let suite = |name| Suite::parse(name).ok();
     let offers = [
         Offer { version: Some(Version::Tls13), ..any.clone() },

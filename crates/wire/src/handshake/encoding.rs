@@ -42,6 +42,13 @@ impl<'a> Reader<'a> {
         self.bytes(length)
     }
 
+    /// Two-byte numbers that fill the rest of the bytes, at least one.
+    pub(super) fn numbers(self) -> Option<Vec<u16>> {
+        let (pairs, rest) = self.0.as_chunks::<2>();
+        let is_list = rest.is_empty() && !pairs.is_empty();
+        is_list.then(|| pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect())
+    }
+
     /// `value`, if nothing is left.
     pub(super) fn end<T>(&self, value: T) -> Option<T> {
         self.0.is_empty().then_some(value)
@@ -79,11 +86,17 @@ pub(super) fn put_vector16(out: &mut Vec<u8>, content: &[u8]) {
     out.extend_from_slice(content);
 }
 
+/// The same in three bytes.
+pub(super) fn put_vector24(out: &mut Vec<u8>, content: &[u8]) {
+    let [_, high, middle, low] = (content.len() as u32).to_be_bytes();
+    out.extend_from_slice(&[high, middle, low]);
+    out.extend_from_slice(content);
+}
+
 /// Appends a handshake message.
 pub(super) fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
-    let [_, high, middle, low] = (body.len() as u32).to_be_bytes();
-    out.extend_from_slice(&[kind, high, middle, low]);
-    out.extend_from_slice(body);
+    out.push(kind);
+    put_vector24(out, body);
 }
 
 /// Appends records without protection that carry `content`.

@@ -3,6 +3,7 @@
 
 mod alpn;
 mod certificates;
+mod client_certificate;
 mod distrust;
 mod driver;
 mod encoding;
@@ -27,6 +28,7 @@ use ::tls::{CertificateKey, Group, Suite, Version};
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 
+pub use client_certificate::ClientCertificate;
 pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
 pub use fingerprint::Fingerprint;
@@ -54,6 +56,17 @@ pub struct Negotiated {
     pub encrypt_then_mac: bool,
     /// Whether an earlier session was resumed.
     pub resumed: bool,
+    /// With what the client authenticated itself; `None` where it sent no certificate.
+    pub client: Option<ClientSignature>,
+}
+
+/// A client's signature of a handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClientSignature {
+    /// The code point.
+    pub scheme: u16,
+    /// The kind of key, where toll has a name for it.
+    pub key: Option<CertificateKey>,
 }
 
 /// A finished handshake.
@@ -73,7 +86,7 @@ pub struct Established {
 pub struct Remarks {
     /// Whether the server's signature was verified.
     pub is_signature_verified: bool,
-    /// Whether the server asked for a certificate of the client, which has none.
+    /// Whether the server asked for a certificate of the client.
     pub asks_certificate: bool,
     /// Whether the server asked for a second ClientHello (HelloRetryRequest; RFC 8446, section 4.1.4).
     pub is_retried: bool,

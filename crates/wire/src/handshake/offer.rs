@@ -1,10 +1,11 @@
 //! What a client offers to a server, and how it takes part.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tls::{Group, Suite, Version};
 
-use super::alpn;
+use super::{ClientCertificate, alpn};
 
 /// An offer. A server can choose nothing else.
 #[derive(Debug, Clone)]
@@ -12,6 +13,8 @@ pub struct Offer {
     /// The server's name or address.
     pub host: String,
     pub trust: Trust,
+    /// What the client sends where the server asks for a certificate.
+    pub client_certificate: Option<Arc<ClientCertificate>>,
     /// The only version; `None` for TLS 1.2 and 1.3.
     pub version: Option<Version>,
     /// The only suite.
@@ -57,6 +60,7 @@ impl Offer {
         Self {
             host: host.to_owned(),
             trust,
+            client_certificate: None,
             version: None,
             suite: None,
             group: None,

@@ -32,6 +32,13 @@ impl Refusal {
         }
     }
 
+    /// The server refuses a client of TLS 1.2 without a certificate by an alert that may say no more than
+    /// handshake_failure (RFC 5246, section 7.4.6).
+    pub(super) fn after_certificate_request(mut self) -> Self {
+        self.failure.seen += " after the request for a client certificate";
+        self
+    }
+
     /// The bytes are no record.
     pub(super) fn not_tls(bytes: &[u8]) -> Self {
         Self::new(ErrorKind::NotTls, with_text("bytes that are not a TLS record", bytes), 50)
@@ -60,6 +67,11 @@ impl Refusal {
     /// An extension that was not offered.
     pub(super) fn extension(kind: u16) -> Self {
         Self::new(ErrorKind::Handshake, format!("extension {kind}, which was not offered"), 110)
+    }
+
+    /// A message without an extension that it must have.
+    pub(super) fn missing(extension: &str) -> Self {
+        Self::new(ErrorKind::Handshake, format!("a message without {extension}"), 109)
     }
 
     /// A record that does not open.

@@ -1,7 +1,7 @@
 //! Handshakes through rustls: those of TLS 1.3, and those in which the server chooses the version.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::{
     ClientConnectionData, ResolvesClientCert, Resumption, UnbufferedClientConnection,
@@ -26,8 +26,8 @@ use super::tls12::given_session;
 use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier};
 use super::{
-    Client, Established, Handshake, Negotiated, Offer, OfferError, PostHandshake, Remarks, Sampler,
-    Side,
+    Client, ClientCertificate, ClientSignature, Established, Handshake, Negotiated, Offer,
+    OfferError, PostHandshake, Remarks, Sampler, Side,
 };
 use crate::record::{AeadKey, Opener, Protection, Sealer};
 use crate::{ErrorKind, Failure};
@@ -54,8 +54,7 @@ pub(super) fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Clien
         && offer.resumed_percent == 0;
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
-        let (follows, protocol) = (offer.follows_key_updates, offer.protocol);
-        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), follows, protocol)
+        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), offer)
     });
     Ok(match own.flatten() {
         Some(own) => Box::new(own),
@@ -73,7 +72,10 @@ impl RustlsClient {
         let provider = Arc::new(provider);
         let verifier = SamplingVerifier::new(&offer.trust, provider.clone(), signatures)?;
         let verifier = Arc::new(verifier);
-        let requests = Arc::new(CertificateRequests::default());
+        let requests = Arc::new(CertificateRequests {
+            certificate: offer.client_certificate.clone(),
+            ..CertificateRequests::default()
+        });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions(offer))
             .map_err(|error| OfferError(format!("rustls: {error}")))?
@@ -116,6 +118,7 @@ impl Client for RustlsClient {
             verifier: self.verifier.clone(),
             noted: None,
             requests: self.requests.clone(),
+            signature: None,
             remarks: Remarks { offers_session, ..Remarks::default() },
         }))
     }
@@ -145,6 +148,7 @@ struct RustlsHandshake {
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
     requests: Arc<CertificateRequests>,
+    signature: Option<ClientSignature>,
     remarks: Remarks,
 }
 
@@ -156,18 +160,33 @@ struct Flight {
     seen: usize,
 }
 
-/// Notes that a server asks for a certificate, and has none for it.
+/// Gives the client's certificate to a server that asks for it, and notes that for the handshake that is
+/// being advanced.
 #[derive(Debug, Default)]
-struct CertificateRequests(AtomicBool);
+struct CertificateRequests {
+    certificate: Option<Arc<ClientCertificate>>,
+    is_asked: AtomicBool,
+    signature: Mutex<Option<ClientSignature>>,
+}
+
+impl CertificateRequests {
+    /// What was signed since the last call.
+    fn take_signature(&self) -> Option<ClientSignature> {
+        self.signature.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
 
 impl ResolvesClientCert for CertificateRequests {
-    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.0.store(true, Relaxed);
-        None
+    fn resolve(&self, _: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.is_asked.store(true, Relaxed);
+        let certificate = self.certificate.as_ref()?;
+        let signature = certificate.signature(schemes)?;
+        *self.signature.lock().unwrap_or_else(PoisonError::into_inner) = Some(signature);
+        Some(certificate.certified.clone())
     }
 
     fn has_certs(&self) -> bool {
-        false
+        self.certificate.is_some()
     }
 }
 
@@ -195,7 +214,10 @@ impl Handshake for RustlsHandshake {
                 connection.process_tls_records(received.as_mut_slice());
             // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
-            self.remarks.asks_certificate |= self.requests.0.swap(false, Relaxed);
+            if self.requests.is_asked.swap(false, Relaxed) {
+                self.remarks.asks_certificate = true;
+                self.signature = self.requests.take_signature();
+            }
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     encode(|out| data.encode(out), to_send)?;
@@ -257,6 +279,7 @@ impl Handshake for RustlsHandshake {
         let mut established = established(connection, noted, self.keeps, remarks)?;
         let Negotiated { version, resumed, .. } = established.negotiated;
         let flight = self.flight.take().filter(|_| version == Version::Tls12);
+        established.negotiated.client = self.signature;
         established.remarks.given = flight.and_then(|flight| given_session(&flight.bytes, resumed));
         Ok(Some(established))
     }
@@ -322,6 +345,7 @@ fn established(
             certificate_key: noted.as_ref().and_then(|noted| noted.key),
             encrypt_then_mac: false,
             resumed,
+            client: None,
         },
         remarks,
         is_protocol_agreed,

@@ -206,8 +206,18 @@ fn bad_flights_are_refused() {
     let request = message(kind::CERTIFICATE_REQUEST, &[1, 1, 0, 2, 4, 1, 0, 0]);
     let twice = [certificate(), request.clone(), request];
     refused(Handshake, "a message of type 13", &twice);
-    let cut = message(kind::CERTIFICATE_REQUEST, &[1, 1, 0]);
-    refused(Handshake, "a malformed CertificateRequest", &[certificate(), cut]);
+    for body in [
+        &[1, 1, 0][..],
+        // No type, no scheme, half a scheme, half the name of an authority, and more after the names.
+        &[0, 0, 2, 4, 1, 0, 0],
+        &[1, 1, 0, 0, 0, 0],
+        &[1, 1, 0, 3, 4, 1, 4, 0, 0],
+        &[1, 1, 0, 2, 4, 1, 0, 1, 0],
+        &[1, 1, 0, 2, 4, 1, 0, 0, 0],
+    ] {
+        let malformed = message(kind::CERTIFICATE_REQUEST, body);
+        refused(Handshake, "a malformed CertificateRequest", &[certificate(), malformed]);
+    }
     assert_refused(Handshake, "a message of type 20", |puppet| {
         let finished = message(kind::FINISHED, &[0; 12]);
         [honest_hello(), certificate(), done(), finished].iter().for_each(|m| puppet.send(m));

@@ -447,11 +447,28 @@ fn bad_protected_messages_are_refused() {
     refused(Handshake, "a malformed alert", second, 21, &[2]);
     refused(Handshake, "an empty record", second, handshake, &[]);
 
-    let request = message(kind::CERTIFICATE_REQUEST, &[0, 0, 0]);
+    let asking = |body: &[u8]| message(kind::CERTIFICATE_REQUEST, body);
+    let request = asking(&[0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3]);
     let twice = [&request[..], &request].concat();
     refused(Handshake, "a message of type 13", second, handshake, &twice);
-    let cut = message(kind::CERTIFICATE_REQUEST, &[0, 0]);
-    refused(Handshake, "a malformed CertificateRequest", second, handshake, &cut);
+    refused(Handshake, "a message of type 13", first, handshake, &request);
+    refused(Handshake, "a message of type 13", third, handshake, &request);
+    let nameless = asking(&[0, 0, 0]);
+    refused(Handshake, "without signature_algorithms", second, handshake, &nameless);
+    for body in [
+        &[0, 0][..],
+        // A context, which is of requests after the handshake.
+        &[1, 9, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3],
+        // No scheme, half of one, and one too many for the length.
+        &[0, 0, 6, 0, 13, 0, 2, 0, 0],
+        &[0, 0, 7, 0, 13, 0, 3, 0, 1, 4],
+        &[0, 0, 10, 0, 13, 0, 6, 0, 2, 4, 3, 5, 3],
+        // More after the extensions.
+        &[0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3, 0],
+    ] {
+        let malformed = "a malformed CertificateRequest";
+        refused(Handshake, malformed, second, handshake, &asking(body));
+    }
     refused(
         Authentication,
         "empty list of certificates",

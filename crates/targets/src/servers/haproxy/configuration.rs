@@ -14,7 +14,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use tls::Version;
+use tls::{AskClient, Version};
 
 use super::PEM;
 use crate::launch_context::LaunchContext;
@@ -91,6 +91,12 @@ fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     words.extend(of_version(Version::Tls12).map(|names| format!("ciphers {names}")));
     words.extend(of_version(Version::Tls13).map(|names| format!("ciphersuites {names}")));
     words.extend(openssl::groups(context.settings).map(|names| format!("curves {names}")));
+    if target.client_certificate != AskClient::None {
+        let require = target.client_certificate == AskClient::Require;
+        let verify = if require { "required" } else { "optional" };
+        let authority = quoted(&context.client_authority())?;
+        words.push(format!("ca-file {authority} verify {verify}"));
+    }
     if !target.tickets {
         words.push("no-tls-tickets".to_owned());
     }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use tls::{SendMode, Version};
+use tls::{AskClient, SendMode, Version};
 
 use crate::launch_context::LaunchContext;
 use crate::target_dir::NAMES;
@@ -76,7 +76,7 @@ http {{
             listen = self.listen(),
             root = quoted(self.context.root)?,
             certificate = self.certificate(&self.context.certificate())?,
-            tls = self.tls(),
+            tls = self.tls()?,
             names = self.names()?,
         )
         .map_err(unwritable)?;
@@ -200,7 +200,7 @@ error_log {error_log} notice;
         let Some(count) = self.context.settings.target.names else { return Ok(String::new()) };
         let listen: String =
             self.context.https.iter().map(|at| format!("        listen {at} ssl;\n")).collect();
-        let (root, tls) = (quoted(self.context.root)?, self.tls());
+        let (root, tls) = (quoted(self.context.root)?, self.tls()?);
         objects::names(count)
             .map(|name| {
                 let file = self.context.folder.join(NAMES).join(format!("{name}.crt"));
@@ -220,7 +220,7 @@ error_log {error_log} notice;
         Ok(self.not_replaced(lines).map(|line| format!("        {line};\n")).collect())
     }
 
-    fn tls(&self) -> String {
+    fn tls(&self) -> Result<String, TargetError> {
         let settings = self.context.settings;
         let on = |setting| if setting { "on" } else { "off" };
         let mut lines = vec![
@@ -229,6 +229,13 @@ error_log {error_log} notice;
             "ssl_prefer_server_ciphers on".to_owned(),
             format!("ssl_buffer_size {}", settings.target.record_size.get()),
         ];
+        let ask = settings.target.client_certificate;
+        if ask != AskClient::None {
+            let verify = if ask == AskClient::Require { "on" } else { "optional" };
+            lines.push(format!("ssl_verify_client {verify}"));
+            let authority = quoted(&self.context.client_authority())?;
+            lines.push(format!("ssl_client_certificate {authority}"));
+        }
         if settings.target.send.is_kernels() {
             lines.push("ssl_conf_command Options KTLS".to_owned());
         }
@@ -249,7 +256,7 @@ error_log {error_log} notice;
         if !settings.target.encrypt_then_mac {
             lines.push("ssl_conf_command Options -EncryptThenMac".to_owned());
         }
-        self.not_replaced(lines).map(|line| format!("        {line};\n")).collect()
+        Ok(self.not_replaced(lines).map(|line| format!("        {line};\n")).collect())
     }
 
     /// OpenSSL's list for TLS 1.2, with its security level for all versions.

@@ -105,16 +105,25 @@ impl<'a> ServerKeyExchange<'a> {
     }
 }
 
-/// Whether this is the body of a CertificateRequest.
-pub(super) fn is_certificate_request(body: &[u8]) -> bool {
-    let read = || {
+/// What a server asks of a client's certificate.
+pub(super) struct CertificateRequest {
+    /// The types of certificates (RFC 5246, section 7.4.4).
+    pub(super) types: Vec<u8>,
+    pub(super) schemes: Vec<u16>,
+}
+
+impl CertificateRequest {
+    /// The names of authorities, which it has too, are only a hint.
+    pub(super) fn read(body: &[u8]) -> Option<Self> {
         let mut reader = Reader(body);
-        reader.vector8()?;
-        reader.vector16()?;
-        reader.vector16()?;
-        reader.end(())
-    };
-    read().is_some()
+        let types = reader.vector8().filter(|types| !types.is_empty())?.to_owned();
+        let schemes = Reader(reader.vector16()?).numbers()?;
+        let mut authorities = Reader(reader.vector16()?);
+        while !authorities.is_empty() {
+            authorities.vector16()?;
+        }
+        reader.end(Self { types, schemes })
+    }
 }
 
 /// The ticket of a NewSessionTicket, which may be empty (RFC 5077, section 3.3).

@@ -7,8 +7,8 @@ use ::tls::{Group, KeyExchange, Suite, Version};
 
 use super::finished_sent::{FinishedSent, Ticket};
 use super::flight::{
-    self, ENCRYPT_THEN_MAC, EXTENDED_MASTER_SECRET, SESSION_TICKET, ServerHello, ServerKeyExchange,
-    kind,
+    self, CertificateRequest, ENCRYPT_THEN_MAC, EXTENDED_MASTER_SECRET, SESSION_TICKET,
+    ServerHello, ServerKeyExchange, kind,
 };
 use super::hello::Sessions;
 use super::key_exchange::ClientKeyExchange;
@@ -17,15 +17,13 @@ use super::sessions::Session;
 use super::{Common, Stage};
 use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
-use crate::handshake::encoding::{put_message, put_records};
+use crate::handshake::client_certificate::put_tls12;
+use crate::handshake::encoding::put_records;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Negotiated, Remarks};
 use crate::record::{Opener, Sealer, content_type};
 use crate::{ErrorKind, Failure};
-
-/// An empty list of certificates (RFC 5246, section 7.4.6).
-const NO_CERTIFICATE: [u8; 3] = [0, 0, 0];
 
 /// The next message that the server must send.
 pub(super) enum HelloSent {
@@ -59,8 +57,10 @@ impl Asked {
 /// What the server has chosen.
 pub(super) struct Chosen {
     asked: Asked,
-    /// All messages so far.
+    /// All messages so far, hashed.
     transcript: Transcript,
+    /// The same as they are, which the client signs; empty where it has no certificate.
+    messages: Vec<u8>,
     suite: &'static Suite,
     randoms: Randoms,
     session_id: Vec<u8>,
@@ -79,8 +79,7 @@ pub(super) struct Answerable {
     exchange: Arc<ClientKeyExchange>,
     /// `None` with static RSA.
     signed: Option<Signed>,
-    /// Whether the server has requested a certificate.
-    wants_certificate: bool,
+    request: Option<CertificateRequest>,
 }
 
 /// What a ServerKeyExchange says.
@@ -111,7 +110,7 @@ impl HelloSent {
                 }
             }
             (Self::Certificate(mut chosen), kind::CERTIFICATE) => {
-                chosen.transcript.add(message);
+                chosen.add(common, message);
                 let certificates = |body| {
                     flight::certificates(body).ok_or_else(|| Refusal::malformed("Certificate"))
                 };
@@ -126,7 +125,7 @@ impl HelloSent {
                             server,
                             exchange,
                             signed: None,
-                            wants_certificate: false,
+                            request: None,
                         })
                     }
                     key_exchange => {
@@ -140,32 +139,29 @@ impl HelloSent {
                 }
             }
             (Self::ServerKeyExchange { mut chosen, server }, kind::SERVER_KEY_EXCHANGE) => {
-                chosen.transcript.add(message);
+                chosen.add(common, message);
                 let read = ServerKeyExchange::read(body)
                     .ok_or_else(|| Refusal::malformed("ServerKeyExchange"))?;
                 let (exchange, signed) = chosen.exchange(common, &server, &read)?;
                 let signed = Some(signed);
                 let exchange = Arc::new(exchange);
-                let answerable =
-                    Answerable { chosen, server, exchange, signed, wants_certificate: false };
-                Self::Done(answerable)
+                Self::Done(Answerable { chosen, server, exchange, signed, request: None })
             }
             (Self::Done(mut answerable), kind::CERTIFICATE_REQUEST)
-                if !answerable.wants_certificate =>
+                if answerable.request.is_none() =>
             {
-                if !flight::is_certificate_request(body) {
-                    return Err(Refusal::malformed("CertificateRequest"));
-                }
-                answerable.chosen.transcript.add(message);
-                answerable.wants_certificate = true;
+                let request = CertificateRequest::read(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateRequest"))?;
+                answerable.chosen.add(common, message);
+                answerable.request = Some(request);
                 Self::Done(answerable)
             }
             (Self::Done(mut answerable), kind::SERVER_HELLO_DONE) => {
                 if !body.is_empty() {
                     return Err(Refusal::malformed("ServerHelloDone"));
                 }
-                answerable.chosen.transcript.add(message);
-                return answerable.answer(to_send).map(Stage::finished_sent);
+                answerable.chosen.add(common, message);
+                return answerable.answer(common, to_send).map(Stage::finished_sent);
             }
             (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
         };
@@ -199,8 +195,13 @@ impl Chosen {
         let mut transcript = Transcript::new(suite.prf);
         transcript.add(&asked.message);
         transcript.add(message);
+        let messages = match common.client {
+            Some(_) => [&asked.message, message].concat(),
+            None => Vec::new(),
+        };
         Ok(Self {
             transcript,
+            messages,
             suite,
             randoms: Randoms { client: asked.random, server: hello.random },
             session_id: hello.session_id.to_owned(),
@@ -211,6 +212,13 @@ impl Chosen {
             is_protocol_agreed: hello.protocol.is_some(),
             asked,
         })
+    }
+
+    fn add(&mut self, common: &Common, messages: &[u8]) {
+        self.transcript.add(messages);
+        if common.client.is_some() {
+            self.messages.extend_from_slice(messages);
+        }
     }
 
     /// The session that the server resumes: it repeats its identifier.
@@ -227,7 +235,7 @@ impl Chosen {
         if session.extended_master_secret != self.extended_master_secret {
             return Err(Refusal::illegal("another kind of master secret than the session's"));
         }
-        self.keyed(session.master.clone(), session.key, None, false)
+        self.keyed(session.master.clone(), session.key, None)
     }
 
     /// The client's answer to a server's share, which its signature must cover.
@@ -258,7 +266,6 @@ impl Chosen {
         master: Master,
         key: Option<tls::CertificateKey>,
         signed: Option<Signed>,
-        wants_certificate: bool,
     ) -> Result<FinishedSent, Refusal> {
         let is_resumed = self.resumed().is_some();
         let keys = master
@@ -276,11 +283,11 @@ impl Chosen {
                 certificate_key: key,
                 encrypt_then_mac: self.encrypt_then_mac,
                 resumed: is_resumed,
+                client: None,
             },
             // With static RSA the server signs nothing: its Finished proves that it has the key.
             remarks: Remarks {
                 is_signature_verified: signed.is_some_and(|signed| signed.is_verified),
-                asks_certificate: wants_certificate,
                 offers_session: self.asked.session.is_some(),
                 ..Remarks::default()
             },
@@ -297,23 +304,31 @@ impl Chosen {
 
 impl Answerable {
     /// Sends the client's flight, up to its Finished.
-    fn answer(self, to_send: &mut Vec<u8>) -> Result<FinishedSent, Refusal> {
-        let Self { mut chosen, server, exchange, signed, wants_certificate } = self;
+    fn answer(self, common: &Common, to_send: &mut Vec<u8>) -> Result<FinishedSent, Refusal> {
+        let Self { mut chosen, server, exchange, signed, request } = self;
         let mut flight = Vec::with_capacity(7 + exchange.message.len());
-        if wants_certificate {
-            put_message(&mut flight, kind::CERTIFICATE, &NO_CERTIFICATE);
-        }
+        let signer = request.as_ref().and_then(|CertificateRequest { types, schemes }| {
+            put_tls12(common.client.as_deref(), types, schemes, &mut flight)
+        });
         flight.extend_from_slice(&exchange.message);
-        chosen.transcript.add(&flight);
-        put_records(to_send, content_type::HANDSHAKE, [3, 3], &flight);
+        chosen.add(common, &flight);
 
+        // A CertificateVerify comes after what the extended master secret hashes (RFC 7627, section 3).
         let (hash, premaster) = (chosen.suite.prf, &exchange.premaster);
         let master = match chosen.extended_master_secret {
             true => Master::extended(hash, premaster, &chosen.transcript.hash()),
             false => Master::new(hash, premaster, &chosen.randoms),
         };
-        let mut sent = chosen.keyed(master, server.key, signed, wants_certificate)?;
+        if let Some(signer) = &signer {
+            let unsigned = flight.len();
+            signer.put_verify(&chosen.messages, &mut flight)?;
+            chosen.transcript.add(&flight[unsigned..]);
+        }
+        put_records(to_send, content_type::HANDSHAKE, [3, 3], &flight);
+        let mut sent = chosen.keyed(master, server.key, signed)?;
         sent.remarks.certificate = Some(server.fingerprint);
+        sent.remarks.asks_certificate = request.is_some();
+        sent.negotiated.client = signer.map(|signer| signer.signature());
         sent.send_finished(to_send)?;
         Ok(sent)
     }

@@ -8,9 +8,7 @@
 //! Where sessions are to be resumed, the last one is kept, with its ticket (RFC 5077) if the server
 //! sent one, else with its identifier (RFC 5246, section 7.3).
 //!
-//! Where the server requests a certificate, the client sends an empty list (see
-//! `hello_sent::Answerable::answer`, where a certificate of the client would go before the key exchange,
-//! and its CertificateVerify after it).
+//! Where the server requests a certificate, the client sends its own, or an empty list.
 
 mod finished_sent;
 mod flight;
@@ -34,7 +32,7 @@ use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
 use super::verifier::SamplingVerifier;
-use super::{Client, Handshake, Offer, OfferError, Sampler};
+use super::{Client, ClientCertificate, Handshake, Offer, OfferError, Sampler};
 use crate::Failure;
 use crate::record::{Header, Sealer, content_type};
 use finished_sent::FinishedSent;
@@ -60,6 +58,7 @@ struct Common {
     suites: Vec<&'static Suite>,
     groups: Vec<(Group, &'static dyn SupportedKxGroup)>,
     server: ServerCertificates,
+    client: Option<Arc<ClientCertificate>>,
     static_rsa: StaticRsa,
     session: KeptSession,
 }
@@ -86,6 +85,7 @@ impl Tls12Client {
                 suites,
                 groups,
                 server: ServerCertificates::new(Arc::new(verifier), name),
+                client: offer.client_certificate.clone(),
                 static_rsa: StaticRsa::new(offer.fixed_key_exchange),
                 session: KeptSession::default(),
             }),
@@ -168,6 +168,11 @@ impl Protocol for Tls12 {
                 Ok(None)
             }
             (content_type::HANDSHAKE, _) => Ok(Some(body)),
+            (content_type::ALERT, Stage::FinishedSent(finished_sent))
+                if finished_sent.remarks.asks_certificate =>
+            {
+                warning(body).map_err(Refusal::after_certificate_request)
+            }
             (content_type::ALERT, _) => warning(body),
             (other, _) => Err(Refusal::unexpected(format!("a record of type {other}"))),
         }

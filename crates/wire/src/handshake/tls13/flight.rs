@@ -13,6 +13,7 @@ pub(super) mod kind {
     pub const FINISHED: u8 = 20;
 }
 
+const SIGNATURE_ALGORITHMS: u16 = 13;
 const SUPPORTED_VERSIONS: u16 = 43;
 const COOKIE: u16 = 44;
 const KEY_SHARE: u16 = 51;
@@ -88,12 +89,19 @@ pub(super) fn encrypted_extensions(body: &[u8]) -> Option<Vec<(u16, &[u8])>> {
     Reader(body).extensions()
 }
 
-/// The context of a CertificateRequest, which the answer repeats.
-pub(super) fn certificate_request(body: &[u8]) -> Option<&[u8]> {
+/// The signature schemes of a CertificateRequest; `Some(None)` where it names none. Its context is empty
+/// within a handshake (RFC 8446, section 4.3.2).
+pub(super) fn certificate_request(body: &[u8]) -> Option<Option<Vec<u16>>> {
     let mut reader = Reader(body);
-    let context = reader.vector8()?;
-    reader.extensions()?;
-    Some(context)
+    reader.vector8().filter(|context| context.is_empty())?;
+    let extensions = reader.extensions()?;
+    let Some((_, content)) = extensions.iter().find(|(kind, _)| *kind == SIGNATURE_ALGORITHMS)
+    else {
+        return Some(None);
+    };
+    let mut content = Reader(content);
+    let schemes = Reader(content.vector16()?).numbers()?;
+    content.end(Some(schemes))
 }
 
 /// The certificates of a Certificate message, the server's own first, and the types of their

@@ -9,7 +9,7 @@
 //! would send, the same answers are accepted, and rustls verifies the certificates. rustls itself does
 //! resumption and the fresh key exchange.
 //!
-//! Where the server requests a certificate, the client sends an empty list. Where it asks for another
+//! Where the server requests a certificate, the client sends its own, or an empty list. Where it asks for another
 //! group (HelloRetryRequest), the client sends that group's share.
 
 mod constants;
@@ -33,7 +33,7 @@ use super::certificates::ServerCertificates;
 use super::driver::{Content, Driver, Progress, Protocol, opened};
 use super::refusal::Refusal;
 use super::verifier::SamplingVerifier;
-use super::{Client, Handshake};
+use super::{Client, ClientCertificate, Handshake, Offer};
 use crate::Failure;
 use crate::record::{Header, Sealer, content_type};
 use flight::{ServerHello, kind};
@@ -55,6 +55,7 @@ struct Common {
     groups: Vec<Group>,
     schemes: Vec<u16>,
     server: ServerCertificates,
+    client: Option<Arc<ClientCertificate>>,
     follows_key_updates: bool,
     /// The only application protocol that is offered.
     protocol: &'static [u8],
@@ -68,8 +69,7 @@ impl Tls13Client {
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         verifier: Arc<SamplingVerifier>,
-        follows_key_updates: bool,
-        protocol: &'static [u8],
+        offer: &Offer,
     ) -> Option<Self> {
         let provider = config.crypto_provider();
         let suites = provider.cipher_suites.iter().filter_map(|suite| suite.tls13());
@@ -85,8 +85,16 @@ impl Tls13Client {
         let schemes = verifier.supported_verify_schemes().into_iter().map(u16::from).collect();
         let server = ServerCertificates::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
-        let common =
-            Common { hello, suites, groups, schemes, server, follows_key_updates, protocol };
+        let common = Common {
+            hello,
+            suites,
+            groups,
+            schemes,
+            server,
+            client: offer.client_certificate.clone(),
+            follows_key_updates: offer.follows_key_updates,
+            protocol: offer.protocol,
+        };
         Some(Self(Arc::new(common)))
     }
 }

@@ -11,11 +11,12 @@ use super::schedule::{Finish, HandshakeKeys, Secrets, Transcripts};
 use super::{CHANGE_CIPHER_SPEC, Common, no_keys};
 use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
+use crate::handshake::client_certificate::{put_tls13, signed_tls13};
 use crate::handshake::encoding::{put_message, put_records};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Established, Negotiated, Remarks};
-use crate::record::{Opener, Sealer, content_type};
+use crate::record::{MOST_PLAINTEXT, Opener, Sealer, content_type};
 
 /// What the server has chosen and proven so far.
 pub(super) struct Protected {
@@ -30,8 +31,8 @@ pub(super) struct Protected {
     is_retried: bool,
     /// Whether the server chose the application protocol that was offered.
     is_protocol_agreed: bool,
-    /// The context of a CertificateRequest.
-    certificate_request: Option<Vec<u8>>,
+    /// The signature schemes of a CertificateRequest.
+    certificate_request: Option<Vec<u16>>,
 }
 
 enum Awaits {
@@ -99,9 +100,10 @@ impl Protected {
             (Awaits::Certificate, kind::CERTIFICATE_REQUEST)
                 if self.certificate_request.is_none() =>
             {
-                let context = flight::certificate_request(body)
-                    .ok_or_else(|| Refusal::malformed("CertificateRequest"))?;
-                self.certificate_request = Some(context.to_owned());
+                let schemes = flight::certificate_request(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateRequest"))?
+                    .ok_or_else(|| Refusal::missing("signature_algorithms"))?;
+                self.certificate_request = Some(schemes);
             }
             (Awaits::Certificate, kind::CERTIFICATE) => {
                 let offered = &common.hello.offered;
@@ -126,7 +128,7 @@ impl Protected {
                 self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
             }
             (Awaits::Finished(_), kind::FINISHED) => {
-                return self.finish(message, common.follows_key_updates, to_send).map(Some);
+                return self.finish(common, message, to_send).map(Some);
             }
             (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
         }
@@ -137,8 +139,8 @@ impl Protected {
     /// Takes the server's Finished, sends the client's, and derives the keys of the connection.
     fn finish(
         &mut self,
+        common: &Common,
         message: &[u8],
-        follows_key_updates: bool,
         to_send: &mut Vec<u8>,
     ) -> Result<Established, Refusal> {
         let Awaits::Finished(server) = &self.awaits else {
@@ -149,22 +151,29 @@ impl Protected {
         let finished = self.transcript.hash();
         let mut last = finished;
         let mut answer = Vec::with_capacity(4 + 48);
-        if let Some(context) = &self.certificate_request {
-            // The answer without a certificate (RFC 8446, section 4.4.2).
-            let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
-            put_message(&mut answer, kind::CERTIFICATE, &body);
+        let mut client_signature = None;
+        if let Some(schemes) = &self.certificate_request {
+            let signer = put_tls13(common.client.as_deref(), schemes, &mut answer);
             self.transcript.add(&answer);
+            if let Some(signer) = signer {
+                let certificate = answer.len();
+                signer.put_verify(&signed_tls13(&self.transcript), &mut answer)?;
+                self.transcript.add(&answer[certificate..]);
+                client_signature = Some(signer.signature());
+            }
             last = self.transcript.hash();
         }
         let transcripts = Transcripts { signed, finished, last };
         let Finish { by_server, by_client, client, server: key, updates } =
-            self.secrets.finish(&transcripts, follows_key_updates);
+            self.secrets.finish(&transcripts, common.follows_key_updates);
         if by_server.as_ref() != &message[4..] {
             return Err(Refusal::unauthentic("a Finished that does not match the handshake"));
         }
         put_message(&mut answer, kind::FINISHED, by_client.as_ref());
         put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
-        self.sealer.seal(content_type::HANDSHAKE, &answer, to_send).ok_or_else(no_keys)?;
+        for content in answer.chunks(MOST_PLAINTEXT) {
+            self.sealer.seal(content_type::HANDSHAKE, content, to_send).ok_or_else(no_keys)?;
+        }
         Ok(Established {
             opener: Opener::new(key.protection().ok_or_else(no_keys)?, 0),
             sealer: Sealer::new(client.protection().ok_or_else(no_keys)?, 0),
@@ -176,6 +185,7 @@ impl Protected {
                 certificate_key: server.by.key,
                 encrypt_then_mac: false,
                 resumed: false,
+                client: client_signature,
             },
             remarks: Remarks {
                 is_signature_verified: server.is_verified,
