@@ -48,14 +48,14 @@ pub struct Plan {
     #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests, hide_possible_values = true, help_heading = LOAD)]
     pub operation: Operation,
 
-    /// The requests after which the client ends a connection: 8, or '1 20%, 8 60%, 100 20%'
+    /// Requests after which the client ends a connection: 8, or a list
     ///
-    /// A list gives each count its share of the connections, and each connection draws its own by the
-    /// seed. With --operation requests. The client does not announce the end, and opens the next
-    /// connection when the next request is due [default: connections are kept].
+    /// A list such as '1 20%, 8 60%, 100 20%' gives each count its share of the connections, and each
+    /// connection draws its own by the seed. With --operation requests. The client does not announce the
+    /// end, and opens the next connection when the next request is due [default: connections are kept].
     // In studies: Handshakes and requests are counted apart: `connection-rate` is a metric.
     // [default: connections are kept]
-    #[arg(long, value_name = "N|LIST", help_heading = LOAD)]
+    #[arg(long, value_name = "N", help_heading = LOAD)]
     pub requests_per_connection: Option<RequestsPerConnection>,
 
     /// The pages that users walk, petstore or a session file
