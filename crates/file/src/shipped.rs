@@ -31,6 +31,7 @@ shipped!(
     "hardware-crypto",
     "handshakes",
     "stacks",
+    "http2",
     "post-quantum",
     "ktls",
     "offload"

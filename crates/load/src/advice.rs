@@ -62,6 +62,25 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, jo
              below /bytes/ stands for"
         }
         ErrorKind::Stall => "is the server busy, or is this not the right port?",
+        ErrorKind::NoH2 => {
+            "has the server HTTP/2 switched on (nginx: http2 on; HAProxy: alpn h2; Apache: Protocols h2)? \
+             otherwise leave --http 2 out"
+        }
+        ErrorKind::AnsweredHttp1 => {
+            "this port speaks no HTTP/2 without TLS; try an https:// URL, or leave --http 2 out"
+        }
+        ErrorKind::StreamReset => "does the server's log say why it reset the stream?",
+        ErrorKind::RefusedStream | ErrorKind::NoStream => {
+            "give fewer --streams, or let the server take more (nginx: http2_max_concurrent_streams)"
+        }
+        ErrorKind::Goaway => {
+            "does the server's log say why it ends connections? it may limit their requests (nginx: \
+             keepalive_requests)"
+        }
+        ErrorKind::Http2 => {
+            "the server broke the rules of HTTP/2; does another client (nghttp -v) get an answer?"
+        }
+        ErrorKind::FlowControl => "raise the server's window",
         ErrorKind::UnverifiableRecord => match job.plan.receive() {
             Receive::Walk => "try --receive decrypt",
             Receive::Decrypt => {

@@ -92,6 +92,8 @@ pub(crate) struct Context<'a> {
     pub(crate) clients: &'a [Box<dyn Client>],
     pub(crate) recorder: Recorder,
     pub(crate) scratch: Box<[u8]>,
+    /// What an HTTP/2 session has to send, before it is sealed.
+    pub(crate) plaintext: Vec<u8>,
     /// For what a handshake received and has not used yet.
     pub(crate) received: SharedBuffer,
     /// For what is to be sent.
@@ -151,6 +153,7 @@ impl<'a> Context<'a> {
             clients,
             recorder,
             scratch: vec![0; 2 * READ_AHEAD].into(),
+            plaintext: Vec::new(),
             received: SharedBuffer::default(),
             unsent: SharedBuffer::default(),
             names: names::NameDraws::new(requests.names(), job.seed, thread),
@@ -183,6 +186,7 @@ impl<'a> Context<'a> {
     /// What this load's connections are for.
     pub(crate) fn usage(&self) -> Use {
         match self.plan.operation {
+            _ if self.plan.is_http2() => Use::Kept,
             Operation::Requests | Operation::Session => Use::Kept,
             Operation::Handshakes | Operation::OneRequestPerConnection => Use::Once,
         }

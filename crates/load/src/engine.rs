@@ -150,7 +150,7 @@ impl Engine {
     pub fn prepare(job: Job) -> Result<Prepared, EngineError> {
         job.check()?;
         let plan = &job.plan;
-        let connections = plan.connections;
+        let (connections, streams) = (plan.connections, plan.streams());
         let tables = make_room(plan)?;
         let thread_count = tables.threads;
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
@@ -191,13 +191,15 @@ impl Engine {
             let part = Part {
                 thread,
                 threads: thread_count,
-                slots,
-                connections,
+                slots: slots * streams,
+                connections: connections * streams,
                 window_start,
                 seed: job.seed,
                 ramp,
                 period: period.unwrap_or_default(),
             };
+            // A connection is a slot there.
+            let collecting_part = Part { slots, connections, ..part };
             let cpus = cpus.as_slice();
             let cpu = cpus[thread % cpus.len()];
             let counters = Arc::new(Counters::default());
@@ -212,7 +214,7 @@ impl Engine {
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
                     let prepared = pinned.and_then(|()| {
                         let job = collecting.as_deref();
-                        job.map(|job| worker::collect(job, part, &clients)).transpose()
+                        job.map(|job| worker::collect(job, collecting_part, &clients)).transpose()
                     });
                     let is_pinned = prepared.is_ok();
                     let collected = *prepared.as_ref().unwrap_or(&None);

@@ -187,7 +187,9 @@ impl Job {
             }
             _ => None,
         };
+        let offer = Offer::to(self.server_name(), self.trust.clone());
         Ok(Offer {
+            protocol: if plan.is_http2() { http2::ALPN } else { offer.protocol },
             client_certificate,
             version: plan.only_version(),
             suite: plan.only_suite(),
@@ -196,7 +198,7 @@ impl Job {
             fixed_key_exchange: plan.key_exchange() == KeyExchangeMode::Fixed,
             resumed_percent: plan.resumption.get(),
             follows_key_updates: plan.receive() == Receive::Decrypt,
-            ..Offer::to(self.server_name(), self.trust.clone())
+            ..offer
         })
     }
 
@@ -225,7 +227,7 @@ impl Job {
                 ))
             })?,
         };
-        pace.period(self.plan.connections, object).map(Some).map_err(PlanError)
+        pace.period(self.plan.most_open(), object).map(Some).map_err(PlanError)
     }
 
     /// The mean size of what is asked for, in bytes.
@@ -258,6 +260,8 @@ impl Job {
             plan: Plan {
                 operation: Operation::Handshakes,
                 requests_per_connection: None,
+                http: None,
+                streams: None,
                 method: None,
                 expect: None,
                 body: None,

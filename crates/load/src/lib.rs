@@ -18,10 +18,13 @@ mod descriptors;
 mod draw;
 mod engine;
 mod failures;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod header;
 mod histogram;
 mod job;
 mod message;
+mod multiplexed;
 mod names;
 mod number_or_text;
 mod outcome;
@@ -37,6 +40,7 @@ mod running;
 mod schedule;
 mod session;
 mod share;
+mod slots;
 mod socket;
 mod source;
 mod up;
@@ -50,6 +54,7 @@ pub use failures::Failures;
 pub use header::Header;
 pub use job::{Job, PlanError};
 pub use message::{Method, Statuses};
+pub use multiplexed::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts};
 pub use objects::{AddressError, Files, HostName, HostPort, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Collected, EndedConnections, Latencies, Outcome, PageOutcome,
@@ -57,7 +62,7 @@ pub use outcome::{
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;
-pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
+pub use plan::{Client, Close, Http, KeyExchangeMode, Operation, Plan, Receive};
 pub use rank::Rank;
 pub use requests_per_connection::RequestsPerConnection;
 pub use running::{Load, Progress};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::failures::Failures;
+use crate::multiplexed::Http2Counts;
 use crate::own_time::ThreadUse;
 use crate::up::Up;
 use crate::user_time::UserTime;
@@ -92,6 +93,8 @@ pub struct Outcome {
     pub ended: EndedConnections,
     /// Connections whose opening waited until a packet was sent again.
     pub repeated: Repeated,
+    /// What was counted of HTTP/2 connections; all 0 over HTTP/1.1.
+    pub http2: Http2Counts,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
@@ -354,6 +357,7 @@ impl Outcome {
         self.ended.merge(other.ended);
         self.repeated.connections += other.repeated.connections;
         self.repeated.time.0 += other.repeated.time.0;
+        self.http2.add(other.http2);
         self.lost.extend(other.lost);
         self.peer = self.peer.take().or(other.peer);
         self.threads.extend(other.threads);

@@ -12,7 +12,7 @@ use keys::{Conflict, Force, Suggested, WrongValue};
 use objects::HostName;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use tls::{Cipher, Group, KeyExchange, OrPlain, SUITES, Suite, Version};
+use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 use units::{Bytes, Nanos};
 use wire::reception::Answers;
 
@@ -48,14 +48,14 @@ pub struct Plan {
     #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests, hide_possible_values = true, help_heading = LOAD)]
     pub operation: Operation,
 
-    /// The requests after which the client ends a connection: 8, or '1 20%, 8 60%, 100 20%'
+    /// Requests after which the client ends a connection: 8, or a list
     ///
-    /// A list gives each count its share of the connections, and each connection draws its own by the
-    /// seed. With --operation requests. The client does not announce the end, and opens the next
-    /// connection when the next request is due [default: connections are kept].
+    /// A list such as '1 20%, 8 60%, 100 20%' gives each count its share of the connections, and each
+    /// connection draws its own by the seed. With --operation requests. The client does not announce the
+    /// end, and opens the next connection when the next request is due [default: connections are kept].
     // In studies: Handshakes and requests are counted apart: `connection-rate` is a metric.
     // [default: connections are kept]
-    #[arg(long, value_name = "N|LIST", help_heading = LOAD)]
+    #[arg(long, value_name = "N", help_heading = LOAD)]
     pub requests_per_connection: Option<RequestsPerConnection>,
 
     /// The pages that users walk, petstore or a session file
@@ -128,6 +128,20 @@ pub struct Plan {
     /// With an open loop, the most that are used.
     #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS, help_heading = LOAD)]
     pub connections: usize,
+
+    /// The version of HTTP: 1.1 or 2
+    ///
+    /// 2 is agreed on in the handshake (ALPN), and spoken at once over plain HTTP (prior knowledge). All
+    /// records are decrypted then [default: 1.1].
+    // In studies: Written `"2"`. [default: `1.1`]
+    #[arg(long, value_name = "VERSION", hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
+    pub http: Option<Http>,
+
+    /// How many operations each connection carries at once, over HTTP/2
+    ///
+    /// Each is a stream, so that connections x streams are open at once [default: 1].
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = LOAD)]
+    pub streams: Option<NonZeroU32>,
 
     /// With `[[rank]]`: how many of the ranks make the load, from the first on
     /// ([many-hosts.md](many-hosts.md)). [default: all]
@@ -334,6 +348,21 @@ pub enum Client {
     STime,
 }
 
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+pub enum Http {
+    /// One request after another on a connection (RFC 9112).
+    #[serde(rename = "1.1")]
+    #[strum(serialize = "1.1")]
+    #[value(name = "1.1")]
+    V1,
+    /// Several at once, each a stream (RFC 9113).
+    #[serde(rename = "2")]
+    #[strum(serialize = "2")]
+    #[value(name = "2")]
+    V2,
+}
+
 /// What one operation is, from its start to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
 #[serde(rename_all = "kebab-case")]
@@ -391,6 +420,9 @@ pub enum Close {
 /// More connections than any machine here has memory and descriptors for.
 const MOST_CONNECTIONS: usize = 1_000_000;
 
+/// More streams of a connection than any server takes by default.
+const MOST_STREAMS: usize = 10_000;
+
 /// The longest load, a day.
 pub(crate) const LONGEST: Nanos = Nanos(86_400_000_000_000);
 
@@ -411,6 +443,8 @@ impl Default for Plan {
             source: Vec::new(),
             count: None,
             connections: CONNECTIONS,
+            http: None,
+            streams: None,
             ranks: None,
             tls: None,
             suite: None,
@@ -444,6 +478,24 @@ impl Plan {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.tls == Some(OrPlain::Plain) || self.suite == Some(OrPlain::Plain)
+    }
+
+    /// Whether it asks for HTTP/2.
+    #[must_use]
+    pub fn is_http2(&self) -> bool {
+        self.http == Some(Http::V2)
+    }
+
+    /// How many operations a connection carries at once.
+    #[must_use]
+    pub fn streams(&self) -> usize {
+        self.streams.map_or(1, |streams| streams.get() as usize)
+    }
+
+    /// How many operations are open at once, at most.
+    #[must_use]
+    pub fn most_open(&self) -> usize {
+        self.connections.saturating_mul(self.streams())
     }
 
     /// The only suite to offer.
@@ -487,6 +539,7 @@ impl Plan {
     pub fn receive(&self) -> Receive {
         self.receive.unwrap_or(match (self.client, self.operation) {
             (Client::Toll, Operation::Session) => Receive::Decrypt,
+            (Client::Toll, _) if self.is_http2() => Receive::Decrypt,
             (Client::Toll, _) => Receive::Walk,
             _ => Receive::Decrypt,
         })
@@ -596,6 +649,17 @@ impl Plan {
                 format!("{connections} connections are too many; give at most {MOST_CONNECTIONS}");
             return Err(WrongValue { key: "connections", why });
         }
+        if self.streams.is_some() && self.http.is_none() {
+            return wrong("streams", "streams are of HTTP/2; ask for that too (http 2)");
+        }
+        if self.streams() > MOST_STREAMS || self.most_open() > MOST_CONNECTIONS {
+            let (streams, open) = (self.streams(), self.most_open());
+            let why = format!(
+                "{streams} streams of each connection, {open} in all, are too many; give at most \
+                 {MOST_STREAMS}, and {MOST_CONNECTIONS} in all"
+            );
+            return Err(WrongValue { key: "streams", why });
+        }
         if self.duration == Nanos(0) {
             return wrong("duration", "a window of 0s measures nothing; give one such as 10s");
         }
@@ -659,6 +723,7 @@ impl Plan {
         self.conflicts_of_client(&mut found);
         self.conflicts_of_ranks(&mut found);
         self.conflicts_of_operation(&mut found);
+        self.conflicts_of_http(&mut found);
         if self.is_plain() {
             self.conflicts_of_plain_http(&mut found);
         } else {
@@ -851,6 +916,55 @@ impl Plan {
         ];
         for (_, key, why) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
             add("count", why, key, Force::Contradiction);
+        }
+    }
+
+    /// HTTP/2 mixes what its streams carry, and only its connections have streams.
+    fn conflicts_of_http(&self, found: &mut Vec<Conflict>) {
+        let mut add = |cause, why: &str, key, force| {
+            found.push(Conflict { cause, why: why.to_owned(), key, force });
+        };
+        if !self.is_http2() {
+            if self.streams.is_some() {
+                add("http", "answers one request at a time", "streams", Force::Useless);
+            }
+            return;
+        }
+        if self.receive == Some(Receive::Walk) {
+            add(
+                "http",
+                "mixes its responses, so that each record is opened",
+                "receive",
+                Force::Opposite,
+            );
+        }
+        let what = match self.operation {
+            Operation::Requests => None,
+            Operation::Handshakes => Some("needs requests"),
+            Operation::OneRequestPerConnection => Some("keeps its connections"),
+            Operation::Session => Some("has no sessions, which are of HTTP/1.1"),
+        };
+        if let Some(why) = what {
+            add("http", why, "operation", Force::Contradiction);
+        }
+        for (is_wrong, key) in [
+            (self.method.is_some_and(|method| method != Method::Get), "method"),
+            (self.expect.is_some(), "expect"),
+            (self.body.is_some(), "body"),
+            (self.names.is_some(), "names"),
+        ] {
+            if is_wrong {
+                add("http", "asks by GET, under one name, for a 200", key, Force::Contradiction);
+            }
+        }
+        if !matches!(self.client, Client::Toll | Client::H2load) {
+            add("http", "is not spoken by wrk, ab and s_time", "client", Force::Contradiction);
+        }
+        let is_forbidden =
+            |suite: &Suite| suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa;
+        if self.only_suite().is_some_and(is_forbidden) {
+            const WHY: &str = "forbids CBC and static RSA (RFC 9113, section 9.2.2)";
+            add("http", WHY, "suite", Force::Contradiction);
         }
     }
 

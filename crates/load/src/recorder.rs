@@ -3,6 +3,7 @@
 use units::Nanos;
 
 use crate::Arrival;
+use crate::multiplexed::Http2Counts;
 use crate::outcome::{Outcome, PageOutcome, Traffic, add_count, add_object};
 use crate::requests_per_connection::Planned;
 use crate::window::Window;
@@ -88,6 +89,16 @@ impl Recorder {
     pub(crate) fn closes(&mut self, tickets: u64) {
         self.open -= 1;
         self.outcome.given.tickets += tickets;
+    }
+
+    /// Counts what an HTTP/2 connection has sent and received.
+    pub(crate) fn multiplexed(&mut self, counts: Http2Counts) {
+        self.outcome.http2.add(counts);
+    }
+
+    /// Counts a request that is asked again on another connection.
+    pub(crate) fn retried(&mut self) {
+        self.outcome.http2.retries += 1;
     }
 
     /// Counts a connection that ended with its last planned request.

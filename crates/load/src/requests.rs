@@ -36,6 +36,8 @@ pub(crate) struct AllRequests {
 #[derive(Debug)]
 pub(crate) struct Requests {
     all: Arc<AllRequests>,
+    /// The fields of all requests over HTTP/2, but for the path.
+    common: Vec<(Vec<u8>, Vec<u8>)>,
     order: Order,
     /// The last request that was put together.
     composed: Vec<u8>,
@@ -54,10 +56,11 @@ impl Requests {
     /// The order in which the thread with this number sends a job's requests.
     pub(crate) fn new(job: &Job, all: Arc<AllRequests>, thread: usize) -> Self {
         let mut random = Random::stream(job.seed, FIRST_STREAM + thread as u64);
+        let common = common_fields(job);
         if let Some(files) = &job.files {
             let order = random.order(files.count.get() as usize);
             let order = Order::Round { order, next: 0 };
-            return Self { all, order, composed: Vec::new() };
+            return Self { all, common, order, composed: Vec::new() };
         }
         let shares: Vec<u32> = match &job.objects {
             None => vec![WHOLE],
@@ -68,7 +71,19 @@ impl Requests {
             Some(*sum)
         };
         let order = Order::Drawn { up_to: shares.into_iter().scan(0, sum).collect(), random };
-        Self { all, order, composed: Vec::new() }
+        Self { all, common, order, composed: Vec::new() }
+    }
+
+    /// The fields of an object's request over HTTP/2.
+    pub(crate) fn fields(&self, object: usize) -> Fields<'_> {
+        // The second word of its request line.
+        let mut words = self.all.each[object].request.split(|byte| *byte == b' ');
+        Fields { path: words.nth(1).unwrap_or_default(), common: &self.common }
+    }
+
+    /// What is right as the answer to a request for an object.
+    pub(crate) fn expectation(&self, object: usize) -> Expectation {
+        self.all.each[object].expectation
     }
 
     /// The request for an object on a connection with the name of this number, and what is right as its
@@ -113,6 +128,40 @@ impl Requests {
             }
         }
     }
+}
+
+/// A request's fields over HTTP/2 (RFC 9113, section 8.3.1), pseudo-header fields first.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'r> {
+    path: &'r [u8],
+    common: &'r [(Vec<u8>, Vec<u8>)],
+}
+
+impl<'r> Fields<'r> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'r [u8], &'r [u8])> {
+        let common = self.common.iter().map(|(name, value)| (name.as_slice(), value.as_slice()));
+        std::iter::once((&b":path"[..], self.path)).chain(common)
+    }
+
+    /// The length of all names and values.
+    pub(crate) fn length(self) -> u64 {
+        self.iter().map(|(name, value)| (name.len() + value.len()) as u64).sum()
+    }
+}
+
+/// Names are in lower case (RFC 9113, section 8.2.1).
+fn common_fields(job: &Job) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let scheme = if job.url.is_tls() { "https" } else { "http" };
+    let pseudo = [
+        (":method", "GET".to_owned()),
+        (":scheme", scheme.to_owned()),
+        (":authority", job.url.authority().to_string()),
+    ];
+    let pseudo = pseudo.into_iter().map(|(name, value)| (name.into(), value.into_bytes()));
+    let own = Header::fields(&job.plan.header);
+    let own = own.lines().filter_map(|line| line.split_once(": "));
+    let own = own.map(|(name, value)| (name.to_ascii_lowercase().into(), value.into()));
+    pseudo.chain(own).collect()
 }
 
 impl AllRequests {

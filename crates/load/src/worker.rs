@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use units::Nanos;
 
-use crate::connection::{After, Connection};
+use crate::connection::After;
 use crate::context::Context;
 use crate::job::Stop;
 use crate::own_time::{OwnTime, ThreadUse};
@@ -18,6 +18,7 @@ use crate::requests::AllRequests;
 use crate::requests_per_connection::CountDraws;
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
+use crate::slots::Slots;
 use crate::window::{Edge, Window};
 use crate::{Arrival, Collected, Job, Operation, Outcome};
 use wire::handshake::Client;
@@ -119,10 +120,12 @@ pub(crate) fn collect(job: &Job, part: Part, clients: &[Box<dyn Client>]) -> io:
 
 struct Worker<'a> {
     context: Context<'a>,
-    slots: Vec<Connection>,
+    slots: Slots,
     schedule: Schedule,
     part: Part,
     joining: Joining,
+    /// What follows for slots; empty between events.
+    follow: Vec<(usize, After)>,
     /// The first slot that has not left the load during the ramp down.
     leaving: usize,
     /// Slots that back off, with the time until when; back-offs are equal, so the queue is in
@@ -158,7 +161,8 @@ impl<'a> Worker<'a> {
         let plan = context.plan;
         let is_ahead = plan.operation == Operation::Requests && plan.arrival != Arrival::CLOSED;
         Self {
-            slots: std::iter::repeat_with(Connection::default).take(part.slots).collect(),
+            slots: Slots::new(plan, part.slots),
+            follow: Vec::new(),
             schedule: Schedule::new(plan.arrival, part),
             context,
             part,
@@ -184,6 +188,7 @@ impl<'a> Worker<'a> {
             self.join_due();
             self.begin_due();
             self.leave_due();
+            self.send_due();
             let due = self.due_at();
             let limit = self.next_tick.min(self.context.window.over());
             if self.context.plan.arrival == Arrival::CLOSED {
@@ -193,9 +198,12 @@ impl<'a> Worker<'a> {
             // All events are handled before anything else begins: an event belongs to the
             // connection that the slot had at that time.
             for ready in events.drain(..) {
-                let slot = ready.slot;
-                let after = self.slots[slot].ready(&mut self.context, ready);
-                self.follow(slot, after);
+                if let Some((slot, after)) =
+                    self.slots.ready(&mut self.context, ready, &mut self.follow)
+                {
+                    self.follow(slot, after);
+                }
+                self.follow_all();
             }
             let now = self.context.now();
             if now >= self.next_tick {
@@ -216,7 +224,7 @@ impl<'a> Worker<'a> {
                 Edge::Start => self.begun = Some(own),
                 Edge::End => self.used = self.begun.map(|begun| own.since(begun)),
             }
-            self.slots.iter_mut().for_each(|slot| slot.crosses(edge));
+            self.slots.cross(edge);
             self.edge = (edge == Edge::Start).then_some(Edge::End);
         }
     }
@@ -238,7 +246,7 @@ impl<'a> Worker<'a> {
             }
             let slot = self.joining.take();
             let after = match self.joining.is_ahead {
-                true => self.slots[slot].open_ahead(&mut self.context, slot),
+                true => self.slots.open_ahead(&mut self.context, slot),
                 false => After::Free,
             };
             self.follow(slot, after);
@@ -254,7 +262,7 @@ impl<'a> Worker<'a> {
     fn leave_due(&mut self) {
         let now = self.context.now();
         while self.leaves_at().is_some_and(|at| at <= now) {
-            self.slots[self.leaving].close_kept(&mut self.context);
+            self.slots.close_kept(&mut self.context, self.leaving);
             self.leaving += 1;
         }
     }
@@ -298,10 +306,10 @@ impl<'a> Worker<'a> {
         }
         let Context { recorder, window, .. } = &mut self.context;
         recorder.begins(window, times);
-        if let Some(ended) = self.slots[slot].ended() {
+        if let Some(ended) = self.slots.ended(slot) {
             recorder.resumes(window, ended, times.start, late);
         }
-        self.slots[slot].begin(&mut self.context, slot, times)
+        self.slots.begin(&mut self.context, slot, times)
     }
 
     /// Continues with a slot after an event.
@@ -326,7 +334,7 @@ impl<'a> Worker<'a> {
                 return;
             }
             if slot < self.leaving {
-                return self.slots[slot].close_kept(&mut self.context);
+                return self.slots.close_kept(&mut self.context, slot);
             }
             let Some(intended) = self.schedule.freed(slot, now) else { return };
             after = self.begin(slot, Times::new(intended, now), 0);
@@ -350,12 +358,30 @@ impl<'a> Worker<'a> {
 
     /// Checks the time limits of some slots.
     fn check_times(&mut self) {
-        let slots = self.slots.len();
+        let slots = self.part.slots;
         for _ in 0..slots.div_ceil(TICKS_OF_A_ROUND).max(CHECKED_AT_ONCE).min(slots) {
             let slot = self.next_check;
             self.next_check = (slot + 1) % slots;
-            let after = self.slots[slot].check_time(&mut self.context, slot);
+            if let Some(after) = self.slots.check_time(&mut self.context, slot, &mut self.follow) {
+                self.follow(slot, after);
+            }
+            self.follow_all();
+        }
+    }
+
+    /// Continues with the slots of connections that several share.
+    fn follow_all(&mut self) {
+        let mut follow = std::mem::take(&mut self.follow);
+        for (slot, after) in follow.drain(..) {
             self.follow(slot, after);
+        }
+        self.follow = follow;
+    }
+
+    /// Sends what the slots' operations ask for, where that is sent together.
+    fn send_due(&mut self) {
+        while self.slots.send(&mut self.context, &mut self.follow) {
+            self.follow_all();
         }
     }
 
@@ -367,22 +393,20 @@ impl<'a> Worker<'a> {
         let window = context.window;
         schedule.leave(window.end(), |intended| context.recorder.waits(window, intended));
         let deadline = context.now() + WIND_UP_LIMIT;
-        let mut left = 0;
-        for (slot, connection) in slots.iter_mut().enumerate() {
-            left += usize::from(connection.wind_up(context, slot));
-        }
+        let mut left = slots.wind_up(context);
         let mut events = Vec::with_capacity(256);
         while left > 0 && context.now() < deadline {
             context.wait(&mut events, None, deadline)?;
             for ready in events.drain(..) {
-                if slots[ready.slot].ready(context, ready) != After::Wait {
+                if slots
+                    .ready(context, ready, &mut Vec::new())
+                    .is_some_and(|(_, after)| after != After::Wait)
+                {
                     left -= 1;
                 }
             }
         }
-        for connection in slots {
-            connection.close(context);
-        }
+        slots.close(context);
         Ok(())
     }
 }

@@ -108,6 +108,7 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
             (ErrorKind::EarlyClose, likely - completed, "ab: `complete` without its bytes"),
         ]),
         body,
+        is_http2: false,
         negotiated: field(text, "SSL/TLS Protocol:").and_then(|value| {
             let mut parts = value.split(',');
             let key = field(text, "Server Temp Key:").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! h2load of nghttp2, speaking HTTP/1.1: its command line and its report.
+//! h2load of nghttp2, speaking HTTP/1.1 or HTTP/2: its command line and its report.
 
 use std::ffi::OsString;
 
@@ -13,14 +13,21 @@ use crate::report::{Report, count_before, failures, field, negotiated};
 /// None: where h2load has no option for a TLS setting, its report shows what was negotiated.
 pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let milliseconds = |time: Nanos| format!("{}ms", time.0.div_ceil(1_000_000));
-    let mut arguments = vec![
-        "--h1".to_owned(),
+    // The name of ALPN's list before 1.58, which later versions know too.
+    let mut arguments = match job.plan.is_http2() {
+        true => vec![
+            "--npn-list=h2".to_owned(),
+            format!("--max-concurrent-streams={}", job.plan.streams()),
+        ],
+        false => vec!["--h1".to_owned()],
+    };
+    arguments.extend([
         format!("--threads={}", job.plan.cpus.len()),
         format!("--clients={}", job.plan.connections),
         format!("--duration={}", milliseconds(duration)),
         format!("--connection-inactivity-timeout={}", milliseconds(job.plan.timeout)),
         format!("--connect-to={}", job.address),
-    ];
+    ]);
     if let Some(suite) = job.plan.only_suite() {
         let option = match suite.version() {
             Version::Tls12 => "--ciphers",
@@ -64,6 +71,8 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
             (ErrorKind::Status, wrong_status, "h2load: a status other than 2xx"),
         ]),
         body: body(line("traffic:")?)?,
+        // Without TLS it prints h2c.
+        is_http2: field(text, "Application protocol:").is_some_and(|of| of.starts_with("h2")),
         negotiated: field(text, "TLS Protocol:").and_then(|version| {
             let key = field(text, "Server Temp Key:").unwrap_or_default();
             negotiated(version, field(text, "Cipher:")?, key)

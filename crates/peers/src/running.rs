@@ -179,6 +179,8 @@ impl Load for PeerLoad {
                 outcome.window = report.duration.unwrap_or_else(|| elapsed(self.spawned));
                 outcome.completed = report.completed;
                 outcome.bytes = ByteCounts { body: report.body, unproven: 0, opened: report.body };
+                outcome.http2.connections = u64::from(report.is_http2);
+                outcome.http2.by_alpn = u64::from(report.is_http2 && report.negotiated.is_some());
                 outcome.negotiated = report.negotiated.map(|kind| (kind, 1)).into_iter().collect();
                 for (kind, count, words) in report.failures {
                     outcome.failures.add_all(kind, count, &words);

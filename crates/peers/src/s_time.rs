@@ -55,6 +55,7 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
         not_ended: None,
         failures: Vec::new(),
         body: 0,
+        is_http2: false,
         negotiated: None,
     })
 }

@@ -76,6 +76,12 @@ fn each_program_gets_the_plan_as_its_own_options() {
          --connect-to=127.0.0.1:8443 --tls13-ciphers=TLS_AES_128_GCM_SHA256 --groups=P-256 \
          https://127.0.0.1:8443/bytes/1KiB"
     );
+    (job.plan.http, job.plan.streams) = (Some(load::Http::V2), NonZeroU32::new(32));
+    assert!(
+        arguments(Peer::H2load, &job)
+            .unwrap()
+            .starts_with("--npn-list=h2 --max-concurrent-streams=32 --th")
+    );
     let mut job = self::job("/bytes/1KiB");
     job.plan.header = vec!["X-Tenant: 7".parse().unwrap()];
     for peer in [Peer::Wrk, Peer::Ab, Peer::H2load] {

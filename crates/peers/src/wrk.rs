@@ -82,6 +82,7 @@ pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
             (ErrorKind::Status, status, "wrk: a status of 400 or more"),
         ]),
         body: body(bytes, requests, job),
+        is_http2: false,
         negotiated: None,
     })
 }

@@ -9,9 +9,10 @@ use tls::SendMode;
 use crate::content::Contents;
 use crate::input::Input;
 use crate::library::{Handshake, Library, Pause, Session};
+use crate::multiplexed::Multiplexed;
 use crate::request::{self, Parsed, Request};
 use crate::response::{Persistence, Status};
-use crate::transfer::{Transfer, Writing};
+use crate::transfer::{Transfer, Writing, encrypt_all};
 use crate::wire::Wire;
 
 /// How long a connection may linger after an answer that the client may not have expected, so
@@ -72,6 +73,8 @@ enum State {
     /// Waiting for a request, or receiving its head.
     Request,
     Response(Transfer, Afterwards),
+    /// HTTP/2, from its preface on.
+    Multiplexed(Box<Multiplexed>),
     /// All is written; the connection ends when it is sent.
     Ending(Afterwards),
     /// All is sent; what arrives is dropped until the client closes.
@@ -128,7 +131,7 @@ impl<L: Library> Connection<L> {
         let sent = self.wire().sent();
         let next = self.advance(shared).unwrap_or(Next::Drop);
         let sending = match self.state {
-            State::Response(..) | State::Ending(_) => true,
+            State::Response(..) | State::Multiplexed(_) | State::Ending(_) => true,
             State::Request => self.input.is_empty(),
             State::Silent | State::Handshake | State::Paused | State::Linger => false,
         };
@@ -155,6 +158,10 @@ impl<L: Library> Connection<L> {
             State::Response(transfer, _) => {
                 transfer.close_afterwards();
                 Next::Wait
+            }
+            State::Multiplexed(multiplexed) => {
+                multiplexed.go_away();
+                self.turn(shared)
             }
             _ => Next::Wait,
         }
@@ -220,6 +227,10 @@ impl<L: Library> Connection<L> {
                         self.await_request(shared);
                     }
                 }
+                State::Multiplexed(_) => match self.multiplex(shared)? {
+                    Ok(count) => written += count,
+                    Err(next) => return Ok(next),
+                },
                 State::Ending(afterwards) => {
                     let afterwards = *afterwards;
                     return self.finish(afterwards);
@@ -227,6 +238,39 @@ impl<L: Library> Connection<L> {
                 State::Linger => return self.drop_input(shared),
             }
         }
+    }
+
+    /// Takes what has come over HTTP/2, and writes what is due; how much, or what is to be done instead.
+    fn multiplex(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Result<usize, Next>> {
+        let State::Multiplexed(multiplexed) = &mut self.state else { return Ok(Ok(0)) };
+        let received = match self.input.is_empty() {
+            true => self.channel.read(shared.writing.space()),
+            false => Ok(self.input.take_into(shared.writing.space())),
+        };
+        let has_received = match received {
+            Ok(0) => return self.end_of_input().map(Err),
+            Ok(count) => {
+                self.deadline = shared.now + shared.timeout;
+                multiplexed.receive(&shared.writing.space()[..count], shared.contents)?;
+                true
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+            Err(error) => return Err(error),
+        };
+        let plaintext = multiplexed.next(shared.writing.enough())?;
+        let count = plaintext.len();
+        match &mut self.channel {
+            Channel::Plain(wire) => wire.gather(plaintext),
+            Channel::Tls(session) => encrypt_all(session, plaintext)?,
+        }
+        if !multiplexed.is_alive() || (shared.draining && multiplexed.is_idle()) {
+            // The client may still be sending.
+            return self.end(Afterwards::Linger).map(Err);
+        }
+        if count == 0 && !has_received {
+            return self.pause().map(Err);
+        }
+        Ok(Ok(count))
     }
 
     /// Makes the channel a TLS one, once something has come for it.
@@ -252,7 +296,11 @@ impl<L: Library> Connection<L> {
         }
         match outcome {
             Ok(Handshake::Complete) => {
+                let is_http2 = session.is_http2();
                 self.await_request(shared);
+                if is_http2 {
+                    self.state = State::Multiplexed(Box::new(Multiplexed::new()));
+                }
                 Ok(None)
             }
             Ok(Handshake::Unready) => {
@@ -289,6 +337,10 @@ impl<L: Library> Connection<L> {
     /// there is something to go on with.
     fn receive(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Option<Next>> {
         if !self.input.is_empty() {
+            if matches!(self.channel, Channel::Plain(_)) && http2::begins(self.input.bytes()) {
+                self.state = State::Multiplexed(Box::new(Multiplexed::new()));
+                return Ok(None);
+            }
             match request::parse(self.input.bytes()) {
                 Parsed::Complete(request, length) => {
                     self.input.consume(length);

@@ -33,6 +33,14 @@ impl Input {
         }
     }
 
+    /// Takes all of it out, which fits into `room`.
+    pub(crate) fn take_into(&mut self, room: &mut [u8]) -> usize {
+        let count = self.bytes().len().min(room.len());
+        room[..count].copy_from_slice(&self.bytes()[..count]);
+        self.consume(count);
+        count
+    }
+
     /// Receives once through `read`, which gets the room that is left and says how much it used.
     pub(crate) fn fill(
         &mut self,

@@ -5,7 +5,7 @@
 //! OpenSSL or rustls. What makes it cheap: encrypted records are gathered and leave in few, large sends;
 //! generated objects are encrypted straight from memory; one `epoll_ctl` a connection.
 //!
-//! It serves `GET` and `HEAD` over HTTP/1.1 and HTTP/1.0 (RFC 9110, RFC 9112): files from a
+//! It serves `GET` and `HEAD` over HTTP/1.1, HTTP/1.0 and HTTP/2 (RFC 9110, 9112, 9113): files from a
 //! folder, and the generated objects of the crate `objects`.
 
 mod connection;
@@ -17,6 +17,7 @@ pub mod fuzzing;
 mod input;
 mod library;
 mod listener;
+mod multiplexed;
 mod nobody;
 mod request;
 mod response;

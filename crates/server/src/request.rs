@@ -123,7 +123,7 @@ impl Fields {
 
 /// The decoded path of a request's target, in origin form or absolute form (RFC 9112,
 /// section 3.2), or `None` where it is malformed.
-fn path(target: &str) -> Option<Vec<u8>> {
+pub(crate) fn path(target: &str) -> Option<Vec<u8>> {
     let origin = if target.starts_with('/') {
         target
     } else {

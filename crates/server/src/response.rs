@@ -33,6 +33,22 @@ impl Status {
     }
 }
 
+impl Status {
+    /// The code alone.
+    pub(crate) fn code(self) -> &'static str {
+        self.text().split_at(3).0
+    }
+
+    /// The type of its content, and the methods that it names.
+    pub(crate) fn fields(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::Ok => ("application/octet-stream", None),
+            Self::MethodNotAllowed => ("text/plain", Some("GET, HEAD")),
+            _ => ("text/plain", None),
+        }
+    }
+}
+
 /// Whether the connection is kept after the response, and whether that has to be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Persistence {
@@ -48,11 +64,8 @@ pub(crate) enum Persistence {
 #[must_use]
 pub(crate) fn head(status: Status, length: u64, persistence: Persistence) -> Vec<u8> {
     let mut head = Vec::with_capacity(160);
-    let (kind, allow) = match status {
-        Status::Ok => ("application/octet-stream", ""),
-        Status::MethodNotAllowed => ("text/plain", "Allow: GET, HEAD\r\n"),
-        _ => ("text/plain", ""),
-    };
+    let (kind, allow) = status.fields();
+    let allow = allow.map(|methods| format!("Allow: {methods}\r\n")).unwrap_or_default();
     let connection = match persistence {
         Persistence::Keep => "",
         Persistence::KeepAndSay => "Connection: keep-alive\r\n",

@@ -202,7 +202,7 @@ impl Transfer {
 }
 
 /// Encrypts all of `plaintext`. The wire takes every record, so this never has to wait.
-fn encrypt_all(session: &mut impl Session, mut plaintext: &[u8]) -> io::Result<()> {
+pub(crate) fn encrypt_all(session: &mut impl Session, mut plaintext: &[u8]) -> io::Result<()> {
     while !plaintext.is_empty() {
         let count = session.write(plaintext)?;
         plaintext = &plaintext[count..];

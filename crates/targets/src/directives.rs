@@ -48,7 +48,12 @@ const REFUSED_STARTS: [&str; 20] = [
 ];
 
 /// Names with such a start that nothing depends on.
-const TAKEN: [&str; 2] = ["ssl_session_cache", "ssl_session_timeout"];
+const TAKEN: [&str; 4] = [
+    "ssl_session_cache",
+    "ssl_session_timeout",
+    "http2_max_concurrent_streams",
+    "http2_chunk_size",
+];
 
 /// Directives of nginx's `http` block, `tcp_nodelay off; aio threads`, or `none`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]

@@ -2,6 +2,7 @@
 
 mod address;
 mod apache;
+mod caddy;
 mod command;
 mod embedded;
 mod haproxy;
@@ -60,6 +61,7 @@ pub static SERVERS: &[&Server] = &[
     &nginx::NGINX,
     &apache::APACHE,
     &haproxy::HAPROXY,
+    &caddy::CADDY,
     &tomcat::TOMCAT,
     &command::COMMAND,
     &address::ADDRESS,

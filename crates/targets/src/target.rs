@@ -29,7 +29,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Target {
-    /// `embedded` (built in), `nginx`, `apache`, `haproxy`, `tomcat`, `command` or `address` (see below).
+    /// `embedded` (built in), `nginx`, `apache`, `haproxy`, `caddy`, `tomcat`, `command` or `address` (see below).
     /// [default: an error]
     #[arg(skip = &EMBEDDED)]
     #[serde(with = "by_name")]

@@ -9,6 +9,8 @@ use serde_with::skip_serializing_none;
 use targets::{Aes, Crypto};
 use tls::{CertificateKey, SendMode};
 
+use crate::http2_use::Http2Settings;
+
 /// What was asked for; what was left open is absent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -89,6 +91,12 @@ pub struct Asked {
     pub objects: Option<String>,
     /// How many connections are open at once.
     pub connections: Option<usize>,
+    /// The version of HTTP, where one was chosen.
+    pub http: Option<String>,
+    /// How many operations each connection carries at once, over HTTP/2.
+    pub streams: Option<u64>,
+    /// What the client announced to the server, over HTTP/2.
+    pub http2: Option<Http2Settings>,
     /// How many ranks make the load, where it is made elsewhere.
     pub ranks: Option<NonZeroU32>,
     /// Over plain HTTP, to drop bodies or to read them.
@@ -166,6 +174,9 @@ impl Asked {
                 None => job.objects.as_ref().map(ToString::to_string),
             },
             connections: Some(job.plan.connections),
+            http: plan.http.map(|http| http.to_string()),
+            streams: plan.is_http2().then(|| plan.streams() as u64),
+            http2: Http2Settings::of(plan).filter(|_| plan.client == Client::Toll),
             ranks: job.plan.ranks,
             receive: has_requests.then(|| job.plan.receive()),
             verify: Some(job.plan.verify()),

@@ -130,7 +130,7 @@ impl Trial {
         let plan = &self.job.plan;
         let Outcome { window, completed, user_time, .. } = outcome;
         (matches!(plan.arrival, Arrival::Closed { .. }) && outcome.peer.is_none())
-            .then(|| LittlesLaw::of(plan.connections, *window, *completed, user_time))?
+            .then(|| LittlesLaw::of(plan.most_open(), *window, *completed, user_time))?
     }
 
     /// What was asked and what was got, by the load, the kernel, the server and the ranks.

@@ -14,6 +14,7 @@ use tls::{KeyExchange, Version};
 use units::{Nanos, percent, thousands};
 
 use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
+use crate::http2_use::compare_http2;
 use crate::obtained::Obtained;
 use crate::verdict::ERRORS;
 
@@ -60,6 +61,7 @@ pub(crate) fn mismatches(
         compare_turns(job, outcome, &mut mismatch);
     }
     compare_presence(job, outcome, &mut mismatch);
+    compare_http2(job, outcome, &mut mismatch);
     compare_closes(outcome, obtained, &mut mismatch);
     compare_ends(job, outcome, asked, &mut mismatch);
     compare_certificates(job, obtained, &mut mismatch);
@@ -89,6 +91,10 @@ pub(crate) fn compare_peer(
     } else if peer.ran > Nanos(asked.0.saturating_add(peer.slack.0)) {
         let obtained = format!("{} ended after {}", peer.name, peer.ran);
         mismatch.push(Mismatch::new("duration", asked.to_string(), obtained));
+    }
+    if job.plan.is_http2() && outcome.completed > 0 && outcome.http2.connections == 0 {
+        let obtained = format!("{} reports another protocol, or none", peer.name);
+        mismatch.push(Mismatch::new("http", "2", obtained));
     }
     if let Some(lost @ 1..) = peer.unaccounted {
         mismatch.push(Mismatch::new(
@@ -386,7 +392,7 @@ fn compare_objects(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     for (i, portion) in mix.portions().iter().enumerate() {
         let (share, count) = (portion.share(), outcome.objects.get(i).copied().unwrap_or(0));
         let room = STANDARD_DEVIATIONS * (all * share * (1.0 - share)).sqrt();
-        if (count as f64 - all * share).abs() > room + job.plan.connections as f64 {
+        if (count as f64 - all * share).abs() > room + job.plan.most_open() as f64 {
             mismatch.push(Mismatch::new(
                 "objects",
                 format!("{} of {}", percent(share), portion.path),

@@ -11,6 +11,7 @@ use tls::{SendMode, Version};
 
 use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
+use crate::http2_use::{Http2Use, protocols};
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[skip_serializing_none]
@@ -117,6 +118,13 @@ pub struct Obtained {
     pub connections_at_begin: Option<usize>,
     /// How many were up when it ended.
     pub connections_at_end: Option<usize>,
+    /// Connections by their version of HTTP and how they came to it; only over HTTP/2.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub http: BTreeMap<String, u64>,
+    /// The most streams that were open at once on one connection.
+    pub streams: Option<u64>,
+    /// What the HTTP/2 connections did.
+    pub http2: Option<Http2Use>,
     /// Connections that the server did not close after their last response, although it was asked to or the
     /// client had ended them; only where that ends connections, and by FIN.
     pub kept_open: Option<u64>,
@@ -218,6 +226,9 @@ impl Obtained {
             connections: Some(outcome.most_open),
             connections_at_begin: outcome.up.map(|up| up.at_begin),
             connections_at_end: outcome.up.map(|up| up.at_end),
+            http: protocols(job, &outcome.http2),
+            streams: job.plan.is_http2().then_some(outcome.http2.most_streams),
+            http2: Http2Use::of(&outcome.http2),
             kept_open: is_end_awaited.then_some(outcome.not_closed_by_server),
             sent_again: Some(outcome.sent_again).filter(|count| *count > 0),
             requests_per_connection: ended.and_then(mean_requests),
@@ -285,6 +296,7 @@ impl Obtained {
             signatures_verified: job.url.is_tls().then_some(0),
             bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
             bodies_compared: has_requests.then_some(0),
+            http: protocols(job, &outcome.http2),
             ..Self::default()
         };
         for (negotiated, count) in &outcome.negotiated {

@@ -46,11 +46,27 @@ pub enum ErrorKind {
     Stall,
     /// A record that failed authentication, or whose place in the response was not proven.
     UnverifiableRecord,
+    /// The server did not choose HTTP/2 in the handshake (ALPN), although nothing else was offered.
+    NoH2,
+    /// The server answered HTTP/2 with HTTP/1.
+    AnsweredHttp1,
+    /// The server reset a stream (RST_STREAM).
+    StreamReset,
+    /// The server refused a stream without having processed its request.
+    RefusedStream,
+    /// The server ended the connection (GOAWAY) with an error, or again and again.
+    Goaway,
+    /// The server broke the rules of HTTP/2.
+    Http2,
+    /// A request was not sent within the time limit, for the server allowed no further stream.
+    NoStream,
+    /// No progress within the time limit, for a window was exhausted.
+    FlowControl,
 }
 
 impl ErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 28] = [
         Self::Refused,
         Self::Unreachable,
         Self::Ports,
@@ -71,6 +87,14 @@ impl ErrorKind {
         Self::Redirect,
         Self::Stall,
         Self::UnverifiableRecord,
+        Self::NoH2,
+        Self::AnsweredHttp1,
+        Self::StreamReset,
+        Self::RefusedStream,
+        Self::Goaway,
+        Self::Http2,
+        Self::NoStream,
+        Self::FlowControl,
     ];
 
     /// The name in the journal.
@@ -97,6 +121,14 @@ impl ErrorKind {
             Self::Redirect => "redirect",
             Self::Stall => "stall",
             Self::UnverifiableRecord => "unverifiable-record",
+            Self::NoH2 => "no-h2",
+            Self::AnsweredHttp1 => "answered-http1",
+            Self::StreamReset => "stream-reset",
+            Self::RefusedStream => "refused-stream",
+            Self::Goaway => "goaway",
+            Self::Http2 => "http2",
+            Self::NoStream => "no-stream",
+            Self::FlowControl => "flow-control",
         }
     }
 }

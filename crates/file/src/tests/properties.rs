@@ -90,6 +90,8 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.client-certificate", &["\"/etc/ssl/client.pem\""]),
     ("load.client-key", &["\"/etc/ssl/client.key\""]),
     ("load.insecure", &["false"]),
+    ("load.http", &["\"1.1\"", "\"2\""]),
+    ("load.streams", &["1", "32"]),
 ];
 
 /// `KEY = VALUE` lines of some of the keys.

@@ -459,6 +459,6 @@ pub(super) fn seal_close_notify(sealer: &mut Sealer, out: &mut Vec<u8>) -> Resul
     sealer.seal(content_type::ALERT, &CLOSE_NOTIFY, out).ok_or_else(unsealed)
 }
 
-fn unsealed() -> Failure {
+pub(crate) fn unsealed() -> Failure {
     Failure::new(ErrorKind::Handshake, "the request could not be sealed")
 }

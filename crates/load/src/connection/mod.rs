@@ -11,6 +11,8 @@ mod opening;
 use rustix::event::epoll::EventFlags;
 
 use self::counted::Counted;
+pub(crate) use self::exchange::unsealed;
+pub(crate) use self::opening::{Dialled, dial};
 use crate::Operation;
 use crate::context::{Context, INCOMING, Ready};
 use crate::recorder::Times;

@@ -68,14 +68,14 @@ impl Connection {
 }
 
 /// A watched socket that connects or has connected.
-struct Dialled {
-    socket: Socket,
-    interest: EventFlags,
+pub(crate) struct Dialled {
+    pub(crate) socket: Socket,
+    pub(crate) interest: EventFlags,
     room: u32,
-    is_connected: bool,
+    pub(crate) is_connected: bool,
 }
 
-fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
+pub(crate) fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (source, usage) = (context.source(), context.usage());
     let (address, close) = (context.job.address, context.plan.close);
     let congestion = context.congestion.as_ref();

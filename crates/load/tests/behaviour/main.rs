@@ -9,6 +9,7 @@ mod ending;
 mod habits;
 mod handshakes;
 mod honest;
+mod http2;
 mod memory;
 mod methods;
 mod names;

@@ -96,6 +96,10 @@ impl Session for KernelSession {
         sys::read(&mut self.ssl, room)?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
+    fn is_http2(&self) -> bool {
+        self.ssl.selected_alpn_protocol() == Some(http2::ALPN)
+    }
+
     /// The kernel encrypts it.
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
         self.wire.gather(plaintext);

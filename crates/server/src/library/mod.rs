@@ -42,6 +42,9 @@ pub(crate) trait Session {
     /// Reads decrypted bytes; 0 is the end, orderly or not. `WouldBlock` where nothing is there.
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize>;
 
+    /// Whether the handshake, which is complete, agreed on HTTP/2.
+    fn is_http2(&self) -> bool;
+
     /// Encrypts the beginning of `plaintext`, and says how much of it.
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize>;
 

@@ -23,8 +23,8 @@ use crate::{AcceleratorSource, ServerError, Settings};
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
 
-/// The only protocol of ALPN (RFC 7301) that this server speaks, in wire form.
-const ALPN: &[u8] = b"\x08http/1.1";
+/// The protocols of ALPN (RFC 7301) that this server speaks, in wire form, the preferred one first.
+const ALPN: &[u8] = b"\x02h2\x08http/1.1";
 
 impl Library for SslContext {
     type Session = SslStream<Wire>;
@@ -67,6 +67,10 @@ impl Session for SslStream<Wire> {
                 _ => Err(io_error(error)),
             },
         }
+    }
+
+    fn is_http2(&self) -> bool {
+        self.ssl().selected_alpn_protocol() == Some(http2::ALPN)
     }
 
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {

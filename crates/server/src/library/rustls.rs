@@ -84,6 +84,10 @@ impl Session for RustlsSession {
         }
     }
 
+    fn is_http2(&self) -> bool {
+        self.connection.alpn_protocol() == Some(http2::ALPN)
+    }
+
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
         let piece = &plaintext[..plaintext.len().min(PIECE)];
         let count = self.connection.writer().write(piece)?;
@@ -153,7 +157,7 @@ pub(super) fn build(
         .with_client_cert_verifier(clients)
         .with_cert_resolver(Arc::new(by_name));
     config.ignore_client_order = true;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![http2::ALPN.to_vec(), b"http/1.1".to_vec()];
     config.max_fragment_size = Some(settings.record_size.get() + RECORD_HEADER);
     config.session_storage = match settings.session_cache {
         true => ServerSessionMemoryCache::new(SESSIONS),

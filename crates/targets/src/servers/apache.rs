@@ -162,6 +162,7 @@ LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
 LoadModule authz_core_module {MODULES}/mod_authz_core.so
 LoadModule socache_shmcb_module {MODULES}/mod_socache_shmcb.so
 LoadModule ssl_module {MODULES}/mod_ssl.so
+LoadModule http2_module {MODULES}/mod_http2.so
 
 {user}ServerName localhost
 DefaultRuntimeDir {folder}
@@ -217,6 +218,8 @@ fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
         format!("SSLCertificateKeyFile {}", quoted(&context.key())?),
         format!("SSLProtocol -all {}", versions.join(" ")),
         "SSLHonorCipherOrder on".to_owned(),
+        "Protocols h2 http/1.1".to_owned(),
+        "H2MaxSessionStreams 1024".to_owned(),
     ];
     let suites = |version| openssl::suites(&settings.suites, version);
     match (suites(Version::Tls12), openssl::has_weak_key(settings)) {

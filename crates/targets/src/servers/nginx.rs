@@ -165,6 +165,11 @@ fn parse_version(said: &str) -> Option<String> {
     Some(format!("{}, {} {}", server.trim(), words.next()?, words.next()?))
 }
 
+/// Those of nginx itself in [`Program::version`]'s answer.
+fn server_numbers(version: &str) -> Option<Vec<u32>> {
+    Some(numbers(version.split_once(", ")?.0.strip_prefix("nginx/")?))
+}
+
 /// The parts of `1.22.1 (Ubuntu)`.
 fn numbers(version: &str) -> Vec<u32> {
     let version = version.split_whitespace().next().unwrap_or_default();

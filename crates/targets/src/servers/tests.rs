@@ -147,6 +147,7 @@ http {
     tcp_nodelay on;
     keepalive_timeout 1h;
     keepalive_requests 1000000000;
+    http2_max_concurrent_streams 1024;
     client_body_temp_path "/f/client_body_temp";
     proxy_temp_path "/f/proxy_temp";
     fastcgi_temp_path "/f/fastcgi_temp";
@@ -155,7 +156,7 @@ http {
 
     server {
         listen 127.0.0.1:2 reuseport backlog=65535;
-        listen 127.0.0.1:1 ssl reuseport backlog=65535;
+        listen 127.0.0.1:1 ssl http2 reuseport backlog=65535;
         root "/o";
 
         ssl_certificate "/f/server.crt";
@@ -184,6 +185,8 @@ SSLSessionCacheTimeout 3600
     SSLCertificateKeyFile \"/f/server.key\"
     SSLProtocol -all +TLSv1.2 +TLSv1.3
     SSLHonorCipherOrder on
+    Protocols h2 http/1.1
+    H2MaxSessionStreams 1024
     SSLCipherSuite AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0
     SSLCipherSuite TLSv1.3 TLS_AES_128_GCM_SHA256
     SSLOpenSSLConfCmd Groups X25519:P-256
@@ -199,6 +202,7 @@ global
     cpu-map auto:1/1-2 0 2
     tune.ssl.cachesize 0
     tune.ssl.lifetime 3600
+    tune.h2.max-concurrent-streams 1024
     log stderr format raw daemon notice
 
 defaults
@@ -214,7 +218,7 @@ frontend clients
     bind 127.0.0.1:2
     bind 127.0.0.1:1 ssl crt '/f/server.pem' ssl-min-ver TLSv1.2 \
 ssl-max-ver TLSv1.3 ciphers AES128-SHA:AES128-GCM-SHA256 ciphersuites TLS_AES_128_GCM_SHA256 \
-curves X25519:P-256 no-tls-tickets
+curves X25519:P-256 no-tls-tickets alpn h2,http/1.1
     default_backend objects
 
 backend objects

@@ -2,6 +2,8 @@
 //! holds for the others. `toll` and `proofs` include this, each for its own of them. What only nginx does is
 //! tested in its own crate.
 
+pub(crate) mod http2;
+
 use std::num::NonZeroU32;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -8,6 +8,7 @@ mod every_server;
 mod faulty_accelerator;
 mod haproxy;
 mod hosts;
+mod http2;
 mod isa_l;
 mod kernel_tls;
 mod latency_logs;

@@ -14,6 +14,7 @@ mod engine;
 mod every_server;
 mod full_disk;
 mod help;
+mod http2;
 mod install;
 mod load;
 mod methods;

@@ -480,6 +480,26 @@ fn handshakes_of_a_server_that_asks_for_a_certificate_are_not_those_of_its_clien
 }
 
 #[test]
+fn http2_without_its_connections_or_streams_is_a_mismatch() {
+    let with = |change: fn(&mut Outcome)| {
+        mismatches(|job, outcome| {
+            job.plan.http = Some(load::Http::V2);
+            job.plan.streams = NonZeroU32::new(8);
+            let handshakes = outcome.negotiated.iter().map(|(_, count)| count).sum();
+            outcome.http2.connections = handshakes;
+            outcome.http2.by_alpn = handshakes;
+            outcome.http2.most_streams = 8;
+            outcome.verified.opened += std::mem::take(&mut outcome.verified.walked);
+            change(outcome);
+        })
+    };
+    assert_eq!(with(|_| {}), [""; 0]);
+    assert_eq!(with(|outcome| outcome.http2.by_alpn -= 1), ["http"]);
+    assert_eq!(with(|outcome| outcome.http2.connections = 0), ["http"]);
+    assert_eq!(with(|outcome| outcome.http2.most_streams = 7), ["streams"]);
+}
+
+#[test]
 fn each_full_handshake_has_the_client_certificate_that_was_asked_for() {
     let signature = ClientSignature { scheme: 0x0403, key: Some(CertificateKey::EcdsaP256) };
     // Of 10 handshakes this many have it, and so many others are resumed.

@@ -6,14 +6,11 @@ use super::refusal::Refusal;
 
 pub(super) const EXTENSION: u16 = 16;
 
-/// The only protocol that is offered.
+/// The protocol that is offered where no other is.
 pub(super) const HTTP11: &[u8] = b"http/1.1";
 
 /// The server may choose what was offered, or leave it open.
-pub(super) fn check_answer(kind: u16, content: &[u8]) -> Result<(), Refusal> {
-    if kind != EXTENSION {
-        return Ok(());
-    }
+pub(super) fn check_answer(content: &[u8], offered: &[u8]) -> Result<(), Refusal> {
     let chosen = || {
         let mut reader = Reader(content);
         let mut names = Reader(reader.vector16()?);
@@ -21,7 +18,7 @@ pub(super) fn check_answer(kind: u16, content: &[u8]) -> Result<(), Refusal> {
         names.end(()).and_then(|()| reader.end(name))
     };
     match chosen().ok_or_else(|| Refusal::malformed("list of application protocols"))? {
-        HTTP11 => Ok(()),
+        chosen if chosen == offered => Ok(()),
         other => Err(Refusal::illegal(format!(
             "the application protocol `{}`, which was not offered",
             String::from_utf8_lossy(other)

@@ -75,6 +75,8 @@ pub struct Established {
     pub sealer: Sealer,
     pub negotiated: Negotiated,
     pub remarks: Remarks,
+    /// Whether the server chose the application protocol that was offered (RFC 7301); it may leave that open.
+    pub is_protocol_agreed: bool,
     /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
     pub post_handshake: Option<Box<dyn PostHandshake>>,
 }

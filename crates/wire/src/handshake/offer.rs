@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tls::{Group, Suite, Version};
 
-use super::ClientCertificate;
+use super::{ClientCertificate, alpn};
 
 /// An offer. A server can choose nothing else.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct Offer {
     pub resumed_percent: u8,
     /// Whether KeyUpdates are followed, so that secrets outlive the handshake.
     pub follows_key_updates: bool,
+    /// The only application protocol (RFC 7301).
+    pub protocol: &'static [u8],
 }
 
 /// Whose certificates are accepted.
@@ -66,6 +68,7 @@ impl Offer {
             fixed_key_exchange: true,
             resumed_percent: 0,
             follows_key_updates: false,
+            protocol: alpn::HTTP11,
         }
     }
 

@@ -16,7 +16,6 @@ use rustls::{
 };
 use tls::{Cipher, Suite, Version};
 
-use super::alpn;
 use super::encoding::begins_with_record;
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
@@ -84,7 +83,7 @@ impl RustlsClient {
             .with_custom_certificate_verifier(verifier.clone())
             .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
-        config.alpn_protocols = vec![alpn::HTTP11.to_vec()];
+        config.alpn_protocols = vec![offer.protocol.to_vec()];
         let sessions = Arc::new(Sessions::default());
         config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());
@@ -330,6 +329,7 @@ fn established(
         .ok_or_else(|| unknown("a suite"))?;
     let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
     let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
+    let is_protocol_agreed = connection.alpn_protocol().is_some();
 
     let (secrets, rest) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
     let (receive_sequence, receive) = secrets.rx;
@@ -348,6 +348,7 @@ fn established(
             client: None,
         },
         remarks,
+        is_protocol_agreed,
         post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
             .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
     })

@@ -12,7 +12,7 @@ use openssl::rsa::{Padding, Rsa};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{
     AlgorithmIdentifier, CertificateDer, InvalidSignature, ServerName,
     SignatureVerificationAlgorithm, UnixTime, alg_id,
@@ -63,7 +63,8 @@ impl Trusted {
                 named = CertificateDer::pem_file_iter(path)
                     .and_then(Iterator::collect::<Result<Vec<_>, _>>)
                     .map_err(|error| {
-                        OfferError(format!("{shown}: {error}; give a PEM file of certificates"))
+                        let why = pem_fault(&error);
+                        OfferError(format!("{shown}: {why}; give a PEM file of certificates"))
                     })?;
                 if named.is_empty() {
                     return Err(OfferError(format!(
@@ -172,5 +173,20 @@ impl SignatureVerificationAlgorithm for AnyRsa {
 
     fn signature_alg_id(&self) -> AlgorithmIdentifier {
         self.signature
+    }
+}
+
+/// What is wrong with a PEM file; the library shows lines as lists of bytes.
+fn pem_fault(error: &pem::Error) -> String {
+    let line = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    match error {
+        pem::Error::MissingSectionEnd { end_marker } => {
+            format!("the line `{}` is missing", line(end_marker))
+        }
+        pem::Error::IllegalSectionStart { line: start } => {
+            format!("`{}` begins no section of PEM", line(start))
+        }
+        pem::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
     }
 }

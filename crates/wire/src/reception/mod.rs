@@ -25,6 +25,7 @@ mod http;
 mod kept;
 mod learned;
 mod messages;
+mod records;
 mod refused;
 mod response;
 mod step;
@@ -33,6 +34,7 @@ mod stride;
 pub use http::{HTTP2_FRAME, TLS_RECORD};
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
+pub use records::{Content, Records};
 pub use response::{Answers, Completed, Expectation};
 
 use crate::handshake::PostHandshake;

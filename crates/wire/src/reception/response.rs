@@ -29,7 +29,7 @@ impl Expectation {
     }
 
     /// Where the body begins in the stream of all generated objects.
-    fn starts(self) -> Option<u64> {
+    pub fn starts(self) -> Option<u64> {
         match self {
             Self::Object(_) => Some(0),
             Self::File { start, .. } => Some(start),

@@ -1,6 +1,7 @@
 //! Servers that run a script, on a free port of 127.0.0.1, with a thread for each connection.
 
 mod craft;
+pub mod frames;
 mod legacy;
 mod secure;
 mod stacks;

@@ -42,6 +42,7 @@ global
     cpu-map auto:1/1-{threads} {cpus}
     tune.ssl.cachesize {sessions}
     tune.ssl.lifetime 3600
+    tune.h2.max-concurrent-streams 1024
     log stderr format raw daemon notice
 {user}{pauses}
 defaults
@@ -99,6 +100,7 @@ fn tls(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     if !target.tickets {
         words.push("no-tls-tickets".to_owned());
     }
+    words.push("alpn h2,http/1.1".to_owned());
     Ok(words.join(" "))
 }
 

@@ -90,7 +90,14 @@ http {{
             };
             addresses.iter().map(line).collect()
         };
-        lines(&self.context.http, "") + &lines(&self.context.https, " ssl")
+        let http2 = if self.has_http2_directive() { "" } else { " http2" };
+        lines(&self.context.http, "") + &lines(&self.context.https, &format!(" ssl{http2}"))
+    }
+
+    /// Whether HTTP/2 is a directive, from 1.25.1 on, and then of listeners without TLS too. Before it is a
+    /// word of a listener, which without TLS would take HTTP/1.1 from it.
+    fn has_http2_directive(&self) -> bool {
+        super::server_numbers(&self.context.version).is_some_and(|of| of >= [1, 25, 1].into())
     }
 
     /// How many workers there are, and how many connections and descriptors each may have: room for
@@ -157,11 +164,14 @@ error_log {error_log} notice;
             "tcp_nodelay on",
             "keepalive_timeout 1h",
             "keepalive_requests 1000000000",
+            "http2_max_concurrent_streams 1024",
         ];
         // Room for all names without collisions.
         let hash = ["server_names_hash_max_size 65536", "server_names_hash_bucket_size 128"];
         let hash = hash.into_iter().filter(|_| self.context.settings.target.names.is_some());
-        let lines = self.not_replaced(own.into_iter().chain(hash)).chain(directives.iter());
+        let http2 = self.has_http2_directive().then_some("http2 on");
+        let own = own.into_iter().chain(http2).chain(hash);
+        let lines = self.not_replaced(own).chain(directives.iter());
         lines.map(|line| format!("    {line};\n")).collect()
     }
 

@@ -49,7 +49,7 @@ fn curl_keeps_a_connection_for_several_requests() {
 fn head_has_the_length_and_no_content() {
     for server in Serve::on_each_library(&[]) {
         for url in [server.https("/bytes/3MiB"), server.http("/bytes/3MiB")] {
-            let head = String::from_utf8(server.fetch(&["--head", &url])).unwrap();
+            let head = String::from_utf8(server.fetch(&["--http1.1", "--head", &url])).unwrap();
             assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\n"), "{head}");
             assert!(head.ends_with("\r\n\r\n"));
         }

@@ -24,6 +24,8 @@ pub(super) struct FinishedSent {
     pub(super) extended_master_secret: bool,
     pub(super) negotiated: Negotiated,
     pub(super) remarks: Remarks,
+    /// Whether the server chose the application protocol that was offered.
+    pub(super) is_protocol_agreed: bool,
     /// Of the ServerHello.
     pub(super) session_id: Vec<u8>,
     pub(super) ticket: Ticket,
@@ -111,6 +113,7 @@ impl FinishedSent {
             sealer: self.sealer,
             negotiated: self.negotiated,
             remarks: Remarks { given, ..self.remarks },
+            is_protocol_agreed: self.is_protocol_agreed,
             post_handshake: None,
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct ServerHello<'a> {
     pub(super) suite: u16,
     /// The types of all extensions.
     pub(super) extensions: Vec<u16>,
+    /// The content of the extension of application protocols.
+    pub(super) protocol: Option<&'a [u8]>,
 }
 
 impl<'a> ServerHello<'a> {
@@ -50,13 +52,14 @@ impl<'a> ServerHello<'a> {
                 ENCRYPT_THEN_MAC | EXTENDED_MASTER_SECRET | SESSION_TICKET => content.is_empty(),
                 // In a first handshake it is empty (RFC 5746, section 3.4).
                 RENEGOTIATION_INFO => *content == [0],
-                alpn::EXTENSION => alpn::check_answer(*kind, content).is_ok(),
                 _ => true,
             };
             is_well_formed.then_some(())?;
         }
+        let protocol = given.iter().find(|(kind, _)| *kind == alpn::EXTENSION);
+        let protocol = protocol.map(|(_, content)| *content);
         let extensions = given.into_iter().map(|(kind, _)| kind).collect();
-        Some(Self { version, random, session_id, suite, extensions })
+        Some(Self { version, random, session_id, suite, extensions, protocol })
     }
 
     pub(super) fn has(&self, extension: u16) -> bool {

@@ -47,6 +47,7 @@ impl Hello {
         suites: &[&'static Suite],
         groups: &[u16],
         encrypt_then_mac: bool,
+        protocol: &[u8],
     ) -> Self {
         let mut hello = Self {
             suites: numbers(suites.iter().map(|suite| suite.code_point)),
@@ -69,7 +70,7 @@ impl Hello {
             hello.add(ENCRYPT_THEN_MAC, &[]);
         }
         hello.add(EXTENDED_MASTER_SECRET, &[]);
-        hello.add(alpn::EXTENSION, &in_vector16(&in_vector8(alpn::HTTP11)));
+        hello.add(alpn::EXTENSION, &in_vector16(&in_vector8(protocol)));
         let schemes = numbers(TLS12_SCHEMES.iter().copied());
         hello.add(SIGNATURE_ALGORITHMS, &in_vector16(&schemes));
         hello

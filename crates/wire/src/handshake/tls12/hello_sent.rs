@@ -15,6 +15,7 @@ use super::key_exchange::ClientKeyExchange;
 use super::secrets::{Master, Randoms};
 use super::sessions::Session;
 use super::{Common, Stage};
+use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::client_certificate::put_tls12;
 use crate::handshake::encoding::put_records;
@@ -67,6 +68,8 @@ pub(super) struct Chosen {
     extended_master_secret: bool,
     /// Whether a ticket will come.
     promises_ticket: bool,
+    /// Whether the server chose the application protocol that was offered.
+    is_protocol_agreed: bool,
 }
 
 /// All that the client needs for its answer.
@@ -186,6 +189,9 @@ impl Chosen {
         if let Some(unoffered) = given.find(|kind| !common.hello.offers(**kind, asked.sessions())) {
             return Err(Refusal::extension(*unoffered));
         }
+        if let Some(protocol) = hello.protocol {
+            alpn::check_answer(protocol, common.protocol)?;
+        }
         let mut transcript = Transcript::new(suite.prf);
         transcript.add(&asked.message);
         transcript.add(message);
@@ -203,6 +209,7 @@ impl Chosen {
             encrypt_then_mac: hello.has(ENCRYPT_THEN_MAC) && suite.mac != tls::Mac::Aead,
             extended_master_secret: hello.has(EXTENDED_MASTER_SECRET),
             promises_ticket: hello.has(SESSION_TICKET),
+            is_protocol_agreed: hello.protocol.is_some(),
             asked,
         })
     }
@@ -284,6 +291,7 @@ impl Chosen {
                 offers_session: self.asked.session.is_some(),
                 ..Remarks::default()
             },
+            is_protocol_agreed: self.is_protocol_agreed,
             keeps_session: self.asked.keeps_session,
             master,
             extended_master_secret: self.extended_master_secret,

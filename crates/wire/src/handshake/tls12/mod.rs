@@ -53,6 +53,8 @@ pub(super) struct Tls12Client {
 /// What is the same in all handshakes of a client.
 struct Common {
     hello: Hello,
+    /// The only application protocol that is offered.
+    protocol: &'static [u8],
     suites: Vec<&'static Suite>,
     groups: Vec<(Group, &'static dyn SupportedKxGroup)>,
     server: ServerCertificates,
@@ -78,7 +80,8 @@ impl Tls12Client {
         let verifier = SamplingVerifier::new(&offer.trust, Arc::new(provider), signatures)?;
         Ok(Self {
             common: Arc::new(Common {
-                hello: Hello::new(&name, &suites, &points, offer.encrypt_then_mac),
+                hello: Hello::new(&name, &suites, &points, offer.encrypt_then_mac, offer.protocol),
+                protocol: offer.protocol,
                 suites,
                 groups,
                 server: ServerCertificates::new(Arc::new(verifier), name),

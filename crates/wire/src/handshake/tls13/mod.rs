@@ -57,6 +57,8 @@ struct Common {
     server: ServerCertificates,
     client: Option<Arc<ClientCertificate>>,
     follows_key_updates: bool,
+    /// The only application protocol that is offered.
+    protocol: &'static [u8],
 }
 
 impl Tls13Client {
@@ -83,9 +85,16 @@ impl Tls13Client {
         let schemes = verifier.supported_verify_schemes().into_iter().map(u16::from).collect();
         let server = ServerCertificates::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
-        let client = offer.client_certificate.clone();
-        let follows_key_updates = offer.follows_key_updates;
-        let common = Common { hello, suites, groups, schemes, server, client, follows_key_updates };
+        let common = Common {
+            hello,
+            suites,
+            groups,
+            schemes,
+            server,
+            client: offer.client_certificate.clone(),
+            follows_key_updates: offer.follows_key_updates,
+            protocol: offer.protocol,
+        };
         Some(Self(Arc::new(common)))
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Protected {
     awaits: Awaits,
     /// Whether a HelloRetryRequest came before.
     is_retried: bool,
+    /// Whether the server chose the application protocol that was offered.
+    is_protocol_agreed: bool,
     /// The signature schemes of a CertificateRequest.
     certificate_request: Option<Vec<u16>>,
 }
@@ -66,6 +68,7 @@ impl Protected {
             secrets: keys.secrets,
             awaits: Awaits::EncryptedExtensions,
             is_retried,
+            is_protocol_agreed: false,
             certificate_request: None,
         })
     }
@@ -87,7 +90,10 @@ impl Protected {
                     if !is_answer(&common.hello, kind) {
                         return Err(Refusal::extension(kind));
                     }
-                    alpn::check_answer(kind, content)?;
+                    if kind == alpn::EXTENSION {
+                        alpn::check_answer(content, common.protocol)?;
+                        self.is_protocol_agreed = true;
+                    }
                 }
                 self.awaits = Awaits::Certificate;
             }
@@ -188,6 +194,7 @@ impl Protected {
                 is_retried: self.is_retried,
                 ..Remarks::default()
             },
+            is_protocol_agreed: self.is_protocol_agreed,
             post_handshake: updates,
         })
     }

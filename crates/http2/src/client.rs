@@ -1,0 +1,129 @@
+//! The client's side of a connection.
+
+use std::ptr;
+
+use libnghttp2_sys as sys;
+
+use crate::session::{Options, Session};
+use crate::{DEFAULT_MAX_FRAME, Handler, SessionError};
+
+/// A client's session: it sends requests, and each is a stream.
+pub struct Client<H> {
+    session: Session<H>,
+    /// The fields of the request under way; kept for its memory.
+    fields: Vec<sys::nghttp2_nv>,
+}
+
+/// What a client announces in its SETTINGS. It never accepts pushed responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// The window of each stream and of the whole connection.
+    pub window: u32,
+    /// The largest frame that the server may send.
+    pub max_frame: u32,
+}
+
+impl<H: Handler> Client<H> {
+    /// A session whose preface and SETTINGS are due.
+    #[must_use]
+    pub fn new(settings: ClientSettings) -> Self {
+        let options = Options::new();
+        // Closed streams are of use only for RFC 7540's priorities. Until the server has said how many
+        // streams it takes, one is open: it would refuse those beyond its limit.
+        // SAFETY: the options are valid.
+        unsafe {
+            sys::nghttp2_option_set_no_closed_streams(options.as_ptr(), 1);
+            sys::nghttp2_option_set_peer_max_concurrent_streams(options.as_ptr(), 1);
+        }
+        let mut session = Session::new(sys::nghttp2_session_client_new2, &options);
+        let ClientSettings { window, max_frame } = settings;
+        let mut announced = vec![
+            (sys::NGHTTP2_SETTINGS_ENABLE_PUSH, 0),
+            (sys::NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window),
+        ];
+        if max_frame != DEFAULT_MAX_FRAME {
+            announced.push((sys::NGHTTP2_SETTINGS_MAX_FRAME_SIZE, max_frame));
+        }
+        session.submit_settings(&announced);
+        session.set_window(window);
+        Self { session, fields: Vec::new() }
+    }
+
+    /// Asks for something: the fields with the pseudo-header fields first, names in lower case. The
+    /// request is sent when the server takes another stream. Returns the stream's number.
+    ///
+    /// # Errors
+    /// No request can be sent any more.
+    pub fn request<'f>(
+        &mut self,
+        fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
+        tag: usize,
+    ) -> Result<i32, SessionError> {
+        self.fields.clear();
+        self.fields.extend(fields.map(field));
+        // SAFETY: the fields are valid during the call, which copies them.
+        let id = unsafe {
+            sys::nghttp2_submit_request2(
+                self.session.raw(),
+                ptr::null(),
+                self.fields.as_ptr(),
+                self.fields.len(),
+                ptr::null(),
+                tag as *mut _,
+            )
+        };
+        self.fields.clear();
+        if id < 0 { Err(SessionError::of_code(id)) } else { Ok(id) }
+    }
+
+    /// Takes received bytes, all of them.
+    ///
+    /// # Errors
+    /// The session cannot go on.
+    pub fn receive(&mut self, handler: &mut H, bytes: &[u8]) -> Result<(), SessionError> {
+        self.session.receive(handler, bytes)
+    }
+
+    /// Appends what is due to `out`.
+    ///
+    /// # Errors
+    /// The session cannot go on.
+    pub fn send(&mut self, handler: &mut H, out: &mut Vec<u8>) -> Result<(), SessionError> {
+        self.session.send(handler, out, usize::MAX)
+    }
+
+    /// Whether the session goes on: not after an error, or after both sides have ended it.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.session.wants_read() || self.session.wants_write()
+    }
+
+    /// Whether the server takes more requests: not after a GOAWAY, and not after 2^30 of them.
+    #[must_use]
+    pub fn takes_requests(&self) -> bool {
+        // SAFETY: the session is valid.
+        unsafe { sys::nghttp2_session_check_request_allowed(self.session.raw()) != 0 }
+    }
+
+    /// Gives a request up.
+    pub fn cancel(&mut self, stream: i32) {
+        self.session.reset(stream, sys::NGHTTP2_CANCEL);
+    }
+
+    /// How many streams the server takes at once, as far as it has announced that.
+    #[must_use]
+    pub fn most_streams(&self) -> u32 {
+        self.session.remote_setting(sys::NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+    }
+}
+
+/// A field as the library takes it, which copies it.
+pub(crate) fn field((name, value): (&[u8], &[u8])) -> sys::nghttp2_nv {
+    sys::nghttp2_nv {
+        name: name.as_ptr().cast_mut(),
+        value: value.as_ptr().cast_mut(),
+        namelen: name.len(),
+        valuelen: value.len(),
+        flags: sys::NGHTTP2_NV_FLAG_NONE as u8,
+    }
+}

@@ -1,0 +1,60 @@
+//! The body of the fuzz target `frames`.
+
+use http2::{Client, ClientSettings};
+use wire::reception::Expectation;
+
+use super::link::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
+use super::streams::{Ended, Exchange, Streams};
+use crate::recorder::Times;
+
+/// Operations under way.
+const PLACES: usize = 4;
+/// The length of the object that they ask for.
+const SIZE: u64 = 100;
+
+/// The input is what a server sends to a client with four requests. The first byte says in what pieces.
+pub fn frames(input: &[u8]) {
+    let Some((first, input)) = input.split_first() else { return };
+    let mut streams = Streams::new(PLACES);
+    let mut client =
+        Client::new(ClientSettings { window: HTTP2_WINDOW, max_frame: HTTP2_MAX_FRAME });
+    for place in 0..PLACES {
+        let expectation = Expectation::Object(SIZE);
+        streams.begin(place, Exchange::new(Times::default(), expectation, true, 0));
+        let fields: [(&[u8], &[u8]); 4] = [
+            (b":method", b"GET"),
+            (b":scheme", b"http"),
+            (b":authority", b"a"),
+            (b":path", b"/bytes/100B"),
+        ];
+        let id = client.request(fields.into_iter(), place + 1).expect("a new session");
+        if let Some(exchange) = streams.get_mut(place) {
+            exchange.id = Some(id);
+        }
+    }
+    let (mut out, mut completed, mut ended) = (Vec::new(), 0, 0);
+    let mut went = client.send(&mut streams, &mut out);
+    for piece in input.chunks(usize::from(*first) + 1) {
+        went = went.and_then(|()| client.receive(&mut streams, piece));
+        for stream in std::mem::take(&mut streams.rejected) {
+            client.cancel(stream);
+        }
+        if streams.goaway.is_some() {
+            streams.leave_unsent();
+        }
+        went = went.and_then(|()| client.send(&mut streams, &mut out));
+        for one in streams.ended.drain(..) {
+            ended += 1;
+            if let Ended::Over { result: Ok(response), .. } = one {
+                // What completes is the object, compared byte by byte.
+                assert!(response.body == SIZE && response.compared);
+                completed += 1;
+            }
+        }
+    }
+    assert!(completed <= ended && ended <= PLACES);
+    assert!(completed * SIZE as usize <= input.len());
+    assert_eq!(streams.places().count(), PLACES - ended);
+    // It answers settings and pings, and no more than that.
+    assert!(out.len() <= 1000 + 20 * input.len());
+}

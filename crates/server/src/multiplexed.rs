@@ -1,0 +1,197 @@
+//! A connection of HTTP/2: its requests, and their responses side by side.
+
+use std::collections::HashMap;
+use std::io;
+
+use http2::{Frame, FrameKind, Handler, SessionError, Stream};
+
+use crate::content::{Content, Contents};
+use crate::input::HEAD_LIMIT;
+use crate::request;
+use crate::response::Status;
+
+/// How many streams a client may have open at once.
+const MAX_STREAMS: u32 = 1024;
+
+/// See the module.
+pub(crate) struct Multiplexed {
+    session: http2::Server<Streams>,
+    streams: Streams,
+    /// What is to be sent, before it is encrypted.
+    plaintext: Vec<u8>,
+}
+
+/// The streams of a connection.
+#[derive(Default)]
+struct Streams {
+    open: HashMap<i32, Exchange>,
+    /// Requests that have come whole and were not answered.
+    asked: Vec<i32>,
+}
+
+/// A request, then its response.
+#[derive(Default)]
+struct Exchange {
+    method: Vec<u8>,
+    path: Vec<u8>,
+    /// The bytes of all fields.
+    head: usize,
+    /// Whether fields are trailers.
+    has_head: bool,
+    response: Option<Body>,
+}
+
+/// What is left of a response's body.
+struct Body {
+    content: Content,
+    offset: u64,
+    end: u64,
+}
+
+impl Multiplexed {
+    pub(crate) fn new() -> Self {
+        let settings = http2::ServerSettings { max_streams: MAX_STREAMS };
+        let session = http2::Server::new(settings);
+        Self { session, streams: Streams::default(), plaintext: Vec::new() }
+    }
+
+    /// Takes what the client has sent, and answers the requests that are whole.
+    pub(crate) fn receive(&mut self, bytes: &[u8], contents: &Contents) -> io::Result<()> {
+        self.session.receive(&mut self.streams, bytes).map_err(broken)?;
+        for stream in std::mem::take(&mut self.streams.asked) {
+            let Some(exchange) = self.streams.open.get_mut(&stream) else { continue };
+            let (status, content, head_only) = exchange.answer(contents);
+            let size = content.size();
+            let has_body = size > 0 && !head_only;
+            exchange.response = Some(Body { content, offset: 0, end: size });
+            respond(&mut self.session, stream, status, size, has_body).map_err(broken)?;
+        }
+        Ok(())
+    }
+
+    /// The next bytes to send: about `enough`, or fewer where no more are due.
+    pub(crate) fn next(&mut self, enough: usize) -> io::Result<&[u8]> {
+        self.plaintext.clear();
+        self.session.send(&mut self.streams, &mut self.plaintext, enough).map_err(broken)?;
+        Ok(&self.plaintext)
+    }
+
+    /// No more requests are taken.
+    pub(crate) fn go_away(&mut self) {
+        self.session.go_away();
+    }
+
+    /// Whether no request is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.streams.open.is_empty()
+    }
+
+    /// Whether the session goes on: not after an error, or after both sides have ended it.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.session.is_alive()
+    }
+}
+
+fn respond(
+    session: &mut http2::Server<Streams>,
+    stream: i32,
+    status: Status,
+    size: u64,
+    has_body: bool,
+) -> Result<(), SessionError> {
+    let (code, length) = (status.code(), size.to_string());
+    let (kind, allow) = status.fields();
+    let mut fields: Vec<(&[u8], &[u8])> = vec![
+        (b":status", code.as_bytes()),
+        (b"content-length", length.as_bytes()),
+        (b"content-type", kind.as_bytes()),
+    ];
+    if let Some(allow) = allow {
+        fields.push((b"allow", allow.as_bytes()));
+    }
+    session.respond(stream, &fields, has_body)
+}
+
+fn broken(error: SessionError) -> io::Error {
+    io::Error::other(error.0)
+}
+
+impl Exchange {
+    /// The status, what to send, and whether its head is enough.
+    fn answer(&self, contents: &Contents) -> (Status, Content, bool) {
+        let head_only = self.method == b"HEAD";
+        let found = if self.head > HEAD_LIMIT {
+            Err(Status::HeadTooLarge)
+        } else if !head_only && self.method != b"GET" {
+            Err(Status::MethodNotAllowed)
+        } else {
+            let path = std::str::from_utf8(&self.path).ok().and_then(request::path);
+            path.ok_or(Status::BadRequest).and_then(|path| contents.find(&path))
+        };
+        match found {
+            Ok(content) => (Status::Ok, content, head_only),
+            Err(status) => (status, Content::Text(status.text()), head_only),
+        }
+    }
+}
+
+impl Handler for Streams {
+    fn field(&mut self, stream: Stream, name: &[u8], value: &[u8]) {
+        let exchange = self.open.entry(stream.id).or_default();
+        exchange.head += name.len() + value.len();
+        if exchange.has_head || exchange.head > HEAD_LIMIT {
+            return;
+        }
+        match name {
+            b":method" => value.clone_into(&mut exchange.method),
+            b":path" => value.clone_into(&mut exchange.path),
+            _ => {}
+        }
+    }
+
+    fn received(&mut self, stream: Stream, frame: Frame) {
+        if frame.kind == FrameKind::Headers
+            && let Some(exchange) = self.open.get_mut(&stream.id)
+        {
+            exchange.has_head = true;
+        }
+        if frame.ends_stream {
+            self.asked.push(stream.id);
+        }
+    }
+
+    fn closed(&mut self, stream: Stream, _error: u32) {
+        self.open.remove(&stream.id);
+    }
+
+    fn body(&mut self, stream: i32, most: usize) -> Option<(usize, bool)> {
+        let Body { offset, end, .. } = self.open.get(&stream)?.response.as_ref()?;
+        let left = end - offset;
+        let length = usize::try_from(left).map_or(most, |left| left.min(most));
+        Some((length, length as u64 == left))
+    }
+
+    fn put_body(&mut self, stream: i32, length: usize, out: &mut Vec<u8>) -> bool {
+        let body = self.open.get_mut(&stream).and_then(|exchange| exchange.response.as_mut());
+        let Some(Body { content, offset, .. }) = body else { return false };
+        let mut left = length;
+        while left > 0 {
+            let begun = out.len();
+            let taken = if let Content::File(..) = content {
+                out.resize(begun + left, 0);
+                let taken = content.piece(*offset, left, &mut out[begun..]).map(<[u8]>::len);
+                out.truncate(begun + *taken.as_ref().unwrap_or(&0));
+                taken
+            } else {
+                content.piece(*offset, left, &mut []).map(|piece| {
+                    out.extend_from_slice(piece);
+                    piece.len()
+                })
+            };
+            let Ok(taken) = taken else { return false };
+            left -= taken;
+            *offset += taken as u64;
+        }
+        true
+    }
+}

@@ -1,0 +1,112 @@
+//! What HTTP/2 connections did, as a receipt has it, and where that is not what was asked for.
+
+use std::collections::BTreeMap;
+
+use load::{Arrival, HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts, Job, Outcome, Plan};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use units::thousands;
+
+use crate::mismatch::Mismatch;
+
+/// What was announced to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Http2Settings {
+    /// The window of each stream and connection, in bytes.
+    pub initial_window: u32,
+    /// The largest frame that the server may send, in bytes.
+    pub max_frame: u32,
+}
+
+impl Http2Settings {
+    /// Those of toll's own client.
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+        plan.is_http2().then_some(Self { initial_window: HTTP2_WINDOW, max_frame: HTTP2_MAX_FRAME })
+    }
+}
+
+/// What the connections did, warm-up included.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Http2Use {
+    /// How many streams at once the server's SETTINGS allowed at least.
+    pub streams_allowed: Option<u32>,
+    /// GOAWAYs that the server sent.
+    pub goaways: u64,
+    /// Requests that it had not taken then, and that were asked again on another connection.
+    pub retries: u64,
+    /// Bytes of a request's fields, names and values, and of the frames that carried them.
+    pub request_fields: Option<f64>,
+    pub request_frames: Option<f64>,
+    /// The same of a response.
+    pub response_fields: Option<f64>,
+    pub response_frames: Option<f64>,
+    /// DATA frames of a response.
+    pub data_frames: Option<f64>,
+    /// All frames.
+    pub frames_sent: u64,
+    pub frames_received: u64,
+}
+
+impl Http2Use {
+    pub(crate) fn of(counts: &Http2Counts) -> Option<Self> {
+        let each = |count: u64| {
+            let mean = count as f64 / counts.requests as f64;
+            (counts.requests > 0).then(|| (mean * 100.0).round() / 100.0)
+        };
+        (counts.connections > 0).then(|| Self {
+            streams_allowed: counts.allowed_streams,
+            goaways: counts.goaways,
+            retries: counts.retries,
+            request_fields: each(counts.fields_sent),
+            request_frames: each(counts.header_bytes_sent),
+            response_fields: each(counts.fields_received),
+            response_frames: each(counts.header_bytes_received),
+            data_frames: each(counts.data_frames),
+            frames_sent: counts.frames_sent,
+            frames_received: counts.frames_received,
+        })
+    }
+}
+
+/// Connections by how they came to their protocol; only where HTTP/2 was asked for.
+pub(crate) fn protocols(job: &Job, counts: &Http2Counts) -> BTreeMap<String, u64> {
+    let by_knowledge = counts.connections.saturating_sub(counts.by_alpn);
+    let all = [("2 by ALPN", counts.by_alpn), ("2 by prior knowledge", by_knowledge)];
+    let all = all.into_iter().filter(|(_, count)| job.plan.is_http2() && *count > 0);
+    all.map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+/// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
+pub(crate) fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let (plan, counts) = (&job.plan, &outcome.http2);
+    if !plan.is_http2() || outcome.completed == 0 {
+        return;
+    }
+    let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+    let is_right = counts.connections > 0 && counts.by_alpn == handshakes;
+    if !is_right {
+        let of = thousands(handshakes.max(counts.connections));
+        let obtained = format!("HTTP/2 on {} of {of} connections", thousands(counts.connections));
+        mismatch.push(Mismatch::new("http", "2", obtained));
+    }
+    // Other loads, and those that have just begun, need not have all streams open at any time.
+    let is_full = plan.arrival == Arrival::CLOSED
+        && job.operations.is_none()
+        && outcome.completed >= plan.most_open() as u64;
+    let (asked, most) = (plan.streams() as u64, counts.most_streams);
+    if is_full && most < asked {
+        let allowed = match counts.allowed_streams {
+            Some(allowed) if u64::from(allowed) < asked => {
+                format!("; the server's SETTINGS allow {}", thousands(allowed.into()))
+            }
+            _ => String::new(),
+        };
+        mismatch.push(Mismatch::new(
+            "streams",
+            thousands(asked),
+            format!("{} open at most on one connection{allowed}", thousands(most)),
+        ));
+    }
+}
