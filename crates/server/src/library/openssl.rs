@@ -12,7 +12,7 @@ use openssl::ssl::{
     SslVerifyMode, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{AskClient, CertificateKey, Identity, RecordSize, Suite, Version};
+use tls::{AskClient, CertificateKey, Identity, RecordSize, SendMode, Suite, Version};
 
 use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
@@ -25,6 +25,8 @@ const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
 
 /// The protocols of ALPN (RFC 7301) that this server speaks, in wire form, the preferred one first.
 const ALPN: &[u8] = b"\x02h2\x08http/1.1";
+/// Frames are written, so that whoever sends by `sendfile` speaks no HTTP/2.
+const ALPN_OF_SENDFILE: &[u8] = b"\x08http/1.1";
 
 impl Library for SslContext {
     type Session = SslStream<Wire>;
@@ -177,8 +179,9 @@ fn with_certificate(
     let is_asynchronous = accelerator.is_some_and(|device| device.way() == Way::Asynchronous);
     mode.set(SslMode::from_bits_retain(MODE_ASYNC.into()), is_asynchronous);
     context.set_mode(mode);
-    context.set_alpn_select_callback(|_, offered| {
-        select_next_proto(ALPN, offered).ok_or(AlpnError::NOACK)
+    let protocols = if settings.send == SendMode::KtlsSendfile { ALPN_OF_SENDFILE } else { ALPN };
+    context.set_alpn_select_callback(move |_, offered| {
+        select_next_proto(protocols, offered).ok_or(AlpnError::NOACK)
     });
     Ok(context)
 }

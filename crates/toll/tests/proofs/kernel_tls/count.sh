@@ -58,7 +58,7 @@ instructions() {
 # Fetches an object as often over one connection. The client runs where the server waits, and only there: else
 # the moments at which it takes turns with the server decide how much goes out at once.
 fetch() { # OBJECT RESPONSES
-    chrt -i 0 curl -sSkf --tls13-ciphers TLS_AES_128_GCM_SHA256 -o /dev/null "https://127.0.0.1:8443/$1#[1-$2]"
+    chrt -i 0 curl -sSkf --http1.1 --tls13-ciphers TLS_AES_128_GCM_SHA256 -o /dev/null "https://127.0.0.1:8443/$1#[1-$2]"
 }
 # As many responses over a connection, then twice as many: the difference has no handshake and no warm-up.
 count() { # SERVER MODE OBJECT RECORD RESPONSES

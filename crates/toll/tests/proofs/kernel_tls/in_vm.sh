@@ -19,7 +19,7 @@ serve() {
     until [ -s cert.pem ] && curl -sk -o /dev/null https://127.0.0.1:8443/short; do sleep 0.1; done
 }
 end() { kill $server; wait $server; }
-get() { curl -sk "$@"; }
+get() { curl -sk --http1.1 "$@"; }
 # The connections that the kernel has encrypted, and those of them that are open.
 taken() { awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat; }
 open() { awk '/^TlsCurrTxSw/ { print $2 }' /proc/net/tls_stat; }
