@@ -160,7 +160,7 @@ fn a_server_that_would_answer_a_second_request_has_no_rate() {
         std::thread::spawn(|| accept.answer_all());
     });
     let found = Study { operation: "one-request-per-connection", ..Study::new(address) }.run();
-    found.assert_no_rate("close: asked the server's close after the only request, got ");
+    found.assert_no_rate("close: asked the server's close after the last request, got ");
 }
 
 #[test]
