@@ -10,10 +10,30 @@ mod tls13;
 mod trust;
 
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 
 use openssl::pkey::{PKey, Private};
-use tls::Identity;
+use openssl::ssl::SslOptions;
+use tls::{CertificateKey, Identity};
 use wire::handshake::{Client, Handshake, Offer, Sampler, Trust, client};
+
+/// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.
+const NO_EXTENDED_MASTER_SECRET: SslOptions = SslOptions::from_bits_retain(1);
+
+/// A server's certificate with this key, made once.
+fn identity(key: CertificateKey) -> &'static Identity {
+    static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
+    let keys = [
+        CertificateKey::Rsa(1024),
+        CertificateKey::Rsa(2048),
+        CertificateKey::EcdsaP256,
+        CertificateKey::EcdsaP384,
+        CertificateKey::Ed25519,
+    ];
+    let identities =
+        IDENTITIES.get_or_init(|| keys.map(|key| (key, Identity::generate(key).unwrap())).into());
+    &identities.iter().find(|(of, _)| *of == key).unwrap().1
+}
 
 fn private(identity: &Identity) -> PKey<Private> {
     PKey::private_key_from_pem(&identity.key_pem).unwrap()

@@ -1,7 +1,6 @@
 //! Static RSA with OpenSSL's server.
 
 use std::path::Path;
-use std::sync::OnceLock;
 
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslStream, SslVerifyMode, SslVersion,
@@ -14,14 +13,10 @@ use wire::record::HEADER;
 use wire_peer::messages::kind;
 use wire_peer::{InMemory, assert_keys_agree, with_openssl};
 
-use super::{client_of, hello_of, private, start, to_anyone};
-
-/// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.
-const NO_EXTENDED_MASTER_SECRET: SslOptions = SslOptions::from_bits_retain(1);
+use super::{NO_EXTENDED_MASTER_SECRET, client_of, hello_of, private, start, to_anyone};
 
 pub(super) fn identity() -> &'static Identity {
-    static IDENTITY: OnceLock<Identity> = OnceLock::new();
-    IDENTITY.get_or_init(|| Identity::generate(CertificateKey::Rsa(2048)).unwrap())
+    super::identity(CertificateKey::Rsa(2048))
 }
 
 pub(super) fn suite(name: &str) -> &'static Suite {
@@ -126,15 +121,14 @@ fn the_premaster_secret_is_encrypted_once_for_each_key() {
     }
 }
 
-#[test]
-fn any_changed_byte_of_the_servers_messages_is_noticed() {
-    let client = client_of(&offering(suite("AES128-SHA")));
-    let mut first = openssl_server(identity(), |_| {});
-    assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
+/// Changes each byte of a server's messages in turn.
+#[track_caller]
+pub(super) fn assert_changed_bytes_are_noticed(offer: &Offer, identity: &Identity) {
+    let client = client_of(offer);
     let last = |server: &mut SslStream<InMemory>| std::mem::take(&mut server.get_mut().outgoing);
     for flight in [0, 1] {
         for at in 0.. {
-            let mut server = openssl_server(identity(), |_| {});
+            let mut server = openssl_server(identity, |_| {});
             let mut handshake = client.start().unwrap();
             let mut to_send = hello_of(&mut *handshake);
             let mut result = Ok(None);
@@ -162,6 +156,14 @@ fn any_changed_byte_of_the_servers_messages_is_noticed() {
             assert_eq!(is_done, flight == 0 && at == 2, "byte {at} of flight {flight}");
         }
     }
+}
+
+#[test]
+fn any_changed_byte_of_the_servers_messages_is_noticed() {
+    let offer = offering(suite("AES128-SHA"));
+    let mut first = openssl_server(identity(), |_| {});
+    assert!(with_openssl(&mut *start(&offer), &mut first, 1000).is_ok());
+    assert_changed_bytes_are_noticed(&offer, identity());
 }
 
 #[test]

@@ -2,36 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
-use std::sync::OnceLock;
 
 use openssl::pkey::PKey;
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslOptions, SslStream, SslVersion};
-use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, SUITES, Suite, Version};
+use tls::{CertificateKey, Group, KeyExchange, Mac, SUITES, Suite, Version};
 use wire::handshake::{Offer, client};
 use wire::record::HEADER;
 use wire_peer::{InMemory, assert_keys_agree, with_openssl};
 
-use super::static_rsa::{offering, openssl_server, suite};
-use super::{client_of, hello_of, one_in, start};
-
-/// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.
-pub(super) const NO_EXTENDED_MASTER_SECRET: SslOptions = SslOptions::from_bits_retain(1);
+use super::static_rsa::{assert_changed_bytes_are_noticed, offering, openssl_server, suite};
+use super::{NO_EXTENDED_MASTER_SECRET, client_of, hello_of, identity, one_in, start};
 
 const GROUPS: [Group; 3] = [Group::X25519, Group::Secp256r1, Group::Secp384r1];
-
-pub(super) fn identity(key: CertificateKey) -> &'static Identity {
-    static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
-    let keys = [
-        CertificateKey::Rsa(1024),
-        CertificateKey::Rsa(2048),
-        CertificateKey::EcdsaP256,
-        CertificateKey::EcdsaP384,
-        CertificateKey::Ed25519,
-    ];
-    let identities =
-        IDENTITIES.get_or_init(|| keys.map(|key| (key, Identity::generate(key).unwrap())).into());
-    &identities.iter().find(|(of, _)| *of == key).unwrap().1
-}
 
 fn suites() -> impl Iterator<Item = &'static Suite> {
     let tls12 = SUITES.iter().filter(|suite| suite.version() == Version::Tls12);
@@ -192,38 +174,8 @@ fn signatures_are_verified_in_one_handshake_in_k() {
 
 #[test]
 fn any_changed_byte_of_the_servers_messages_is_noticed() {
-    let client = client_of(&offering(suite("ECDHE-ECDSA-AES128-SHA")));
-    let last = |server: &mut SslStream<InMemory>| std::mem::take(&mut server.get_mut().outgoing);
-    for flight in [0, 1] {
-        for at in 0.. {
-            let mut server = openssl_server(identity(CertificateKey::EcdsaP256), |_| {});
-            let mut handshake = client.start().unwrap();
-            let mut to_send = hello_of(&mut *handshake);
-            let mut result = Ok(None);
-            let mut is_past = false;
-            for now in [0, 1] {
-                server.get_mut().incoming.append(&mut to_send);
-                let _ = server.accept();
-                let mut received = last(&mut server);
-                if now == flight {
-                    match received.get_mut(at) {
-                        Some(byte) => *byte ^= 1,
-                        None => is_past = true,
-                    }
-                }
-                // A message whose length byte has grown may wait for more bytes.
-                if matches!(result, Ok(None)) {
-                    result = handshake.advance(&mut received, &mut to_send);
-                }
-            }
-            if is_past {
-                break;
-            }
-            // The version of the first record means nothing.
-            let is_done = matches!(result, Ok(Some(_)));
-            assert_eq!(is_done, flight == 0 && at == 2, "byte {at} of flight {flight}");
-        }
-    }
+    let offer = offering(suite("ECDHE-ECDSA-AES128-SHA"));
+    assert_changed_bytes_are_noticed(&offer, identity(CertificateKey::EcdsaP256));
 }
 
 /// Suites, and extensions with their contents.

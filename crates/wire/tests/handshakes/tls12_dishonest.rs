@@ -16,7 +16,7 @@ const WITH_TICKET: &Extensions<'_> = &[EXTENDED_MASTER_SECRET, SESSION_TICKET];
 const WITHOUT_TICKET: &Extensions<'_> = &[EXTENDED_MASTER_SECRET];
 
 fn identity() -> &'static Identity {
-    super::tls12::identity(CertificateKey::EcdsaP256)
+    super::identity(CertificateKey::EcdsaP256)
 }
 
 fn cbc() -> &'static Suite {
@@ -199,7 +199,7 @@ fn messages_out_of_order_are_refused() {
 
 #[test]
 fn a_certificate_of_another_kind_than_the_suites_is_refused() {
-    let rsa = super::tls12::identity(CertificateKey::Rsa(2048));
+    let rsa = super::identity(CertificateKey::Rsa(2048));
     let answer = |puppet: &mut Tls12Puppet, _: &[u8]| {
         puppet.send(&puppet.hello(&[], WITHOUT_TICKET));
         puppet.send(&Tls12Puppet::certificate(rsa));

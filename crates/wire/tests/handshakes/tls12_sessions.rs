@@ -10,8 +10,7 @@ use wire::handshake::{Client, GivenSession, Negotiated, Offer, Remarks};
 use wire_peer::{InMemory, assert_keys_agree, with_openssl};
 
 use super::static_rsa::{offering, suite};
-use super::tls12::{NO_EXTENDED_MASTER_SECRET, identity};
-use super::{client_of, hello_of, private, to_anyone};
+use super::{NO_EXTENDED_MASTER_SECRET, client_of, hello_of, identity, private, to_anyone};
 
 const SUITES: [&str; 5] = [
     "AES128-SHA",

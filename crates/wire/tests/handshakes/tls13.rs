@@ -1,7 +1,6 @@
 //! TLS 1.3 with OpenSSL's server, rustls's, and a server that breaks the rules.
 
 use std::num::NonZeroU32;
-use std::sync::OnceLock;
 
 use foreign_types::ForeignTypeRef;
 use openssl::sign::Signer;
@@ -9,7 +8,7 @@ use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
-use tls::{CertificateKey, Group, Identity, SUITES, Version};
+use tls::{CertificateKey, Group, SUITES, Version};
 use wire::handshake::{Client, Established, Negotiated, Offer, client};
 use wire::reception::{Expectation, Learned, Reception};
 use wire::record::{HEADER, content_type};
@@ -19,20 +18,7 @@ use wire_peer::messages::{
 };
 use wire_peer::{End, InMemory, Line, Puppet, assert_keys_agree, with_openssl};
 
-use super::{hello_of, one_in, private, start, to_anyone};
-
-fn identity(key: CertificateKey) -> &'static Identity {
-    static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
-    let keys = [
-        CertificateKey::Rsa(2048),
-        CertificateKey::EcdsaP256,
-        CertificateKey::EcdsaP384,
-        CertificateKey::Ed25519,
-    ];
-    let identities =
-        IDENTITIES.get_or_init(|| keys.map(|key| (key, Identity::generate(key).unwrap())).into());
-    &identities.iter().find(|(of, _)| *of == key).unwrap().1
-}
+use super::{hello_of, identity, one_in, private, start, to_anyone};
 
 fn openssl_server(
     key: CertificateKey,
