@@ -1,4 +1,5 @@
 use super::*;
+use ::primitives::sampler::FEWEST;
 use load::{Plan, Receive};
 use stats::{Decision, ratio_of_medians, rounds_to_decide};
 
@@ -253,6 +254,8 @@ fn shipped_studies_have_rounds_enough_for_the_comparisons_of_their_answers() {
             for table in &study.primitives.tables {
                 let needed = study.most_comparisons_of(table).map_or(0, rounds_to_decide);
                 assert!(table.rounds >= needed, "{name} {scale:?}, {}: {needed}", table.name);
+                // With fewer the figures of a quiet machine would be marked as disturbed.
+                assert!(usize::from(table.samples) >= FEWEST, "{name} {scale:?}, {}", table.name);
             }
         }
     }
