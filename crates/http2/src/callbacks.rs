@@ -6,7 +6,7 @@ use std::slice;
 
 use libnghttp2_sys as sys;
 
-use crate::session::out_of_memory;
+use crate::made::made;
 use crate::{Frame, FrameKind, Handler, Stream};
 
 /// What a session may use during one call of the library: its user data.
@@ -30,7 +30,7 @@ impl<'a, H: Handler> Lent<'a, H> {
         // SAFETY: the session is valid; it has this pointer only during the call.
         unsafe { sys::nghttp2_session_set_user_data(raw, (&raw mut self).cast()) };
         let result = call(raw);
-        // SAFETY: as above.
+        // SAFETY: the session is valid still, and keeps no pointer to what ends here.
         unsafe { sys::nghttp2_session_set_user_data(raw, ptr::null_mut()) };
         result
     }
@@ -53,7 +53,7 @@ impl Callbacks {
         let mut raw = ptr::null_mut();
         // SAFETY: the pointer is written where the call succeeds.
         let code = unsafe { sys::nghttp2_session_callbacks_new(&raw mut raw) };
-        let table = NonNull::new(raw).filter(|_| code == 0).unwrap_or_else(|| out_of_memory());
+        let table = made(raw, code);
         let raw = table.as_ptr();
         // SAFETY: the table is valid, and each function has the type that its place asks for.
         unsafe {
@@ -120,6 +120,18 @@ fn frame_of_head(head: &sys::nghttp2_frame_hd) -> Frame {
     Frame { kind, length: head.length, ends_stream }
 }
 
+/// Calls the handler that is lent; a callback's result is then that nothing is wrong.
+///
+/// # Safety
+/// `user_data` is what the library gave to a callback of a session with this handler.
+unsafe fn with_handler<H: Handler>(user_data: *mut c_void, call: impl FnOnce(&mut H)) -> c_int {
+    // SAFETY: that is what `of` asks for.
+    if let Some(lent) = unsafe { Lent::<H>::of(user_data) } {
+        call(lent.handler);
+    }
+    0
+}
+
 unsafe extern "C" fn on_begin<H: Handler>(
     _session: *mut sys::nghttp2_session,
     head: *const sys::nghttp2_frame_hd,
@@ -127,11 +139,10 @@ unsafe extern "C" fn on_begin<H: Handler>(
 ) -> c_int {
     // SAFETY: as in `on_header`.
     unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data) {
-            lent.handler.begins((*head).stream_id, frame_of_head(&*head));
-        }
+        with_handler(user_data, |handler: &mut H| {
+            handler.begins((*head).stream_id, frame_of_head(&*head));
+        })
     }
-    0
 }
 
 unsafe extern "C" fn on_header<H: Handler>(
@@ -146,13 +157,12 @@ unsafe extern "C" fn on_header<H: Handler>(
 ) -> c_int {
     // SAFETY: the library calls this with valid pointers and the user data that it was given.
     unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data) {
+        with_handler(user_data, |handler: &mut H| {
             let name = slice::from_raw_parts(name, name_length);
             let value = slice::from_raw_parts(value, value_length);
-            lent.handler.field(stream(session, (*frame).hd.stream_id), name, value);
-        }
+            handler.field(stream(session, (*frame).hd.stream_id), name, value);
+        })
     }
-    0
 }
 
 unsafe extern "C" fn on_frame<H: Handler>(
@@ -162,12 +172,11 @@ unsafe extern "C" fn on_frame<H: Handler>(
 ) -> c_int {
     // SAFETY: as in `on_header`.
     unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data) {
+        with_handler(user_data, |handler: &mut H| {
             let (id, frame) = frame_of(frame);
-            lent.handler.received(stream(session, id), frame);
-        }
+            handler.received(stream(session, id), frame);
+        })
     }
-    0
 }
 
 unsafe extern "C" fn on_data<H: Handler>(
@@ -180,11 +189,10 @@ unsafe extern "C" fn on_data<H: Handler>(
 ) -> c_int {
     // SAFETY: as in `on_header`.
     unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data) {
-            lent.handler.data(stream(session, id), slice::from_raw_parts(data, length));
-        }
+        with_handler(user_data, |handler: &mut H| {
+            handler.data(stream(session, id), slice::from_raw_parts(data, length));
+        })
     }
-    0
 }
 
 unsafe extern "C" fn on_close<H: Handler>(
@@ -194,12 +202,7 @@ unsafe extern "C" fn on_close<H: Handler>(
     user_data: *mut c_void,
 ) -> c_int {
     // SAFETY: as in `on_header`.
-    unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data) {
-            lent.handler.closed(stream(session, id), error);
-        }
-    }
-    0
+    unsafe { with_handler(user_data, |handler: &mut H| handler.closed(stream(session, id), error)) }
 }
 
 unsafe extern "C" fn on_sent<H: Handler>(
@@ -209,12 +212,11 @@ unsafe extern "C" fn on_sent<H: Handler>(
 ) -> c_int {
     // SAFETY: as in `on_header`.
     unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data) {
+        with_handler(user_data, |handler: &mut H| {
             let (id, frame) = frame_of(frame);
-            lent.handler.sent(stream(session, id), frame);
-        }
+            handler.sent(stream(session, id), frame);
+        })
     }
-    0
 }
 
 unsafe extern "C" fn on_not_sent<H: Handler>(
@@ -225,13 +227,12 @@ unsafe extern "C" fn on_not_sent<H: Handler>(
 ) -> c_int {
     // SAFETY: as in `on_header`.
     unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data)
-            && let (id, Frame { kind: FrameKind::Headers, .. }) = frame_of(frame)
-        {
-            lent.handler.not_sent(stream(session, id));
-        }
+        with_handler(user_data, |handler: &mut H| {
+            if let (id, Frame { kind: FrameKind::Headers, .. }) = frame_of(frame) {
+                handler.not_sent(stream(session, id));
+            }
+        })
     }
-    0
 }
 
 unsafe extern "C" fn on_error<H: Handler>(
@@ -243,12 +244,11 @@ unsafe extern "C" fn on_error<H: Handler>(
 ) -> c_int {
     // SAFETY: as in `on_header`.
     unsafe {
-        if let Some(lent) = Lent::<H>::of(user_data) {
+        with_handler(user_data, |handler: &mut H| {
             let message = slice::from_raw_parts(message.cast(), length);
-            lent.handler.wrong(String::from_utf8_lossy(message).trim_end_matches('\0'));
-        }
+            handler.wrong(String::from_utf8_lossy(message).trim_end_matches('\0'));
+        })
     }
-    0
 }
 
 /// How much of a body goes into the next DATA frame.

@@ -7,6 +7,7 @@
 mod callbacks;
 mod client;
 mod error_code;
+mod made;
 mod server;
 mod session;
 

@@ -8,6 +8,7 @@ use libnghttp2_sys as sys;
 
 use crate::Handler;
 use crate::callbacks::{Callbacks, Lent};
+use crate::made::made;
 
 /// A session that cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Options {
         let mut options = ptr::null_mut();
         // SAFETY: the pointer is written where the call succeeds.
         let code = unsafe { sys::nghttp2_option_new(&raw mut options) };
-        Self(NonNull::new(options).filter(|_| code == 0).unwrap_or_else(|| out_of_memory()))
+        Self(made(options, code))
     }
 
     pub(crate) fn as_ptr(&self) -> *mut sys::nghttp2_option {
@@ -42,10 +43,6 @@ impl Drop for Options {
         // SAFETY: it was made by `new`, and no session keeps it.
         unsafe { sys::nghttp2_option_del(self.0.as_ptr()) }
     }
-}
-
-pub(crate) fn out_of_memory() -> ! {
-    std::alloc::handle_alloc_error(std::alloc::Layout::new::<sys::nghttp2_session_callbacks>())
 }
 
 /// One side of one connection.
@@ -69,8 +66,7 @@ impl<H: Handler> Session<H> {
         // SAFETY: all pointers are valid during the call, which copies what they point to.
         let code =
             unsafe { new(&raw mut raw, callbacks.as_ptr(), ptr::null_mut(), options.as_ptr()) };
-        let raw = NonNull::new(raw).filter(|_| code == 0).unwrap_or_else(|| out_of_memory());
-        Self { raw, handler: PhantomData }
+        Self { raw: made(raw, code), handler: PhantomData }
     }
 
     pub(crate) fn raw(&self) -> *mut sys::nghttp2_session {
