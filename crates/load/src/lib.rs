@@ -22,6 +22,7 @@ mod failures;
 pub mod fuzzing;
 mod header;
 mod histogram;
+mod http2_counts;
 mod job;
 mod message;
 mod multiplexed;
@@ -52,9 +53,10 @@ pub use arrival::{Arrival, Distribution, Rate};
 pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failures::Failures;
 pub use header::Header;
+pub use http2_counts::Http2Counts;
 pub use job::{Job, PlanError};
 pub use message::{Method, Statuses};
-pub use multiplexed::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts};
+pub use multiplexed::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
 pub use objects::{AddressError, Files, HostName, HostPort, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Collected, EndedConnections, Latencies, Outcome, PageOutcome,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::failures::Failures;
-use crate::multiplexed::Http2Counts;
+use crate::http2_counts::Http2Counts;
 use crate::own_time::ThreadUse;
 use crate::up::Up;
 use crate::user_time::UserTime;

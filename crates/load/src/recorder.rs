@@ -3,7 +3,7 @@
 use units::Nanos;
 
 use crate::Arrival;
-use crate::multiplexed::Http2Counts;
+use crate::http2_counts::Http2Counts;
 use crate::outcome::{Outcome, PageOutcome, Traffic, add_count, add_object};
 use crate::requests_per_connection::Planned;
 use crate::window::Window;

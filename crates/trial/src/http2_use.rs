@@ -1,13 +1,10 @@
-//! What HTTP/2 connections did, as a receipt has it, and where that is not what was asked for.
+//! What HTTP/2 connections did, as a receipt has it.
 
 use std::collections::BTreeMap;
 
-use load::{Arrival, HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts, Job, Outcome, Plan};
+use load::{HTTP2_MAX_FRAME, HTTP2_WINDOW, Http2Counts, Job, Plan};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use units::thousands;
-
-use crate::mismatch::Mismatch;
 
 /// What was announced to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,37 +73,4 @@ pub(crate) fn protocols(job: &Job, counts: &Http2Counts) -> BTreeMap<String, u64
     let all = [("2 by ALPN", counts.by_alpn), ("2 by prior knowledge", by_knowledge)];
     let all = all.into_iter().filter(|(_, count)| job.plan.is_http2() && *count > 0);
     all.map(|(name, count)| (name.to_owned(), count)).collect()
-}
-
-/// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
-pub(crate) fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let (plan, counts) = (&job.plan, &outcome.http2);
-    if !plan.is_http2() || outcome.completed == 0 {
-        return;
-    }
-    let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
-    let is_right = counts.connections > 0 && counts.by_alpn == handshakes;
-    if !is_right {
-        let of = thousands(handshakes.max(counts.connections));
-        let obtained = format!("HTTP/2 on {} of {of} connections", thousands(counts.connections));
-        mismatch.push(Mismatch::new("http", "2", obtained));
-    }
-    // Other loads, and those that have just begun, need not have all streams open at any time.
-    let is_full = plan.arrival == Arrival::CLOSED
-        && job.operations.is_none()
-        && outcome.completed >= plan.most_open() as u64;
-    let (asked, most) = (plan.streams() as u64, counts.most_streams);
-    if is_full && most < asked {
-        let allowed = match counts.allowed_streams {
-            Some(allowed) if u64::from(allowed) < asked => {
-                format!("; the server's SETTINGS allow {}", thousands(allowed.into()))
-            }
-            _ => String::new(),
-        };
-        mismatch.push(Mismatch::new(
-            "streams",
-            thousands(asked),
-            format!("{} open at most on one connection{allowed}", thousands(most)),
-        ));
-    }
 }

@@ -264,7 +264,8 @@ impl Trial {
         warnings.extend(
             littles_law.and_then(|law| Warning::littles_law(law, nouns, self.job.ends_by_itself())),
         );
-        warnings.extend(Warning::delayed_acknowledgements(&LatencyNs::from(&outcome.latencies)));
+        let latency = LatencyNs::from(&outcome.latencies);
+        warnings.extend(Warning::delayed_acknowledgements(latency.first_byte_p50, latency.p50));
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(Warning::batches_never_pay(&receipt.obtained));
         if self.is_over_loopback() {

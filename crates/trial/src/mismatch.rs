@@ -14,7 +14,6 @@ use tls::{KeyExchange, Version};
 use units::{Nanos, percent, thousands};
 
 use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
-use crate::http2_use::compare_http2;
 use crate::obtained::Obtained;
 use crate::verdict::ERRORS;
 
@@ -331,6 +330,39 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
 
 /// Whether the server closed connections after their last request. The client waits for its close instead
 /// of connecting again; one that keeps them would answer another request where it was asked to close.
+/// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
+fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let (plan, counts) = (&job.plan, &outcome.http2);
+    if !plan.is_http2() || outcome.completed == 0 {
+        return;
+    }
+    let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+    let is_right = counts.connections > 0 && counts.by_alpn == handshakes;
+    if !is_right {
+        let of = thousands(handshakes.max(counts.connections));
+        let obtained = format!("HTTP/2 on {} of {of} connections", thousands(counts.connections));
+        mismatch.push(Mismatch::new("http", "2", obtained));
+    }
+    // Other loads, and those that have just begun, need not have all streams open at any time.
+    let is_full = plan.arrival == Arrival::CLOSED
+        && job.operations.is_none()
+        && outcome.completed >= plan.most_open() as u64;
+    let (asked, most) = (plan.streams() as u64, counts.most_streams);
+    if is_full && most < asked {
+        let allowed = match counts.allowed_streams {
+            Some(allowed) if u64::from(allowed) < asked => {
+                format!("; the server's SETTINGS allow {}", thousands(allowed.into()))
+            }
+            _ => String::new(),
+        };
+        mismatch.push(Mismatch::new(
+            "streams",
+            thousands(asked),
+            format!("{} open at most on one connection{allowed}", thousands(most)),
+        ));
+    }
+}
+
 fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
     let kept = obtained.kept_open.unwrap_or_default();
     if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {

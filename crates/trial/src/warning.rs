@@ -13,7 +13,6 @@ use load::PeerClient;
 use observe::ObserveError;
 
 use crate::busy_program::BusyProgram;
-use crate::line::LatencyNs;
 use crate::littles_law::{Cause, LittlesLaw};
 use crate::nouns::Nouns;
 use crate::obtained::Obtained;
@@ -232,12 +231,14 @@ impl Warning {
         })
     }
 
-    /// Of responses that end so long after their first byte as the client's kernel waits before it
-    /// acknowledges data alone: the server's kernel holds what follows a small segment back until then (RFC
-    /// 1122, section 4.2.3.4).
-    pub(crate) fn delayed_acknowledgements(latency: &LatencyNs) -> Option<Self> {
-        let (first_byte, whole) = (latency.first_byte_p50?, latency.p50?);
-        let rest = whole.saturating_sub(first_byte);
+    /// Of responses whose end comes as long after their first byte (medians of both, in ns) as the client's
+    /// kernel waits before it acknowledges data alone: the server's kernel holds back until then what follows
+    /// a small segment (RFC 1122, section 4.2.3.4).
+    pub(crate) fn delayed_acknowledgements(
+        first_byte: Option<u64>,
+        whole: Option<u64>,
+    ) -> Option<Self> {
+        let rest = whole?.saturating_sub(first_byte?);
         DELAYED_ACKNOWLEDGEMENT.contains(&rest).then(|| Self {
             kind: WarningKind::DelayedAcknowledgements,
             seen: format!("half of the responses took {} after their first byte", Nanos(rest)),

@@ -6,7 +6,6 @@
 //! A server may take no more requests on a connection (GOAWAY): then its slots go on with a new one, and
 //! what the server has not taken is asked for again there. The old one ends with its last response.
 
-mod counts;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod link;
@@ -15,7 +14,6 @@ mod streams;
 use slab::Slab;
 use wire::{ErrorKind, Failure};
 
-pub use counts::Http2Counts;
 pub use link::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
 
 use crate::connection::After;

@@ -4,7 +4,7 @@ use http2::{Frame, FrameKind, Handler, REFUSED_STREAM, Stream, error_name, is_no
 use wire::reception::{Completed, Expectation};
 use wire::{ErrorKind, Failure};
 
-use super::counts::Http2Counts;
+use crate::http2_counts::Http2Counts;
 use crate::recorder::Times;
 
 /// The longest response head that is accepted, as with HTTP/1.1.

@@ -502,7 +502,7 @@ fn http2_without_its_connections_or_streams_is_a_mismatch() {
 #[test]
 fn each_full_handshake_has_the_client_certificate_that_was_asked_for() {
     let signature = ClientSignature { scheme: 0x0403, key: Some(CertificateKey::EcdsaP256) };
-    // Of 10 handshakes this many have it, and so many others are resumed.
+    // Of 10 handshakes, how many have the certificate, and how many of the others are resumed.
     let with = |requests, sent, resumed| {
         let found = mismatches(|job, outcome| {
             job.plan.resumption = "30%".parse().unwrap();

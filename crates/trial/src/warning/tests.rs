@@ -183,12 +183,8 @@ fn a_broken_law_names_its_cause() {
 #[test]
 fn responses_that_wait_for_an_acknowledgement_are_named() {
     let of = |first_byte: u64, whole: u64| {
-        let latency = LatencyNs {
-            first_byte_p50: Some(first_byte * 1_000_000),
-            p50: Some(whole * 1_000_000),
-            ..LatencyNs::default()
-        };
-        Warning::delayed_acknowledgements(&latency)
+        let in_ns = |milliseconds: u64| Some(milliseconds * 1_000_000);
+        Warning::delayed_acknowledgements(in_ns(first_byte), in_ns(whole))
     };
     for (first_byte, whole) in [(1, 42), (0, 41), (300, 344)] {
         let kind = of(first_byte, whole).map(|warning| warning.kind);
@@ -198,7 +194,7 @@ fn responses_that_wait_for_an_acknowledgement_are_named() {
     for (first_byte, whole) in [(41, 42), (1, 30), (1, 200)] {
         assert_eq!(of(first_byte, whole), None, "{first_byte} {whole}");
     }
-    assert_eq!(Warning::delayed_acknowledgements(&LatencyNs::default()), None);
+    assert_eq!(Warning::delayed_acknowledgements(None, None), None);
 }
 
 #[test]
