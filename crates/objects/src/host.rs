@@ -57,8 +57,8 @@ impl fmt::Display for HostName {
     }
 }
 
-/// The names of a server under test that has so many, `h0.toll.test` and so on: a domain that no other
-/// has (RFC 6761, section 6.2).
+/// Names for a server under test, `h0.toll.test` and so on: a domain that is nobody's (RFC 6761, section
+/// 6.2).
 pub fn names(count: NonZeroU32) -> impl Iterator<Item = HostName> {
     (0..count.get()).map(|number| HostName(format!("h{number}.toll.test")))
 }

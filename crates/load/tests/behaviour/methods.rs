@@ -132,7 +132,7 @@ fn a_list_of_statuses_is_counted_each_apart() {
     assert_eq!(outcome.statuses, [(404, 4)]);
 }
 
-/// A file of so many bytes, each its place's last digit.
+/// A file of this length. Each byte is the last digit of its offset.
 fn body(size: usize, folder: &TempDir) -> (Vec<u8>, PathBuf) {
     let bytes: Vec<u8> = (0..size).map(|place| (place % 251) as u8).collect();
     let file = folder.path().join("body");

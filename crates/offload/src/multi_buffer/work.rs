@@ -17,7 +17,7 @@ pub(crate) type X25519Secret = Zeroizing<[u8; 32]>;
 /// Operations of one class share a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Class {
-    /// With keys of so many bits.
+    /// With keys of this length in bits.
     Rsa(u32),
     Ecdsa(Curve),
     X25519,
