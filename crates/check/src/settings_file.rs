@@ -226,6 +226,6 @@ mod tests {
             assert!(error.starts_with(&format!("line 2: `{line}`")), "{error}");
         }
         let long = "x".repeat(1_000);
-        assert!(beside(&root, &long).unwrap_err().len() < 100);
+        assert!(beside(&root, &long).unwrap_err().len() < 160);
     }
 }
