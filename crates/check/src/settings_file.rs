@@ -1,5 +1,5 @@
-//! Settings of another machine beside this one's, from a file in the form of sysctl.d(5) and of what
-//! `sysctl -a` prints.
+//! Settings of another machine beside this one's, from a file in the form of sysctl.d(5), of what
+//! `sysctl -a` prints, and of limits.conf(5).
 
 use observe::Fact;
 use serde::Serialize;
@@ -25,9 +25,34 @@ impl Setting {
     }
 }
 
-/// What lists of tunings promise more of than the kernel does (tcp(7), and ip-sysctl.rst of the kernel's
-/// documentation).
-const NOTES: [(&str, &str); 8] = [
+/// Machines that were published, by their name, in the same form.
+const SHIPPED: [(&str, &str); 1] =
+    [("xeon-e5-v3-2014", include_str!("../machines/xeon-e5-v3-2014.conf"))];
+
+/// The settings of a machine that was published.
+#[must_use]
+pub fn shipped(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The limits of programs that are compared: in limits.conf(5), and in `/proc/PID/limits`.
+const LIMITS: [(&str, &str); 2] = [("nofile", "Max open files"), ("nproc", "Max processes")];
+
+/// What lists of tunings promise more of than the kernel does, and what they do beside it (tcp(7), and
+/// ip-sysctl.rst of the kernel's documentation).
+const NOTES: [(&str, &str); 13] = [
+    (
+        "net.ipv4.ip_local_port_range",
+        "for who connects; ports below 10000 may be those of servers, and toll's client has more source \
+         addresses instead",
+    ),
+    ("net.ipv4.tcp_tw_reuse", "for who connects, not for a server"),
+    ("net.ipv4.tcp_max_syn_backlog", "a listener's queue is bounded by net.core.somaxconn too"),
+    ("net.ipv4.tcp_max_tw_buckets", "a bound: it changes nothing until so many connections wait"),
+    (
+        "net.ipv4.tcp_mem",
+        "counts pages, not bytes (16777216 are 64 GiB); the kernel takes it from the machine's memory",
+    ),
     ("net.core.rmem_default", "no effect on TCP, which begins with the middle value of tcp_rmem"),
     ("net.core.wmem_default", "no effect on TCP, which begins with the middle value of tcp_wmem"),
     ("net.core.rmem_max", "bounds only what a program asks for by itself"),
@@ -53,13 +78,35 @@ pub fn beside(root: &Root, text: &str) -> Result<Vec<Setting>, String> {
     lines
         .filter(|(_, line)| is_setting(line))
         .map(|(number, line)| {
-            setting(root, line).ok_or_else(|| {
+            setting(root, line).or_else(|| limit(root, line)).ok_or_else(|| {
                 let begin: String = line.chars().take(40).collect();
                 let begin = begin.escape_debug();
-                format!("line {number}: `{begin}` is not a setting; write NAME = VALUE")
+                format!(
+                    "line {number}: `{begin}` is not a setting; write NAME = VALUE, or a limit as \
+                     `* soft nofile 65536`"
+                )
             })
         })
         .collect()
+}
+
+/// A limit of limits.conf(5): whose, `soft` or `hard`, which, how many.
+fn limit(root: &Root, line: &str) -> Option<Setting> {
+    let [_, kind, name, there] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let column = ["soft", "hard"].iter().position(|known| *known == kind)?;
+    let (_, title) = LIMITS.iter().find(|(known, _)| *known == name)?;
+    let here = root.text("/proc/self/limits").and_then(|limits| {
+        let values = limits.lines().find_map(|line| line.strip_prefix(title));
+        let value = values.and_then(|values| values.split_whitespace().nth(column));
+        value.map(str::to_owned).ok_or_else(|| format!("/proc/self/limits has no {title}")).into()
+    });
+    let there = match there {
+        "-1" | "infinity" => "unlimited",
+        number => number,
+    };
+    Some(Setting { name: format!("{kind} {name}"), here, there: there.to_owned(), note: None })
 }
 
 fn setting(root: &Root, line: &str) -> Option<Setting> {
@@ -79,9 +126,19 @@ fn setting(root: &Root, line: &str) -> Option<Setting> {
         return None;
     }
     let dots = slashes.replace('/', ".");
-    let note = NOTES.iter().find(|(known, _)| *known == dots).map(|(_, note)| *note);
+    let there = words(there);
     let here = root.line(&format!("/proc/sys/{slashes}")).map(|value| words(&value));
-    Some(Setting { name: name.to_owned(), here, there: words(there), note })
+    let note = note(&dots, &there);
+    Some(Setting { name: name.to_owned(), here, there, note })
+}
+
+fn note(name: &str, there: &str) -> Option<&'static str> {
+    let is_sized_by_kernel = !matches!(name, "net.ipv4.tcp_rmem" | "net.ipv4.tcp_wmem")
+        || there.split(' ').collect::<std::collections::BTreeSet<_>>().len() > 1;
+    if !is_sized_by_kernel {
+        return Some("three equal values end the kernel's own sizing: every socket gets as much");
+    }
+    NOTES.iter().find(|(known, _)| *known == name).map(|(_, note)| *note)
 }
 
 /// The kernel separates numbers by tabs.
@@ -105,6 +162,10 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, value).unwrap();
         }
+        let limits = root.path("/proc/self/limits");
+        std::fs::create_dir_all(limits.parent().unwrap()).unwrap();
+        let text = "Limit            Soft Limit  Hard Limit  Units\nMax open files   1024        180000      files\n";
+        std::fs::write(limits, text).unwrap();
         (folder, root)
     }
 
@@ -135,15 +196,36 @@ mod tests {
     }
 
     #[test]
+    fn machines_that_were_published_are_compared_with_their_limits() {
+        let (_folder, root) = root();
+        let settings = beside(&root, shipped("xeon-e5-v3-2014").unwrap()).unwrap();
+        let of = |name: &str| settings.iter().find(|setting| setting.name == name).unwrap();
+        assert_eq!(of("soft nofile").here, Fact::Known("1024".to_owned()));
+        assert_eq!(of("soft nofile").there, "150000");
+        assert!(of("hard nofile").is_the_same());
+        // Three equal values are what is noted of them.
+        assert!(of("net.ipv4.tcp_rmem").note.is_some() && !of("net.ipv4.tcp_rmem").is_the_same());
+        let unlimited = beside(&root, "@web hard nproc -1").unwrap();
+        assert_eq!(unlimited[0].there, "unlimited");
+        assert!(unlimited[0].here.known().is_none());
+        assert_eq!(shipped("xeon-e5-v4"), None);
+    }
+
+    #[test]
     fn what_is_no_setting_is_named_with_its_line() {
         let (_folder, root) = root();
-        for line in
-            ["net.core.rmem_default", "net core = 1", "= 1", "../../etc/passwd = 1", "a..b=1"]
-        {
+        for line in [
+            "net.core.rmem_default",
+            "net core = 1",
+            "= 1",
+            "../../etc/passwd = 1",
+            "a..b=1",
+            "* soft files 1",
+        ] {
             let error = beside(&root, &format!("# one\n{line}\n")).unwrap_err();
             assert!(error.starts_with(&format!("line 2: `{line}`")), "{error}");
         }
         let long = "x".repeat(1_000);
-        assert!(beside(&root, &long).unwrap_err().len() < 100);
+        assert!(beside(&root, &long).unwrap_err().len() < 160);
     }
 }

@@ -1,5 +1,6 @@
 //! Several objects, and how often each is requested.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -33,6 +34,18 @@ impl Mix {
     #[must_use]
     pub fn of_size(size: Bytes) -> Self {
         Self(vec![Portion { path: crate::path(size), share: WHOLE }])
+    }
+
+    /// Generated objects with their shares in thousandths of a percent; `None` where a size is there twice, or
+    /// the shares are not [`WHOLE`] in all.
+    #[must_use]
+    pub fn of_sizes(sizes: impl IntoIterator<Item = (Bytes, u32)>) -> Option<Self> {
+        let portion = |(size, share)| Portion { path: crate::path(size), share };
+        let portions: Vec<Portion> = sizes.into_iter().map(portion).collect();
+        let paths: BTreeSet<&String> = portions.iter().map(|portion| &portion.path).collect();
+        let is_whole = portions.iter().map(|portion| u64::from(portion.share)).sum::<u64>()
+            == u64::from(WHOLE);
+        (is_whole && paths.len() == portions.len()).then_some(Self(portions))
     }
 
     /// All objects; at least one.

@@ -337,41 +337,57 @@ impl<L: Library> Connection<L> {
     /// there is something to go on with.
     fn receive(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Option<Next>> {
         if !self.input.is_empty() {
-            if matches!(self.channel, Channel::Plain(_)) && http2::begins(self.input.bytes()) {
-                self.state = State::Multiplexed(Box::new(Multiplexed::new()));
+            let mut input = std::mem::take(&mut self.input);
+            let begun = self.begin(input.bytes(), shared);
+            input.consume(begun.unwrap_or(0));
+            self.input = input;
+            if begun.is_some() {
                 return Ok(None);
             }
-            match request::parse(self.input.bytes()) {
-                Parsed::Complete(request, length) => {
-                    self.input.consume(length);
-                    self.respond(request, shared);
-                    return Ok(None);
-                }
-                Parsed::Bad(status) => {
-                    self.refuse(status);
-                    return Ok(None);
-                }
-                Parsed::Incomplete => {}
-            }
         }
-        let first = self.input.is_empty();
-        let channel = &mut self.channel;
-        match self.input.fill(|room| channel.read(room)) {
+        let is_first = self.input.is_empty();
+        let space = shared.writing.space();
+        let room = self.input.room().min(space.len());
+        let outcome = self.channel.read(&mut space[..room]);
+        match outcome {
             Ok(0) => self.end_of_input().map(Some),
-            Ok(_) => {
-                if first {
+            Ok(count) => {
+                let mut begun = None;
+                if is_first {
                     // The whole head has this long, however it trickles.
                     self.deadline = shared.now + shared.timeout;
+                    // Most heads come whole, and are not kept.
+                    begun = self.begin(&shared.writing.received()[..count], shared);
                 }
+                self.input.append(&shared.writing.received()[begun.unwrap_or(0)..count]);
                 Ok(None)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if first && shared.draining {
+                if is_first && shared.draining {
                     return self.end(Afterwards::Close).map(Some);
                 }
                 self.pause().map(Some)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Begins what these bytes ask for. How many of them that took; `None` where they are a part of a head.
+    fn begin(&mut self, bytes: &[u8], shared: &Shared<'_, L>) -> Option<usize> {
+        if matches!(self.channel, Channel::Plain(_)) && http2::begins(bytes) {
+            self.state = State::Multiplexed(Box::new(Multiplexed::new()));
+            return Some(0);
+        }
+        match request::parse(bytes) {
+            Parsed::Complete(request, length) => {
+                self.respond(request, shared);
+                Some(length)
+            }
+            Parsed::Bad(status) => {
+                self.refuse(status);
+                Some(0)
+            }
+            Parsed::Incomplete => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Requests of HTTP/1.1 and HTTP/1.0 (RFC 9112), as far as a server of objects needs them.
 
+use std::mem::MaybeUninit;
+
 use crate::input::HEAD_LIMIT;
 use crate::response::{Persistence, Status};
 
@@ -39,9 +41,9 @@ pub(crate) enum Parsed {
 
 /// Reads the head of the first request in `bytes`.
 pub(crate) fn parse(bytes: &[u8]) -> Parsed {
-    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
-    let mut head = httparse::Request::new(&mut fields);
-    let length = match head.parse(bytes) {
+    let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
+    let mut head = httparse::Request::new(&mut []);
+    let length = match head.parse_with_uninit_headers(bytes, &mut fields) {
         Ok(httparse::Status::Complete(length)) if length <= HEAD_LIMIT => length,
         Ok(httparse::Status::Complete(_)) => return Parsed::Bad(Status::HeadTooLarge),
         Ok(httparse::Status::Partial) if bytes.len() < HEAD_LIMIT => return Parsed::Incomplete,

@@ -1,7 +1,5 @@
 //! The heads of responses: as few fields as a measurement needs.
 
-use std::io::Write;
-
 /// The status codes that this server answers with (RFC 9110, section 15; RFC 6585).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -60,24 +58,38 @@ pub(crate) enum Persistence {
     Close,
 }
 
-/// The head of a response whose content has `length` bytes.
-#[must_use]
-pub(crate) fn head(status: Status, length: u64, persistence: Persistence) -> Vec<u8> {
-    let mut head = Vec::with_capacity(160);
+/// Writes the head of a response whose content has `length` bytes in place of what was there.
+pub(crate) fn write_head(
+    head: &mut Vec<u8>,
+    status: Status,
+    length: u64,
+    persistence: Persistence,
+) {
     let (kind, allow) = status.fields();
-    let allow = allow.map(|methods| format!("Allow: {methods}\r\n")).unwrap_or_default();
+    let (allow, methods, end) = allow.map_or(("", "", ""), |allow| ("Allow: ", allow, "\r\n"));
     let connection = match persistence {
         Persistence::Keep => "",
         Persistence::KeepAndSay => "Connection: keep-alive\r\n",
         Persistence::Close => "Connection: close\r\n",
     };
-    let status = status.text();
-    // Writing to memory does not fail.
-    let _: std::io::Result<()> = write!(
-        head,
-        "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nContent-Type: {kind}\r\n{allow}{connection}\r\n"
-    );
-    head
+    let mut digits = itoa::Buffer::new();
+    head.clear();
+    for part in [
+        "HTTP/1.1 ",
+        status.text(),
+        "\r\nContent-Length: ",
+        digits.format(length),
+        "\r\nContent-Type: ",
+        kind,
+        "\r\n",
+        allow,
+        methods,
+        end,
+        connection,
+        "\r\n",
+    ] {
+        head.extend_from_slice(part.as_bytes());
+    }
 }
 
 #[cfg(test)]
@@ -100,7 +112,8 @@ mod tests {
     fn every_head_is_what_another_parser_reads() {
         for status in ALL {
             for persistence in [Persistence::Keep, Persistence::KeepAndSay, Persistence::Close] {
-                let head = head(status, u64::MAX, persistence);
+                let mut head = b"what was there".to_vec();
+                write_head(&mut head, status, u64::MAX, persistence);
                 let mut fields = [httparse::EMPTY_HEADER; 8];
                 let mut response = httparse::Response::new(&mut fields);
                 assert_eq!(response.parse(&head), Ok(httparse::Status::Complete(head.len())));

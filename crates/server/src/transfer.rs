@@ -27,12 +27,14 @@ pub(crate) struct Writing {
     record: usize,
     records: usize,
     space: Vec<u8>,
+    /// Where heads are put together.
+    head: Vec<u8>,
 }
 
 impl Writing {
     pub(crate) fn new(record: RecordSize, records: RecordsPerWrite) -> Self {
         let (record, records) = (record.get(), records.get());
-        Self { record, records, space: vec![0; record * records] }
+        Self { record, records, space: vec![0; record * records], head: Vec::new() }
     }
 
     /// The gathered bytes that are enough for a send.
@@ -59,6 +61,11 @@ impl Writing {
     /// Memory for what is read or dropped.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         &mut self.space
+    }
+
+    /// What was read into it.
+    pub(crate) fn received(&self) -> &[u8] {
+        &self.space
     }
 }
 
@@ -105,10 +112,12 @@ impl Transfer {
         matches!(self.head, Head::Written) && self.offset == self.end
     }
 
-    fn take_head(&mut self) -> Option<Vec<u8>> {
+    /// Writes the head, if it is due.
+    fn take_head<'a>(&mut self, head: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         match std::mem::replace(&mut self.head, Head::Written) {
             Head::Due(status) => {
-                Some(response::head(status, self.content.size(), self.persistence))
+                response::write_head(head, status, self.content.size(), self.persistence);
+                Some(head)
             }
             Head::Written => None,
         }
@@ -125,13 +134,13 @@ impl Transfer {
         session: &mut impl Session,
         writing: &mut Writing,
     ) -> io::Result<()> {
-        if let Some(head) = self.take_head() {
+        if let Some(head) = self.take_head(&mut writing.head) {
             let record = writing.record.max(head.len());
             let space = &mut writing.space;
             if space.len() < record {
                 space.resize(record, 0);
             }
-            space[..head.len()].copy_from_slice(&head);
+            space[..head.len()].copy_from_slice(head);
             let mut filled = head.len();
             while filled < record && self.offset < self.end {
                 let count = self.remaining(record - filled);
@@ -170,8 +179,8 @@ impl Transfer {
         writing: &mut Writing,
         mode: SendMode,
     ) -> io::Result<bool> {
-        if let Some(head) = self.take_head() {
-            wire.gather(&head);
+        if let Some(head) = self.take_head(&mut writing.head) {
+            wire.gather(head);
         }
         let most = match mode {
             SendMode::KtlsWrite => writing.kernels_piece(wire.gathered()),

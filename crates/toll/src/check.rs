@@ -44,8 +44,9 @@ pub(crate) struct Arguments {
     )]
     only: Vec<String>,
 
-    /// Compare settings with a file instead: one of sysctl.d, or the output of `sysctl -a` elsewhere
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["apply", "restore", "only"])]
+    /// Compare settings with a machine's instead: xeon-e5-v3-2014, which was published, or a file (of
+    /// sysctl.d, of limits.d, the output of `sysctl -a` elsewhere)
+    #[arg(long, value_name = "MACHINE", conflicts_with_all = ["apply", "restore", "only"])]
     like: Option<PathBuf>,
 
     /// Print one JSON object instead
@@ -63,6 +64,8 @@ Examples:
   sudo toll check --apply --only ports,backlog
   toll check --like /etc/sysctl.d/90-server.conf
       shows which of its settings differ here, and which have no effect on TCP
+  toll check --like xeon-e5-v3-2014
+      the same with the machine of a published measurement
   toll check --json | jq -r '.items[] | select(.state != \"ok\") | .item'
 
 Settings last until --restore or until the machine restarts. The former values are saved before the
@@ -123,8 +126,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn compare(root: &Root, file: &Path, json: bool) -> Result<ExitCode, Failure> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::request(format!("{}: {error}", file.display())))?;
+    let text = match file.to_str().and_then(settings_file::shipped) {
+        Some(text) => text.to_owned(),
+        None => std::fs::read_to_string(file)
+            .map_err(|error| Failure::request(format!("{}: {error}", file.display())))?,
+    };
     let settings = settings_file::beside(root, &text)
         .map_err(|why| Failure::request(format!("{}, {why}", file.display())))?;
     match json {

@@ -8,6 +8,7 @@ mod findings;
 mod gates;
 mod interrupt;
 mod load;
+mod plan;
 mod progress;
 mod report;
 mod run;
@@ -68,6 +69,7 @@ enum Command {
     Check(check::Arguments),
     Load(Box<load::Arguments>),
     Serve(Box<serve::Arguments>),
+    Plan(Box<plan::Arguments>),
     Bench(bench::Arguments),
     Agent(agent::Arguments),
     Completions(shell::CompletionsArguments),
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(*arguments),
+        Command::Plan(arguments) => plan::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Agent(arguments) => agent::main(&arguments),
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),
@@ -126,6 +129,7 @@ pub(crate) fn topology() -> Result<Topology, Failure> {
 }
 
 /// A failure that ends the program: one line for the user, and the exit code of its kind.
+#[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
     message: String,

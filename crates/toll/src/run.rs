@@ -379,7 +379,7 @@ fn notes(experiments: &[Box<dyn Experiment + '_>], unchecked: &[LeftOut]) -> Vec
 }
 
 /// Writes what the machine is; where a run goes on, checks that it still is.
-fn write_machine(
+pub(crate) fn write_machine(
     experiments: &[Box<dyn Experiment + '_>],
     results: &Results,
 ) -> Result<(), RunError> {

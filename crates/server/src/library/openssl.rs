@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::io;
 
+use foreign_types::ForeignTypeRef;
 use offload::Way;
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Private};
 use openssl::ssl::{
     self, AlpnError, ErrorCode, NameType, ShutdownState, SniError, Ssl, SslContext,
-    SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode, SslStream,
+    SslContextBuilder, SslMethod, SslMode, SslOptions, SslRef, SslSessionCacheMode, SslStream,
     SslVerifyMode, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
@@ -61,6 +62,10 @@ impl Session for SslStream<Wire> {
     }
 
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        // OpenSSL takes a buffer and gives it back before it says so.
+        if !self.get_ref().is_readable() && !has_pending(self.ssl()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         match self.ssl_read(room) {
             Ok(count) => Ok(count),
             Err(error) => match error.code() {
@@ -88,6 +93,16 @@ impl Session for SslStream<Wire> {
     fn abandon(&mut self) {
         self.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
+}
+
+unsafe extern "C" {
+    fn SSL_has_pending(ssl: *const openssl_sys::SSL) -> libc::c_int;
+}
+
+/// Whether OpenSSL holds bytes that it has received, decrypted or not.
+fn has_pending(ssl: &SslRef) -> bool {
+    // SAFETY: the session is valid while borrowed.
+    unsafe { SSL_has_pending(ssl.as_ptr()) == 1 }
 }
 
 fn io_error(error: ssl::Error) -> io::Error {

@@ -17,6 +17,7 @@ mod namespaces;
 mod offload;
 mod other_servers;
 mod peers;
+mod plan;
 mod power_loss;
 mod profile;
 mod ranks;

@@ -90,6 +90,17 @@ fn settings_of_a_file_are_compared_with_those_here() {
 }
 
 #[test]
+fn a_published_machine_is_compared_with_this_shells_limits() {
+    let script =
+        format!("ulimit -Sn 1234; {} check --like xeon-e5-v3-2014 --json", toll_path().display());
+    let said = support::run(Command::new("sh").args(["-c", &script]));
+    let found: Value = serde_json::from_str(&said).unwrap();
+    let soft = &found["settings"][0];
+    assert_eq!((&soft["name"], &soft["here"]), (&"soft nofile".into(), &"1234".into()));
+    assert_eq!(soft["there"], "150000");
+}
+
+#[test]
 fn what_was_not_asked_rightly_is_refused_in_a_line() {
     for arguments in [
         &["--apply", "--restore"][..],

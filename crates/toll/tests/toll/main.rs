@@ -20,6 +20,7 @@ mod load;
 mod methods;
 mod names;
 mod older_findings;
+mod plan;
 mod primitives;
 mod profile;
 mod refused_studies;

@@ -118,8 +118,9 @@ for send in ktls-write ktls-sendfile; do
     "$toll" load https://127.0.0.1:8443/large --insecure -c 1 -n 1 -d 60s --json >load &
     reader=$!
     # The first connection only asks whether there is a server.
-    until [ $(taken) -gt $((before + 1)) ] && sending; do sleep 0.1; done
-    kill -STOP $reader
+    until [ $(taken) -gt $((before + 1)) ]; do sleep 0.1; done
+    # Stopped before its request, it is let go on for a moment.
+    until kill -STOP $reader; sleep 0.3; sending; do kill -CONT $reader && sleep 0.1 || break; done
     until [ $(open) = 0 ]; do sleep 0.1; done
     echo "stopped reader $(get https://127.0.0.1:8443/short)"
     kill -CONT $reader

@@ -1,0 +1,9 @@
+//! How many cores traffic needs: what the traffic is, what each part of it costs, and what follows.
+
+mod access_log;
+mod model;
+mod sizes;
+
+pub use access_log::{AccessLog, Connections, LogError, read};
+pub use model::{Checked, Costs, Load, Plan, Traffic};
+pub use sizes::Sizes;

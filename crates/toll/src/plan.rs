@@ -1,0 +1,319 @@
+//! `toll plan`: how many cores traffic needs, checked by the traffic itself.
+
+mod cells;
+mod rounds;
+mod words;
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use ::load::{Mix, Percent};
+use capacity::{AccessLog, Plan, Traffic};
+use clap::ValueHint;
+use cpus::Topology;
+use experiment::{Ended, Event};
+use journal::{Results, TrialLine};
+use serde::Serialize;
+use stats::Estimate;
+use tls::{CertificateKey, Group, Suite};
+use units::{BitsPerSecond, PerSecond};
+
+use crate::progress::RunProgress;
+use crate::{Failure, interrupt};
+use cells::Cells;
+
+/// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
+///
+/// Full and resumed handshakes, requests and bytes are measured apart, each as often as keeps a core
+/// so busy as is planned. What they cost together is compared with what the traffic itself costs,
+/// which is loaded in proportion: as much as keeps one core so busy, and a quarter of a core. It
+/// takes about two minutes.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Connections that are opened in a second, resumed ones included
+    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
+    new_connections: Option<PerSecond>,
+
+    /// Data rate of all responses' bodies, such as 20Gb/s, instead of --new-connections
+    #[arg(long, value_name = "RATE", conflicts_with = "access_log", help_heading = TRAFFIC)]
+    goodput: Option<BitsPerSecond>,
+
+    /// An access log of nginx or Apache (combined format, plain or .gz): its sizes and its busiest minute
+    ///
+    /// Lines may end with `$connection_requests $ssl_session_reused` (nginx) or `%k
+    /// %{SSL_SESSION_RESUMED}x` (Apache): requests per connection and resumption are read from them. Only
+    /// counts of it are kept.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "object", help_heading = TRAFFIC)]
+    access_log: Option<PathBuf>,
+
+    /// Requests on each connection
+    #[arg(long, value_name = "N", default_value = "1", help_heading = TRAFFIC)]
+    requests_per_connection: NonZeroU32,
+
+    /// The share of connections that resume a session
+    #[arg(long, value_name = "PERCENT", default_value = "0%", help_heading = TRAFFIC)]
+    resumed: Percent,
+
+    /// What is asked for: a size, or several with their shares: '4KiB 70%, 64KiB 25%, 4MiB 5%'
+    #[arg(long, value_name = "LIST", default_value = "16KiB", help_heading = TRAFFIC)]
+    object: Mix,
+
+    /// The server: nginx, embedded, haproxy or apache
+    #[arg(long, value_name = "SERVER", default_value = "nginx", help_heading = TARGET)]
+    server: String,
+
+    /// The key of its certificate
+    #[arg(long, value_name = "KEY", default_value = "rsa:2048", help_heading = TARGET)]
+    certificate_key: CertificateKey,
+
+    /// The cipher suite
+    #[arg(long, value_name = "SUITE", default_value = "TLS_AES_128_GCM_SHA256", help_heading = TARGET)]
+    suite: &'static Suite,
+
+    /// The only group of the key exchange [default: what the server prefers]
+    #[arg(long, value_name = "GROUP", help_heading = TARGET)]
+    group: Option<Group>,
+
+    /// How busy cores may be
+    #[arg(long, value_name = "PERCENT", default_value = "60%", help_heading = PLAN)]
+    busy: Percent,
+
+    /// What a core costs in an hour, in any currency, such as 0.043/h
+    #[arg(long, value_name = "PRICE", value_parser = price, help_heading = PLAN)]
+    price: Option<f64>,
+
+    /// How many times to measure each part
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..=1_000), help_heading = PLAN)]
+    trials: u32,
+
+    /// Where to make the folder of the results
+    #[arg(long, value_name = "DIR", default_value = "results", help_heading = OUTPUT)]
+    out: PathBuf,
+
+    /// Print one JSON object instead
+    #[arg(long, help_heading = OUTPUT)]
+    json: bool,
+}
+
+const TRAFFIC: &str = "Traffic";
+const TARGET: &str = "Server";
+const PLAN: &str = "Plan";
+const OUTPUT: &str = "Output";
+
+const EXAMPLES: &str = "\
+Examples:
+  toll plan --new-connections 3000/s --resumed 60% --requests-per-connection 8 \\
+      --object '4KiB 70%, 64KiB 25%, 4MiB 5%' --certificate-key ecdsa:p256
+  toll plan --goodput 20Gb/s --object 4MiB --requests-per-connection 20 --busy 50%
+  toll plan --access-log /var/log/nginx/access.log.1.gz --price 0.043/h
+
+Exit codes: 0 done; 2 the request was wrong; 3 the check failed: the costs do not explain what the
+traffic costs, or something other than the server limited it.";
+
+fn price(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/h").and_then(|number| number.parse::<f64>().ok());
+    number
+        .filter(|price| price.is_finite() && *price >= 0.0)
+        .ok_or_else(|| format!("`{text}` is not a price of an hour; write 0.043/h"))
+}
+
+/// The traffic to plan for, and the load that is like it.
+#[derive(Debug, Clone, Serialize)]
+struct Wanted {
+    traffic: Traffic,
+    object: Mix,
+    requests_per_connection: NonZeroU32,
+    resumed: Percent,
+    /// The busiest minute of the log, as the log writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minute: Option<String>,
+}
+
+/// What came of it, as it is printed with --json and kept in `plan.json`.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    schema: u32,
+    server: String,
+    certificate_key: CertificateKey,
+    wanted: Wanted,
+    #[serde(flatten)]
+    plan: Plan,
+    /// With as much of the traffic as keeps a core as busy as is planned.
+    check: Check,
+    /// With a quarter of a core: what an operation costs a server that mostly waits.
+    quarter: Check,
+    savings: Vec<Saving>,
+    /// What was not measured, and why.
+    not_measured: Vec<String>,
+    /// Per hour, where a price was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price_per_hour: Option<f64>,
+}
+
+/// The costs beside the traffic itself.
+#[derive(Debug, Clone, Serialize)]
+struct Check {
+    /// How busy the core was, 0 to 1: the median.
+    busy: f64,
+    /// What the costs say, over what was measured.
+    predicted_over_measured: Estimate,
+    /// Why it is none: something other than the server limited a trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+}
+
+/// How far a prediction may be off and the plan still stand.
+const CLOSE: f64 = 0.10;
+
+impl Check {
+    fn holds(&self) -> bool {
+        self.refused.is_none() && (self.predicted_over_measured.median - 1.0).abs() <= CLOSE
+    }
+}
+
+/// Cores that another choice saves.
+#[derive(Debug, Clone, Serialize)]
+struct Saving {
+    choice: String,
+    cores: Estimate,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let interrupted = interrupt::flag()?;
+    let machine = crate::topology()?;
+    let wanted = arguments.wanted()?;
+    let cells = Cells::new(arguments, &wanted)?;
+    let pilot = Folder::temporary()?;
+    let pilot = cells.run(&cells.pilot(), &pilot.0, &machine, arguments, &interrupted)?;
+    let Some(pilot) = pilot else { return Ok(ExitCode::from(interrupt::EXIT)) };
+    let rates = cells.rates(&pilot, f64::from(arguments.busy.get()) / 100.0)?;
+    let results = Results::create(&arguments.out, "plan", SystemTime::now());
+    let results = results.map_err(Failure::request)?;
+    let lines = cells.run(
+        &cells.study(arguments.trials, &rates),
+        &results,
+        &machine,
+        arguments,
+        &interrupted,
+    )?;
+    let Some(lines) = lines else {
+        let folder = results.folder().display();
+        eprintln!("toll: interrupted; toll run --continue {folder} measures the rest of its cells");
+        return Ok(ExitCode::from(interrupt::EXIT));
+    };
+    let outcome = rounds::outcome(arguments, &wanted, &cells, &lines)?;
+    let json = serde_json::to_string_pretty(&outcome).map_err(Failure::measurement)?;
+    results.write_derived("plan.json", &json).map_err(Failure::measurement)?;
+    match arguments.json {
+        true => crate::print_json(&outcome)?,
+        false => {
+            crate::print(&words::of(&outcome));
+            crate::print(&format!("Everything is in {}\n", results.folder().display()));
+        }
+    }
+    match outcome.check.holds() {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err(Failure::measurement("the plan did not stand its check")),
+    }
+}
+
+impl Arguments {
+    fn wanted(&self) -> Result<Wanted, Failure> {
+        if !(1..=95).contains(&self.busy.get()) {
+            return Err(Failure::request(
+                "--busy is from 1% to 95%: a server needs room for bursts",
+            ));
+        }
+        let log = self.access_log.as_deref().map(read_log).transpose()?;
+        let mut object = self.object.clone();
+        let mut requests = f64::from(self.requests_per_connection.get());
+        let mut resumed = f64::from(self.resumed.get()) / 100.0;
+        if let Some((log, mix)) = &log {
+            object.clone_from(mix);
+            if let Some(connections) = log.connections.filter(|of| of.opened > 0) {
+                requests = log.requests as f64 / connections.opened as f64;
+                resumed = connections.resumed as f64 / connections.opened as f64;
+            }
+        }
+        let Some(mean_bytes) = object.mean_size() else {
+            return Err(Failure::request(
+                "--object takes sizes, not paths: toll makes the objects",
+            ));
+        };
+        let connections_per_s = match (&log, self.goodput, self.new_connections) {
+            (Some((log, _)), ..) => log.busiest as f64 / 60.0 / requests,
+            (None, Some(rate), _) => rate.0 / 8.0 / (requests * mean_bytes),
+            (None, None, rate) => rate.map_or(0.0, |rate| rate.0),
+        };
+        if !(connections_per_s.is_finite() && connections_per_s > 0.0) {
+            return Err(Failure::request("the traffic has no connections; give a rate above 0"));
+        }
+        let traffic =
+            Traffic { connections_per_s, resumed, requests_per_connection: requests, mean_bytes };
+        let whole = NonZeroU32::new(requests.round() as u32).unwrap_or(NonZeroU32::MIN);
+        let percent = Percent::new((resumed * 100.0).round() as u8).unwrap_or_default();
+        let minute = log.map(|(log, _)| log.minute);
+        Ok(Wanted { traffic, object, requests_per_connection: whole, resumed: percent, minute })
+    }
+}
+
+fn read_log(path: &Path) -> Result<(AccessLog, Mix), Failure> {
+    let log = capacity::read(path).map_err(Failure::request)?;
+    let mix = log.sizes.mix();
+    let nothing = || Failure::request(format!("{}: no request is in it", path.display()));
+    Ok((log, mix.ok_or_else(nothing)?))
+}
+
+/// Results that are thrown away.
+struct Folder(Results);
+
+impl Folder {
+    fn temporary() -> Result<Self, Failure> {
+        Results::create(&std::env::temp_dir(), "toll-pilot", SystemTime::now())
+            .map(Self)
+            .map_err(Failure::request)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Of a pilot nothing is kept.
+        let _ = std::fs::remove_dir_all(self.0.folder());
+    }
+}
+
+impl Cells {
+    /// Measures a study; its trials, or `None` where it was interrupted.
+    fn run(
+        &self,
+        text: &str,
+        results: &Results,
+        machine: &Topology,
+        arguments: &Arguments,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<Vec<TrialLine>>, Failure> {
+        let study = file::parse("plan.toml", text, machine).map_err(Failure::request)?;
+        let _lock = results.lock().map_err(Failure::request)?;
+        results.write_study(text, &study).map_err(Failure::measurement)?;
+        let experiments = experiment::of(&study);
+        crate::run::write_machine(&experiments, results).map_err(Failure::request)?;
+        for experiment in experiments {
+            experiment.check().map_err(Failure::request)?;
+            let mut progress = RunProgress::new(!arguments.json);
+            let mut tell = |event: Event<'_>| match event {
+                Event::Lacks(text) => progress.beside(|| eprintln!("toll: {text}")),
+                Event::Progress { left, words } => progress.show(left, words),
+                Event::Says(_) | Event::Started(_) | Event::Finished { .. } => {}
+            };
+            let ended = experiment.run(results, interrupted, &mut tell);
+            if ended.map_err(Failure::measurement)? == Ended::Interrupted {
+                return Ok(None);
+            }
+        }
+        Ok(Some(results.entries().map_err(Failure::measurement)?.trials))
+    }
+}

@@ -1,0 +1,49 @@
+//! `toll plan`, with nginx.
+
+use serde_json::Value;
+use support::{text, toll};
+
+/// An access log of 600 requests in a minute, of which every third opens a connection.
+fn log(path: &std::path::Path) {
+    let line = |number: u32| {
+        let of_connection = number % 3 + 1;
+        let size = if number.is_multiple_of(10) { 60_000 } else { 3_000 };
+        format!(
+            "127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 {size} \"-\" \"-\" {of_connection} .\n"
+        )
+    };
+    std::fs::write(path, (0..600).map(line).collect::<String>()).unwrap();
+}
+
+#[test]
+fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("access.log");
+    log(&path);
+    let mut command = toll();
+    command.args(["plan", "--trials", "2", "--json", "--certificate-key", "ecdsa:p256"]);
+    command.arg("--access-log").arg(&path).arg("--out").arg(folder.path().join("results"));
+    let output = command.output().unwrap();
+    // On a noisy machine the check may fail, which is what it is for.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let traffic = &plan["wanted"]["traffic"];
+    assert_eq!(traffic["requests_per_connection"], 3.0);
+    assert!((traffic["connections_per_s"].as_f64().unwrap() - 10.0 / 3.0).abs() < 1e-9);
+    assert!((traffic["mean_bytes"].as_f64().unwrap() - 8_700.0).abs() < 50.0, "{traffic}");
+    let part = |name: &str| plan["parts"][name].as_f64().unwrap();
+    assert!(part("handshakes") > 0.0 && part("requests") > 0.0, "{plan}");
+    let cores = plan["cores"]["median"].as_f64().unwrap();
+    assert!(cores > 0.0 && cores < 1.0, "{cores}");
+    let ratio = plan["check"]["predicted_over_measured"]["median"].as_f64().unwrap();
+    assert_eq!(
+        output.status.success(),
+        (ratio - 1.0).abs() <= 0.1 && plan["check"]["refused"].is_null()
+    );
+    // Nothing of a log but its counts is kept.
+    let results =
+        std::fs::read_dir(folder.path().join("results")).unwrap().next().unwrap().unwrap();
+    let kept = |name: &str| std::fs::read_to_string(results.path().join(name)).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&kept("plan.json")).unwrap()["parts"], plan["parts"]);
+    assert!(!kept("study.toml").contains("127.0.0.1 - -"));
+}

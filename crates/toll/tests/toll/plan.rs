@@ -1,0 +1,27 @@
+//! `toll plan`: what it refuses before it loads anything.
+
+use std::io::Write;
+
+use support::{text, toll};
+
+#[test]
+fn what_cannot_be_planned_is_refused_in_a_line() {
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    log.write_all(b"{\"status\":200,\"bytes\":5}\n").unwrap();
+    let log = log.path().to_str().unwrap();
+    for (arguments, about) in [
+        (&["--new-connections", "0/s"][..], "no connections"),
+        (&["--new-connections", "5/s", "--busy", "0%"], "--busy"),
+        (&["--new-connections", "5/s", "--price", "cheap"], "0.043/h"),
+        (&["--goodput", "1Gb/s", "--object", "/index.html"], "--object"),
+        (&["--new-connections", "5/s", "--server", "ngnix"], "nginx"),
+        (&["--access-log", log], "line 1"),
+        (&["--access-log", "/nothing"], "/nothing"),
+    ] {
+        let output = toll().arg("plan").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(about), "{arguments:?}: {said}");
+        assert!(said.lines().count() <= 2 && output.stdout.is_empty(), "{arguments:?}: {said}");
+    }
+}
