@@ -1,6 +1,7 @@
 //! What the connections of one load thread share: its clock, its epoll, its requests.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
@@ -120,9 +121,12 @@ pub(crate) struct Context<'a> {
     /// The events of the last wait. The buffer is kept: to zero a new one takes longer than a wait
     /// that returns few events.
     events: Vec<epoll::Event>,
-    /// When the last wait that returned events ended.
+    /// When the last wait that returned events ended, while the thread pauses between waits.
     woken: u64,
+    is_pausing: bool,
     clock: Clock,
+    /// What the clock said last.
+    read: Cell<u64>,
     sources: Sources<'a>,
     bodies: Draw,
     first_bytes: Draw,
@@ -167,9 +171,11 @@ impl<'a> Context<'a> {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(EVENTS),
             woken: 0,
+            is_pausing: false,
             coalescing: Coalescing::default(),
             congestion: CongestionControl::to_set(plan.congestion.as_ref(), job.address.ip()),
             clock: Clock::since(base),
+            read: Cell::new(0),
             sources: Sources::new(&plan.source, has_many_sources, thread),
             bodies: draw(Drawn::Bodies, plan.verify().0),
             first_bytes: draw(Drawn::FirstBytes, TIMED_ONE_IN),
@@ -180,7 +186,15 @@ impl<'a> Context<'a> {
 
     /// Nanoseconds since the load's start.
     pub(crate) fn now(&self) -> u64 {
-        self.clock.now()
+        let now = self.clock.now();
+        self.read.set(now);
+        now
+    }
+
+    /// What [`Self::now`] was last: enough where nothing but arithmetic was done since, and for time limits.
+    /// An event reads the clock once or twice so; each reading costs it some 25 ns.
+    pub(crate) fn recently(&self) -> u64 {
+        self.read.get()
     }
 
     /// What this load's connections are for.
@@ -256,7 +270,8 @@ impl<'a> Context<'a> {
     /// under way allow, until `until` at most; not where the plan wants each event seen at once.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
         let pause = self.coalescing.pause(under_way);
-        if pause == Nanos(0) || !self.plan.coalesce() {
+        self.is_pausing = pause > Nanos(0) && self.plan.coalesce();
+        if !self.is_pausing {
             return;
         }
         let began = self.now();
@@ -276,7 +291,7 @@ impl<'a> Context<'a> {
         due: Option<u64>,
         limit: u64,
     ) -> io::Result<()> {
-        let now = self.now();
+        let now = self.recently();
         let timeout = match Pause::between(now, due, limit) {
             Pause::Milliseconds(ns) => ns,
             Pause::Exact(ns) => {
@@ -288,7 +303,7 @@ impl<'a> Context<'a> {
         self.events.clear();
         let events = spare_capacity(&mut self.events);
         uninterrupted(epoll::wait(&self.epoll, events, Some(&timespec(timeout))))?;
-        if !self.events.is_empty() {
+        if self.is_pausing && !self.events.is_empty() {
             self.woken = self.now();
         }
         ready.extend(self.events.iter().map(|event| {

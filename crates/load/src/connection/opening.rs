@@ -145,7 +145,7 @@ impl Open {
                 }
                 context.received.lend(&mut self.received);
                 self.received.extend_from_slice(&context.scratch[..count]);
-                self.progress = context.now();
+                self.progress = context.recently();
                 self.advance(context)
             }
         }
