@@ -80,6 +80,12 @@ impl Learned {
         });
     }
 
+    /// A response over plain HTTP had a head of this length.
+    #[inline]
+    pub(super) fn learn_plain_head(&self, head: usize) {
+        self.learn_head(head, usize::MAX);
+    }
+
     /// A response began otherwise, or one failed whose first record was not opened.
     #[inline]
     pub(super) fn forget_heads(&self) {

@@ -329,13 +329,22 @@ impl Reception {
             Framing::Plain => match self.body_left() {
                 Some(left) if left > 0 && !self.whole => Want::Skip(left),
                 _ if self.whole => Want::Read { min: 1, max: READ_AHEAD },
-                _ => Want::Read { min: 1, max: ONE_RECORD },
+                _ => Want::Read { min: 1, max: self.plain_head().unwrap_or(ONE_RECORD) },
             },
             Framing::Tls { opener, step } => {
                 let ahead = Ahead { is_whole: self.whole, body: self.body_left() };
                 step.want(opener, &self.learned, ahead)
             }
         }
+    }
+
+    /// How much holds the next head, if it is like those before it and the body after it is to be dropped:
+    /// to read a body's beginning with the head takes as long as all else that is done for it.
+    #[inline]
+    fn plain_head(&self) -> Option<usize> {
+        let awaited = self.response.as_ref().filter(|response| !response.has_begun())?;
+        let is_long = awaited.size().is_some_and(|size| size > ONE_RECORD as u64);
+        if is_long { self.learned.head() } else { None }
     }
 
     /// Takes dropped bytes, at most as many as [`Want::Skip`] asked for.
@@ -600,8 +609,13 @@ impl Reception {
         })?;
         // What the server says of it is read.
         self.whole |= response.is_refusal();
+        let learned = &self.learned;
+        if let (true, Framing::Plain) = (is_first, &self.framing)
+            && let Some(head) = response.head_length()
+        {
+            learned.learn_plain_head(head);
+        }
         if let (true, Framing::Tls { .. }) = (is_first, &self.framing) {
-            let learned = &self.learned;
             // The header of the current record has been counted already.
             learned.learn_before_response(self.wire.saturating_sub(HEADER as u64));
             let goes_on = response.left().is_some_and(|left| left > 0) && !response.is_refusal();

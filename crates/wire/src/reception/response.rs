@@ -178,6 +178,12 @@ impl Response {
         self.body
     }
 
+    /// The length that its body must have, where that is known.
+    #[inline]
+    pub(super) fn size(&self) -> Option<u64> {
+        self.expectation.size()
+    }
+
     #[inline]
     pub(super) fn has_begun(&self) -> bool {
         self.begun
