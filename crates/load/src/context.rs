@@ -121,9 +121,8 @@ pub(crate) struct Context<'a> {
     /// The events of the last wait. The buffer is kept: to zero a new one takes longer than a wait
     /// that returns few events.
     events: Vec<epoll::Event>,
-    /// When the last wait that returned events ended, while the thread pauses between waits.
+    /// When the last wait that returned events ended.
     woken: u64,
-    is_pausing: bool,
     clock: Clock,
     /// What the clock said last.
     read: Cell<u64>,
@@ -171,7 +170,6 @@ impl<'a> Context<'a> {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(EVENTS),
             woken: 0,
-            is_pausing: false,
             coalescing: Coalescing::default(),
             congestion: CongestionControl::to_set(plan.congestion.as_ref(), job.address.ip()),
             clock: Clock::since(base),
@@ -191,8 +189,8 @@ impl<'a> Context<'a> {
         now
     }
 
-    /// What [`Self::now`] was last: enough where nothing but arithmetic was done since, and for time limits.
-    /// An event reads the clock once or twice so; each reading costs it some 25 ns.
+    /// What [`Self::now`] was last, when a wait ended or later: enough where nothing but arithmetic was done
+    /// since, and for time limits. A response reads the clock three times so, where it would eleven times.
     pub(crate) fn recently(&self) -> u64 {
         self.read.get()
     }
@@ -270,8 +268,7 @@ impl<'a> Context<'a> {
     /// under way allow, until `until` at most; not where the plan wants each event seen at once.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
         let pause = self.coalescing.pause(under_way);
-        self.is_pausing = pause > Nanos(0) && self.plan.coalesce();
-        if !self.is_pausing {
+        if pause == Nanos(0) || !self.plan.coalesce() {
             return;
         }
         let began = self.now();
@@ -303,8 +300,9 @@ impl<'a> Context<'a> {
         self.events.clear();
         let events = spare_capacity(&mut self.events);
         uninterrupted(epoll::wait(&self.epoll, events, Some(&timespec(timeout))))?;
-        if self.is_pausing && !self.events.is_empty() {
-            self.woken = self.now();
+        let now = self.now();
+        if !self.events.is_empty() {
+            self.woken = now;
         }
         ready.extend(self.events.iter().map(|event| {
             let (flags, data) = (event.flags, event.data);
