@@ -284,3 +284,22 @@ fn a_long_body_over_plain_http_is_not_read_with_its_head() {
     assert!(longer.len() > 4000);
     assert_eq!(opened(longer.clone().into_bytes()), known + ONE_RECORD - longer.len());
 }
+
+#[test]
+fn the_short_end_of_a_body_is_read_with_the_header_of_its_record() {
+    let layer = Layer::Tls13Gcm;
+    let size = 1 << 14;
+    let mut reception = layer.reception();
+    let mut peer = layer.peer();
+    // The head displaces as many bytes into a second record.
+    let text = [head(size), object(size)].concat();
+    let bytes = peer.records(&text, &[1 << 14, 1 << 14]).concat();
+    let first = HEADER + (1 << 14) + 17;
+    let mut known = Line::new(&bytes[..first], AT_ONCE);
+    reception.expect(Expectation::Object(size as u64), false);
+    assert_eq!(known.run(&mut reception), Ok(End::Starved));
+    assert_eq!(reception.body_left(), Some(head(size).len() as u64));
+    assert_eq!(reception.want(), Want::Read { min: HEADER, max: ONE_RECORD });
+    let end = known.then(&bytes[first..]).run(&mut reception);
+    assert!(matches!(end, Ok(End::Complete(_))), "{end:?}");
+}
