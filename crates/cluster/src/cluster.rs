@@ -18,7 +18,7 @@ use crate::open_mpi::OpenMpi;
 use crate::session::{Ended, INTERRUPTED, Session};
 use crate::share::Share;
 use crate::watch::{Seen, State, Watch};
-use crate::words::{Line as ToRank, Order};
+use crate::words::{Order, RankCommand};
 
 /// How often late ranks and interrupts are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -202,19 +202,19 @@ impl ClusterLoad<'_> {
         let shares = self.shares.iter().cloned().map(|share| Some(Box::new(share)));
         // The others take part in the barrier.
         for (rank, share) in (1..=all).zip(shares.chain(std::iter::repeat(None))) {
-            self.session.send(ToRank::To(rank, Order::Prepare(share)));
+            self.session.send(RankCommand::To(rank, Order::Prepare(share)));
         }
         self.hear_unless_interrupted(Watch::are_all_ready)?;
         if let Some(why) = self.watch.borrow().refused() {
             return Err(why.to_owned());
         }
         if !self.is_lost() {
-            self.session.send(ToRank::All(Order::Wake));
+            self.session.send(RankCommand::All(Order::Wake));
             self.hear_unless_interrupted(Watch::are_all_awake)?;
         }
         if !self.is_lost() {
             self.watch.borrow_mut().go(Instant::now());
-            self.session.send(ToRank::Go);
+            self.session.send(RankCommand::Go);
             self.hear_unless_interrupted(Watch::have_all_begun)?;
         }
         if let Some(began) = self.watch.borrow().began() {
@@ -295,7 +295,7 @@ impl Load for ClusterLoad<'_> {
     /// Asks the ranks to end, unless their time is over and they end by themselves.
     fn stop(&self) {
         if Instant::now() < self.window.get().1 && !self.is_interrupted.replace(true) {
-            self.session.send(ToRank::All(Order::Stop));
+            self.session.send(RankCommand::All(Order::Stop));
         }
     }
 

@@ -133,11 +133,11 @@ impl<L: Loader> Member<L> {
         match order {
             Order::Place(place) => {
                 let answer = self.loader.check(&place);
-                report(messages, &answer.map_or_else(Report::Refused, |()| Report::Here(None)));
+                report(messages, &answer.map_or_else(Report::Refused, |()| Report::CanLoad(None)));
             }
             Order::Prove { addresses, source, nonce } => {
                 let answer = self.loader.prove(&addresses, source.as_ref(), &nonce);
-                report(messages, &answer.map_or_else(Report::Refused, Report::Here));
+                report(messages, &answer.map_or_else(Report::Refused, Report::CanLoad));
             }
             Order::Prepare(Some(share)) => {
                 self.loader.prepare(*share);
@@ -191,7 +191,7 @@ impl<L: Loader> Member<L> {
         match self.loader.begin() {
             Ok(clock_ns) => {
                 self.state = State::Loading;
-                report(messages, &Report::Begun { clock_ns });
+                report(messages, &Report::Started { clock_ns });
             }
             Err(why) => report(messages, &Report::Refused(why)),
         }

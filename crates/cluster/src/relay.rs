@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::member::Step;
 use crate::messages::Messages;
-use crate::words::{Line, Order, Report};
+use crate::words::{Order, RankCommand, Report};
 
 /// How long it sleeps between polls: while a trial is about to begin, and otherwise.
 const SOON: Duration = Duration::from_micros(200);
@@ -41,7 +41,7 @@ enum State {
     /// In the barrier.
     Waiting,
     /// Past it, since then.
-    Begun(Instant),
+    Started(Instant),
 }
 
 impl Relay {
@@ -61,13 +61,13 @@ impl Relay {
     ) -> io::Result<()> {
         self.heard = now;
         let to = match serde_json::from_str(line)? {
-            Line::Go => {
+            RankCommand::Go => {
                 messages.enter_barrier();
                 self.state = State::Waiting;
                 return Ok(());
             }
-            Line::To(rank, order) => (rank..rank + 1, order),
-            Line::All(order) => (1..messages.size(), order),
+            RankCommand::To(rank, order) => (rank..rank + 1, order),
+            RankCommand::All(order) => (1..messages.size(), order),
         };
         let (ranks, order) = to;
         match order {
@@ -107,8 +107,10 @@ impl Relay {
             return Ok(Step::Alone);
         }
         self.state = match self.state {
-            State::Waiting if messages.has_passed_barrier() => State::Begun(now),
-            State::Begun(since) if now.saturating_duration_since(since) >= BEGINNING => State::Idle,
+            State::Waiting if messages.has_passed_barrier() => State::Started(now),
+            State::Started(since) if now.saturating_duration_since(since) >= BEGINNING => {
+                State::Idle
+            }
             state => state,
         };
         Ok(Step::Sleep(if self.state == State::Idle { IDLE } else { SOON }))

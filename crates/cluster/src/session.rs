@@ -20,7 +20,7 @@ use trial::rank_name;
 use crate::diagnosis;
 use crate::mpirun::{Hosts, arguments};
 use crate::open_mpi::OpenMpi;
-use crate::words::{Line, Order, Report};
+use crate::words::{Order, RankCommand, Report};
 
 /// How long the ranks may take until all are there.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -37,7 +37,7 @@ const MOST_COMPLAINT: usize = 64 << 10;
 pub(crate) struct Session<'a> {
     process: Process,
     /// `None` while it ends.
-    lines: Option<Sender<Line>>,
+    lines: Option<Sender<RankCommand>>,
     reports: Receiver<RankMessage>,
     stderr: File,
     /// Ends waiting early.
@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
         let unanswered = |why: String| Unanswered { why, is_a_ranks: false };
         self.has_open_question.set(true);
         for (rank, place) in (1..).zip(ranks) {
-            self.send(Line::To(rank, order(place)));
+            self.send(RankCommand::To(rank, order(place)));
         }
         let deadline = Instant::now() + START_LIMIT;
         let mut answers: Vec<Option<Option<IpAddr>>> = vec![None; ranks.len()];
@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
                 return Err(unanswered(INTERRUPTED.to_owned()));
             }
             match self.receive(left.min(POLL_INTERVAL)) {
-                Ok(Some((_, rank, Report::Here(from)))) => {
+                Ok(Some((_, rank, Report::CanLoad(from)))) => {
                     let answer = rank.checked_sub(1).and_then(|index| answers.get_mut(index));
                     answer.into_iter().for_each(|answer| *answer = Some(from));
                 }
@@ -228,7 +228,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    pub(crate) fn send(&self, line: Line) {
+    pub(crate) fn send(&self, line: RankCommand) {
         // Fails only where rank 0 reads no more, which shows in what it says.
         let _ = self.lines.as_ref().map(|lines| lines.send(line));
     }
@@ -275,7 +275,7 @@ impl<'a> Session<'a> {
 
     /// Lets the ranks end by themselves.
     fn end(&mut self) {
-        self.send(Line::All(Order::End));
+        self.send(RankCommand::All(Order::End));
         self.lines = None;
         self.process.wait(END_LIMIT);
     }
@@ -306,11 +306,11 @@ fn children_of(mpirun: u32) -> Vec<OwnedFd> {
 }
 
 /// Writes lines until there are no more, and a sign of life now and then.
-fn write(mut stdin: PipeWriter, lines: &Receiver<Line>, beat: Duration) {
+fn write(mut stdin: PipeWriter, lines: &Receiver<RankCommand>, beat: Duration) {
     loop {
         let line = match lines.recv_timeout(beat) {
             Ok(line) => line,
-            Err(RecvTimeoutError::Timeout) => Line::All(Order::Alive),
+            Err(RecvTimeoutError::Timeout) => RankCommand::All(Order::Alive),
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let Ok(mut text) = serde_json::to_string(&line) else { return };
@@ -363,11 +363,11 @@ mod tests {
     #[test]
     fn nothing_counts_that_comes_after_words_that_make_no_sense() {
         let (stdout, mut its_stdout) = io::pipe().unwrap();
-        its_stdout.write_all(b"[1,{\"here\":null}]\nno JSON\n[2,{\"here\":null}]\n").unwrap();
+        its_stdout.write_all(b"[1,{\"can-load\":null}]\nno JSON\n[2,{\"can-load\":null}]\n").unwrap();
         drop(its_stdout);
         let (to_reports, reports) = mpsc::channel();
         read(stdout, &to_reports);
-        assert!(matches!(reports.recv(), Ok(RankMessage::Report(_, 1, Report::Here(None)))));
+        assert!(matches!(reports.recv(), Ok(RankMessage::Report(_, 1, Report::CanLoad(None)))));
         assert!(matches!(reports.recv(), Ok(RankMessage::Ended(why)) if why.contains("`no JSON`")));
         drop(to_reports);
         assert!(reports.recv().is_err());
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn a_late_answer_cannot_count_for_another_question() {
         let calm = AtomicBool::new(false);
-        let here = r#"[1,{"here":"10.1.1.2"}]\n[2,{"here":null}]\n"#;
+        let here = r#"[1,{"can-load":"10.1.1.2"}]\n[2,{"can-load":null}]\n"#;
         assert_eq!(asked(here, &calm), (Ok(vec!["10.1.1.2".parse().unwrap()]), true));
         let why = "rank 1 on lg1: no such interface".to_owned();
         let refuses = r#"[1,{"refused":"no such interface"}]\n"#;
@@ -449,7 +449,7 @@ mod tests {
         let why = |says: &str| asked(says, &calm).0.unwrap_err().why;
         let all = why("noise\\n");
         assert!(all.contains("`noise`") && !all.contains("rank 1"), "{all}");
-        let one = r#"[1,{"here":null}]\nnoise\n"#;
+        let one = r#"[1,{"can-load":null}]\nnoise\n"#;
         assert!(why(one).starts_with("rank 2 on lg2 "), "{}", why(one));
     }
 

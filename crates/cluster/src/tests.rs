@@ -18,7 +18,7 @@ use crate::messages::Messages;
 use crate::relay::Relay;
 use crate::share::Share;
 use crate::watch::{State, Watch};
-use crate::words::{Done, Line, Order, Report};
+use crate::words::{Done, Order, RankCommand, Report};
 
 const MS: Duration = Duration::from_millis(1);
 /// How long a load is ready after it was asked for, and how long it takes.
@@ -227,7 +227,7 @@ impl World {
         let job = Job::new(Plan::default(), url, "127.0.0.1:443".parse().unwrap());
         for (rank, share) in (1..).zip(Share::of(&job, &ranks(), Offer::Anything).unwrap()) {
             let share = (rank <= loading).then(|| Box::new(share));
-            world.say(&Line::To(rank, Order::Prepare(share)));
+            world.say(&RankCommand::To(rank, Order::Prepare(share)));
         }
         world
     }
@@ -240,7 +240,7 @@ impl World {
         self.net.borrow().log.clone()
     }
 
-    fn say(&mut self, line: &Line) {
+    fn say(&mut self, line: &RankCommand) {
         let text = serde_json::to_string(line).unwrap();
         self.relay.pass_on(self.now(), &text, &mut self.zero).unwrap();
     }
@@ -260,16 +260,16 @@ impl World {
             self.watch.look(now);
             if self.watch.are_all_ready() && !self.has_woken {
                 self.has_woken = true;
-                self.say(&Line::All(Order::Wake));
+                self.say(&RankCommand::All(Order::Wake));
             }
             if self.watch.are_all_awake() && self.went.is_none() {
                 self.went = Some(now);
                 self.watch.go(now);
                 self.net.borrow_mut().log.push("go".to_owned());
-                self.say(&Line::Go);
+                self.say(&RankCommand::Go);
             }
             if (now - self.start).as_millis().is_multiple_of(2000) {
-                self.say(&Line::All(Order::Alive));
+                self.say(&RankCommand::All(Order::Alive));
             }
             for (index, (member, end)) in self.members.iter_mut().enumerate() {
                 if self.is_stopped[index] {
@@ -465,7 +465,7 @@ fn ranks_end_where_they_are_told_to_and_rank_0_knows_it() {
     let mut world = World::new([Duration::ZERO; 2]);
     world.pass(100 * MS);
     assert!(!world.relay.is_over());
-    world.say(&Line::All(Order::End));
+    world.say(&RankCommand::All(Order::End));
     assert!(world.relay.is_over());
     let now = world.now();
     for (member, end) in &mut world.members {
@@ -476,7 +476,7 @@ fn ranks_end_where_they_are_told_to_and_rank_0_knows_it() {
 #[test]
 fn a_place_is_looked_at_before_anything_is_loaded() {
     let mut world = World::new([Duration::ZERO; 2]);
-    world.say(&Line::To(1, Order::Place(Rank { host: "lg9".into(), ..ranks().remove(0) })));
+    world.say(&RankCommand::To(1, Order::Place(Rank { host: "lg9".into(), ..ranks().remove(0) })));
     let (member, end) = &mut world.members[0];
     let now = world.net.borrow().now;
     member.step(now, end);

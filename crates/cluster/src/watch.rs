@@ -52,7 +52,7 @@ pub(crate) enum State {
     Preparing,
     Ready,
     Awake,
-    Begun,
+    Started,
     Done(Box<Done>),
     /// Why there is no result of it.
     Lost(String),
@@ -82,7 +82,7 @@ impl Watch {
         let Some(seen) = rank.checked_sub(1).and_then(|index| self.seen.get_mut(index)) else {
             return;
         };
-        if let State::Begun = seen.state {
+        if let State::Started = seen.state {
             seen.silence = seen.silence.max(now.saturating_duration_since(seen.heard));
         }
         seen.heard = now;
@@ -92,8 +92,8 @@ impl Watch {
         match report {
             Report::Ready => seen.state = State::Ready,
             Report::Awake => seen.state = State::Awake,
-            Report::Begun { clock_ns } => {
-                seen.state = State::Begun;
+            Report::Started { clock_ns } => {
+                seen.state = State::Started;
                 seen.clock_ns = clock_ns;
                 seen.begun_within = went.map(|went| now.saturating_duration_since(went));
             }
@@ -106,7 +106,7 @@ impl Watch {
                 }
                 seen.state = State::Lost(why);
             }
-            Report::Here(_) | Report::Mpi(_) => {}
+            Report::CanLoad(_) | Report::Mpi(_) => {}
         }
     }
 

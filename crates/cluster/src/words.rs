@@ -11,7 +11,7 @@ use crate::share::Share;
 /// A line from toll to rank 0.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Line {
+pub(crate) enum RankCommand {
     /// To one rank.
     To(usize, Order),
     /// To all but rank 0.
@@ -48,7 +48,7 @@ pub(crate) enum Report {
     Mpi(String),
     /// It can load from its place; the addresses have proved to be the server's, and it looked
     /// from this address.
-    Here(Option<IpAddr>),
+    CanLoad(Option<IpAddr>),
     /// Why it cannot do what was asked.
     Refused(String),
     /// It waits at the barrier.
@@ -57,7 +57,7 @@ pub(crate) enum Report {
     Awake,
     /// Its load has begun, at this time of its monotonic clock, which is meaningful only where toll has the
     /// same clock, as in tests.
-    Begun { clock_ns: u64 },
+    Started { clock_ns: u64 },
     /// It is there, and has done this much.
     Progress(Progress),
     /// Its load has ended.

@@ -1,6 +1,7 @@
 //! What the connections of one load thread share: its clock, its epoll, its requests.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
@@ -123,6 +124,8 @@ pub(crate) struct Context<'a> {
     /// When the last wait that returned events ended.
     woken: u64,
     clock: Clock,
+    /// What the clock said last.
+    read: Cell<u64>,
     sources: Sources<'a>,
     bodies: Draw,
     first_bytes: Draw,
@@ -170,6 +173,7 @@ impl<'a> Context<'a> {
             coalescing: Coalescing::default(),
             congestion: CongestionControl::to_set(plan.congestion.as_ref(), job.address.ip()),
             clock: Clock::since(base),
+            read: Cell::new(0),
             sources: Sources::new(&plan.source, has_many_sources, thread),
             bodies: draw(Drawn::Bodies, plan.verify().0),
             first_bytes: draw(Drawn::FirstBytes, TIMED_ONE_IN),
@@ -180,7 +184,15 @@ impl<'a> Context<'a> {
 
     /// Nanoseconds since the load's start.
     pub(crate) fn now(&self) -> u64 {
-        self.clock.now()
+        let now = self.clock.now();
+        self.read.set(now);
+        now
+    }
+
+    /// What [`Self::now`] was last, when a wait ended or later: enough where nothing but arithmetic was done
+    /// since, and for time limits. A response reads the clock three times so, where it would eleven times.
+    pub(crate) fn recently(&self) -> u64 {
+        self.read.get()
     }
 
     /// What this load's connections are for.
@@ -276,7 +288,7 @@ impl<'a> Context<'a> {
         due: Option<u64>,
         limit: u64,
     ) -> io::Result<()> {
-        let now = self.now();
+        let now = self.recently();
         let timeout = match Pause::between(now, due, limit) {
             Pause::Milliseconds(ns) => ns,
             Pause::Exact(ns) => {
@@ -288,8 +300,9 @@ impl<'a> Context<'a> {
         self.events.clear();
         let events = spare_capacity(&mut self.events);
         uninterrupted(epoll::wait(&self.epoll, events, Some(&timespec(timeout))))?;
+        let now = self.now();
         if !self.events.is_empty() {
-            self.woken = self.now();
+            self.woken = now;
         }
         ready.extend(self.events.iter().map(|event| {
             let (flags, data) = (event.flags, event.data);

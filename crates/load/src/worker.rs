@@ -181,8 +181,14 @@ impl<'a> Worker<'a> {
     fn load(&mut self, counters: &Counters) -> io::Result<()> {
         let mut events = Vec::with_capacity(256);
         loop {
+            let now = self.context.now();
+            if now >= self.next_tick {
+                self.next_tick = now + TICK;
+                self.check_times();
+                self.context.now();
+            }
             self.cross_edge();
-            if self.context.window.is_over(self.context.now()) {
+            if self.context.window.is_over(self.context.recently()) {
                 return Ok(());
             }
             self.join_due();
@@ -205,11 +211,6 @@ impl<'a> Worker<'a> {
                 }
                 self.follow_all();
             }
-            let now = self.context.now();
-            if now >= self.next_tick {
-                self.next_tick = now + TICK;
-                self.check_times();
-            }
             publish(counters, &self.context.recorder);
         }
     }
@@ -217,7 +218,7 @@ impl<'a> Worker<'a> {
     /// Where the window has begun or ended, notes which bytes came before, and the CPU time.
     fn cross_edge(&mut self) {
         while let Some(edge) = self.edge
-            && self.edge_at().is_some_and(|at| at <= self.context.now())
+            && self.edge_at().is_some_and(|at| at <= self.context.recently())
         {
             let own = OwnTime::now(self.context.now());
             match edge {
@@ -226,6 +227,8 @@ impl<'a> Worker<'a> {
             }
             self.slots.cross(edge);
             self.edge = (edge == Edge::Start).then_some(Edge::End);
+            // To look at all sockets takes a while.
+            self.context.now();
         }
     }
 
@@ -239,8 +242,8 @@ impl<'a> Worker<'a> {
 
     /// Adds the slots to the load that are due to join.
     fn join_due(&mut self) {
+        let mut now = self.context.recently();
         for _ in 0..BEGUN_AT_ONCE {
-            let now = self.context.now();
             if self.context.window.is_over(now) || self.joins_at().is_none_or(|at| at > now) {
                 return;
             }
@@ -250,6 +253,7 @@ impl<'a> Worker<'a> {
                 false => After::Free,
             };
             self.follow(slot, after);
+            now = self.context.now();
         }
     }
 
@@ -260,7 +264,7 @@ impl<'a> Worker<'a> {
 
     /// Removes the slots from the load that are due to leave in the ramp down.
     fn leave_due(&mut self) {
-        let now = self.context.now();
+        let now = self.context.recently();
         while self.leaves_at().is_some_and(|at| at <= now) {
             self.slots.close_kept(&mut self.context, self.leaving);
             self.leaving += 1;
@@ -275,8 +279,8 @@ impl<'a> Worker<'a> {
 
     /// Begins the operations that are due.
     fn begin_due(&mut self) {
+        let mut now = self.context.recently();
         for _ in 0..BEGUN_AT_ONCE {
-            let now = self.context.now();
             if self.context.window.is_over(now) {
                 return;
             }
@@ -296,6 +300,7 @@ impl<'a> Worker<'a> {
             } else {
                 return;
             }
+            now = self.context.now();
         }
     }
 
@@ -324,7 +329,7 @@ impl<'a> Worker<'a> {
                     self.joining.under_way -= 1;
                     self.context.now()
                 }
-                After::Free => self.context.now(),
+                After::Free => self.context.recently(),
                 After::Done => {
                     self.done += 1;
                     return self.context.window.user_is_done(self.context.now());
@@ -373,6 +378,7 @@ impl<'a> Worker<'a> {
     fn follow_all(&mut self) {
         let mut follow = std::mem::take(&mut self.follow);
         for (slot, after) in follow.drain(..) {
+            self.context.now();
             self.follow(slot, after);
         }
         self.follow = follow;

@@ -1,4 +1,5 @@
-//! Core cycles per byte, by algorithm, backend and length: many equal messages, warm cache.
+//! Core cycles per byte, by algorithm, backend and length, warm cache: as many equal messages as lanes, and four
+//! times as many of 1 to 16 KiB, in an order that is nothing to the kernels.
 //!
 //! `cargo run --release -p multibuffer --example cycles [CPU] [ROUNDS]`
 //!
@@ -16,12 +17,15 @@ use multibuffer::{Algorithm, Hasher, Sha1, Sha256, Sha512};
 use units::Hertz;
 
 const LENGTHS: [usize; 2] = [1024, 8192];
+const KIB: usize = 1024;
 const SAMPLES: usize = 10;
 const SAMPLE: Duration = Duration::from_micros(100);
 
 /// One line of the table.
 struct Row {
     name: String,
+    lengths: String,
+    /// Of all messages.
     bytes: usize,
     hash: Box<dyn FnMut()>,
     cycles_per_byte: Vec<f64>,
@@ -35,10 +39,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     pin_current_thread(&CpuList::from(cpu))?;
 
     let mut rows = Vec::new();
-    for bytes in LENGTHS {
-        rows_of::<Sha1>(bytes, &mut rows);
-        rows_of::<Sha256>(bytes, &mut rows);
-        rows_of::<Sha512>(bytes, &mut rows);
+    let equal = LENGTHS.map(|bytes| (bytes.to_string(), vec![bytes], 1));
+    let varying = (1..=16).map(|i| (i * 7 % 16 + 1) * KIB).collect();
+    for (name, lengths, times) in equal.into_iter().chain([("1-16 KiB".to_owned(), varying, 4)]) {
+        rows_of::<Sha1>(&name, &lengths, times, &mut rows);
+        rows_of::<Sha256>(&name, &lengths, times, &mut rows);
+        rows_of::<Sha512>(&name, &lengths, times, &mut rows);
     }
     for _ in 0..rounds {
         for row in &mut rows {
@@ -47,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     println!(
-        "{:<28} {:>6} {:>8} {:>8} {:>8} {:>8}",
+        "{:<28} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "", "bytes", "quartile", "median", "quartile", "dropped"
     );
     for row in &mut rows {
@@ -58,9 +64,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             None => "-".to_owned(),
         };
         println!(
-            "{:<28} {:>6} {:>8} {:>8} {:>8} {:>8}",
+            "{:<28} {:>8} {:>8} {:>8} {:>8} {:>8}",
             row.name,
-            row.bytes,
+            row.lengths,
             at(1),
             at(2),
             at(3),
@@ -70,13 +76,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn rows_of<A: Algorithm>(bytes: usize, rows: &mut Vec<Row>) {
+/// Rows of messages with these lengths in turn, `times` as many as lanes.
+fn rows_of<A: Algorithm>(name: &str, lengths: &[usize], times: usize, rows: &mut Vec<Row>) {
     for hasher in Hasher::<A>::available() {
-        let messages = vec![vec![0x5a; bytes]; hasher.lanes()];
-        let mut digests = vec![A::ZEROS; hasher.lanes()];
+        let lengths = lengths.iter().cycle().take(times * hasher.lanes());
+        let messages: Vec<_> = lengths.map(|bytes| vec![0x5a; *bytes]).collect();
+        let mut digests = vec![A::ZEROS; messages.len()];
         rows.push(Row {
             name: format!("{} {}", A::NAME, hasher.backend()),
-            bytes: bytes * hasher.lanes(),
+            lengths: name.to_owned(),
+            bytes: messages.iter().map(Vec::len).sum(),
             hash: Box::new(move || {
                 // The numbers of digests and messages are equal, so there is no error.
                 let _ = black_box(hasher.hash_many(black_box(&messages), &mut digests));

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::netlink::Question;
+use crate::netlink::Query;
 
 /// Which end of a connection is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +18,7 @@ pub enum End {
 
 /// `struct inet_diag_msg`, and after it attributes.
 pub(crate) const FIXED: usize = 72;
-pub(crate) const BY_FAMILY: Question =
-    Question { kind: 20, answer: 20, is_dump: true, fixed: FIXED };
+pub(crate) const BY_FAMILY: Query = Query { kind: 20, answer: 20, is_dump: true, fixed: FIXED };
 
 /// `struct inet_diag_req_v2`: the sockets of a family in this state whose `end` has this port, if one is given,
 /// with these attributes.

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use units::BitsPerSecond;
 
 use crate::namespace;
-use crate::netlink::{
-    Netlink, Question, address_attribute, attribute, attribute_of, u32_at, u64_at,
-};
+use crate::netlink::{Netlink, Query, address_attribute, attribute, attribute_of, u32_at, u64_at};
 
 /// An interface, and how to ask for its counters.
 #[derive(Debug)]
@@ -128,9 +126,9 @@ const ROUTE_FIXED: usize = 12;
 const LINK_FIXED: usize = 16;
 const TC_FIXED: usize = 20;
 
-const ROUTE: Question = Question { kind: 26, answer: 24, is_dump: false, fixed: ROUTE_FIXED };
-const LINK: Question = Question { kind: 18, answer: 16, is_dump: false, fixed: LINK_FIXED };
-const QUEUES: Question = Question { kind: 38, answer: 36, is_dump: true, fixed: TC_FIXED };
+const ROUTE: Query = Query { kind: 26, answer: 24, is_dump: false, fixed: ROUTE_FIXED };
+const LINK: Query = Query { kind: 18, answer: 16, is_dump: false, fixed: LINK_FIXED };
+const QUEUES: Query = Query { kind: 38, answer: 36, is_dump: true, fixed: TC_FIXED };
 
 const ROUTE_DESTINATION: u16 = 1;
 const ROUTE_FROM: u16 = 2;

@@ -28,7 +28,7 @@ pub(crate) struct Netlink(OwnedFd);
 
 /// A kind of question, and that of its answer (linux/rtnetlink.h, linux/sock_diag.h).
 #[derive(Clone, Copy)]
-pub(crate) struct Question {
+pub(crate) struct Query {
     pub(crate) kind: u16,
     pub(crate) answer: u16,
     /// Whether all that there are are asked for, or the one that the body names.
@@ -57,7 +57,7 @@ impl Netlink {
     }
 
     /// The answers, each the bytes after its header.
-    pub(crate) fn ask(&self, question: Question, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+    pub(crate) fn ask(&self, question: Query, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.ask_for(usize::MAX, question, body)
     }
 
@@ -66,7 +66,7 @@ impl Netlink {
     pub(crate) fn ask_for(
         &self,
         most: usize,
-        question: Question,
+        question: Query,
         body: &[u8],
     ) -> io::Result<Vec<Vec<u8>>> {
         let flags = REQUEST | if question.is_dump { DUMP } else { 0 };
@@ -92,11 +92,7 @@ impl Netlink {
 }
 
 /// Takes the answers out of one read; whether more will come.
-fn add_answers(
-    mut bytes: &[u8],
-    question: Question,
-    answers: &mut Vec<Vec<u8>>,
-) -> io::Result<bool> {
+fn add_answers(mut bytes: &[u8], question: Query, answers: &mut Vec<Vec<u8>>) -> io::Result<bool> {
     let malformed = || io::Error::new(io::ErrorKind::InvalidData, "not a netlink message");
     while !bytes.is_empty() {
         let length = u32_at(bytes, 0).ok_or_else(malformed)? as usize;
@@ -177,7 +173,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ANY: Question = Question { kind: 1, answer: 7, is_dump: true, fixed: 0 };
+    const ANY: Query = Query { kind: 1, answer: 7, is_dump: true, fixed: 0 };
 
     fn message(kind: u16, body: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();

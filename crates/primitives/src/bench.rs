@@ -43,7 +43,7 @@ pub struct Request<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct RowSpec {
     algorithm: Algorithm,
     /// The library's place in the request.
     library: usize,
@@ -95,7 +95,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const REPORT: Duration = Duration::from_millis(200);
 
 impl Request<'_> {
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<RowSpec> {
         let mut places = Vec::new();
         for &algorithm in self.algorithms {
             let sizes: Vec<Option<usize>> = match algorithm.unit() {
@@ -104,7 +104,7 @@ impl Request<'_> {
             };
             for size in sizes {
                 let all = 0..self.libraries.len();
-                places.extend(all.map(|library| Place { algorithm, library, size }));
+                places.extend(all.map(|library| RowSpec { algorithm, library, size }));
             }
         }
         places
@@ -163,7 +163,7 @@ impl Request<'_> {
         Ok(Measurement { rows, source, interrupted: interrupted.load(Ordering::Relaxed) })
     }
 
-    fn row(&self, place: Place, cycles_source: CycleSource, outcome: Outcome) -> Row {
+    fn row(&self, place: RowSpec, cycles_source: CycleSource, outcome: Outcome) -> Row {
         let library = &self.libraries[place.library];
         let key = RowKey {
             algorithm: place.algorithm,
@@ -181,7 +181,7 @@ impl Request<'_> {
     fn on_one_cpu(
         &self,
         cpu: usize,
-        places: &[Place],
+        places: &[RowSpec],
         shared: &Shared<'_>,
     ) -> Result<Option<OneCpu>, BenchError> {
         let _member = shared.together.join();
@@ -191,11 +191,11 @@ impl Request<'_> {
         Ok(self.all_rows(core, places, shared))
     }
 
-    fn all_rows(&self, core: ThisCore, places: &[Place], shared: &Shared<'_>) -> Option<OneCpu> {
+    fn all_rows(&self, core: ThisCore, places: &[RowSpec], shared: &Shared<'_>) -> Option<OneCpu> {
         shared.together.wait()?;
         let mut core = SharedCores { core, are_alone: self.cpus.len() == 1 };
         let checker = Checker::new(self.checkers);
-        let set_up = |place: &Place| {
+        let set_up = |place: &RowSpec| {
             let row =
                 (!shared.together.is_over()).then(|| Measuring::new(self, *place, &checker))?;
             shared.prepared.fetch_add(1, Ordering::Relaxed);
@@ -296,13 +296,13 @@ impl Instruments for SharedCores {
 }
 
 struct Measuring {
-    place: Place,
+    place: RowSpec,
     workload: Result<Box<dyn Work>, NoFigure>,
     series: Series,
 }
 
 impl Measuring {
-    fn new(request: &Request<'_>, place: Place, checker: &Checker<'_>) -> Self {
+    fn new(request: &Request<'_>, place: RowSpec, checker: &Checker<'_>) -> Self {
         let library = request.libraries[place.library].as_ref();
         let size = place.size.unwrap_or_default();
         let workload = Hardware::of_this_process()

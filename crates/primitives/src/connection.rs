@@ -19,7 +19,7 @@ use crate::check::Checker;
 use crate::libraries::library::Library;
 use crate::routine::Unavailable;
 use crate::row::NoFigure;
-use crate::stack::{Identity, Wanted};
+use crate::stack::{ConnectionSpec, Identity};
 use crate::work::Work;
 
 /// Sets up what takes a connection.
@@ -35,7 +35,7 @@ pub(crate) fn set_up(
             Unavailable::because("records and handshakes are measured with warm caches").into()
         );
     }
-    let wanted = Wanted::of(algorithm)?;
+    let wanted = ConnectionSpec::of(algorithm)?;
     let side = match algorithm {
         Algorithm::Handshake(_, side) => side,
         _ => Side::Server,

@@ -17,7 +17,7 @@ pub trait Stack {
     fn configure(
         &self,
         side: Side,
-        wanted: Wanted,
+        wanted: ConnectionSpec,
         identity: &Identity,
     ) -> Result<Box<dyn Configuration>, Unavailable>;
 }
@@ -25,7 +25,7 @@ pub trait Stack {
 /// One side of connections that are alike.
 pub trait Configuration {
     /// The state of a new connection. A client resumes the last session that it kept, if
-    /// [`Wanted::resumes`].
+    /// [`ConnectionSpec::resumes`].
     fn connect(&self) -> Result<Box<dyn Endpoint>, Failed>;
 }
 
@@ -55,7 +55,7 @@ pub trait Endpoint {
 
 /// What a connection is to be like. Both sides offer nothing else.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct ConnectionSpec {
     pub suite: &'static Suite,
     pub group: Group,
     /// Whether sessions are kept, and the server gives one ticket per handshake.
@@ -75,7 +75,7 @@ pub struct Negotiated {
     pub kind: Kind,
 }
 
-impl Wanted {
+impl ConnectionSpec {
     /// For an algorithm that takes a connection.
     pub(crate) fn of(algorithm: Algorithm) -> Result<Self, Unavailable> {
         let code_point = match algorithm {

@@ -18,7 +18,7 @@ use socket2::{Domain, Socket, Type};
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// How often a thread that answers looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A number that nobody can guess, in hexadecimal digits.
 ///
@@ -110,7 +110,7 @@ impl Prover {
                 while !is_over.load(Relaxed) {
                     match listener.accept() {
                         Ok((stream, _)) => answer(stream, &nonce),
-                        Err(_) => std::thread::sleep(LOOK),
+                        Err(_) => std::thread::sleep(POLL_INTERVAL),
                     }
                 }
             };
@@ -145,11 +145,11 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// Waits for the client to close, so that no connection of this port lingers where the server is to
 /// listen.
 fn answer(mut stream: TcpStream, nonce: &str) {
-    let told = stream
+    let written = stream
         .set_read_timeout(Some(Duration::from_millis(200)))
         .and_then(|()| stream.write_all(format!("{nonce}\n").as_bytes()));
     // A client that is gone asks again, or not at all.
-    let _ = told.and_then(|()| stream.read(&mut [0]));
+    let _ = written.and_then(|()| stream.read(&mut [0]));
 }
 
 #[cfg(test)]

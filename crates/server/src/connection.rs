@@ -40,7 +40,7 @@ pub(crate) enum Next {
     /// Wait for its socket.
     Wait,
     /// Take another turn when the others have had theirs.
-    Again,
+    Continue,
     /// Be resumed after this.
     Park(Pause),
     /// Be dropped, which closes the socket.
@@ -65,7 +65,7 @@ enum Channel<S> {
 enum State {
     /// For TLS, and nothing was received yet. The channel is a plain one until then, for OpenSSL
     /// would hold 40 KiB for it.
-    Silent,
+    AwaitingClientHello,
     Handshake,
     /// The accelerator works on the handshake. OpenSSL frees no paused job, so that the connection may
     /// not be dropped, whatever becomes of its socket.
@@ -96,7 +96,7 @@ impl<L: Library> Connection<L> {
     }
 
     pub(crate) fn tls(wire: Wire, deadline: Instant) -> Self {
-        Self::new(Channel::Plain(wire), State::Silent, deadline)
+        Self::new(Channel::Plain(wire), State::AwaitingClientHello, deadline)
     }
 
     fn new(channel: Channel<L::Session>, state: State, deadline: Instant) -> Self {
@@ -133,7 +133,7 @@ impl<L: Library> Connection<L> {
         let sending = match self.state {
             State::Response(..) | State::Multiplexed(_) | State::Ending(_) => true,
             State::Request => self.input.is_empty(),
-            State::Silent | State::Handshake | State::Paused | State::Linger => false,
+            State::AwaitingClientHello | State::Handshake | State::Paused | State::Linger => false,
         };
         if sending && self.wire().sent() > sent {
             self.deadline = shared.now + shared.timeout;
@@ -170,7 +170,7 @@ impl<L: Library> Connection<L> {
     fn advance(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Next> {
         let mut written = 0;
         if self.is_paused()
-            && let Some(next) = self.shake_hands(shared)?
+            && let Some(next) = self.handshake(shared)?
         {
             return Ok(next);
         }
@@ -182,18 +182,18 @@ impl<L: Library> Connection<L> {
                     return Ok(Next::Wait);
                 }
                 if turn_is_over {
-                    return Ok(Next::Again);
+                    return Ok(Next::Continue);
                 }
             }
             match &mut self.state {
-                State::Silent => {
+                State::AwaitingClientHello => {
                     if !self.begin_tls(shared.library)? {
                         return Ok(Next::Wait);
                     }
                     self.state = State::Handshake;
                 }
                 State::Handshake | State::Paused => {
-                    if let Some(next) = self.shake_hands(shared)? {
+                    if let Some(next) = self.handshake(shared)? {
                         return Ok(next);
                     }
                 }
@@ -285,9 +285,9 @@ impl<L: Library> Connection<L> {
     }
 
     /// Takes the handshake as far as it goes; `None` when it is complete.
-    fn shake_hands(&mut self, shared: &Shared<'_, L>) -> io::Result<Option<Next>> {
+    fn handshake(&mut self, shared: &Shared<'_, L>) -> io::Result<Option<Next>> {
         let Channel::Tls(session) = &mut self.channel else { return Ok(None) };
-        let outcome = session.shake_hands();
+        let outcome = session.handshake();
         let mode = session.send_mode();
         if let Some(row) = shared.row
             && (matches!(outcome, Ok(Handshake::Complete)) || outcome.is_err() && mode.is_kernels())
@@ -444,14 +444,14 @@ impl<L: Library> Connection<L> {
         self.wire().shut_down();
         self.state = State::Linger;
         self.deadline = self.deadline.min(Instant::now() + LINGER);
-        Ok(Next::Again)
+        Ok(Next::Continue)
     }
 
     /// Drops what arrives after the last answer, undecrypted.
     fn drop_input(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Next> {
         match self.wire().read(shared.writing.space()) {
             Ok(0) => Ok(Next::Drop),
-            Ok(_) => Ok(Next::Again),
+            Ok(_) => Ok(Next::Continue),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Next::Wait),
             Err(error) => Err(error),
         }

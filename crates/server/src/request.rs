@@ -12,7 +12,7 @@ const FIELDS: usize = 100;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     /// What to answer with: an object, or an error.
-    pub(crate) wanted: Result<Wanted, Status>,
+    pub(crate) wanted: Result<RequestedObject, Status>,
     /// What becomes of the connection afterwards.
     pub(crate) persistence: Persistence,
     /// Whether the client sends a body, which this server does not read.
@@ -21,7 +21,7 @@ pub(crate) struct Request {
 
 /// An object that is asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedObject {
     /// The target's path, decoded; it begins with `/`.
     pub(crate) path: Vec<u8>,
     /// Whether the content is left out (`HEAD`).
@@ -73,8 +73,8 @@ fn request(head: &httparse::Request<'_, '_>) -> Option<Request> {
     }
     let path = path(head.path?)?;
     let wanted = match head.method? {
-        "GET" => Ok(Wanted { path, head_only: false }),
-        "HEAD" => Ok(Wanted { path, head_only: true }),
+        "GET" => Ok(RequestedObject { path, head_only: false }),
+        "HEAD" => Ok(RequestedObject { path, head_only: true }),
         _ => Err(Status::MethodNotAllowed),
     };
     let has_body = fields.chunked || fields.content_length.is_some_and(|length| length > 0);
@@ -174,8 +174,8 @@ mod tests {
         }
     }
 
-    fn get(path: &str) -> Result<Wanted, Status> {
-        Ok(Wanted { path: path.as_bytes().to_vec(), head_only: false })
+    fn get(path: &str) -> Result<RequestedObject, Status> {
+        Ok(RequestedObject { path: path.as_bytes().to_vec(), head_only: false })
     }
 
     #[test]

@@ -247,7 +247,7 @@ impl<'a, L: Library> Worker<'a, L> {
         self.gather.borrow_mut().clear();
         match next {
             Next::Wait => {}
-            Next::Again => {
+            Next::Continue => {
                 if let Some(connection) = self.connections.get_mut(key)
                     && !std::mem::replace(&mut connection.queued, true)
                 {

@@ -67,9 +67,15 @@ impl Layer {
     }
 
     pub fn reception(self) -> Reception {
+        self.reception_with(Learned::default())
+    }
+
+    /// A reception whose thread has learned this.
+    #[must_use]
+    pub fn reception_with(self, learned: Learned) -> Reception {
         match self {
-            Self::Plain => Reception::plain(),
-            _ => Reception::tls(self.opener(), Learned::default()),
+            Self::Plain => Reception::plain(learned),
+            _ => Reception::tls(self.opener(), learned),
         }
     }
 
@@ -87,7 +93,7 @@ impl Layer {
             let end = Line::new(&wire, &[usize::MAX]).run(&mut other);
             assert!(matches!(end, Ok(End::Complete(_))), "{self:?} {end:?}");
         }
-        Reception::tls(self.opener(), learned)
+        self.reception_with(learned)
     }
 
     pub fn opener(self) -> Opener {

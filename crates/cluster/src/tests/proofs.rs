@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use targets::Silence;
 use units::Nanos;
 
-use crate::words::{Line, Order, Report};
+use crate::words::{Order, RankCommand, Report};
 use crate::{Cluster, Hosts};
 
 fn clock_ns() -> u64 {
@@ -114,7 +114,7 @@ fn ranks_that_wait_use_next_to_no_cpu_time() {
     };
     use_next_to_none("before a trial");
     let session = cluster.session().unwrap();
-    session.send(Line::All(Order::Prepare(None)));
+    session.send(RankCommand::All(Order::Prepare(None)));
     let mut ready = 0;
     while ready < 2 {
         let report = session.receive(Duration::from_secs(10)).unwrap();

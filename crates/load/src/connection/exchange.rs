@@ -136,7 +136,7 @@ impl Open {
             match send(&self.socket, &self.unsent)? {
                 Moved::Bytes(count) => {
                     self.unsent.drain(..count);
-                    self.progress = context.now();
+                    self.progress = context.recently();
                 }
                 Moved::Blocked | Moved::End => break,
             }
@@ -234,7 +234,7 @@ impl Open {
             }
             // Part of a record is progress too: a slow server may need a long time for a whole one.
             if turn > 0 {
-                self.progress = context.now();
+                self.progress = context.recently();
             }
             // A mark larger than what is still to come would never be reached. Before the first
             // byte the mark stays as it is.

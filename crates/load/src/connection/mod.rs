@@ -340,6 +340,8 @@ impl Connection {
                 if let Some(mut open) = self.take(context) {
                     open.settle(context);
                     self.spare = open.spare(context);
+                    // The next operation begins after that.
+                    context.now();
                 }
             }
             Ok(Next::Reconnect) => {

@@ -123,7 +123,7 @@ impl Open {
                 if !context.opens_with_response() {
                     self.note_repeated(context, now);
                 }
-                let mut reception = Reception::plain();
+                let mut reception = Reception::plain(context.learned.clone());
                 reception.set_answers(context.answers);
                 self.phase = Phase::Receiving { reception, sealer: None };
                 self.proceed(context, now)
@@ -145,7 +145,7 @@ impl Open {
                 }
                 context.received.lend(&mut self.received);
                 self.received.extend_from_slice(&context.scratch[..count]);
-                self.progress = context.now();
+                self.progress = context.recently();
                 self.advance(context)
             }
         }

@@ -71,9 +71,9 @@ impl<A: Algorithm> Functions<A> {
 
 /// A key as OpenSSL holds it: empty until it is imported or made.
 #[derive(Default)]
-struct Place(RwLock<Option<Arc<CurveKey>>>);
+struct KeySlot(RwLock<Option<Arc<CurveKey>>>);
 
-impl Place {
+impl KeySlot {
     fn key(&self) -> Option<Arc<CurveKey>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -100,21 +100,21 @@ impl Place {
 /// `place` is null, or comes from [`new`] or [`generate`] and is not freed yet.
 pub(super) unsafe fn at(place: *const c_void) -> Option<Arc<CurveKey>> {
     // SAFETY: the caller's.
-    unsafe { place.cast::<Place>().as_ref() }?.key()
+    unsafe { place.cast::<KeySlot>().as_ref() }?.key()
 }
 
 fn placed(key: CurveKey) -> *mut c_void {
-    Box::into_raw(Box::new(Place(RwLock::new(Some(Arc::new(key)))))).cast()
+    Box::into_raw(Box::new(KeySlot(RwLock::new(Some(Arc::new(key)))))).cast()
 }
 
 unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::<Place>::default()).cast()
+    Box::into_raw(Box::<KeySlot>::default()).cast()
 }
 
 unsafe extern "C" fn free(place: *mut c_void) {
     if !place.is_null() {
         // SAFETY: OpenSSL gives back what was made here, once.
-        drop(unsafe { Box::from_raw(place.cast::<Place>()) });
+        drop(unsafe { Box::from_raw(place.cast::<KeySlot>()) });
     }
 }
 
@@ -276,7 +276,7 @@ unsafe extern "C" fn import<A: Algorithm>(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
     guarded(|| unsafe {
-        let place = place.cast::<Place>().as_ref()?;
+        let place = place.cast::<KeySlot>().as_ref()?;
         let key = CurveKey::import(A::NAME, selection, params)?;
         if key.has(sys::SELECT_PRIVATE_KEY) {
             Accelerator::get().and_then(Accelerator::multi_buffer).map(break_even::of_curves);
@@ -332,7 +332,7 @@ unsafe extern "C" fn get_params(place: *mut c_void, params: *mut OSSL_PARAM) -> 
 unsafe extern "C" fn set_params(place: *mut c_void, params: *const OSSL_PARAM) -> c_int {
     // SAFETY: OpenSSL gives what was made here, and parameters with an end.
     guarded(|| unsafe {
-        let place = place.cast::<Place>().as_ref()?;
+        let place = place.cast::<KeySlot>().as_ref()?;
         let param = ffi::OSSL_PARAM_locate_const(params, sys::PARAM_ENCODED_PUBLIC.as_ptr());
         let (mut bytes, mut length) = (std::ptr::null(), 0);
         if param.is_null() {

@@ -14,7 +14,7 @@ use crypto_mb::RsaOperation;
 use ffi::OSSL_PARAM;
 use openssl_sys as ffi;
 
-use super::key::{self, Key, Question};
+use super::key::{self, CiphertextQuery, Key};
 use super::software::{self, Direction};
 use super::sys::{self, Dispatch};
 use super::{alarm::Alarm, guarded, in_batch, job, padding};
@@ -39,14 +39,14 @@ pub(super) const FUNCTIONS: &[Dispatch] = &[
 /// An operation, or several with the same key and settings.
 #[derive(Default)]
 struct Operation {
-    begun: Option<Begun>,
+    started: Option<Started>,
     /// Whether the padding is that of TLS.
     is_tls: bool,
     client_version: u32,
     negotiated_version: u32,
 }
 
-struct Begun {
+struct Started {
     key: Arc<Key>,
     software: software::Context,
 }
@@ -76,7 +76,7 @@ impl Operation {
                     return None;
                 }
             }
-            self.begun.as_mut()?.software.set_params(params)
+            self.started.as_mut()?.software.set_params(params)
         }
     }
 
@@ -85,8 +85,8 @@ impl Operation {
         if let Some(premaster) = self.decrypt_in_batch(ciphertext) {
             return Some(premaster);
         }
-        let Begun { key, software } = self.begun.as_mut()?;
-        let question = Question {
+        let Started { key, software } = self.started.as_mut()?;
+        let question = CiphertextQuery {
             client_version: self.client_version,
             negotiated_version: self.negotiated_version,
             ciphertext: ciphertext.into(),
@@ -113,7 +113,7 @@ impl Operation {
 
     /// Decrypts a premaster secret by the multi-buffer library; `None` where OpenSSL is to do it.
     fn decrypt_in_batch(&self, ciphertext: &[u8]) -> Option<Premaster> {
-        let key = self.begun.as_ref()?.key.in_batches()?;
+        let key = self.started.as_ref()?.key.in_batches()?;
         let operation = RsaOperation::new(Arc::clone(key), ciphertext.to_vec())?;
         let decrypted = in_batch(Work::Rsa { of: KeyUse::RsaDecrypt, operation })?;
         // Without a negotiated version, the client's alone is right.
@@ -196,7 +196,7 @@ unsafe fn begin(
         let key = key::at(key)?;
         let software = software::Context::new(&key.software, direction)?;
         let operation = at(&mut operation)?;
-        *operation = Operation { begun: Some(Begun { key, software }), ..Operation::default() };
+        *operation = Operation { started: Some(Started { key, software }), ..Operation::default() };
         operation.set(params)
     }
 }
@@ -212,7 +212,7 @@ unsafe extern "C" fn encrypt(
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
         let input = super::input(&input, input_length)?;
-        let software = &mut at(&mut operation)?.begun.as_mut()?.software;
+        let software = &mut at(&mut operation)?.started.as_mut()?.software;
         *out_length = out_size;
         software.run(Direction::Encrypt, out, &mut *out_length, input)
     })
@@ -232,7 +232,7 @@ unsafe extern "C" fn decrypt(
         let operation = at(&mut operation)?;
         if !operation.is_tls || out.is_null() {
             *out_length = out_size;
-            let software = &mut operation.begun.as_mut()?.software;
+            let software = &mut operation.started.as_mut()?.software;
             return software.run(Direction::Decrypt, out, &mut *out_length, input);
         }
         let premaster = operation.decrypt_premaster(input)?;
@@ -247,7 +247,7 @@ unsafe extern "C" fn decrypt(
 
 unsafe extern "C" fn get_params(mut operation: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and parameters with room and an end.
-    guarded(|| unsafe { at(&mut operation)?.begun.as_ref()?.software.get_params(params) })
+    guarded(|| unsafe { at(&mut operation)?.started.as_ref()?.software.get_params(params) })
 }
 
 unsafe extern "C" fn set_params(mut operation: *mut c_void, params: *const OSSL_PARAM) -> c_int {

@@ -47,14 +47,14 @@ pub(super) struct Key {
     pub(super) software: software::Key,
     pub(super) bits: u32,
     is_private: bool,
-    memory: RwLock<HashMap<Question, Premaster>>,
+    memory: RwLock<HashMap<CiphertextQuery, Premaster>>,
     /// The same for the multi-buffer library, where that is the accelerator and has code for it.
     in_batches: Option<Arc<RsaKey>>,
 }
 
 /// What the answer to a client depends on, beside the key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Question {
+pub(super) struct CiphertextQuery {
     pub(super) client_version: u32,
     pub(super) negotiated_version: u32,
     pub(super) ciphertext: Box<[u8]>,
@@ -79,11 +79,11 @@ impl Key {
         self.in_batches.as_ref()
     }
 
-    pub(super) fn remembered(&self, question: &Question) -> Option<Premaster> {
+    pub(super) fn remembered(&self, question: &CiphertextQuery) -> Option<Premaster> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner).get(question).copied()
     }
 
-    pub(super) fn remember(&self, question: Question, answer: Premaster) {
+    pub(super) fn remember(&self, question: CiphertextQuery, answer: Premaster) {
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         if memory.len() == MEMORY {
             memory.clear();
@@ -102,23 +102,23 @@ pub(super) fn for_batches(openssl: &Rsa<Private>) -> Option<RsaKey> {
 }
 
 /// A key as OpenSSL holds it: empty until it is imported.
-type Place = OnceLock<Arc<Key>>;
+type KeySlot = OnceLock<Arc<Key>>;
 
 /// # Safety
 /// `place` is null, or comes from [`new`] and is not freed yet.
 pub(super) unsafe fn at(place: *const c_void) -> Option<Arc<Key>> {
     // SAFETY: the caller's.
-    unsafe { place.cast::<Place>().as_ref() }?.get().cloned()
+    unsafe { place.cast::<KeySlot>().as_ref() }?.get().cloned()
 }
 
 unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::<Place>::default()).cast()
+    Box::into_raw(Box::<KeySlot>::default()).cast()
 }
 
 unsafe extern "C" fn free(place: *mut c_void) {
     if !place.is_null() {
         // SAFETY: OpenSSL gives back what `new` made, once.
-        drop(unsafe { Box::from_raw(place.cast::<Place>()) });
+        drop(unsafe { Box::from_raw(place.cast::<KeySlot>()) });
     }
 }
 
@@ -162,7 +162,7 @@ unsafe extern "C" fn generate(
     let Some(software) = generation.and_then(software::Context::generate) else {
         return std::ptr::null_mut();
     };
-    Box::into_raw(Box::new(Place::from(Arc::new(Key::new(software, true))))).cast()
+    Box::into_raw(Box::new(KeySlot::from(Arc::new(Key::new(software, true))))).cast()
 }
 
 unsafe extern "C" fn end_generation(generation: *mut c_void) {
@@ -195,7 +195,7 @@ unsafe extern "C" fn import(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
     guarded(|| unsafe {
-        let place = place.cast::<Place>().as_ref()?;
+        let place = place.cast::<KeySlot>().as_ref()?;
         let software = software::Key::import(RSA, selection, params)?;
         let is_private = !ffi::OSSL_PARAM_locate_const(params, c"d".as_ptr()).is_null();
         place.set(Arc::new(Key::new(software, is_private))).ok()

@@ -63,9 +63,9 @@ impl<K: SigningKey> Functions<K> {
 }
 
 /// A signature that is to be made or verified.
-struct Signing<K: SigningKey>(Option<Begun<K>>);
+struct Signing<K: SigningKey>(Option<Started<K>>);
 
-struct Begun<K: SigningKey> {
+struct Started<K: SigningKey> {
     key: Arc<K>,
     /// The name of the hash function, where there is one.
     function: Option<CString>,
@@ -76,7 +76,7 @@ struct Begun<K: SigningKey> {
     software: Option<software::Signing>,
 }
 
-impl<K: SigningKey> Begun<K> {
+impl<K: SigningKey> Started<K> {
     /// # Safety
     /// `params` is null, or ends as OpenSSL has it.
     unsafe fn set(&mut self, params: *const OSSL_PARAM) -> Option<()> {
@@ -156,7 +156,7 @@ unsafe fn begun<K: SigningKey>(
     unsafe {
         let signing = signing.cast::<Signing<K>>().as_mut()?;
         let function = (!function.is_null()).then(|| CStr::from_ptr(function).to_owned());
-        let mut begun = Begun {
+        let mut begun = Started {
             key: K::at(key)?,
             function,
             settings: K::Settings::default(),

@@ -5,7 +5,7 @@ use crate::check::Checker;
 use crate::libraries::library::Library;
 use crate::routine::{Failed, Unavailable};
 use crate::sampler::{Instruments, Spent};
-use crate::stack::{Configuration, Endpoint, Identity, Kind, Negotiated, Wanted};
+use crate::stack::{Configuration, ConnectionSpec, Endpoint, Identity, Kind, Negotiated};
 
 /// Both sides' configurations.
 pub(super) struct Ends {
@@ -13,7 +13,7 @@ pub(super) struct Ends {
     peer: Box<dyn Configuration>,
     /// Which side the own one is.
     side: Side,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: ConnectionSpec,
     /// Whose the other side is.
     pub(super) peer_title: String,
 }
@@ -35,7 +35,7 @@ impl Ends {
         library: &dyn Library,
         checker: &Checker<'_>,
         side: Side,
-        wanted: Wanted,
+        wanted: ConnectionSpec,
         identity: &Identity,
     ) -> Result<Self, Unavailable> {
         let own = library.stack()?.configure(side, wanted, identity)?;
@@ -62,7 +62,7 @@ impl Ends {
         let mut stopwatch = Stopwatch { instruments, spent: Spent::NOTHING };
         let own = stopwatch.time(|| self.own.connect())?;
         let mut pair = Pair { own, peer: self.peer.connect()? };
-        pair.shake_hands(self.side, &mut stopwatch)?;
+        pair.handshake(self.side, &mut stopwatch)?;
         let spent = stopwatch.spent;
         pair.prove(self.wanted.with(kind))?;
         if self.wanted.resumes {
@@ -102,7 +102,7 @@ impl Stopwatch<'_> {
 }
 
 impl Pair {
-    fn shake_hands(&mut self, side: Side, stopwatch: &mut Stopwatch<'_>) -> Result<(), Failed> {
+    fn handshake(&mut self, side: Side, stopwatch: &mut Stopwatch<'_>) -> Result<(), Failed> {
         let (mut to_own, mut to_peer) = (Vec::with_capacity(ROOM), Vec::with_capacity(ROOM));
         let mut own_is_done = false;
         // The client speaks first.

@@ -141,12 +141,13 @@ mod tests {
     use super::*;
     use crate::algorithm::{Algorithm, Protection, Side};
     use crate::library;
-    use crate::stack::{Identity, Wanted};
+    use crate::stack::{ConnectionSpec, Identity};
 
     #[test]
     fn a_key_is_left_before_its_limit() {
         let libraries = [library::open("openssl").unwrap(), library::open("rustls-ring").unwrap()];
-        let wanted = Wanted::of(Algorithm::Record(Protection::Tls13Aes128Gcm, Way::Seal)).unwrap();
+        let wanted =
+            ConnectionSpec::of(Algorithm::Record(Protection::Tls13Aes128Gcm, Way::Seal)).unwrap();
         let identity = Identity::of(tls::CertificateKey::EcdsaP256).unwrap();
         let checker = Checker::new(&libraries);
         let ends = Ends::new(libraries[0].as_ref(), &checker, Side::Server, wanted, identity);

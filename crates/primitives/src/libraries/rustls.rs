@@ -18,7 +18,9 @@ use crate::algorithm::{Algorithm, Side};
 use crate::libraries::library::Library;
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
-use crate::stack::{Configuration, Endpoint, Identity, Kind, NAME, Negotiated, Stack, Wanted};
+use crate::stack::{
+    Configuration, ConnectionSpec, Endpoint, Identity, Kind, NAME, Negotiated, Stack,
+};
 
 /// rustls with one provider of cryptography.
 pub(crate) struct Rustls {
@@ -78,7 +80,7 @@ impl Stack for Rustls {
     fn configure(
         &self,
         side: Side,
-        wanted: Wanted,
+        wanted: ConnectionSpec,
         identity: &Identity,
     ) -> Result<Box<dyn Configuration>, Unavailable> {
         let provider = Arc::new(only(wanted, (self.provider)())?);
@@ -95,7 +97,10 @@ fn refused(error: rustls::Error) -> Unavailable {
 }
 
 /// The provider with one suite and one group.
-fn only(wanted: Wanted, mut provider: CryptoProvider) -> Result<CryptoProvider, Unavailable> {
+fn only(
+    wanted: ConnectionSpec,
+    mut provider: CryptoProvider,
+) -> Result<CryptoProvider, Unavailable> {
     let suite = wanted.suite;
     provider.cipher_suites.retain(|own| u16::from(own.suite()) == suite.code_point);
     let group = wanted.group.code_point();
@@ -112,7 +117,7 @@ fn only(wanted: Wanted, mut provider: CryptoProvider) -> Result<CryptoProvider, 
 static TLS_1_2: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
 static TLS_1_3: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
-fn versions(wanted: Wanted) -> &'static [&'static SupportedProtocolVersion] {
+fn versions(wanted: ConnectionSpec) -> &'static [&'static SupportedProtocolVersion] {
     match wanted.suite.version() {
         Version::Tls12 => TLS_1_2,
         Version::Tls13 => TLS_1_3,
@@ -121,7 +126,7 @@ fn versions(wanted: Wanted) -> &'static [&'static SupportedProtocolVersion] {
 
 fn client(
     provider: Arc<CryptoProvider>,
-    wanted: Wanted,
+    wanted: ConnectionSpec,
     identity: &Identity,
 ) -> Result<Config, rustls::Error> {
     let mut roots = RootCertStore::empty();
@@ -142,7 +147,7 @@ fn client(
 
 fn server(
     provider: Arc<CryptoProvider>,
-    wanted: Wanted,
+    wanted: ConnectionSpec,
     identity: &Identity,
     ticketer: fn() -> Result<Arc<dyn ProducesTickets>, rustls::Error>,
 ) -> Result<Config, rustls::Error> {

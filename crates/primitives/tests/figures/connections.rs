@@ -8,7 +8,9 @@ use cpus::CpuList;
 use primitives::Row;
 use primitives::bench::Request;
 use primitives::row::Reason;
-use primitives::stack::{Configuration, Endpoint, Identity, Kind, Negotiated, Stack, Wanted};
+use primitives::stack::{
+    Configuration, ConnectionSpec, Endpoint, Identity, Kind, Negotiated, Stack,
+};
 use primitives::{
     Algorithm, Cache, Failed, Library, Material, Routine, Side, Unavailable, library,
 };
@@ -62,7 +64,7 @@ impl Stack for Liar {
     fn configure(
         &self,
         side: Side,
-        wanted: Wanted,
+        wanted: ConnectionSpec,
         identity: &Identity,
     ) -> Result<Box<dyn Configuration>, Unavailable> {
         let mut really = wanted;
@@ -82,7 +84,7 @@ impl Stack for Liar {
 struct LyingConfiguration {
     honest: Box<dyn Configuration>,
     lie: Lie,
-    wanted: Wanted,
+    wanted: ConnectionSpec,
     side: Side,
 }
 
@@ -97,7 +99,7 @@ impl Configuration for LyingConfiguration {
 struct LyingEndpoint {
     honest: Box<dyn Endpoint>,
     lie: Lie,
-    wanted: Wanted,
+    wanted: ConnectionSpec,
     side: Side,
     opened: Rc<Cell<usize>>,
 }

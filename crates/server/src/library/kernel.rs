@@ -66,7 +66,7 @@ impl Session for KernelSession {
         &mut self.wire
     }
 
-    fn shake_hands(&mut self) -> io::Result<Handshake> {
+    fn handshake(&mut self) -> io::Result<Handshake> {
         let outcome = match sys::accept(&mut self.ssl) {
             Ok(Some(0)) => Err(io::ErrorKind::UnexpectedEof.into()),
             outcome => outcome,

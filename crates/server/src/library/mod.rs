@@ -37,7 +37,7 @@ pub(crate) trait Session {
     fn wire_mut(&mut self) -> &mut Wire;
 
     /// Takes the handshake as far as it goes. A paused one must go on before it may be dropped.
-    fn shake_hands(&mut self) -> io::Result<Handshake>;
+    fn handshake(&mut self) -> io::Result<Handshake>;
 
     /// Reads decrypted bytes; 0 is the end, orderly or not. `WouldBlock` where nothing is there.
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize>;

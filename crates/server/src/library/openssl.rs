@@ -46,7 +46,7 @@ impl Session for SslStream<Wire> {
         self.get_mut()
     }
 
-    fn shake_hands(&mut self) -> io::Result<Handshake> {
+    fn handshake(&mut self) -> io::Result<Handshake> {
         let outcome = self.accept();
         if let Some(pause) = paused(self.ssl()) {
             return Ok(Handshake::Paused(pause));

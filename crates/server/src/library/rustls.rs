@@ -59,7 +59,7 @@ impl Session for RustlsSession {
         &mut self.wire
     }
 
-    fn shake_hands(&mut self) -> io::Result<Handshake> {
+    fn handshake(&mut self) -> io::Result<Handshake> {
         while self.connection.is_handshaking() {
             match self.receive() {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),

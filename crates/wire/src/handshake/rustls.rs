@@ -221,11 +221,11 @@ impl Handshake for RustlsHandshake {
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     encode(|out| data.encode(out), to_send)?;
-                    Next::Again
+                    Next::Continue
                 }
                 Ok(ConnectionState::TransmitTlsData(data)) => {
                     data.done();
-                    Next::Again
+                    Next::Continue
                 }
                 Ok(ConnectionState::BlockedHandshake) => Next::Wait,
                 Ok(ConnectionState::WriteTraffic(_)) => Next::Finish,
@@ -261,7 +261,7 @@ impl Handshake for RustlsHandshake {
             self.remarks.is_retried |=
                 connection.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);
             match next {
-                Next::Again => {}
+                Next::Continue => {}
                 Next::Wait => {
                     if let Some(flight) = &mut self.flight {
                         flight.seen = received.len();
@@ -286,7 +286,7 @@ impl Handshake for RustlsHandshake {
 }
 
 enum Next {
-    Again,
+    Continue,
     Wait,
     Finish,
 }

@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::last_head::LastHead;
 use super::stride::{Dropped, Middle, Stride};
 
 /// How many responses in a row must have been alike.
@@ -28,6 +29,7 @@ pub struct Learned(Rc<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
+    last_head: LastHead,
     /// The longest head of responses that began in a long record.
     head: Cell<Alike<usize>>,
     /// The length of the body, and the shortest length on the wire of a response with it, records and
@@ -61,6 +63,12 @@ impl<T: Copy> Alike<T> {
 }
 
 impl Learned {
+    /// The last head of a right answer.
+    #[inline]
+    pub(super) fn last_head(&self) -> &LastHead {
+        &self.0.last_head
+    }
+
     /// An opened record held a whole head of this length, and `plaintext` bytes in all; the
     /// response continues after the record.
     #[inline]
@@ -70,6 +78,12 @@ impl Learned {
             true => known.and(known.value.max(head)),
             false => Alike::default(),
         });
+    }
+
+    /// A response over plain HTTP had a head of this length.
+    #[inline]
+    pub(super) fn learn_plain_head(&self, head: usize) {
+        self.learn_head(head, usize::MAX);
     }
 
     /// A response began otherwise, or one failed whose first record was not opened.

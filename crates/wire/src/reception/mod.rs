@@ -23,6 +23,7 @@
 mod chunks;
 mod http;
 mod kept;
+mod last_head;
 mod learned;
 mod messages;
 mod records;
@@ -79,6 +80,7 @@ pub enum Given {
 /// Receives the responses of one connection, one after another.
 pub struct Reception {
     framing: Framing,
+    learned: Learned,
     answers: Answers,
     /// The response under way; `None` while none is expected.
     response: Option<Response>,
@@ -115,7 +117,7 @@ pub struct Reception {
 
 enum Framing {
     Plain,
-    Tls { opener: Opener, step: Step, learned: Learned },
+    Tls { opener: Opener, step: Step },
 }
 
 /// Whether a proof of the bytes received so far was asked for, and whether it has come.
@@ -127,20 +129,20 @@ enum Proof {
 }
 
 impl Reception {
-    /// Receives plain HTTP.
-    pub fn plain() -> Self {
-        Self::new(Framing::Plain)
+    /// Receives plain HTTP; `learned` is what its thread has learned of its server's responses.
+    pub fn plain(learned: Learned) -> Self {
+        Self::new(Framing::Plain, learned)
     }
 
-    /// Receives records from the one that `opener` expects; `learned` is what its thread has
-    /// learned of its server's responses.
+    /// The same for records, from the one that `opener` expects.
     pub fn tls(opener: Opener, learned: Learned) -> Self {
-        Self::new(Framing::Tls { opener, step: Step::Header, learned })
+        Self::new(Framing::Tls { opener, step: Step::Header }, learned)
     }
 
-    fn new(framing: Framing) -> Self {
+    fn new(framing: Framing, learned: Learned) -> Self {
         Self {
             framing,
+            learned,
             answers: Answers::USUAL,
             response: None,
             whole: false,
@@ -276,17 +278,15 @@ impl Reception {
     /// Whether the server's responses are known to be long and to have records of one length.
     #[inline]
     pub fn is_steady(&self) -> bool {
-        matches!(&self.framing, Framing::Tls { learned, .. } if learned.head().is_some())
+        matches!(&self.framing, Framing::Tls { .. }) && self.learned.head().is_some()
     }
 
     /// The least number of bytes on the wire of a response like the earlier ones to this
     /// expectation.
     #[inline]
     pub fn total(&self, expectation: Expectation) -> Option<u64> {
-        let (Framing::Tls { learned, .. }, Some(size)) = (&self.framing, expectation.size()) else {
-            return None;
-        };
-        learned.total(size)
+        let Framing::Tls { .. } = &self.framing else { return None };
+        self.learned.total(expectation.size()?)
     }
 
     /// The least number of bytes that the server sends before its response to a connection's only
@@ -295,7 +295,7 @@ impl Reception {
     pub fn before_response(&self) -> u64 {
         match &self.framing {
             Framing::Plain => 0,
-            Framing::Tls { learned, .. } => learned.before_response(),
+            Framing::Tls { .. } => self.learned.before_response(),
         }
     }
 
@@ -329,13 +329,22 @@ impl Reception {
             Framing::Plain => match self.body_left() {
                 Some(left) if left > 0 && !self.whole => Want::Skip(left),
                 _ if self.whole => Want::Read { min: 1, max: READ_AHEAD },
-                _ => Want::Read { min: 1, max: ONE_RECORD },
+                _ => Want::Read { min: 1, max: self.plain_head().unwrap_or(ONE_RECORD) },
             },
-            Framing::Tls { opener, step, learned } => {
+            Framing::Tls { opener, step } => {
                 let ahead = Ahead { is_whole: self.whole, body: self.body_left() };
-                step.want(opener, learned, ahead)
+                step.want(opener, &self.learned, ahead)
             }
         }
+    }
+
+    /// How much holds the next head, if it is like those before it and the body after it is to be dropped:
+    /// to read a body's beginning with the head takes as long as all else that is done for it.
+    #[inline]
+    fn plain_head(&self) -> Option<usize> {
+        let awaited = self.response.as_ref().filter(|response| !response.has_begun())?;
+        let is_long = awaited.size().is_some_and(|size| size > ONE_RECORD as u64);
+        if is_long { self.learned.head() } else { None }
     }
 
     /// Takes dropped bytes, at most as many as [`Want::Skip`] asked for.
@@ -388,15 +397,15 @@ impl Reception {
             ..failure
         })?;
         self.wire += used as u64;
-        if let (Given::Complete(completed), Framing::Tls { learned, .. }) = (given, &self.framing) {
-            learned.learn_total(completed.body, self.wire);
+        if let (Given::Complete(completed), Framing::Tls { .. }) = (given, &self.framing) {
+            self.learned.learn_total(completed.body, self.wire);
         }
         Ok((used, given))
     }
 
     #[inline]
     fn take(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
-        let Framing::Tls { opener, step, .. } = &mut self.framing else {
+        let Framing::Tls { opener, step } = &mut self.framing else {
             return Ok((bytes.len(), self.plaintext(bytes)?));
         };
         match *step {
@@ -475,12 +484,11 @@ impl Reception {
     /// learned lengths may be wrong, so they are forgotten. If its head was not authenticated, the
     /// next ones are.
     pub fn has_failed(&self) {
-        let Framing::Tls { learned, .. } = &self.framing else { return };
         if self.has_strided {
-            learned.forget_records();
+            self.learned.forget_records();
         }
         if self.has_peeked {
-            learned.forget_heads();
+            self.learned.forget_heads();
         }
     }
 
@@ -503,7 +511,8 @@ impl Reception {
     /// What to do with the record after this header.
     #[inline]
     fn after_header(&mut self, header: Header) -> Result<Step, Failure> {
-        let Framing::Tls { opener, learned, .. } = &self.framing else { return Ok(Step::Header) };
+        let Framing::Tls { opener, .. } = &self.framing else { return Ok(Step::Header) };
+        let learned = &self.learned;
         let Some(most) = opener.most_plaintext(header.length) else {
             if header.content_type == content_type::ALERT && header.length == 2 {
                 return Err(Failure::new(ErrorKind::Alert, "an alert without encryption"));
@@ -542,8 +551,9 @@ impl Reception {
     /// `length` bytes hold this plaintext. `None` where the record must be opened.
     #[inline]
     fn after_head(&mut self, header: Header, length: usize, plaintext: &[u8]) -> Option<Step> {
-        let Framing::Tls { opener, learned, .. } = &self.framing else { return None };
-        let response = self.response.as_ref()?.peeked(plaintext)?;
+        let Framing::Tls { opener, .. } = &self.framing else { return None };
+        let learned = &self.learned;
+        let response = self.response.as_ref()?.peeked(plaintext, learned.last_head())?;
         let (left, peeked) = (response.left()?, plaintext.len() as u64);
         // A record that may hold the last byte of the body is opened.
         let most = opener.most_plaintext(header.length)? as u64;
@@ -589,7 +599,7 @@ impl Reception {
         self.messages.data();
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
         let is_first = !response.has_begun();
-        response.take(content).map_err(|failure| match failure.kind {
+        response.take(content, self.learned.last_head()).map_err(|failure| match failure.kind {
             // Either the sender is wrong, or padding or a ticket made the count wrong. A walk
             // cannot know which.
             ErrorKind::Content | ErrorKind::LongBody if is_counted => {
@@ -599,7 +609,13 @@ impl Reception {
         })?;
         // What the server says of it is read.
         self.whole |= response.is_refusal();
-        if let (true, Framing::Tls { learned, .. }) = (is_first, &self.framing) {
+        let learned = &self.learned;
+        if let (true, Framing::Plain) = (is_first, &self.framing)
+            && let Some(head) = response.head_length()
+        {
+            learned.learn_plain_head(head);
+        }
+        if let (true, Framing::Tls { .. }) = (is_first, &self.framing) {
             // The header of the current record has been counted already.
             learned.learn_before_response(self.wire.saturating_sub(HEADER as u64));
             let goes_on = response.left().is_some_and(|left| left > 0) && !response.is_refusal();
@@ -628,8 +644,8 @@ impl Reception {
         completed.compared &= self.dropped == 0;
         completed.peeked = self.has_peeked;
         self.dropped = 0;
-        if let Framing::Tls { learned, .. } = &self.framing {
-            learned.learn_records(self.middle);
+        if let Framing::Tls { .. } = &self.framing {
+            self.learned.learn_records(self.middle);
         }
         Ok(Given::Complete(completed))
     }

@@ -13,7 +13,7 @@ const LONGEST: usize = 160;
 /// What a person should see of such a response.
 pub(super) struct Refused {
     /// Status and reason.
-    said: String,
+    status: String,
     /// Whether its body says more than its status: 400 is what a server answers to plain HTTP on a port
     /// of TLS, or without the certificate that it asked for.
     is_explained: bool,
@@ -23,8 +23,8 @@ pub(super) struct Refused {
 
 impl Refused {
     pub(super) fn new(code: u16, reason: &str) -> Self {
-        let said = format!("{code} {reason}").trim_end().to_owned();
-        Self { said, is_explained: code == 400, body: Vec::new() }
+        let status = format!("{code} {reason}").trim_end().to_owned();
+        Self { status, is_explained: code == 400, body: Vec::new() }
     }
 
     pub(super) fn is_explained(&self) -> bool {
@@ -39,27 +39,27 @@ impl Refused {
     }
 
     pub(super) fn failure(&self) -> Failure {
-        match words(&self.said, &String::from_utf8_lossy(&self.body)) {
-            words if words.is_empty() => status(&self.said),
-            words => status(&format!("{}: {words}", self.said)),
+        match words(&self.status, &String::from_utf8_lossy(&self.body)) {
+            words if words.is_empty() => status(&self.status),
+            words => status(&format!("{}: {words}", self.status)),
         }
     }
 }
 
 /// The first sentences of a page, or lines of a text, that say more than the status does.
 fn words(status: &str, page: &str) -> String {
-    let (mut said, mut words) = (status.to_owned(), String::new());
+    let (mut seen, mut words) = (status.to_owned(), String::new());
     let code = status.split(' ').next().unwrap_or_default();
     for line in visible(page) {
         let line = line.trim_start_matches(code).trim();
         // A single word is a name, such as the server's.
-        if !line.contains(' ') || said.contains(line) {
+        if !line.contains(' ') || seen.contains(line) {
             continue;
         }
         if !words.is_empty() && words.len() + line.len() > LONGEST {
             break;
         }
-        said.push_str(line);
+        seen.push_str(line);
         words.push_str(if words.is_empty() { "" } else { " " });
         words.push_str(line);
     }

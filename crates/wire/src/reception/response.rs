@@ -3,6 +3,7 @@ use crate::{ErrorKind, Failure};
 use super::chunks::Chunks;
 use super::http::{BodyEnd, PartialHead, body_end, is_bodyless, read_head, status, too_long};
 use super::kept::{self, KeptResponse};
+use super::last_head::{Head, LastHead};
 use super::refused::Refused;
 
 /// What the body of a response must be.
@@ -150,9 +151,9 @@ impl Response {
     /// The response after this beginning, if that holds a whole head and promises more than is in
     /// `content`.
     #[inline]
-    pub(super) fn peeked(&self, content: &[u8]) -> Option<Self> {
+    pub(super) fn peeked(&self, content: &[u8], last: &LastHead) -> Option<Self> {
         let mut peeked = Self::new(self.expectation, self.answers);
-        peeked.take(content).ok()?;
+        peeked.take(content, last).ok()?;
         // A failure is reported only where it is authentic.
         let is_usable = !self.begun && !peeked.is_refusal();
         (is_usable && peeked.left().is_some_and(|left| left > 0)).then_some(peeked)
@@ -175,6 +176,12 @@ impl Response {
     #[inline]
     pub(super) fn body(&self) -> u64 {
         self.body
+    }
+
+    /// The length that its body must have, where that is known.
+    #[inline]
+    pub(super) fn size(&self) -> Option<u64> {
+        self.expectation.size()
     }
 
     #[inline]
@@ -217,19 +224,19 @@ impl Response {
 
     /// Takes the next content. Whatever is wrong after a refusal, the refusal is what failed.
     #[inline]
-    pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
-        self.take_next(content)
+    pub(super) fn take(&mut self, content: &[u8], last: &LastHead) -> Result<(), Failure> {
+        self.take_next(content, last)
             .map_err(|failure| self.refused.as_ref().map_or(failure, |refused| refused.failure()))
     }
 
     #[inline]
-    fn take_next(&mut self, content: &[u8]) -> Result<(), Failure> {
+    fn take_next(&mut self, content: &[u8], last: &LastHead) -> Result<(), Failure> {
         self.begun = true;
         if !matches!(self.phase, Phase::Head) {
             return self.take_body(content);
         }
         let mut head = std::mem::take(&mut self.head);
-        match head.take(content, |bytes| self.parse_head(bytes))? {
+        match head.take(content, |bytes| self.take_head(bytes, last))? {
             Some(body) => self.take_body(body),
             None => {
                 self.head = head;
@@ -266,19 +273,27 @@ impl Response {
     }
 
     /// The length of the head, if `bytes` hold all of it.
-    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
+    #[inline]
+    fn take_head(&mut self, bytes: &[u8], last: &LastHead) -> Result<Option<usize>, Failure> {
+        if !self.is_kept()
+            && let Some(head) = last.find(bytes, &self.answers)
+        {
+            return self.begin_body(head).map(Some);
+        }
+        self.parse_head(bytes, last)
+    }
+
+    fn parse_head(&mut self, bytes: &[u8], last: &LastHead) -> Result<Option<usize>, Failure> {
         let (kept, answers) = (self.kept.as_mut(), self.answers);
-        let own_status = &mut self.status;
         let read = read_head(bytes, |head| {
             let code = head.code.unwrap_or(0);
-            *own_status = code;
             if let Some(kept) = kept {
-                return Ok((kept.take_head(head)?, None));
+                return Ok((code, kept.take_head(head)?, None));
             }
             // toll requests no ranges.
             let has_no_body = answers.is_head || is_bodyless(code);
             if answers.admit(code) {
-                return Ok((body_end(head, has_no_body)?, None));
+                return Ok((code, body_end(head, has_no_body)?, None));
             }
             let refused = Refused::new(code, head.reason.unwrap_or_default());
             let end = match body_end(head, has_no_body) {
@@ -290,18 +305,28 @@ impl Response {
                 }
                 _ => (BodyEnd::Close, true),
             };
-            Ok((end, Some(refused)))
+            Ok((code, end, Some(refused)))
         })?;
-        let Some((length, ((end, closes), refused))) = read else { return Ok(None) };
+        let Some((length, (status, (end, closes), refused))) = read else { return Ok(None) };
+        let head = Head { length, status, end, closes };
         if let Some(mut refused) = refused {
             if end == BodyEnd::Close {
                 refused.take(&bytes[length..]);
                 return Err(refused.failure());
             }
             (self.refused, self.expectation) = (Some(Box::new(refused)), Expectation::Anything);
+        } else if !self.is_kept() {
+            last.keep(&bytes[..length], answers, head);
         }
-        self.closes = closes;
-        match end {
+        self.begin_body(head).map(Some)
+    }
+
+    /// The body begins after a head that says this; returns the head's length.
+    #[inline]
+    fn begin_body(&mut self, head: Head) -> Result<usize, Failure> {
+        self.status = head.status;
+        self.closes = head.closes;
+        match head.end {
             BodyEnd::Chunked => self.phase = Phase::Chunked(Chunks::new()),
             BodyEnd::Close => self.phase = Phase::UntilClose,
             BodyEnd::Length(promised) => {
@@ -312,8 +337,8 @@ impl Response {
                 }
             }
         }
-        self.head_length = length;
-        Ok(Some(length))
+        self.head_length = head.length;
+        Ok(head.length)
     }
 
     fn take_body(&mut self, content: &[u8]) -> Result<(), Failure> {

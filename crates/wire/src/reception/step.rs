@@ -6,6 +6,9 @@ use super::learned::Learned;
 use super::stride::Stride;
 use super::{ONE_RECORD, READ_AHEAD, Want};
 
+/// The longest end of a body that is read with its record's header: what a head displaced from full records.
+const SHORT: u64 = 2 << 10;
+
 /// Where in a record the reception is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
@@ -91,7 +94,9 @@ impl Step {
         };
         // Reading ahead is harmless where everything is opened anyway.
         let max = match (dropping, ahead.is_whole) {
-            (true, _) if ahead.body.is_some_and(|left| learned.is_last(left)) => ONE_RECORD,
+            (true, _) if ahead.body.is_some_and(|left| left <= SHORT || learned.is_last(left)) => {
+                ONE_RECORD
+            }
             (true, _) => min + rest,
             (false, true) => READ_AHEAD,
             (false, false) => match peek_length(opener, learned) {

@@ -253,3 +253,53 @@ proptest! {
         prop_assert_eq!(last, Ok(Some(BODY as u64)));
     }
 }
+
+#[test]
+fn a_long_body_over_plain_http_is_not_read_with_its_head() {
+    let size = 4 * ONE_RECORD;
+    let learned = Learned::default();
+    let awaiting = |size: usize| {
+        let mut reception = Layer::Plain.reception_with(learned.clone());
+        reception.expect(Expectation::Object(size as u64), false);
+        reception
+    };
+    let opened = |head: Vec<u8>| {
+        let bytes = [head, object(size)].concat();
+        let end = Line::new(&bytes, AT_ONCE).run(&mut awaiting(size));
+        let Ok(End::Complete(completed)) = end else { panic!("{end:?}") };
+        completed.opened as usize
+    };
+    let one_record = Want::Read { min: 1, max: ONE_RECORD };
+    for _ in 0..LEARNED_FROM {
+        assert_eq!(awaiting(size).want(), one_record);
+        assert_eq!(opened(head(size)), ONE_RECORD - head(size).len());
+    }
+    let known = head(size).len().next_multiple_of(16);
+    assert_eq!(awaiting(size).want(), Want::Read { min: 1, max: known });
+    assert_eq!(opened(head(size)), known - head(size).len());
+    // What one read can hold comes with its head, and a longer head is read as before.
+    assert_eq!(awaiting(1024).want(), one_record);
+    let field = format!("\r\nX-Long: {}\r\nContent-Length", "x".repeat(4000));
+    let longer = String::from_utf8(head(size)).unwrap().replacen("\r\nContent-Length", &field, 1);
+    assert!(longer.len() > 4000);
+    assert_eq!(opened(longer.clone().into_bytes()), known + ONE_RECORD - longer.len());
+}
+
+#[test]
+fn the_short_end_of_a_body_is_read_with_the_header_of_its_record() {
+    let layer = Layer::Tls13Gcm;
+    let size = 1 << 14;
+    let mut reception = layer.reception();
+    let mut peer = layer.peer();
+    // The head displaces as many bytes into a second record.
+    let text = [head(size), object(size)].concat();
+    let bytes = peer.records(&text, &[1 << 14, 1 << 14]).concat();
+    let first = HEADER + (1 << 14) + 17;
+    let mut known = Line::new(&bytes[..first], AT_ONCE);
+    reception.expect(Expectation::Object(size as u64), false);
+    assert_eq!(known.run(&mut reception), Ok(End::Starved));
+    assert_eq!(reception.body_left(), Some(head(size).len() as u64));
+    assert_eq!(reception.want(), Want::Read { min: HEADER, max: ONE_RECORD });
+    let end = known.then(&bytes[first..]).run(&mut reception);
+    assert!(matches!(end, Ok(End::Complete(_))), "{end:?}");
+}

@@ -8,6 +8,7 @@ mod known;
 mod pages;
 mod properties;
 mod refused;
+mod repeated_heads;
 mod strides;
 mod unseen_by_a_walk;
 

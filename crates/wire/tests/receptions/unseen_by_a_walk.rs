@@ -38,7 +38,7 @@ fn wrong_content_in_a_middle_record() {
 fn the_content_of_a_plain_body() {
     let texts: [&[u8]; 2] = [&head(SIZE), &[0; SIZE]];
     let expectation = Expectation::Object(SIZE as u64);
-    let mut reception = Reception::plain();
+    let mut reception = Reception::plain(Learned::default());
     reception.expect(expectation, false);
     assert_eq!(Line::new(texts[0], AT_ONCE).run(&mut reception), Ok(End::Starved));
     let end = Line::new(texts[1], AT_ONCE).run(&mut reception);

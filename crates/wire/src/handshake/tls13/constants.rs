@@ -3,7 +3,7 @@
 
 use tls::{Cipher, Suite};
 
-use super::mac::{MacKey, message};
+use super::mac::{LoneKey, MacKey, message};
 use super::state::State;
 use crate::handshake::transcript::{Hashed, LONGEST, Transcript};
 use crate::record::{AeadKey, Protection};
@@ -17,7 +17,7 @@ pub(super) struct Constants<S: State> {
     /// Length of a key.
     length: usize,
     /// The salt of the handshake secret, derived from the early secret.
-    pub(super) salt: MacKey<S>,
+    pub(super) salt: LoneKey,
     pub(super) derived: S::Block,
     pub(super) key: S::Block,
     pub(super) iv: S::Block,
@@ -63,13 +63,14 @@ impl<S: State> Constants<S> {
         let zeros = Hashed::from(&[0; LONGEST][..S::OUTPUT]);
         let derived = expanding::<S>(b"derived", nothing.as_ref(), S::OUTPUT);
         // There is no pre-shared key, and no salt.
-        let early = MacKey::<S>::new(MacKey::<S>::new(zeros).sign(zeros.as_ref()));
+        let early = LoneKey::new::<S>(suite.prf, zeros).sign(zeros.as_ref());
+        let early = MacKey::<S>::new(early);
         let [salt] = MacKey::sign_all([(&early, &derived)]);
         let length = AeadKey::length(suite.cipher)?;
         Some(Self {
             cipher: suite.cipher,
             length,
-            salt: MacKey::new(salt),
+            salt: LoneKey::new::<S>(suite.prf, salt),
             derived,
             key: expanding::<S>(b"key", &[], length),
             iv: expanding::<S>(b"iv", &[], IV),

@@ -4,8 +4,10 @@
 //! padded blocks. For a message of a block, the buffers of a general, incremental implementation
 //! would cost as much as the hash itself.
 
+use tls::PrfHash;
+
 use super::state::State;
-use crate::handshake::transcript::Hashed;
+use crate::handshake::transcript::{Hashed, Transcript};
 
 /// The key of an HMAC: the states of its hash after the key's block, padded for the inner and for
 /// the outer hash.
@@ -39,21 +41,6 @@ impl<S: State> MacKey<S> {
         states.map(|[inner, outer]| Self { inner, outer })
     }
 
-    /// The HMAC of a message, which must leave room for the padding in its last block.
-    pub(super) fn sign(&self, message: &[u8]) -> Hashed {
-        let mut inner = self.inner;
-        let (whole, rest) = message.split_at(message.len() - message.len() % S::BLOCK);
-        for bytes in whole.chunks_exact(S::BLOCK) {
-            let mut block = S::ZEROS;
-            block.as_mut().copy_from_slice(bytes);
-            inner.compress(&block);
-        }
-        inner.compress(&last_block::<S>(&[rest], message.len()));
-        let mut outer = self.outer;
-        outer.compress(&last_block::<S>(&[inner.output().as_ref()], S::OUTPUT));
-        outer.output()
-    }
-
     /// The HMACs of messages of one block, which [`message`] makes.
     pub(super) fn sign_all<const N: usize>(signed: [(&Self, &S::Block); N]) -> [Hashed; N] {
         let mut states = signed.map(|(key, _)| key.inner);
@@ -68,20 +55,42 @@ impl<S: State> MacKey<S> {
     }
 }
 
+/// The key of HMACs that are computed one at a time, of messages of any length.
+pub(super) struct LoneKey {
+    inner: Transcript,
+    outer: Transcript,
+}
+
+impl LoneKey {
+    pub(super) fn new<S: State>(hash: PrfHash, key: Hashed) -> Self {
+        let [inner, outer] = [0x36, 0x5c].map(|padding| {
+            let mut block = S::ZEROS;
+            block.as_mut().fill(padding);
+            block.as_mut().iter_mut().zip(key.as_ref()).for_each(|(byte, key)| *byte ^= key);
+            let mut padded = Transcript::new(hash);
+            padded.add(block.as_ref());
+            padded
+        });
+        Self { inner, outer }
+    }
+
+    pub(super) fn sign(&self, message: &[u8]) -> Hashed {
+        let (mut inner, mut outer) = (self.inner.clone(), self.outer.clone());
+        inner.add(message);
+        outer.add(inner.finish().as_ref());
+        outer.finish()
+    }
+}
+
 /// A message of these parts as the block after the key's, padded. It must leave room for the
 /// padding, as all messages of the key schedule do but a hybrid shared secret.
 pub(super) fn message<S: State>(parts: &[&[u8]]) -> S::Block {
-    last_block::<S>(parts, parts.iter().map(|part| part.len()).sum())
-}
-
-/// The last block of a message of so many bytes in all, without the key's block.
-fn last_block<S: State>(parts: &[&[u8]], length: usize) -> S::Block {
     let mut block = S::ZEROS;
-    put_last::<S>(&mut block, parts, length);
+    put_last::<S>(&mut block, parts, parts.iter().map(|part| part.len()).sum());
     block
 }
 
-/// Puts it into a block of zeros.
+/// Puts the last block of a message of so many bytes, without the key's block, into a block of zeros.
 fn put_last<S: State>(block: &mut S::Block, parts: &[&[u8]], length: usize) {
     let bytes = block.as_mut();
     let mut end = 0;
@@ -110,7 +119,11 @@ mod tests {
         std::array::from_fn(|_| (bytes(LONGEST), bytes(55)))
     }
 
-    fn check<S: State>(algorithm: hmac::Algorithm, signed: &[(Vec<u8>, Vec<u8>); 7]) {
+    fn check<S: State>(
+        algorithm: hmac::Algorithm,
+        hash: PrfHash,
+        signed: &[(Vec<u8>, Vec<u8>); 7],
+    ) {
         let expected = signed.each_ref().map(|(key, message)| {
             hmac::sign(&hmac::Key::new(algorithm, key), message).as_ref().to_vec()
         });
@@ -119,25 +132,24 @@ mod tests {
         let together = MacKey::sign_all(std::array::from_fn::<_, 7, _>(|i| (&keys[i], &blocks[i])));
         for (i, (key, message)) in signed.iter().enumerate() {
             let alone = MacKey::<S>::new(Hashed::from(&key[..]));
+            let lone = LoneKey::new::<S>(hash, Hashed::from(&key[..]));
             assert_eq!(together[i].as_ref(), expected[i]);
-            assert_eq!(alone.sign(message).as_ref(), expected[i]);
+            assert_eq!(lone.sign(message).as_ref(), expected[i]);
             let [two, _] = MacKey::sign_all([(&alone, &blocks[i]), (&keys[0], &blocks[0])]);
             assert_eq!(two.as_ref(), expected[i]);
         }
         // The shared secret of a hybrid group is a whole block of SHA-256.
         let (key, long) = (&signed[0].0, [&[7; 64], &signed[0].1[..]].concat());
         let expected = hmac::sign(&hmac::Key::new(algorithm, key), &long);
-        if long.len() % S::BLOCK + S::COUNT < S::BLOCK {
-            let alone = MacKey::<S>::new(Hashed::from(&key[..]));
-            assert_eq!(alone.sign(&long).as_ref(), expected.as_ref());
-        }
+        let lone = LoneKey::new::<S>(hash, Hashed::from(&key[..]));
+        assert_eq!(lone.sign(&long).as_ref(), expected.as_ref());
     }
 
     proptest! {
         #[test]
         fn another_library_signs_alike(signed in signed()) {
-            check::<[u32; 8]>(hmac::HMAC_SHA256, &signed);
-            check::<[u64; 8]>(hmac::HMAC_SHA384, &signed);
+            check::<[u32; 8]>(hmac::HMAC_SHA256, PrfHash::Sha256, &signed);
+            check::<[u64; 8]>(hmac::HMAC_SHA384, PrfHash::Sha384, &signed);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! same sampling verifier, takes 1.24 times the client's CPU time: 72 and 59 us for a handshake, 87 and
 //! 71 us for a GET on a new connection (TLS_AES_128_GCM_SHA256 on an AMD EPYC of the fourth generation,
 //! medians of nine runs in turns, the kernel's part included). In callgrind, which has no SHA extensions,
-//! it executes 2.2 times as many instructions: 331,600 and 150,300, 340,100 and 158,700. The client hashes
+//! it executes 2.5 times as many instructions: 331,600 and 128,400, 340,100 and 134,600. The client hashes
 //! the messages, derives keys and opens the server's few records. The ClientHello is the one that rustls
 //! would send, the same answers are accepted, and rustls verifies the certificates. rustls itself does
 //! resumption and the fresh key exchange.

@@ -16,7 +16,7 @@ use super::api::{Api, Ptr};
 use super::object::{Object, ok, private_key};
 use crate::algorithm::Side;
 use crate::routine::{Failed, Unavailable};
-use crate::stack::{Configuration, Endpoint, Identity, NAME, Stack, Wanted};
+use crate::stack::{Configuration, ConnectionSpec, Endpoint, Identity, NAME, Stack};
 use api::SslApi;
 use end::{End, Session};
 
@@ -78,7 +78,7 @@ impl Stack for OpenSsl {
     fn configure(
         &self,
         side: Side,
-        wanted: Wanted,
+        wanted: ConnectionSpec,
         identity: &Identity,
     ) -> Result<Box<dyn Configuration>, Unavailable> {
         let api = &self.api;
@@ -107,7 +107,7 @@ impl Stack for OpenSsl {
 
 impl OpenSsl {
     /// One version, one suite, one group.
-    fn offer_only(&self, context: &Object, wanted: Wanted) -> Result<(), Failed> {
+    fn offer_only(&self, context: &Object, wanted: ConnectionSpec) -> Result<(), Failed> {
         let api = &self.api;
         let control = api.SSL_CTX_ctrl()?;
         let version = match wanted.suite.version() {
