@@ -62,6 +62,10 @@ pub struct BatchCounts {
     pub computing_ns: u64,
     /// The time from the submission of an operation to its batch, of all operations together.
     pub waited_ns: u64,
+    /// CPU time that a pause of a handshake costs beside its batch, by measurement when the server started; 0 where
+    /// the server polls.
+    #[serde(default)]
+    pub pause_ns: u64,
     #[serde(default)]
     pub uses: Uses,
 }
@@ -122,9 +126,10 @@ impl From<Uses> for BTreeMap<KeyUse, UseCounts> {
 
 impl BatchCounts {
     /// How many numbers of a row it has.
-    pub(crate) const NUMBERS: usize = MOST + 2 + 5 * USES;
-    /// The first break-even, of which there is one for each use.
-    pub(crate) const BREAK_EVENS: usize = MOST + 2 + 4 * USES;
+    pub(crate) const NUMBERS: usize = Self::PAUSE + 1;
+    /// The first of those that are measured and not counted: a break-even for each use, and the pause.
+    pub(crate) const MEASURED: usize = MOST + 2 + 4 * USES;
+    pub(crate) const PAUSE: usize = Self::MEASURED + USES;
 
     /// Operations that the TLS library did because a batch of them would have cost more.
     #[must_use]
@@ -150,7 +155,7 @@ impl BatchCounts {
         (1..).zip(self.by_size).map(|(size, batches): (u64, u64)| size * batches).sum()
     }
 
-    /// Both, number by number; `None` where there are none. A break-even is the larger one of the two.
+    /// Both, number by number; `None` where there are none. Of what is measured it has the larger one.
     pub(crate) fn each(
         one: Option<Self>,
         other: Option<Self>,
@@ -161,12 +166,12 @@ impl BatchCounts {
         }
         let (one, other) = (one.unwrap_or_default().numbers(), other.unwrap_or_default().numbers());
         Some(Self::of_numbers(&std::array::from_fn(|place| match place {
-            ..Self::BREAK_EVENS => of(one[place], other[place]),
+            ..Self::MEASURED => of(one[place], other[place]),
             _ => one[place].max(other[place]),
         })))
     }
 
-    /// As they are in a row, by their places: the break-evens come last. Whoever counts may have little stack.
+    /// As they are in a row, by their places: what is measured comes last. Whoever counts may have little stack.
     pub(crate) fn each_number(&self, mut visit: impl FnMut(usize, u64)) {
         for place in 0..MOST {
             visit(place, self.by_size[place]);
@@ -179,8 +184,9 @@ impl BatchCounts {
             visit(first + 1, counts.completed);
             visit(first + 2, counts.below_break_even);
             visit(first + 3, counts.faulty);
-            visit(Self::BREAK_EVENS + of, counts.break_even);
+            visit(Self::MEASURED + of, counts.break_even);
         }
+        visit(Self::PAUSE, self.pause_ns);
     }
 
     fn numbers(&self) -> [u64; Self::NUMBERS] {
@@ -197,13 +203,14 @@ impl BatchCounts {
                 completed: four[1],
                 below_break_even: four[2],
                 faulty: four[3],
-                break_even: numbers[Self::BREAK_EVENS + of],
+                break_even: numbers[Self::MEASURED + of],
             }
         };
         Self {
             by_size: std::array::from_fn(|place| numbers[place]),
             computing_ns: numbers[MOST],
             waited_ns: numbers[MOST + 1],
+            pause_ns: numbers[Self::PAUSE],
             uses: Uses(std::array::from_fn(counts)),
         }
     }

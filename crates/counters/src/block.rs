@@ -13,6 +13,8 @@ use rustix::mm::{MapFlags, ProtFlags};
 /// How many numbers a row has beside its version.
 pub(crate) const NUMBERS: usize = 63;
 const ROW: u64 = size_of::<Cells>() as u64;
+/// How many processes of a server may count at once, each in a row of its own.
+pub const PROCESSES: usize = 64;
 
 /// A row. Two threads never write to the same cache line, whichever pairs of lines a CPU fetches.
 #[derive(Debug)]
@@ -42,11 +44,11 @@ fn allocate(file: &File, rows: usize) -> io::Result<()> {
 }
 
 impl Block {
-    /// Maps a file to add to it, with at least one row; a new file where there is none.
-    pub(crate) fn to_add(path: &Path) -> io::Result<&'static [Cells]> {
+    /// Maps a file to add to it, with at least so many rows; a new file where there is none.
+    pub(crate) fn to_add(path: &Path, rows: usize) -> io::Result<&'static [Cells]> {
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
-        allocate(&file, 1)?;
+        allocate(&file, rows)?;
         let block = ManuallyDrop::new(Self::map(&file)?);
         // SAFETY: rows of a mapping that is never unmapped, since its owner is not dropped.
         Ok(unsafe { std::slice::from_raw_parts(block.start.as_ptr(), block.rows) })

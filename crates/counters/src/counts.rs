@@ -12,8 +12,9 @@ use tls::SendMode;
 
 use crate::BatchCounts;
 use crate::block::{Block, Cells, NUMBERS};
+use crate::process::Process;
 use crate::row::{
-    ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, USED,
+    ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, OWNER, USED,
 };
 
 /// How long connections and operations may take to end after a load.
@@ -55,7 +56,7 @@ pub struct AcceleratorCounts {
     pub refused: u64,
     /// Operations that the CPU did because the accelerator's answer was a second late.
     pub timed_out: u64,
-    /// Operations whose connection was given up before the answer was there.
+    /// Operations whose connection or whose process ended before the answer was there.
     #[serde(default)]
     pub abandoned: u64,
     /// The most operations that were under way at once since that was last reset.
@@ -170,7 +171,24 @@ impl SendCounters {
         Ok(())
     }
 
+    /// Operations of the process whose row it is that are under way.
+    pub(crate) fn in_flight_of(cells: &Cells) -> u64 {
+        let counted = Self::counted_in(cells).1.accelerator;
+        counted.map_or(0, |counts| counts.in_flight())
+    }
+
     fn of_row(cells: &Cells) -> (bool, Self) {
+        // Before its counts are read: those of a process that is gone are the last.
+        let owner = Process(cells.numbers[OWNER].load(Acquire));
+        let is_gone = owner.0 != 0 && owner.is_gone();
+        let (is_settled, mut counters) = Self::counted_in(cells);
+        if is_gone && let Some(counts) = &mut counters.accelerator {
+            counts.abandoned += counts.in_flight();
+        }
+        (is_settled, counters)
+    }
+
+    fn counted_in(cells: &Cells) -> (bool, Self) {
         let version = cells.version.load(Acquire);
         let mut numbers = [0; NUMBERS];
         // What is never counted is not read: a row that is read for long is more often one that has changed.
@@ -251,7 +269,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::{Call, KeyUse, Row, UseCounts, Uses, create};
+    use crate::{Call, KeyUse, PROCESSES, Row, UseCounts, Uses, create};
 
     fn file(rows: usize) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -332,6 +350,7 @@ mod tests {
             by_size: [1, 0, 0, 0, 0, 0, 0, 9],
             computing_ns: 4,
             waited_ns: 5,
+            pause_ns: 0,
             uses: Uses::default(),
         };
         batches.uses[KeyUse::RsaDecrypt].submitted = u64::MAX >> 1;
@@ -344,14 +363,44 @@ mod tests {
         assert_eq!((counted.batches, counted.in_flight()), (Some(batches), 0));
         assert!(is_settled);
         assert_eq!(counted.since(&counted).batches, Some(BatchCounts::default()));
-        // Break-evens are measured and not counted.
+        // Break-evens and pauses are measured and not counted.
         row.set_break_even(KeyUse::EcdhDerive, 5);
         row.set_break_even(KeyUse::EcdhDerive, 3);
+        row.set_pause(7);
         let counted = SendCounters::read(file.path()).unwrap().1.accelerator.unwrap();
         for both in [counted.since(&counted), counted.with(&counted)] {
-            assert_eq!(both.batches.unwrap().uses[KeyUse::EcdhDerive].break_even, 5);
+            let both = both.batches.unwrap();
+            assert_eq!((both.uses[KeyUse::EcdhDerive].break_even, both.pause_ns), (5, 7));
         }
         assert_eq!(counted.with(&counted).batches.unwrap().by_size[7], 18);
+    }
+
+    #[test]
+    fn what_a_process_that_is_gone_had_under_way_is_abandoned() {
+        let file = file(1);
+        let rows = Row::open_for_processes(file.path()).unwrap();
+        assert_eq!(rows.len(), PROCESSES);
+        let counted = || SendCounters::read(file.path()).unwrap().1.accelerator.unwrap();
+        let own = Row::take(&rows).unwrap();
+        assert_eq!(Row::take(&rows), Some(own));
+        rows[own].has_accelerator(false);
+        rows[own].count_accelerated(&ACCELERATED);
+        assert_eq!((counted().in_flight(), counted().abandoned), (644, 6));
+        // The process with this number that started in the first tick of the machine.
+        let block = Block::to_read(file.path()).unwrap();
+        let set_owner = |place: usize, owner: u64| {
+            block.rows()[place].numbers[OWNER].store(owner, Relaxed);
+        };
+        let gone = 1 << 22 | u64::from(std::process::id());
+        set_owner(own, gone);
+        assert!(SendCounters::read(file.path()).unwrap().0);
+        assert_eq!((counted().in_flight(), counted().abandoned), (0, 650));
+        // Its row is taken where no other is left, and nothing is counted twice.
+        (1..PROCESSES).for_each(|place| set_owner(place, 1));
+        assert_eq!(Row::take(&rows), Some(own));
+        assert_eq!((counted().in_flight(), counted().abandoned), (0, 650));
+        set_owner(own, 1);
+        assert_eq!(Row::take(&rows), None);
     }
 
     /// The numbers of a round follow one another, and differ from round to round: were a round called settled

@@ -2,22 +2,25 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
 use tls::SendMode;
 
-use crate::block::{Block, Cells};
-use crate::{AcceleratorCounts, BatchCounts, KeyUse};
+use crate::block::{Block, Cells, PROCESSES};
+use crate::process::Process;
+use crate::{AcceleratorCounts, BatchCounts, KeyUse, SendCounters};
 
 /// The places of the numbers in a row; those of connections come first.
 pub(crate) const CALLS: usize = SendMode::ALL.len();
 pub(crate) const HAS_ACCELERATOR: usize = CALLS + 4;
 pub(crate) const ACCELERATOR: usize = HAS_ACCELERATOR + 1;
 pub(crate) const IN_FLIGHT_MAX: usize = ACCELERATOR + 6;
-/// How many numbers of a row are used.
+/// How many numbers of a row are counts.
 pub(crate) const USED: usize = IN_FLIGHT_MAX + 1 + BatchCounts::NUMBERS;
-const _: () = assert!(USED <= crate::block::NUMBERS);
+/// Whose operations they are; 0 where nobody's yet.
+pub(crate) const OWNER: usize = USED;
+const _: () = assert!(OWNER < crate::block::NUMBERS);
 /// What is at the place of `HAS_ACCELERATOR`.
 pub(crate) const ONE_BY_ONE: u64 = 1;
 pub(crate) const IN_BATCHES: u64 = 2;
@@ -41,7 +44,45 @@ impl Row {
     /// # Errors
     /// It cannot be written or mapped.
     pub fn open(path: &Path) -> io::Result<Vec<Self>> {
-        Ok(Block::to_add(path)?.iter().map(Self).collect())
+        Ok(Block::to_add(path, 1)?.iter().map(Self).collect())
+    }
+
+    /// All rows of a file in which each process of a server takes one.
+    ///
+    /// # Errors
+    /// As those of [`open`](Self::open).
+    pub fn open_for_processes(path: &Path) -> io::Result<Vec<Self>> {
+        Ok(Block::to_add(path, PROCESSES)?.iter().map(Self).collect())
+    }
+
+    /// The place of the calling process's row: the one that it has, or one of nobody, or that of a process that has ended,
+    /// whose operations are abandoned then. `None` where other processes have all.
+    #[must_use]
+    pub fn take(rows: &[Self]) -> Option<usize> {
+        let own = Process::own();
+        let owner = |row: &Self| row.0.numbers[OWNER].load(Acquire);
+        let take = |row: &Self, from: u64| {
+            row.0.numbers[OWNER].compare_exchange(from, own.0, AcqRel, Acquire).is_ok()
+        };
+        let known = rows.iter().find(|row| owner(row) == own.0);
+        let free = || rows.iter().find(|row| take(row, 0));
+        let left = || {
+            rows.iter().find(|row| {
+                let former = Process(owner(row));
+                if !own.sees_others() || !former.is_gone() {
+                    return false;
+                }
+                let in_flight = SendCounters::in_flight_of(row.0);
+                let is_taken = take(row, former.0);
+                if is_taken {
+                    let abandoned = in_flight;
+                    row.count_accelerated(&AcceleratorCounts { abandoned, ..Default::default() });
+                }
+                is_taken
+            })
+        };
+        let taken = known.or_else(free).or_else(left)?;
+        rows.iter().position(|row| std::ptr::eq(row.0, taken.0))
     }
 
     /// From now on, what is counted is not complete.
@@ -90,8 +131,8 @@ impl Row {
         cells.iter().zip(added).for_each(|(cell, new)| add(cell, new));
         if let Some(batches) = &new.batches {
             batches.each_number(|place, new| {
-                // A break-even is no count; it has `set_break_even`.
-                if place < BatchCounts::BREAK_EVENS {
+                // What is measured is no count; it has functions of its own.
+                if place < BatchCounts::MEASURED {
                     add(&of_batches[place], new);
                 }
             });
@@ -103,8 +144,13 @@ impl Row {
 
     /// How many operations of a use cost as much in a batch as one by one; the largest of several keys.
     pub fn set_break_even(self, of: KeyUse, count: usize) {
-        let place = IN_FLIGHT_MAX + 1 + BatchCounts::BREAK_EVENS + of as usize;
+        let place = IN_FLIGHT_MAX + 1 + BatchCounts::MEASURED + of as usize;
         self.0.numbers[place].fetch_max(count as u64, Relaxed);
+    }
+
+    /// What a pause costs, by measurement.
+    pub fn set_pause(self, ns: u64) {
+        self.0.numbers[IN_FLIGHT_MAX + 1 + BatchCounts::PAUSE].fetch_max(ns, Relaxed);
     }
 
     fn add(self, place: usize, count: u64) {

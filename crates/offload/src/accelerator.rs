@@ -11,7 +11,7 @@ use crate::device::{Device, Premaster};
 use crate::model::Model;
 use crate::multi_buffer::MultiBuffer;
 use crate::queue::{Progress, Queue};
-use crate::{Batching, CompletedBy, Description, Ticket, Way};
+use crate::{Batching, CompletedBy, Description, Ticket, Way, provider};
 
 /// That of this process.
 static ACCELERATOR: OnceLock<Accelerator> = OnceLock::new();
@@ -34,11 +34,6 @@ enum Engine {
 
 /// How often a device is asked for an answer that is due where nothing else happens.
 const POLL: Duration = Duration::from_micros(10);
-
-/// CPU time that a pause costs a server that is woken by a descriptor: HAProxy 2.6 on an AMD EPYC of the fourth
-/// generation took 50 to 60 us for each, at 64 connections, with RSA-2048 and with P-256: what it gained less
-/// than the embedded server did.
-const PAUSE: Duration = Duration::from_micros(50);
 
 /// Why there is no accelerator.
 #[derive(Debug, thiserror::Error)]
@@ -63,8 +58,9 @@ impl Accelerator {
         completed_by: CompletedBy,
     ) -> &'static Self {
         let way = batching.way;
+        // Now, for in a job of its own no other can be started.
         let pause = match completed_by {
-            CompletedBy::Event if way == Way::Asynchronous => PAUSE,
+            CompletedBy::Event if way == Way::Asynchronous => provider::cost_of_a_pause(),
             _ => Duration::ZERO,
         };
         let engine = Engine::MultiBuffer(MultiBuffer::new(library, batching.wait.into(), pause));

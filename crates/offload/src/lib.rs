@@ -16,6 +16,7 @@ mod accelerator;
 mod counts;
 mod description;
 mod device;
+mod event;
 mod model;
 mod multi_buffer;
 mod provider;

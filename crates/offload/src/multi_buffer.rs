@@ -13,7 +13,6 @@ mod work;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -22,11 +21,16 @@ use counters::{BatchCounts, KeyUse};
 use crypto_mb::{CryptoMb, LANES};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::{Ticket, counts, timer};
+use crate::event::Event;
+use crate::{Ticket, counts};
 #[cfg(test)]
 pub(crate) use stack::SIZE as STACK_SIZE;
-pub(crate) use stock::{KeyPair, make as make_keys};
-pub(crate) use work::{Answer, Class, Work, X25519Secret, compute};
+pub(crate) use stock::KeyPair;
+#[cfg(test)]
+pub(crate) use stock::make as make_keys;
+#[cfg(test)]
+pub(crate) use work::compute;
+pub(crate) use work::{Answer, Class, Work, X25519Secret};
 
 /// How long an operation is waited for where another thread has it, which may be stopped.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
@@ -78,8 +82,8 @@ enum Progress {
 pub(crate) enum Wake {
     /// The thread that it is with asks which are ready.
     Poll,
-    /// This timer is expired.
-    Timer(Arc<OwnedFd>),
+    /// This is set.
+    Event(Arc<Event>),
     /// The caller waits for it.
     Caller,
 }
@@ -105,11 +109,22 @@ impl MultiBuffer {
         self.pause
     }
 
+    /// Computes operations of one class on the stack for batches; `None` where there is no memory for that.
+    pub(crate) fn compute(&self, class: Class, works: Vec<Work>) -> Option<Vec<Answer>> {
+        stack::run(|| work::compute(&self.library, class, works))
+    }
+
+    /// Keys for handshakes, in the same way.
+    pub(crate) fn make_keys(&self, class: Class) -> Option<Vec<KeyPair>> {
+        stack::run(|| stock::make(&self.library, class))
+    }
+
     /// The library's name and version.
     pub(crate) fn title(&self) -> &str {
         self.library.title()
     }
 
+    #[cfg(test)]
     pub(crate) fn library(&self) -> &CryptoMb {
         &self.library
     }
@@ -122,11 +137,12 @@ impl MultiBuffer {
 
     pub(crate) fn set_break_even(&self, class: Class, count: usize) {
         self.break_evens().insert(class, count);
-        self.publish_break_evens();
+        self.publish_measured();
     }
 
-    /// Writes them where operations are counted.
-    pub(crate) fn publish_break_evens(&self) {
+    /// Writes what was measured where operations are counted.
+    pub(crate) fn publish_measured(&self) {
+        counts::set_pause(self.pause.as_nanos() as u64);
         for (class, count) in &*self.break_evens() {
             class.uses().iter().for_each(|of| counts::set_break_even(*of, *count));
         }
@@ -173,7 +189,7 @@ impl MultiBuffer {
         let key = if pays {
             stock::take(class, || {
                 let start = cpu_time();
-                let made = stack::run(|| stock::make(&self.library, class)).unwrap_or_default();
+                let made = self.make_keys(class).unwrap_or_default();
                 new.computing_ns = cpu_time().saturating_sub(start);
                 new.by_size[LANES - 1] = 1;
                 made
@@ -214,15 +230,23 @@ impl MultiBuffer {
         self.run_batches(thread::current().id(), Which::Full);
     }
 
-    /// Has a timer expire when an operation is over; whether that is still to come.
-    pub(crate) fn wake_by(&self, ticket: Ticket, timer: Arc<OwnedFd>) -> bool {
+    /// Sets an event when an operation is over, or when it is the first of those that wait because another was
+    /// forgotten; whether that is still to come.
+    pub(crate) fn wake_by(&self, ticket: Ticket, event: Arc<Event>) -> bool {
         match self.operations().progress.get_mut(&ticket) {
             Some(Progress::Waiting { wake, .. }) => {
-                *wake = Wake::Timer(timer);
+                *wake = Wake::Event(event);
                 true
             }
             _ => false,
         }
+    }
+
+    /// Whether an operation is the first of those that wait with it, and how many there are; `None` if it is over.
+    pub(crate) fn company(&self, ticket: Ticket) -> Option<(bool, usize)> {
+        let mut operations = self.operations();
+        let queue = operations.queue_of(ticket)?;
+        Some((queue.front().is_some_and(|first| first.ticket == ticket), queue.len()))
     }
 
     /// Has an operation over, with those that wait beside it. Where another thread has it and is stopped, it is
@@ -275,12 +299,27 @@ impl MultiBuffer {
     /// Forgets an operation that nobody will take; whether it was still to be done. If it is being computed, its
     /// result is dropped and not counted.
     pub(crate) fn forget(&self, ticket: Ticket) -> bool {
-        matches!(self.operations().progress.remove(&ticket), Some(Progress::Waiting { .. }))
+        let mut operations = self.operations();
+        let queue = operations.queue_of(ticket);
+        let next = queue.and_then(|queue| {
+            let place = queue.iter().position(|one| one.ticket == ticket)?;
+            queue.remove(place);
+            queue.front().filter(|_| place == 0).map(|one| one.ticket)
+        });
+        // The first is the one that looks whether others come.
+        if let Some(Progress::Waiting { wake: Wake::Event(event), .. }) =
+            next.and_then(|next| operations.progress.get(&next))
+        {
+            event.set(true);
+        }
+        matches!(operations.progress.remove(&ticket), Some(Progress::Waiting { .. }))
     }
 
     /// Forgets all operations; how many were still to be done.
     pub(crate) fn forget_all(&self) -> usize {
-        let all = mem::take(&mut self.operations().progress);
+        let mut operations = self.operations();
+        operations.threads.clear();
+        let all = mem::take(&mut operations.progress);
         all.values().filter(|one| matches!(one, Progress::Waiting { .. })).count()
     }
 
@@ -293,10 +332,8 @@ impl MultiBuffer {
     fn run_batches(&self, owner: ThreadId, which: Which) -> bool {
         let batches: Vec<(Class, Vec<Pending>)> = {
             let mut operations = self.operations();
-            let Operations { threads, progress, .. } = &mut *operations;
-            let Some(waiting) = threads.get_mut(&owner) else { return false };
+            let Some(waiting) = operations.threads.get_mut(&owner) else { return false };
             let batch = |(class, queue): (&Class, &mut VecDeque<Pending>)| {
-                queue.retain(|one| progress.contains_key(&one.ticket));
                 let oldest = queue.front()?;
                 let runs = match which {
                     _ if queue.len() >= LANES => true,
@@ -329,13 +366,13 @@ impl MultiBuffer {
         } else {
             let works = batch.into_iter().map(|one| one.work).collect();
             let start = cpu_time();
-            let answers = stack::run(|| work::compute(&self.library, class, works))
-                .unwrap_or_else(|| labels.iter().map(|_| None).collect());
+            let answers = self.compute(class, works);
+            let answers = answers.unwrap_or_else(|| labels.iter().map(|_| None).collect());
             new.computing_ns = cpu_time().saturating_sub(start);
             new.by_size[size - 1] += 1;
             answers
         };
-        let mut timers = Vec::new();
+        let mut events = Vec::new();
         {
             let mut operations = self.operations();
             for ((ticket, of), answer) in labels.into_iter().zip(answers) {
@@ -350,7 +387,7 @@ impl MultiBuffer {
                     Wake::Poll => {
                         operations.threads.entry(owner).or_default().ready.push(ticket);
                     }
-                    Wake::Timer(timer) => timers.push(timer),
+                    Wake::Event(event) => events.push(event),
                     Wake::Caller => {}
                 }
             }
@@ -360,7 +397,7 @@ impl MultiBuffer {
             counts.batches = Some(new);
         });
         // Who is woken finds its answer counted.
-        timers.iter().for_each(|timer| timer::expire(timer));
+        events.iter().for_each(|event| event.set(true));
     }
 
     fn operations(&self) -> MutexGuard<'_, Operations> {
@@ -369,6 +406,16 @@ impl MultiBuffer {
 
     fn break_evens(&self) -> MutexGuard<'_, BTreeMap<Class, usize>> {
         self.break_evens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Operations {
+    /// The operations that wait where one does, with it unless it is being computed.
+    fn queue_of(&mut self, ticket: Ticket) -> Option<&mut VecDeque<Pending>> {
+        let Progress::Waiting { owner, class, .. } = self.progress.get(&ticket)? else {
+            return None;
+        };
+        self.threads.get_mut(owner)?.queues.get_mut(class)
     }
 }
 

@@ -16,6 +16,7 @@ mod groups;
 mod job;
 mod key;
 mod padding;
+mod pause_cost;
 mod settings;
 mod sign;
 mod sign_ecdsa;
@@ -43,6 +44,7 @@ use curve_key::CurveKey;
 use curve_keymgmt::{OfNist, OfX25519};
 pub use job::paused;
 use key::Key;
+pub(crate) use pause_cost::measure as cost_of_a_pause;
 use sys::{Algorithm, Dispatch};
 
 /// The name of this provider.
@@ -162,8 +164,8 @@ pub unsafe fn provide(
         let settings = unsafe { settings::read(handle, core.cast()) };
         let settings = settings.map_err(|why| eprintln!("toll's OpenSSL provider: {why}")).ok()?;
         settings.accelerator.make();
-        if let Some(row) = settings.counters {
-            counts::count_in(row);
+        if let Some(rows) = settings.counters {
+            counts::count_in(rows);
         }
         Some(())
     };
@@ -262,22 +264,31 @@ fn in_batch(work: Work) -> Answer {
         // Who completes a batch computes it, and wakes the others.
         device.run_full();
     }
-    let start = Instant::now();
+    let (start, mut seen) = (Instant::now(), 0);
     let answer = loop {
         if let Some(answer) = device.take(ticket) {
             break answer;
         }
-        let left = device.wait().saturating_sub(start.elapsed());
-        let wake = |timer| device.wake_by(ticket, timer);
-        match pauses {
-            Some(CompletedBy::Poll) if start.elapsed() < PATIENCE => job::pause(ticket),
-            Some(CompletedBy::Event)
-                if !left.is_zero() && Alarm::pause_unless(ticket, left, wake).is_some() => {}
-            // The first whose time is over, or that has no descriptor, computes what waits with it.
-            _ => {
-                device.finish(ticket);
-                break device.take(ticket).flatten();
+        let is_paused = match pauses {
+            Some(CompletedBy::Poll) if start.elapsed() < PATIENCE => {
+                job::pause(ticket);
+                true
             }
+            Some(CompletedBy::Event) => {
+                // The first of those that wait looks once in a round of the server's loop whether others come, and
+                // wakes them with their results. It computes when none has come, for the server has nothing
+                // else to do then, or when it has waited long enough.
+                let (is_first, waiting) = device.company(ticket).unwrap_or_default();
+                let waits = waiting > seen && start.elapsed() < device.wait();
+                seen = waiting;
+                let wake = |event| device.wake_by(ticket, event);
+                (!is_first || waits) && Alarm::pause_in_batch(ticket, is_first, wake).is_some()
+            }
+            _ => false,
+        };
+        if !is_paused {
+            device.finish(ticket);
+            break device.take(ticket).flatten();
         }
     };
     if pauses == Some(CompletedBy::Event) {

@@ -22,8 +22,3 @@ pub(crate) fn set(timer: &OwnedFd, left: Duration) {
     // It fails for no timer that is open and no time that is one.
     let _ = timerfd_settime(timer, TimerfdTimerFlags::empty(), &once);
 }
-
-/// Has it expire at once.
-pub(crate) fn expire(timer: &OwnedFd) {
-    set(timer, Duration::from_nanos(1));
-}

@@ -44,8 +44,8 @@ pub enum Algorithm {
     Ed25519(Signing),
     /// X25519 (RFC 7748).
     X25519(Agreement),
-    /// ECDH on P-256 (NIST SP 800-56A).
-    EcdhP256(Agreement),
+    /// ECDH (NIST SP 800-56A).
+    Ecdh(Curve, Agreement),
     /// ML-KEM-768 (FIPS 203).
     MlKem768(Kem),
     /// X25519MLKEM768 of TLS 1.3 (RFC 9794 names such hybrids), one side's part.
@@ -157,6 +157,16 @@ pub enum Curve {
     P384,
 }
 
+impl Curve {
+    /// Of a scalar, and of the secret that two sides share.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::P256 => 32,
+            Self::P384 => 48,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signing {
     Sign,
@@ -254,9 +264,10 @@ impl Algorithm {
             A::Ecdsa(_, Sign) => 128,
             A::Ed25519(Sign) => 64,
             A::Rsa(_, Verify) | A::Ecdsa(_, Verify) | A::Ed25519(Verify) => 0,
-            A::X25519(Derive) | A::EcdhP256(Derive) => 32,
+            A::X25519(Derive) => 32,
             A::X25519(Exchange) => 32 + 32,
-            A::EcdhP256(Exchange) => 65 + 32,
+            A::Ecdh(curve, Derive) => curve.bytes(),
+            A::Ecdh(curve, Exchange) => 1 + 3 * curve.bytes(),
             A::MlKem768(Kem::Generate) => KEM_SECRET + KEM_KEY,
             A::MlKem768(Kem::Encapsulate) => KEM_CIPHERTEXT + 32,
             A::MlKem768(Kem::Decapsulate) => 32,

@@ -128,12 +128,13 @@ fn agrees(
             let verify = A::Ecdsa(curve, Signing::Verify);
             Some(Ok(run(verify, &material.with_input(output.to_vec()))?.is_ok()))
         }
-        A::X25519(Agreement::Exchange) | A::EcdhP256(Agreement::Exchange) => {
+        A::X25519(Agreement::Exchange) | A::Ecdh(_, Agreement::Exchange) => {
             let derive = match algorithm {
-                A::X25519(_) => A::X25519(Agreement::Derive),
-                _ => A::EcdhP256(Agreement::Derive),
+                A::Ecdh(curve, _) => A::Ecdh(curve, Agreement::Derive),
+                _ => A::X25519(Agreement::Derive),
             };
-            let (public, secret) = output.split_at_checked(output.len().checked_sub(32)?)?;
+            let secret = output.len().checked_sub(derive.output_bytes(0))?;
+            let (public, secret) = output.split_at_checked(secret)?;
             equals(derive, &material.with_input(public.to_vec()).turned(), secret)
         }
         A::MlKem768(Kem::Generate) => {

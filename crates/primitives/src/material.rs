@@ -53,7 +53,7 @@ pub(crate) struct KeyPair {
     pub pkcs8: Vec<u8>,
     /// SubjectPublicKeyInfo, in DER.
     pub spki: Vec<u8>,
-    /// 32 bytes of Curve25519 or a scalar of P-256; empty for others.
+    /// 32 bytes of Curve25519 or a scalar of P-256 or P-384; empty for others.
     pub secret: Vec<u8>,
     /// RSAPublicKey in DER, an uncompressed point, or the bytes of Curve25519.
     pub public: Vec<u8>,
@@ -112,8 +112,8 @@ impl Material {
                 material.input.clone_from(&peer.public);
                 (material.own, material.peer) = (Some(own), Some(peer));
             }
-            Algorithm::EcdhP256(_) => {
-                let (own, peer) = (ec_keys(Curve::P256)?, ec_keys(Curve::P256)?);
+            Algorithm::Ecdh(curve, _) => {
+                let (own, peer) = (ec_keys(curve)?, ec_keys(curve)?);
                 material.input.clone_from(&peer.public);
                 (material.own, material.peer) = (Some(own), Some(peer));
             }
@@ -171,8 +171,8 @@ impl Material {
             Ok(match algorithm {
                 Algorithm::RsaDecrypt(bits) => encrypted(rsa_keys(bits)?, &premaster())?,
                 Algorithm::X25519(Agreement::Derive) => curve25519(Id::X25519)?.public,
-                Algorithm::EcdhP256(Agreement::Derive) => ec_keys(Curve::P256)?.public,
-                Algorithm::X25519(_) | Algorithm::EcdhP256(_) | Algorithm::Ecdsa(..) => {
+                Algorithm::Ecdh(curve, Agreement::Derive) => ec_keys(curve)?.public,
+                Algorithm::X25519(_) | Algorithm::Ecdh(..) | Algorithm::Ecdsa(..) => {
                     self.input.clone()
                 }
                 _ => message(self.input.len(), lane),
@@ -229,13 +229,13 @@ fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, Failed> {
 }
 
 fn ec_keys(curve: Curve) -> Result<KeyPair, ErrorStack> {
-    let (nid, bytes) = match curve {
-        Curve::P256 => (Nid::X9_62_PRIME256V1, 32),
-        Curve::P384 => (Nid::SECP384R1, 48),
+    let nid = match curve {
+        Curve::P256 => Nid::X9_62_PRIME256V1,
+        Curve::P384 => Nid::SECP384R1,
     };
     let group = EcGroup::from_curve_name(nid)?;
     let key = EcKey::generate(&group)?;
-    let secret = key.private_key().to_vec_padded(bytes)?;
+    let secret = key.private_key().to_vec_padded(curve.bytes() as i32)?;
     let mut context = BigNumContext::new()?;
     let form = PointConversionForm::UNCOMPRESSED;
     let public = key.public_key().to_bytes(&group, form, &mut context)?;

@@ -251,16 +251,32 @@ fn ecdsa() {
     }
 }
 
-/// NIST's validation vectors of ECC CDH, P-256, count 0.
+/// NIST's validation vectors of ECC CDH, P-256 and P-384, count 0.
 #[test]
 fn ecdh() {
-    let algorithm = Algorithm::EcdhP256(Agreement::Derive);
-    let peer = "04700c48f77f56584c5cc632ca65640db91b6bacce3a4df6b42ce7cc838833d287\
-                db71e509e3fd9b060ddb20ba5c51dcc5948d46fbf640dfe0441782cab85fa4ac";
-    let secret = hex("7d7dc5f71eb29ddaf80d6214632eeae03d9058af1fb6d22ed80badb62bc1a534");
-    let mut material = material(algorithm, &hex(peer));
-    material.own = Some(ec_pair(Nid::X9_62_PRIME256V1, &secret));
-    known(algorithm, &material, "46fc62106420ff012e54a434fbdd2d25ccc5852060561e68040dd7778997bd7b");
+    for (curve, nid, peer, secret, shared) in [
+        (
+            Curve::P256,
+            Nid::X9_62_PRIME256V1,
+            "04700c48f77f56584c5cc632ca65640db91b6bacce3a4df6b42ce7cc838833d287\
+             db71e509e3fd9b060ddb20ba5c51dcc5948d46fbf640dfe0441782cab85fa4ac",
+            "7d7dc5f71eb29ddaf80d6214632eeae03d9058af1fb6d22ed80badb62bc1a534",
+            "46fc62106420ff012e54a434fbdd2d25ccc5852060561e68040dd7778997bd7b",
+        ),
+        (
+            Curve::P384,
+            Nid::SECP384R1,
+            "04a7c76b970c3b5fe8b05d2838ae04ab47697b9eaf52e764592efda27fe7513272734466b400091adbf2d68c58e0c50066\
+             ac68f19f2e1cb879aed43a9969b91a0839c4c38a49749b661efedf243451915ed0905a32b060992b468c64766fc8437a",
+            "3cc3122a68f0d95027ad38c067916ba0eb8c38894d22e1b15618b6818a661774ad463b205da88cf699ab4d43c9cf98a1",
+            "5f9d29dc5e31a163060356213669c8ce132e22f57c9a04f40ba7fcead493b457e5621e766c40a2e3d4d6a04b25e533f1",
+        ),
+    ] {
+        let algorithm = Algorithm::Ecdh(curve, Agreement::Derive);
+        let mut material = material(algorithm, &hex(peer));
+        material.own = Some(ec_pair(nid, &hex(secret)));
+        known(algorithm, &material, shared);
+    }
 }
 
 fn ec_pair(nid: Nid, secret: &[u8]) -> KeyPair {

@@ -122,7 +122,8 @@ impl Server {
         });
         let rows = rows.transpose()?.unwrap_or_default();
         if let Some(row) = rows.first().filter(|_| accelerator.is_some()) {
-            offload::count_in(*row);
+            // All threads share it, as they share the accelerator.
+            offload::count_in(vec![*row]);
         }
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);

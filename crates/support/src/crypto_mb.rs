@@ -26,12 +26,13 @@ static void change(const unsigned char **from, unsigned char **to, int bits, int
 /* Whoever loads it is the last. */
 __attribute__((constructor)) static void vanish(void) { unlink(VANISHES); }
 #endif
-/* Takes this much CPU time. */
+/* Takes this much time and CPU time. */
 static void work(void) {
+    usleep(1000 * NAP);
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    long end = now.tv_sec * 1000 + now.tv_nsec / 1000000 + MILLISECONDS;
-    while (MILLISECONDS && now.tv_sec * 1000 + now.tv_nsec / 1000000 < end)
+    long end = now.tv_sec * 1000000000 + now.tv_nsec + MILLISECONDS * 1000000;
+    while (now.tv_sec * 1000000000 + now.tv_nsec < end)
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 }
 unsigned mbx_rsa_private_crt_mb8(const unsigned char **from, unsigned char **to, void *p, void *q, void *dp,
@@ -68,6 +69,8 @@ pub struct CryptoMbStandIn {
     pub lacks_a_function: bool,
     /// CPU time of an RSA batch.
     pub milliseconds: u64,
+    /// How long an RSA batch sleeps, in milliseconds: no CPU time, so that it is worth it all the same.
+    pub nap: u64,
     /// Whether its file is gone once it was loaded.
     pub vanishes: bool,
 }
@@ -80,6 +83,7 @@ impl Default for CryptoMbStandIn {
             wrong_lane: None,
             lacks_a_function: false,
             milliseconds: 0,
+            nap: 0,
             vanishes: false,
         }
     }
@@ -100,6 +104,7 @@ impl CryptoMbStandIn {
             .arg(format!("-DWRONG={wrong_lane}"))
             .args(self.lacks_a_function.then_some("-DLACKS"))
             .arg(format!("-DMILLISECONDS={}", self.milliseconds))
+            .arg(format!("-DNAP={}", self.nap))
             .args(self.vanishes.then(|| format!("-DVANISHES=\"{}\"", library.display())))
             .arg(&source)
             .output()

@@ -94,7 +94,7 @@ pub(crate) fn prepare(context: &LaunchContext<'_>) -> Result<(), TargetError> {
         return Ok(());
     }
     let path = context.logs.join(COUNTS);
-    counters::create(&path, 1).map_err(TargetError::file(&path))
+    counters::create(&path, counters::PROCESSES).map_err(TargetError::file(&path))
 }
 
 /// What toll's provider counted in a server; `None` where it has no such provider.

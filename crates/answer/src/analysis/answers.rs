@@ -27,7 +27,11 @@ pub(super) fn answers(
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
-    let compared: Vec<_> = rules.iter().map(|rule| Compared::all(rule, rows)).collect();
+    let mut compared: Vec<_> = rules.iter().map(|rule| Compared::all(rule, rows)).collect();
+    // A figure that was to be compared with what was left out answers nothing where others do.
+    if compared.iter().flatten().any(|of| !of.is_alone) {
+        compared.iter_mut().for_each(|of_rule| of_rule.retain(|of| !of.is_alone));
+    }
     let written = rules.iter().zip(&compared);
     let written: Vec<Option<Headline>> =
         written.map(|(rule, compared)| written::headline(rule, compared, rows)).collect();

@@ -27,6 +27,8 @@ pub(super) struct Compared<'a> {
     pairs: Pairs<'a>,
     /// How many comparisons were decided together with these.
     pub(super) family: usize,
+    /// Whether all that the baseline was to be compared with was left out.
+    pub(super) is_alone: bool,
 }
 
 /// The first over the second, by the names of their cells.
@@ -53,7 +55,11 @@ impl<'a> Compared<'a> {
     /// whose targets were left out: a report says that once.
     pub(super) fn all(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> Vec<Self> {
         let mut all = Self::every(rule, rows);
-        all.iter_mut().for_each(|of| of.entries.retain(|entry| entry.row.skipped.is_none()));
+        for of in &mut all {
+            let planned = of.entries.len();
+            of.entries.retain(|entry| entry.row.skipped.is_none());
+            of.is_alone = of.entries.len() < planned && of.others().next().is_none();
+        }
         all.retain(|of| !of.entries.is_empty());
         all
     }
@@ -108,7 +114,8 @@ impl<'a> Compared<'a> {
             let is_baseline = baseline.is_some_and(|of| std::ptr::eq(of, row));
             Entry { row, value, is_baseline, figure, ratio }
         };
-        Self { rule, common, entries: cells.iter().map(entry).collect(), pairs, family }
+        let entries = cells.iter().map(entry).collect();
+        Self { rule, common, entries, pairs, family, is_alone: false }
     }
 
     /// How many times as much one gives as another, where it is shown to give more.

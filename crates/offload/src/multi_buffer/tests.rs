@@ -170,24 +170,49 @@ fn intels_library_does_what_openssl_does() {
     }
 }
 
+/// An event for each of these operations.
+fn events(device: &MultiBuffer, tickets: &[Ticket]) -> Vec<Arc<Event>> {
+    let event = |ticket: &Ticket| {
+        let event = Arc::new(Event::new(false).unwrap());
+        assert!(device.wake_by(*ticket, Arc::clone(&event)));
+        event
+    };
+    tickets.iter().map(event).collect()
+}
+
+fn are_set(events: &[Arc<Event>]) -> Vec<bool> {
+    let is_set = |event: &Arc<Event>| {
+        let mut of = [PollFd::new(&**event, PollFlags::IN)];
+        poll(&mut of, Some(&Timespec::default())).unwrap() == 1
+    };
+    events.iter().map(is_set).collect()
+}
+
 #[test]
-fn a_timer_expires_when_its_operation_is_over_and_the_callers_does_not() {
+fn an_event_is_set_when_its_operation_is_over_and_the_callers_is_not() {
     let (device, key) = (device(CryptoMbStandIn::default(), LONG), key());
     let tickets = submit(&device, &key, LANES - 1);
-    let timers: Vec<_> = tickets.iter().map(|_| Arc::new(timer::create().unwrap())).collect();
-    for (ticket, timer) in tickets.iter().zip(&timers) {
-        assert!(device.wake_by(*ticket, Arc::clone(timer)));
-    }
-    let is_expired = |timer: &OwnedFd| {
-        let mut of = [PollFd::new(timer, PollFlags::IN)];
-        poll(&mut of, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 })).unwrap() == 1
-    };
-    assert!(!is_expired(&timers[0]));
+    let events = events(&device, &tickets);
+    assert_eq!(are_set(&events), [false; LANES - 1]);
     device.finish(tickets[3]);
-    for (place, timer) in timers.iter().enumerate() {
-        assert_eq!(is_expired(timer), place != 3);
-    }
-    assert!(!device.wake_by(tickets[0], Arc::clone(&timers[0])));
+    assert_eq!(are_set(&events), [true, true, true, false, true, true, true]);
+    assert!(!device.wake_by(tickets[0], Arc::clone(&events[0])));
+}
+
+#[test]
+fn the_next_one_looks_for_company_when_the_first_is_forgotten() {
+    let (device, key) = (device(CryptoMbStandIn::default(), LONG), key());
+    let tickets = submit(&device, &key, 4);
+    let events = events(&device, &tickets);
+    assert_eq!(
+        tickets.iter().map(|it| device.company(*it)).collect::<Vec<_>>(),
+        [Some((true, 4)), Some((false, 4)), Some((false, 4)), Some((false, 4))]
+    );
+    assert!(device.forget(tickets[1]));
+    assert_eq!(are_set(&events), [false; 4]);
+    assert!(device.forget(tickets[0]));
+    assert_eq!(are_set(&events), [false, false, true, false]);
+    assert_eq!((device.company(tickets[0]), device.company(tickets[2])), (None, Some((true, 2))));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! How many operations cost as much in a batch as one by one in OpenSSL, by the least CPU time of a few runs of
-//! each in turn. A pause of the handshake is added to the batch's part where it costs much.
+//! each in turn. Where a server is woken by a descriptor, each operation of a batch costs a pause too.
 //!
 //! It is measured when a private key is read, before a server serves: that takes up to 70 ms with RSA-4096, and
 //! 20 ms for all curves.
@@ -16,7 +16,7 @@ use openssl::rsa::{Padding, Rsa};
 
 use super::curve_key::{CurveKey, EC, Secret, Which, X25519, group};
 use super::software;
-use crate::multi_buffer::{Class, MultiBuffer, Work, compute, cpu_time, make_keys};
+use crate::multi_buffer::{Class, MultiBuffer, Work, cpu_time};
 
 const RUNS: usize = 5;
 
@@ -59,7 +59,7 @@ pub(super) fn of_curves(device: &MultiBuffer) {
 }
 
 fn of_keys(device: &MultiBuffer, class: Class, alone: impl FnMut()) {
-    let batch = || drop(make_keys(device.library(), class));
+    let batch = || drop(device.make_keys(class));
     // No handshake waits for its key.
     device.set_break_even(class, least(Duration::ZERO, alone, batch));
 }
@@ -106,7 +106,7 @@ fn of_signature(device: &MultiBuffer, curve: Curve) {
 
 /// A full batch, whose results nobody needs.
 fn batch(device: &MultiBuffer, class: Class, work: impl Fn() -> Option<Work>) {
-    drop(compute(device.library(), class, (0..LANES).filter_map(|_| work()).collect()));
+    drop(device.compute(class, (0..LANES).filter_map(|_| work()).collect()));
 }
 
 /// More than there are lanes is never.

@@ -16,7 +16,7 @@ use crate::{Accelerator, Batching, CompletedBy, Description, Kind, Way};
 pub(super) struct Settings {
     pub(super) accelerator: Which,
     /// Where to count.
-    pub(super) counters: Option<Row>,
+    pub(super) counters: Option<Vec<Row>>,
 }
 
 /// What the provider asks.
@@ -88,11 +88,10 @@ pub(super) unsafe fn read(
         Kind::Model => Which::Model(description),
     };
     let counters = lines.text(c"counters").map(|path| {
-        Row::open(Path::new(path)).map_err(|error| format!("counters = {path}: {error}"))
+        let rows = Row::open_for_processes(Path::new(path));
+        rows.map_err(|error| format!("counters = {path}: {error}"))
     });
-    // One row for all processes of the server.
-    let counters = counters.transpose()?.and_then(|rows| rows.into_iter().next());
-    Ok(Settings { accelerator, counters })
+    Ok(Settings { accelerator, counters: counters.transpose()? })
 }
 
 /// The section of this provider.

@@ -302,6 +302,21 @@ unsafe extern "C" {
         method: *const ffi::SSL_METHOD,
     ) -> *mut ffi::SSL_CTX;
 
+    pub(super) fn ASYNC_start_job(
+        job: *mut *mut AsyncJob,
+        context: *mut WaitContext,
+        result: *mut c_int,
+        act: unsafe extern "C" fn(*mut c_void) -> c_int,
+        arguments: *mut c_void,
+        size: usize,
+    ) -> c_int;
+    pub(super) fn ASYNC_WAIT_CTX_new() -> *mut WaitContext;
+    pub(super) fn ASYNC_WAIT_CTX_free(context: *mut WaitContext);
+    pub(super) fn ASYNC_WAIT_CTX_get_all_fds(
+        context: *mut WaitContext,
+        descriptors: *mut c_int,
+        count: *mut usize,
+    ) -> c_int;
     pub(super) fn ASYNC_get_current_job() -> *mut AsyncJob;
     pub(super) fn ASYNC_pause_job() -> c_int;
     pub(super) fn ASYNC_get_wait_ctx(job: *mut AsyncJob) -> *mut WaitContext;

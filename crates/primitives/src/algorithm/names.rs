@@ -19,7 +19,7 @@ use super::Way::{Open, Seal};
 use super::{Algorithm, Curve, Handshake, Hash, Kem, RsaBits, Side};
 
 /// The names of all but handshakes, in the order of tables.
-const WITHOUT_HANDSHAKES: [(Algorithm, &str); 54] = [
+const WITHOUT_HANDSHAKES: [(Algorithm, &str); 56] = [
     (A::Cbc(Aes128, Encrypt), "AES-128-CBC encrypt"),
     (A::Cbc(Aes128, Decrypt), "AES-128-CBC decrypt"),
     (A::Cbc(Aes256, Encrypt), "AES-256-CBC encrypt"),
@@ -56,8 +56,10 @@ const WITHOUT_HANDSHAKES: [(Algorithm, &str); 54] = [
     (A::Ed25519(Verify), "Ed25519 verify"),
     (A::X25519(Derive), "X25519 derive"),
     (A::X25519(Exchange), "X25519 exchange"),
-    (A::EcdhP256(Derive), "ECDH P-256 derive"),
-    (A::EcdhP256(Exchange), "ECDH P-256 exchange"),
+    (A::Ecdh(Curve::P256, Derive), "ECDH P-256 derive"),
+    (A::Ecdh(Curve::P256, Exchange), "ECDH P-256 exchange"),
+    (A::Ecdh(Curve::P384, Derive), "ECDH P-384 derive"),
+    (A::Ecdh(Curve::P384, Exchange), "ECDH P-384 exchange"),
     (A::MlKem768(Kem::Generate), "ML-KEM-768 generate"),
     (A::MlKem768(Kem::Encapsulate), "ML-KEM-768 encapsulate"),
     (A::MlKem768(Kem::Decapsulate), "ML-KEM-768 decapsulate"),
@@ -158,7 +160,7 @@ impl Algorithm {
             A::Ecdsa(..) => &["ecdsa", "signatures", "public-key"],
             A::Ed25519(_) => &["signatures", "public-key"],
             A::X25519(_) => &["key-exchange", "public-key"],
-            A::EcdhP256(_) => &["ecdh", "key-exchange", "public-key"],
+            A::Ecdh(..) => &["ecdh", "key-exchange", "public-key"],
             A::MlKem768(_) => &["ml-kem", "key-exchange", "public-key"],
             A::X25519MlKem768(_) => &["key-exchange", "public-key"],
             A::KeySchedule => &["key-schedule"],
@@ -234,7 +236,7 @@ mod tests {
         }
         assert_eq!(Algorithm::select("rsa-2048").map(|all| all.len()), Ok(3));
         assert_eq!(Algorithm::select("rsa").map(|all| all.len()), Ok(11));
-        assert_eq!(Algorithm::select("public_key").map(|all| all.len()), Ok(26));
+        assert_eq!(Algorithm::select("public_key").map(|all| all.len()), Ok(28));
         assert_eq!(Algorithm::select("all").map(|all| all.len()), Ok(NAMES.len()));
     }
 

@@ -35,7 +35,7 @@ impl Library for AwsLc {
         }
         match algorithm {
             A::Cbc(..) | A::Ctr(_) => plain(algorithm, material),
-            A::X25519(agreement) | A::EcdhP256(agreement) => {
+            A::X25519(agreement) | A::Ecdh(_, agreement) => {
                 Ok(agreeing::agreement(agreement, Exchange::new(algorithm, material)?))
             }
             A::RsaDecrypt(_) => rsa_decryption(material),
@@ -125,7 +125,8 @@ struct Exchange {
 impl Exchange {
     fn new(algorithm: Algorithm, material: &Material) -> Result<Self, Unavailable> {
         let method = match algorithm {
-            Algorithm::EcdhP256(_) => &agreement::ECDH_P256,
+            Algorithm::Ecdh(Curve::P256, _) => &agreement::ECDH_P256,
+            Algorithm::Ecdh(Curve::P384, _) => &agreement::ECDH_P384,
             _ => &agreement::X25519,
         };
         let own = agreement::PrivateKey::from_private_key(method, &material.own()?.secret);

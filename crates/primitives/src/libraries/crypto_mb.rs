@@ -90,10 +90,11 @@ impl CryptoMb {
     }
 
     fn ecdsa(&self, curve: Curve, material: &Material) -> Result<Routine, Unavailable> {
-        let (curve, function) = match curve {
-            Curve::P256 => (TheirCurve::P256, MessageDigest::sha256()),
-            Curve::P384 => (TheirCurve::P384, MessageDigest::sha384()),
+        let function = match curve {
+            Curve::P256 => MessageDigest::sha256(),
+            Curve::P384 => MessageDigest::sha384(),
         };
+        let curve = theirs(curve);
         let key = scalar(curve, material)?;
         Ok(self.many(move |library, inputs| {
             let digests = inputs.iter().map(|input| hash(function, input));
@@ -115,8 +116,13 @@ impl CryptoMb {
         }))
     }
 
-    fn ecdh_p256(&self, agreement: Agreement, material: &Material) -> Result<Routine, Unavailable> {
-        let curve = TheirCurve::P256;
+    fn ecdh(
+        &self,
+        curve: Curve,
+        agreement: Agreement,
+        material: &Material,
+    ) -> Result<Routine, Unavailable> {
+        let curve = theirs(curve);
         let key = scalar(curve, material)?;
         Ok(self.many(move |library, points| {
             let fresh = match agreement {
@@ -205,7 +211,7 @@ impl Library for CryptoMb {
             }
             Algorithm::Ecdsa(curve, Signing::Sign) => self.ecdsa(curve, material),
             Algorithm::X25519(agreement) => self.x25519(agreement, material),
-            Algorithm::EcdhP256(agreement) => self.ecdh_p256(agreement, material),
+            Algorithm::Ecdh(curve, agreement) => self.ecdh(curve, agreement, material),
             _ => Err(Unavailable::because(
                 "of crypto_mb only operations with private keys are measured",
             )),
@@ -229,6 +235,13 @@ fn rsa_key(material: &Material) -> Result<Arc<RsaKey>, Unavailable> {
     let secrets = secrets.each_ref().map(Vec::as_slice);
     let key = RsaKey::new(&key.n().to_vec(), &key.e().to_vec(), secrets);
     key.map(Arc::new).map_err(Unavailable::because)
+}
+
+fn theirs(curve: Curve) -> TheirCurve {
+    match curve {
+        Curve::P256 => TheirCurve::P256,
+        Curve::P384 => TheirCurve::P384,
+    }
 }
 
 fn scalar(curve: TheirCurve, material: &Material) -> Result<Scalar, Unavailable> {

@@ -29,8 +29,9 @@ impl Library for Ring {
         }
         match algorithm {
             A::X25519(Agreement::Exchange) => Ok(exchange(&agreement::X25519)),
-            A::EcdhP256(Agreement::Exchange) => Ok(exchange(&agreement::ECDH_P256)),
-            A::X25519(Agreement::Derive) | A::EcdhP256(Agreement::Derive) => Err(
+            A::Ecdh(Curve::P256, Agreement::Exchange) => Ok(exchange(&agreement::ECDH_P256)),
+            A::Ecdh(Curve::P384, Agreement::Exchange) => Ok(exchange(&agreement::ECDH_P384)),
+            A::X25519(Agreement::Derive) | A::Ecdh(_, Agreement::Derive) => Err(
                 Unavailable::because("ring spends a fresh key on each agreement; see its exchange"),
             ),
             A::MlKem768(_) | A::X25519MlKem768(_) => {

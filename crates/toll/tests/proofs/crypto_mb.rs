@@ -39,6 +39,8 @@ fn batches_of_every_size_have_figures_that_a_second_library_confirms() {
         "x25519 exchange",
         "ecdh p-256 derive",
         "ecdh p-256 exchange",
+        "ecdh p-384 derive",
+        "ecdh p-384 exchange",
     ];
     let batches = [("crypto-mb", 8), ("crypto-mb-4", 4), ("crypto-mb-2", 2), ("crypto-mb-1", 1)];
     let libraries = batches.iter().flat_map(|(name, _)| ["--library", name]);

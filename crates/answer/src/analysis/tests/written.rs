@@ -193,3 +193,20 @@ fn an_answer_of_which_only_the_baseline_is_left_says_nothing() {
         (written("embedded"), written("nginx"));
     assert_eq!(of(&scene), 1, "what was left out makes no second headline");
 }
+
+#[test]
+fn what_has_nothing_to_be_compared_with_is_left_out_where_others_answer() {
+    let servers = [server("nginx"), server("embedded")];
+    let mut scene = Scene::suites(&servers, &[GCM, CBC]);
+    scene = scene.answer(Metric::GoodputPerServerCpu, "target.server", "embedded");
+    let mut suites = scene.study.answers[0].clone();
+    (suites.compare, suites.baseline) = (SUITE.to_owned(), GCM.to_owned());
+    scene.study.answers.push(suites);
+    (0..4).for_each(|cell| scene.measure(cell, 8e9, &SPREAD));
+    let rules =
+        |scene: &Scene| scene.analysis().answers.iter().map(|of| of.rule).collect::<Vec<_>>();
+    assert_eq!(rules(&scene), [0, 0, 1, 1]);
+    scene.keep(|cell, _| cell > 1);
+    scene.skip(server("nginx"));
+    assert_eq!(rules(&scene), [1]);
+}

@@ -428,75 +428,129 @@ fn signatures_are_verified_by_openssl() {
     }
 }
 
-/// What a server with descriptors sees: seven jobs are paused, the eighth computes for all and wakes them.
-#[test]
-fn who_completes_a_batch_wakes_the_others() {
+/// The key of a server's certificate.
+static SIGNER: LazyLock<PKey<Private>> = LazyLock::new(key);
+
+/// What a server with descriptors sees of a connection.
+struct Connection {
+    job: *mut sys::AsyncJob,
+    context: *mut sys::WaitContext,
+}
+
+impl Connection {
     const PAUSED: c_int = 2;
     const FINISHED: c_int = 3;
-    // Nobody's time is over meanwhile.
-    let hour = Batching { way: Way::Asynchronous, wait: Nanos(3_600_000_000_000) };
-    installed(stand_in(CryptoMbStandIn::default()), &hour, CompletedBy::Event);
-    static KEY: LazyLock<PKey<Private>> = LazyLock::new(key);
-    unsafe extern "C" {
-        fn ASYNC_WAIT_CTX_new() -> *mut sys::WaitContext;
-        fn ASYNC_WAIT_CTX_get_all_fds(
-            context: *mut sys::WaitContext,
-            descriptors: *mut c_int,
-            count: *mut usize,
-        ) -> c_int;
-        fn ASYNC_start_job(
-            job: *mut *mut sys::AsyncJob,
-            context: *mut sys::WaitContext,
-            result: *mut c_int,
-            act: unsafe extern "C" fn(*mut c_void) -> c_int,
-            arguments: *mut c_void,
-            size: usize,
-        ) -> c_int;
-    }
-    unsafe extern "C" fn act(_: *mut c_void) -> c_int {
-        signed(&KEY, c"SHA256", b"message").is_some().into()
-    }
-    // Its break-even is measured here.
-    signed(&KEY, c"SHA256", b"message").unwrap();
-    let device = Accelerator::get().and_then(Accelerator::multi_buffer).unwrap();
-    device.set_break_even(Class::Rsa(2048), 1);
-    let nothing = std::ptr::null_mut();
-    let run = |job: &mut *mut sys::AsyncJob, context| {
-        let mut result = 0;
-        // SAFETY: places are there, and the act takes nothing.
-        let status = unsafe { ASYNC_start_job(job, context, &mut result, act, nothing, 0) };
-        (status, result)
-    };
-    let mut jobs: Vec<_> = (0..8)
+
+    fn new() -> Self {
         // SAFETY: it takes nothing.
-        .map(|_| (std::ptr::null_mut(), unsafe { ASYNC_WAIT_CTX_new() }))
-        .collect();
-    let is_awake = |context| {
+        Self { job: std::ptr::null_mut(), context: unsafe { sys::ASYNC_WAIT_CTX_new() } }
+    }
+
+    /// Has the server sign in its job, which begins or continues: how that stands.
+    fn sign(&mut self) -> c_int {
+        unsafe extern "C" fn act(_: *mut c_void) -> c_int {
+            signed(&SIGNER, c"SHA256", b"message").is_some().into()
+        }
+        let (mut result, nothing) = (0, std::ptr::null_mut());
+        // SAFETY: places are there, and the act takes nothing.
+        let status = unsafe {
+            sys::ASYNC_start_job(&mut self.job, self.context, &mut result, act, nothing, 0)
+        };
+        assert_eq!(result, c_int::from(status == Self::FINISHED));
+        status
+    }
+
+    fn is_awake(&self) -> bool {
         let (mut descriptor, mut count) = (0, 0);
         // SAFETY: without a place the count alone is given; then there is a place for the only one.
         unsafe {
-            ASYNC_WAIT_CTX_get_all_fds(context, std::ptr::null_mut(), &mut count);
+            let get = sys::ASYNC_WAIT_CTX_get_all_fds;
+            get(self.context, std::ptr::null_mut(), &mut count);
             assert_eq!(count, 1);
-            ASYNC_WAIT_CTX_get_all_fds(context, &mut descriptor, &mut count);
-            let timer = std::os::fd::BorrowedFd::borrow_raw(descriptor);
-            let mut of = [rustix::event::PollFd::new(&timer, rustix::event::PollFlags::IN)];
-            let wait = rustix::time::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-            rustix::event::poll(&mut of, Some(&wait)).unwrap() == 1
+            get(self.context, &mut descriptor, &mut count);
+            let event = std::os::fd::BorrowedFd::borrow_raw(descriptor);
+            let mut of = [rustix::event::PollFd::new(&event, rustix::event::PollFlags::IN)];
+            rustix::event::poll(&mut of, Some(&rustix::time::Timespec::default())).unwrap() == 1
         }
-    };
-    for (job, context) in &mut jobs[..7] {
-        assert_eq!(run(job, *context), (PAUSED, 0));
-        assert!(!is_awake(*context));
+    }
+
+    /// Ends it, also while its job is paused.
+    fn free(self) {
+        // SAFETY: it is used no more.
+        unsafe { sys::ASYNC_WAIT_CTX_free(self.context) };
+    }
+}
+
+/// A server whose batches are worth it however small they are, with so many connections.
+fn connections(count: usize) -> (&'static MultiBuffer, Vec<Connection>) {
+    // Nobody's time is over meanwhile.
+    let hour = Batching { way: Way::Asynchronous, wait: Nanos(3_600_000_000_000) };
+    let device = installed(stand_in(CryptoMbStandIn::default()), &hour, CompletedBy::Event);
+    device.set_break_even(Class::Rsa(2048), 1);
+    // A server reads its key before it is in a job, whose stack is small.
+    prepare(&SIGNER);
+    (device, (0..count).map(|_| Connection::new()).collect())
+}
+
+/// Seven jobs are paused, the eighth computes for all and wakes them.
+#[test]
+fn who_completes_a_batch_wakes_the_others() {
+    let (_, mut connections) = connections(8);
+    for (place, connection) in connections[..7].iter_mut().enumerate() {
+        assert_eq!(connection.sign(), Connection::PAUSED);
+        // The first looks whether others come.
+        assert_eq!(connection.is_awake(), place == 0);
     }
     assert_eq!(counts().in_flight(), 7);
-    let (job, context) = &mut jobs[7];
-    assert_eq!(run(job, *context), (FINISHED, 1));
-    for (job, context) in &mut jobs[..7] {
-        assert!(is_awake(*context));
-        assert_eq!(run(job, *context), (FINISHED, 1));
+    assert_eq!(connections[7].sign(), Connection::FINISHED);
+    for connection in &mut connections[..7] {
+        assert!(connection.is_awake());
+        assert_eq!(connection.sign(), Connection::FINISHED);
     }
-    let AcceleratorCounts { batches, .. } = counts();
-    assert_eq!((batches.unwrap().by_size[7], counts().in_flight()), (1, 0));
+    let counts = counts();
+    assert_eq!((counts.batches.unwrap().by_size[7], counts.in_flight()), (1, 0));
+    connections.into_iter().for_each(Connection::free);
+}
+
+#[test]
+fn the_first_waits_as_long_as_others_come() {
+    let (_, mut connections) = connections(3);
+    for (place, is_awake) in [(0, true), (1, false), (0, true), (2, false)] {
+        assert_eq!(connections[place].sign(), Connection::PAUSED);
+        assert_eq!(connections[place].is_awake(), is_awake);
+    }
+    // Whoever is started for another reason waits on.
+    assert_eq!((connections[1].sign(), connections[1].is_awake()), (Connection::PAUSED, false));
+    assert_eq!((connections[0].sign(), connections[0].is_awake()), (Connection::PAUSED, true));
+    // Nobody has come since.
+    assert_eq!(connections[0].sign(), Connection::FINISHED);
+    for connection in &mut connections[1..] {
+        assert!(connection.is_awake());
+        assert_eq!(connection.sign(), Connection::FINISHED);
+    }
+    assert_eq!(counts().batches.unwrap().by_size, [0, 0, 1, 0, 0, 0, 0, 0]);
+}
+
+/// HAProxy frees a connection whose job is paused, when its event is set.
+#[test]
+fn an_operation_whose_connection_is_freed_is_abandoned_and_another_looks_for_company() {
+    let (device, mut connections) = connections(4);
+    for connection in &mut connections {
+        assert_eq!(connection.sign(), Connection::PAUSED);
+    }
+    connections.remove(0).free();
+    assert_eq!((counts().abandoned, device.in_flight()), (1, 3));
+    let awake: Vec<_> = connections.iter().map(Connection::is_awake).collect();
+    assert_eq!(awake, [true, false, false]);
+    connections.remove(1).free();
+    assert_eq!(counts().abandoned, 2);
+    // None has come since it was paused.
+    assert_eq!(connections[0].sign(), Connection::FINISHED);
+    assert_eq!(connections[1].sign(), Connection::FINISHED);
+    assert_eq!((counts().in_flight(), device.in_flight()), (0, 0));
+    // One that is over and not fetched is no longer the connection's.
+    connections.into_iter().for_each(Connection::free);
+    assert_eq!(counts().abandoned, 2);
 }
 
 /// Paused jobs have a stack of 32 KiB (OpenSSL's crypto/async/arch/async_posix.c), of which what is above a batch

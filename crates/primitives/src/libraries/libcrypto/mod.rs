@@ -131,8 +131,8 @@ impl Library for LibCrypto {
             A::X25519(agreement) => {
                 Ok(agreeing::agreement(agreement, Exchange::new(api, Group::X25519, material)?))
             }
-            A::EcdhP256(agreement) => {
-                Ok(agreeing::agreement(agreement, Exchange::new(api, Group::P256, material)?))
+            A::Ecdh(_, agreement) => {
+                Ok(agreeing::agreement(agreement, Exchange::new(api, Group::Nist, material)?))
             }
             A::MlKem768(part) => {
                 Ok(agreeing::ml_kem(part, MlKem::new(api, &self.title, material)?))

@@ -109,7 +109,7 @@ pub(super) fn ed25519(
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
     X25519,
-    P256,
+    Nist,
 }
 
 /// Key agreement with an own key; fresh keys are of its group.
@@ -148,7 +148,7 @@ impl Exchange {
                 let key = unsafe { new(X25519, ptr::null_mut(), share.as_ptr(), share.len()) };
                 self.key(key, name)
             }
-            Group::P256 => {
+            Group::Nist => {
                 let name = "EVP_PKEY_set1_encoded_public_key";
                 let new = self.api.EVP_PKEY_new()?;
                 let copy = self.api.EVP_PKEY_copy_parameters()?;
@@ -186,7 +186,7 @@ impl agreeing::Exchange for Exchange {
                 ok(unsafe { get(key.ptr(), output.as_mut_ptr(), &raw mut bytes) }, name)?;
                 Ok(bytes)
             }
-            Group::P256 => {
+            Group::Nist => {
                 let name = "EVP_PKEY_get1_encoded_public_key";
                 let get = self.api.EVP_PKEY_get1_encoded_public_key()?;
                 let free = self.api.CRYPTO_free()?;

@@ -5,13 +5,13 @@ mod hashes;
 mod kem;
 mod public_key;
 
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Curve};
 use crate::libraries::agreeing;
 use crate::libraries::library::Library;
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 use kem::MlKem;
-use public_key::{EcdhP256, X25519};
+use public_key::{EcdhP256, EcdhP384, X25519};
 
 pub(crate) struct RustCrypto;
 
@@ -38,7 +38,12 @@ impl Library for RustCrypto {
             A::Ecdsa(curve, signing) => public_key::ecdsa(curve, signing, material),
             A::Ed25519(signing) => public_key::ed25519(signing, material),
             A::X25519(agreement) => Ok(agreeing::agreement(agreement, X25519::new(material)?)),
-            A::EcdhP256(agreement) => Ok(agreeing::agreement(agreement, EcdhP256::new(material)?)),
+            A::Ecdh(Curve::P256, agreement) => {
+                Ok(agreeing::agreement(agreement, EcdhP256::new(material)?))
+            }
+            A::Ecdh(Curve::P384, agreement) => {
+                Ok(agreeing::agreement(agreement, EcdhP384::new(material)?))
+            }
             A::MlKem768(part) => Ok(agreeing::ml_kem(part, MlKem::new(material)?)),
             A::X25519MlKem768(side) => {
                 Ok(agreeing::hybrid(side, MlKem::new(material)?, X25519::new(material)?))

@@ -144,32 +144,40 @@ impl agreeing::Exchange for X25519 {
     }
 }
 
-pub(super) struct EcdhP256(p256::SecretKey);
+macro_rules! ecdh_on {
+    ($name:ident, $curve:ident) => {
+        pub(super) struct $name($curve::SecretKey);
 
-impl EcdhP256 {
-    pub(super) fn new(material: &Material) -> Result<Self, Unavailable> {
-        p256::SecretKey::from_slice(&material.own()?.secret).map(Self).map_err(refused)
-    }
+        impl $name {
+            pub(super) fn new(material: &Material) -> Result<Self, Unavailable> {
+                $curve::SecretKey::from_slice(&material.own()?.secret).map(Self).map_err(refused)
+            }
+        }
+
+        impl agreeing::Exchange for $name {
+            type Key = $curve::SecretKey;
+
+            fn generate(&self) -> Result<Self::Key, Failed> {
+                Ok($curve::SecretKey::generate())
+            }
+
+            fn public(&self, key: &Self::Key, output: &mut [u8]) -> Result<usize, Failed> {
+                put(key.public_key().to_sec1_point(false).as_bytes(), output)
+            }
+
+            fn derive(
+                &self,
+                key: Option<&Self::Key>,
+                peer: &[u8],
+                output: &mut [u8],
+            ) -> Result<usize, Failed> {
+                let peer = $curve::PublicKey::from_sec1_bytes(peer)
+                    .map_err(|_| no("reading the share")())?;
+                put(key.unwrap_or(&self.0).diffie_hellman(&peer).raw_secret_bytes(), output)
+            }
+        }
+    };
 }
 
-impl agreeing::Exchange for EcdhP256 {
-    type Key = p256::SecretKey;
-
-    fn generate(&self) -> Result<Self::Key, Failed> {
-        Ok(p256::SecretKey::generate())
-    }
-
-    fn public(&self, key: &Self::Key, output: &mut [u8]) -> Result<usize, Failed> {
-        put(key.public_key().to_sec1_point(false).as_bytes(), output)
-    }
-
-    fn derive(
-        &self,
-        key: Option<&Self::Key>,
-        peer: &[u8],
-        output: &mut [u8],
-    ) -> Result<usize, Failed> {
-        let peer = p256::PublicKey::from_sec1_bytes(peer).map_err(|_| no("reading the share")())?;
-        put(key.unwrap_or(&self.0).diffie_hellman(&peer).raw_secret_bytes(), output)
-    }
-}
+ecdh_on!(EcdhP256, p256);
+ecdh_on!(EcdhP384, p384);

@@ -168,127 +168,173 @@ fn ctrl_c_finishes_500_handshakes_that_wait_for_events() {
 }
 
 #[test]
-fn ctrl_c_of_a_run_ends_haproxy_with_500_paused_handshakes() {
-    let device = "accelerator = \"model\"\naccelerator-latency = \"2s\"\naccelerator-queue = 1000";
-    let desk = study("haproxy", device, &format!("{RSA}\ntimeout = \"20s\""));
-    let text = std::fs::read_to_string(desk.study()).unwrap();
-    let text = text.replace("connections = 64", "connections = 500");
-    std::fs::write(desk.study(), text.replace("duration = \"1s\"", "duration = \"60s\"")).unwrap();
-    let mut run = Killed::piped(&mut desk.run(&[]));
-    let in_flight = || {
-        let file = desk.results_if_any()?.join("logs/haproxy/accelerator.counts");
-        Some(SendCounters::read(&file).ok()?.1.accelerator?.in_flight())
-    };
-    until("500 are paused", || in_flight() >= Some(450));
-    run.send("-INT");
-    assert_eq!(run.exit_code(), Some(130));
-    let folder = desk.path().to_str().unwrap().to_owned();
-    until("no process", || processes_with(&folder).is_empty());
+fn ctrl_c_of_a_run_ends_haproxy_with_500_handshakes_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    CryptoMbStandIn { nap: 20, ..REFUSING }.build(folder.path());
+    let model = "accelerator = \"model\"\naccelerator-latency = \"2s\"\naccelerator-queue = 1000";
+    // The others wait for their turn in HAProxy.
+    for (device, least) in [(model, 450), ("accelerator = \"multi-buffer\"", 1)] {
+        let desk = study("haproxy", device, &format!("{RSA}\ntimeout = \"20s\""));
+        let text = std::fs::read_to_string(desk.study()).unwrap();
+        let text = text.replace("connections = 64", "connections = 500");
+        let text = text.replace("duration = \"500ms\"", "duration = \"60s\"");
+        std::fs::write(desk.study(), text).unwrap();
+        let mut run = Killed::piped(desk.run(&[]).env("CRYPTO_MB", folder.path()));
+        let counted = || {
+            let file = desk.results_if_any()?.join("logs/haproxy/accelerator.counts");
+            SendCounters::read(&file).ok()?.1.accelerator
+        };
+        until("they wait", || counted().is_some_and(|counts| counts.in_flight() >= least));
+        run.send("-INT");
+        assert_eq!(run.exit_code(), Some(130));
+        let folder = desk.path().to_str().unwrap().to_owned();
+        until("no process", || processes_with(&folder).is_empty());
+        assert_eq!(counted().map(|counts| counts.in_flight()), Some(0));
+    }
 }
 
-/// HAProxy with a stand-in of the multi-buffer library that refuses everything, in batches that wait this long.
-fn haproxy_in_batches(folder: &Path, wait: &str, changes: &[(&str, &str)]) -> Kept {
-    CryptoMbStandIn { status: 0x4444_4444, ..CryptoMbStandIn::default() }.build(folder);
+/// A library that refuses everything.
+const REFUSING: CryptoMbStandIn = CryptoMbStandIn {
+    is_applicable: true,
+    status: 0x4444_4444,
+    wrong_lane: None,
+    lacks_a_function: false,
+    milliseconds: 0,
+    nap: 0,
+    vanishes: false,
+};
+
+/// HAProxy with a stand-in of the multi-buffer library that refuses everything, after so many milliseconds.
+fn haproxy_in_batches(folder: &Path, nap: u64) -> Kept {
+    CryptoMbStandIn { nap, ..REFUSING }.build(folder);
     let library = folder.join("libcrypto_mb.so.13");
     let settings = format!(
-        "accelerator = multi-buffer\nbatch-wait = {wait}\ncrypto-mb = {}\noffload = asynchronous",
+        "accelerator = multi-buffer\ncrypto-mb = {}\noffload = asynchronous",
         library.display()
     );
     let model = haproxy(folder, Nanos(1_000_000));
-    let changes = [&[("offload = asynchronous", settings.as_str())], changes].concat();
-    Kept::of(model, folder, &changes)
+    Kept::of(model, folder, &[("offload = asynchronous", settings.as_str())])
+}
+
+fn faulty(folder: &Path) -> u64 {
+    counts(folder).batches.unwrap_or_default().faulty()
 }
 
 #[test]
 fn clients_that_leave_while_a_batch_waits_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = haproxy_in_batches(folder.path(), "2s", &[]);
+    let kept = haproxy_in_batches(folder.path(), 100);
     let process = kept.start(&["-db"]);
     let open_files = || std::fs::read_dir(format!("/proc/{}/fd", process.pid())).unwrap().count();
     let idle = open_files();
-    // Too few for a batch.
-    let clients = load(kept.address, 5);
+    let clients = load(kept.address, 64);
     until("they wait", || counts(folder.path()).in_flight() >= 5);
     drop(clients);
     until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
     until("no connection", || open_files() < idle + 3);
-    // It serves as before, and full batches do not wait.
-    let faulty = || counts(folder.path()).batches.unwrap_or_default().faulty();
-    let before = faulty();
+    // It serves as before.
+    let before = faulty(folder.path());
     let again = load(kept.address, 64);
-    until("it serves", || faulty() >= before + 1_000);
+    until("it serves", || faulty(folder.path()) >= before + 100);
     drop(again);
     until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
     process.send("-TERM");
 }
 
 #[test]
-fn an_operation_in_a_batch_whose_connection_is_freed_is_abandoned_once() {
+fn haproxy_with_batches_is_reloaded_while_500_wait() {
     let folder = tempfile::tempdir().unwrap();
-    let impatient = [("timeout client 1h", "timeout client 100ms")];
-    let kept = haproxy_in_batches(folder.path(), "1s", &impatient);
-    let process = kept.start(&["-db"]);
-    // Each ends with its first handshake, which fails.
-    let clients: Vec<_> = (0..5).map(|_| load(kept.address, 1)).collect();
-    until("some are given up", || counts(folder.path()).abandoned >= 5);
-    drop(clients);
-    let is_over = || {
-        let counts = counts(folder.path());
-        let over = counts.abandoned + counts.batches.unwrap_or_default().faulty();
-        (counts.submitted == over).then_some(counts)
-    };
-    until("all are over", || is_over().is_some());
-    let counts = is_over().unwrap();
-    assert_eq!((counts.completed, counts.in_flight()), (0, 0), "{counts:?}");
-    process.send("-TERM");
-}
-
-#[test]
-fn haproxy_with_batches_is_reloaded_under_load_and_ended_while_some_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let kept = haproxy_in_batches(folder.path(), "2s", &[]);
+    let kept = haproxy_in_batches(folder.path(), 10);
     let mut master = kept.start(&["-W"]);
     until("a worker", || !children(master.pid()).is_empty());
     let first = children(master.pid());
-    let clients = load(kept.address, 64);
-    let faulty = || counts(folder.path()).batches.unwrap_or_default().faulty();
-    until("handshakes", || faulty() > 100);
+    let clients = load(kept.address, 500);
+    until("handshakes", || faulty(folder.path()) > 100);
     master.send("-USR2");
-    // The old one has up to seven that wait for company, until its clients go.
-    let before = faulty();
-    until("handshakes by the next one", || faulty() > before + 1_000);
+    let before = faulty(folder.path());
+    until("handshakes by the next one", || faulty(folder.path()) > before + 1_000);
     drop(clients);
     until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
-    let few: Vec<_> = (0..3).map(|_| load(kept.address, 1)).collect();
-    until("some wait", || counts(folder.path()).in_flight() >= 3);
     let workers = children(master.pid());
-    // At once, not when all is done.
     master.send("-TERM");
     master.exit_code();
-    drop(few);
     let is_gone = |workers: &[u32]| !workers.iter().any(|&worker| is_running(worker));
-    // What waited in a process that is killed is counted by nobody.
     until("no worker", || is_gone(&workers) && is_gone(&first));
-    assert!(counts(folder.path()).in_flight() <= 3, "{:?}", counts(folder.path()));
+    assert_eq!(counts(folder.path()).in_flight(), 0);
+}
+
+/// Kills a process while operations of it are under way, which are then abandoned.
+fn kill_with_some_in_flight(pid: u32, counts: impl Fn() -> AcceleratorCounts) {
+    let send = |signal: &str| {
+        let sent = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    until("some are under way", || {
+        send("-STOP");
+        let is_so = counts().in_flight() > 0;
+        if !is_so {
+            send("-CONT");
+        }
+        is_so
+    });
+    let before = counts();
+    send("-KILL");
+    until("it is gone", || counts().in_flight() == 0);
+    let now = counts();
+    assert_eq!(now.abandoned, before.abandoned + before.in_flight(), "{before:?} {now:?}");
+    assert_eq!(now.submitted, before.submitted, "{before:?} {now:?}");
 }
 
 #[test]
-fn ctrl_c_ends_a_server_with_500_connections_in_batches() {
+fn what_a_killed_worker_of_haproxy_had_under_way_is_abandoned() {
     let folder = tempfile::tempdir().unwrap();
-    CryptoMbStandIn { milliseconds: 1, ..CryptoMbStandIn::default() }.build(folder.path());
-    let counters = folder.path().join("counters");
-    let mut server = toll();
-    server.env("CRYPTO_MB", folder.path());
-    let cpu = first_cpu().to_string();
-    let options = ["--cpus", &cpu, "--suites", "AES128-SHA", "--accelerator", "multi-buffer"];
-    let options = [&options[..], &["--counters", counters.to_str().unwrap()]].concat();
-    let mut server = Serve::start_by(server, "127.0.0.1", &options);
-    let clients = load(server.tls, 500);
-    let counted = || SendCounters::read(&counters).unwrap().1.accelerator.unwrap_or_default();
-    until("many wait", || counted().in_flight_max >= 100);
-    server.process.send("-INT");
-    assert_eq!(server.process.exit_code(), Some(0));
+    let kept = haproxy_in_batches(folder.path(), 10);
+    let master = kept.start(&["-W"]);
+    until("a worker", || !children(master.pid()).is_empty());
+    let clients = load(kept.address, 500);
+    until("handshakes", || faulty(folder.path()) > 100);
+    kill_with_some_in_flight(children(master.pid())[0], || counts(folder.path()));
     drop(clients);
-    let counts = SendCounters::settled(&counters).unwrap().accelerator.unwrap();
-    assert_eq!(counts.in_flight(), 0, "{counts:?}");
+    // The next one counts on in the same file.
+    drop(master);
+    let abandoned = counts(folder.path()).abandoned;
+    let next = kept.start(&["-db"]);
+    let before = faulty(folder.path());
+    let clients = load(kept.address, 8);
+    until("handshakes", || faulty(folder.path()) > before + 20);
+    drop(clients);
+    until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
+    assert_eq!(counts(folder.path()).abandoned, abandoned);
+    next.send("-TERM");
+}
+
+#[test]
+fn a_server_with_500_connections_in_batches_is_ended_and_killed() {
+    for is_killed in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        CryptoMbStandIn { milliseconds: 1, ..CryptoMbStandIn::default() }.build(folder.path());
+        let counters = folder.path().join("counters");
+        let mut server = toll();
+        server.env("CRYPTO_MB", folder.path());
+        let cpu = first_cpu().to_string();
+        let options = ["--cpus", &cpu, "--suites", "AES128-SHA", "--accelerator", "multi-buffer"];
+        let options = [&options[..], &["--counters", counters.to_str().unwrap()]].concat();
+        let mut server = Serve::start_by(server, "127.0.0.1", &options);
+        let clients = load(server.tls, 500);
+        let counted = || SendCounters::read(&counters).unwrap().1.accelerator.unwrap_or_default();
+        until("many wait", || counted().in_flight_max >= 100);
+        if is_killed {
+            kill_with_some_in_flight(server.process.pid(), counted);
+        } else {
+            server.process.send("-INT");
+            assert_eq!(server.process.exit_code(), Some(0));
+        }
+        drop(clients);
+        let counts = SendCounters::settled(&counters).unwrap().accelerator.unwrap();
+        assert_eq!(counts.in_flight(), 0, "{counts:?}");
+        let batches = counts.batches.unwrap();
+        let milliseconds: u64 = batches.by_size.iter().sum();
+        assert!(batches.computing_ns >= 1_000_000 * milliseconds, "{counts:?}");
+        assert!(batches.waited_ns > 0 && batches.pause_ns == 0, "{counts:?}");
+    }
 }

@@ -61,6 +61,7 @@ fn batches_do_all_that_handshakes_need_of_private_keys() {
             let batches = counts.batches.unwrap();
             assert_eq!((counts.in_flight(), batches.faulty()), (0, 0), "{counts:?}");
             assert!(batches.by_size[7] > 0 && batches.computing_ns > 0, "{counts:?}");
+            assert_eq!(batches.pause_ns > 0, *server == "haproxy", "{counts:?}");
             let found: Vec<_> = batches.uses.used().map(|(of, _)| of).collect();
             assert_eq!(found, uses, "{server} {load}");
             for (of, counts) in batches.uses.used() {
