@@ -328,8 +328,6 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
     }
 }
 
-/// Whether the server closed connections after their last request. The client waits for its close instead
-/// of connecting again; one that keeps them would answer another request where it was asked to close.
 /// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
 fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let (plan, counts) = (&job.plan, &outcome.http2);
@@ -363,6 +361,8 @@ fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     }
 }
 
+/// Whether the server closed connections after their last request. The client waits for its close instead
+/// of connecting again; one that keeps them would answer another request where it was asked to close.
 fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
     let kept = obtained.kept_open.unwrap_or_default();
     if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {
