@@ -345,7 +345,9 @@ fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let is_full = plan.arrival == Arrival::CLOSED
         && job.operations.is_none()
         && outcome.completed >= plan.most_open() as u64;
-    let (asked, most) = (plan.streams() as u64, counts.most_streams);
+    // A connection has no more streams than requests before it ends.
+    let carried = plan.requests_per_connection.as_ref().map_or(u32::MAX, |of| of.most());
+    let (asked, most) = (u64::from(carried).min(plan.streams() as u64), counts.most_streams);
     if is_full && most < asked {
         let allowed = match counts.allowed_streams {
             Some(allowed) if u64::from(allowed) < asked => {
