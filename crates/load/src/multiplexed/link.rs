@@ -369,6 +369,7 @@ impl Link {
             };
             return Err(Failure::new(kind, format!("{what} made no progress for {limit}")));
         };
+        self.streams.now = now;
         let mut stalled = Vec::new();
         for place in self.streams.places() {
             let Some(exchange) = self.streams.get_mut(place) else { continue };

@@ -113,11 +113,15 @@ impl Exchange {
         self.held_up_since.is_some()
     }
 
-    /// A window is open again, or nothing waits for it any more.
+    /// A window is open again.
     fn goes_on(&mut self, now: u64, counts: &mut Http2Counts) {
-        if let Some(since) = self.held_up_since.take() {
-            counts.held_up_for.0 += now.saturating_sub(since);
-        }
+        counts.held_up_for.0 += self.held_up_for(now);
+        self.held_up_since = None;
+    }
+
+    /// How long its body has waited for a window that is not open yet.
+    fn held_up_for(&self, now: u64) -> u64 {
+        self.held_up_since.map_or(0, |since| now.saturating_sub(since))
     }
 
     /// The status of a response that has come before all of the request's body was sent.
@@ -297,9 +301,9 @@ impl Streams {
 
     /// Takes an operation out, with its place free for the next.
     pub(super) fn take(&mut self, place: usize) -> Option<Exchange> {
-        let mut exchange = self.places[place].take()?;
+        let exchange = self.places[place].take()?;
         if self.has_bodies() {
-            exchange.goes_on(self.now, &mut self.counts);
+            self.counts.held_up_for.0 += exchange.held_up_for(self.now);
             let time = self.now.saturating_sub(exchange.times.start);
             self.counts.with_body_for.0 += time;
             self.counts.held_up += u64::from(exchange.was_held_up);
