@@ -416,7 +416,10 @@ impl Handler for Streams {
         }
         let Some(exchange) = self.of(stream) else { return };
         exchange.progress = now;
-        exchange.times.first_byte.get_or_insert(now);
+        // A window that is opened is no part of a response.
+        if matches!(frame.kind, FrameKind::Headers | FrameKind::Data) {
+            exchange.times.first_byte.get_or_insert(now);
+        }
         exchange.is_whole |= frame.ends_stream;
         let is_sent = exchange.body_left == 0 && (exchange.last_part < part || is_flushed);
         if frame.ends_stream && !is_sent && exchange.wrong.is_none() {

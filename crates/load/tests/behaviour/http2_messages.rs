@@ -100,7 +100,10 @@ fn the_time_that_bodies_wait_for_windows_is_counted() {
     let server = receiving(&[(INITIAL_WINDOW, 1_000)], bytes, Duration::from_millis(20));
     let mut job = over_http2(&server, Method::Post, Some("204"));
     job.plan.body = Some(file);
-    let counts = run(job).http2;
+    let outcome = run(job);
+    let counts = outcome.http2;
+    // A window that is opened is no first byte of a response.
+    assert!(outcome.latencies.first_byte.max() >= 3 * 20 * MILLISECOND);
     // The first of three was sent before the settings came; each other waits three times.
     assert_eq!(counts.held_up, 2);
     assert!(counts.held_up_for >= Nanos(2 * 3 * 20 * MILLISECOND), "{counts:?}");
