@@ -93,6 +93,19 @@ unsafe fn stream(session: *mut sys::nghttp2_session, id: i32) -> Stream {
     Stream { id, tag: tag as usize }
 }
 
+/// The source of a body that is sent with a stream of this tag; the library keeps a copy of it.
+pub(crate) fn body_source<H: Handler>(tag: usize) -> sys::nghttp2_data_provider2 {
+    let source = sys::nghttp2_data_source { ptr: std::ptr::without_provenance_mut(tag) };
+    sys::nghttp2_data_provider2 { source, read_callback: Some(read_body::<H>) }
+}
+
+/// # Safety
+/// `source` is what the library gave to a callback, made by [`body_source`].
+unsafe fn stream_with_body(id: i32, source: *mut sys::nghttp2_data_source) -> Stream {
+    // SAFETY: the pointer is its only member that is set.
+    Stream { id, tag: unsafe { (*source).ptr }.addr() }
+}
+
 /// # Safety
 /// `frame` is what the library gave to a callback.
 unsafe fn frame_of(frame: *const sys::nghttp2_frame) -> (i32, Frame) {
@@ -252,19 +265,20 @@ unsafe extern "C" fn on_error<H: Handler>(
 }
 
 /// How much of a body goes into the next DATA frame.
-pub(crate) unsafe extern "C" fn read_body<H: Handler>(
+unsafe extern "C" fn read_body<H: Handler>(
     _session: *mut sys::nghttp2_session,
     id: i32,
     _buffer: *mut u8,
     most: usize,
     flags: *mut u32,
-    _source: *mut sys::nghttp2_data_source,
+    source: *mut sys::nghttp2_data_source,
     user_data: *mut c_void,
 ) -> isize {
     // SAFETY: as in `on_header`; the flags are there to be written.
     unsafe {
+        let stream = stream_with_body(id, source);
         let Some((length, is_last)) =
-            Lent::<H>::of(user_data).and_then(|lent| lent.handler.body(id, most))
+            Lent::<H>::of(user_data).and_then(|lent| lent.handler.body(stream, most))
         else {
             return sys::NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE as isize;
         };
@@ -282,7 +296,7 @@ unsafe extern "C" fn put_data<H: Handler>(
     frame: *mut sys::nghttp2_frame,
     head: *const u8,
     length: usize,
-    _source: *mut sys::nghttp2_data_source,
+    source: *mut sys::nghttp2_data_source,
     user_data: *mut c_void,
 ) -> c_int {
     // SAFETY: as in `on_header`; a frame's header has nine bytes.
@@ -295,7 +309,8 @@ unsafe extern "C" fn put_data<H: Handler>(
         }
         let begun = out.len();
         out.extend_from_slice(slice::from_raw_parts(head, crate::FRAME_HEADER));
-        if !handler.put_body((*frame).hd.stream_id, length, out) {
+        let stream = stream_with_body((*frame).hd.stream_id, source);
+        if !handler.put_body(stream, length, out) {
             out.truncate(begun);
             return sys::NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
         }

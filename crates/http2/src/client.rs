@@ -4,6 +4,7 @@ use std::ptr;
 
 use libnghttp2_sys as sys;
 
+use crate::callbacks::body_source;
 use crate::session::{Options, Session};
 use crate::{DEFAULT_MAX_FRAME, Handler, SessionError};
 
@@ -49,8 +50,9 @@ impl<H: Handler> Client<H> {
         Self { session, fields: Vec::new() }
     }
 
-    /// Asks for something: the fields with the pseudo-header fields first, names in lower case. The
-    /// request is sent when the server takes another stream. Returns the stream's number.
+    /// Asks for something: the fields with the pseudo-header fields first, names in lower case, and where
+    /// it `has_body`, what [`Handler::body`] gives. The request is sent when the server takes another
+    /// stream. Returns the stream's number.
     ///
     /// # Errors
     /// No request can be sent any more.
@@ -58,17 +60,20 @@ impl<H: Handler> Client<H> {
         &mut self,
         fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
         tag: usize,
+        has_body: bool,
     ) -> Result<i32, SessionError> {
         self.fields.clear();
         self.fields.extend(fields.map(field));
-        // SAFETY: the fields are valid during the call, which copies them.
+        let body = body_source::<H>(tag);
+        let body = if has_body { &raw const body } else { ptr::null() };
+        // SAFETY: the fields and the body's source are valid during the call, which copies them.
         let id = unsafe {
             sys::nghttp2_submit_request2(
                 self.session.raw(),
                 ptr::null(),
                 self.fields.as_ptr(),
                 self.fields.len(),
-                ptr::null(),
+                body,
                 tag as *mut _,
             )
         };
@@ -84,12 +89,47 @@ impl<H: Handler> Client<H> {
         self.session.receive(handler, bytes)
     }
 
-    /// Appends what is due to `out`.
+    /// Appends what is due to `out`, until that holds `enough` bytes.
     ///
     /// # Errors
     /// The session cannot go on.
-    pub fn send(&mut self, handler: &mut H, out: &mut Vec<u8>) -> Result<(), SessionError> {
-        self.session.send(handler, out, usize::MAX)
+    pub fn send(
+        &mut self,
+        handler: &mut H,
+        out: &mut Vec<u8>,
+        enough: usize,
+    ) -> Result<(), SessionError> {
+        self.session.send(handler, out, enough)
+    }
+
+    /// Whether something can be sent.
+    #[must_use]
+    pub fn has_to_send(&self) -> bool {
+        self.session.wants_write()
+    }
+
+    /// How much of a stream's body the server's windows let through now: the smaller one of the stream's
+    /// and the connection's.
+    #[must_use]
+    pub fn window(&self, stream: i32) -> i32 {
+        // SAFETY: the session is valid; a stream that is not there has no window.
+        unsafe {
+            let of_stream =
+                sys::nghttp2_session_get_stream_remote_window_size(self.session.raw(), stream);
+            of_stream.min(sys::nghttp2_session_get_remote_window_size(self.session.raw()))
+        }
+    }
+
+    /// How much of this side's window for the whole connection is left to the server.
+    #[must_use]
+    pub fn window_left(&self) -> u32 {
+        // SAFETY: the session is valid.
+        let left = unsafe {
+            let raw = self.session.raw();
+            sys::nghttp2_session_get_effective_local_window_size(raw)
+                - sys::nghttp2_session_get_effective_recv_data_length(raw)
+        };
+        left.try_into().unwrap_or(0)
     }
 
     /// Whether the session goes on: not after an error, or after both sides have ended it.

@@ -94,14 +94,14 @@ pub trait Handler {
     /// What the peer did wrong, in the words of the library.
     fn wrong(&mut self, _what: &str) {}
 
-    /// How many bytes of a response's body the next DATA frame carries, at most `most`, and whether they
-    /// are the last; `None` where they cannot be had.
-    fn body(&mut self, _stream: i32, _most: usize) -> Option<(usize, bool)> {
+    /// How many bytes of a body the next DATA frame carries, at most `most`, and whether they are the last;
+    /// `None` where they cannot be had.
+    fn body(&mut self, _stream: Stream, _most: usize) -> Option<(usize, bool)> {
         None
     }
 
     /// Appends as many bytes as the last [`Self::body`] announced; false where they cannot be had.
-    fn put_body(&mut self, _stream: i32, _length: usize, _out: &mut Vec<u8>) -> bool {
+    fn put_body(&mut self, _stream: Stream, _length: usize, _out: &mut Vec<u8>) -> bool {
         false
     }
 }

@@ -4,7 +4,7 @@ use std::ptr;
 
 use libnghttp2_sys as sys;
 
-use crate::callbacks::read_body;
+use crate::callbacks::body_source;
 use crate::client::field;
 use crate::session::{Options, Session};
 use crate::{Handler, SessionError};
@@ -66,8 +66,7 @@ impl<H: Handler> Server<H> {
         has_body: bool,
     ) -> Result<(), SessionError> {
         let fields: Vec<_> = fields.iter().copied().map(field).collect();
-        let source = sys::nghttp2_data_source { ptr: ptr::null_mut() };
-        let body = sys::nghttp2_data_provider2 { source, read_callback: Some(read_body::<H>) };
+        let body = body_source::<H>(0);
         let body = if has_body { &raw const body } else { ptr::null() };
         // SAFETY: the fields and the provider are valid during the call, which copies them.
         let code = unsafe {

@@ -69,14 +69,14 @@ impl Handler for Serving {
         }
     }
 
-    fn body(&mut self, stream: i32, most: usize) -> Option<(usize, bool)> {
-        let left = self.lengths[&stream];
+    fn body(&mut self, stream: Stream, most: usize) -> Option<(usize, bool)> {
+        let left = self.lengths[&stream.id];
         Some((left.min(most), left <= most))
     }
 
-    fn put_body(&mut self, stream: i32, length: usize, out: &mut Vec<u8>) -> bool {
-        *self.lengths.get_mut(&stream).unwrap() -= length;
-        out.resize(out.len() + length, stream as u8);
+    fn put_body(&mut self, stream: Stream, length: usize, out: &mut Vec<u8>) -> bool {
+        *self.lengths.get_mut(&stream.id).unwrap() -= length;
+        out.resize(out.len() + length, stream.id as u8);
         true
     }
 }
@@ -106,7 +106,7 @@ impl Pair {
             (b":scheme", b"https"),
             (b":authority", b"localhost"),
         ];
-        self.client.request(fields.into_iter(), tag).unwrap()
+        self.client.request(fields.into_iter(), tag, false).unwrap()
     }
 
     /// Moves bytes both ways, in pieces of this size, until neither side has any; what the server sent.
@@ -114,7 +114,7 @@ impl Pair {
         let mut all = Vec::new();
         loop {
             let (mut there, mut back) = (Vec::new(), Vec::new());
-            self.client.send(&mut self.seen, &mut there).unwrap();
+            self.client.send(&mut self.seen, &mut there, usize::MAX).unwrap();
             for piece in there.chunks(piece) {
                 self.server.receive(&mut self.serving, piece).unwrap();
             }
@@ -141,7 +141,7 @@ impl Pair {
 #[test]
 fn a_client_begins_with_what_a_server_knows_it_by() {
     let (mut pair, mut out) = (Pair::new(1, LARGEST_WINDOW), Vec::new());
-    pair.client.send(&mut pair.seen, &mut out).unwrap();
+    pair.client.send(&mut pair.seen, &mut out, usize::MAX).unwrap();
     assert!(begins(&out));
     assert!(!begins(b"POST / HTTP/1.1\r\n") && !begins(b""));
 }
@@ -175,7 +175,9 @@ fn a_server_that_goes_away_answers_what_it_has_taken() {
     assert_eq!(of(1), Some(0));
     assert_eq!((of(2), pair.seen.not_sent), (Some(http2::REFUSED_STREAM), 0));
     let none: [(&[u8], &[u8]); 0] = [];
-    assert!(pair.client.request(none.into_iter(), 3).is_err() || !pair.client.takes_requests());
+    assert!(
+        pair.client.request(none.into_iter(), 3, false).is_err() || !pair.client.takes_requests()
+    );
 }
 
 proptest! {
@@ -225,10 +227,10 @@ proptest! {
             pair.ask(*length, tag + 1);
         }
         let (mut seen, mut out) = (Seen::default(), Vec::new());
-        pair.client.send(&mut seen, &mut out).unwrap();
+        pair.client.send(&mut seen, &mut out, usize::MAX).unwrap();
         for piece in sent.chunks(piece) {
             let went = pair.client.receive(&mut seen, piece);
-            if went.is_err() || pair.client.send(&mut seen, &mut out).is_err() {
+            if went.is_err() || pair.client.send(&mut seen, &mut out, usize::MAX).is_err() {
                 break;
             }
         }

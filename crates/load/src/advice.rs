@@ -80,7 +80,10 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, jo
         ErrorKind::Http2 => {
             "the server broke the rules of HTTP/2; does another client (nghttp -v) get an answer?"
         }
-        ErrorKind::FlowControl => "raise the server's window",
+        ErrorKind::FlowControl => {
+            "does the server read the bodies of requests? it opens no window for them (RFC 9113, section \
+             5.2); send shorter ones (--body)"
+        }
         ErrorKind::UnverifiableRecord => match job.plan.receive() {
             Receive::Walk => "try --receive decrypt",
             Receive::Decrypt => {

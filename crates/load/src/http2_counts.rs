@@ -1,6 +1,7 @@
 //! What is counted of HTTP/2 connections, warm-up included.
 
 use serde::{Deserialize, Serialize};
+use units::Nanos;
 
 /// The HTTP/2 connections of a load, warm-up included; all 0 over HTTP/1.1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +33,27 @@ pub struct Http2Counts {
     /// All frames.
     pub frames_sent: u64,
     pub frames_received: u64,
+    /// The least that was left of a connection's window for what the server sends, in bytes, after
+    /// anything came; `None` where nothing did.
+    pub least_window: Option<u32>,
+    /// Requests whose body waited until the server opened a window, and how long all of them did.
+    pub held_up: u64,
+    pub held_up_for: Nanos,
+    /// How long requests with a body were under way.
+    pub with_body_for: Nanos,
 }
 
 impl Http2Counts {
+    /// Notes how much is left of a connection's window.
+    pub(crate) fn note_window(&mut self, left: u32) {
+        self.least_window = least(self.least_window, Some(left));
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.connections += other.connections;
         self.by_alpn += other.by_alpn;
         self.most_streams = self.most_streams.max(other.most_streams);
-        self.allowed_streams = match (self.allowed_streams, other.allowed_streams) {
-            (Some(mine), Some(theirs)) => Some(mine.min(theirs)),
-            (mine, theirs) => mine.or(theirs),
-        };
+        self.allowed_streams = least(self.allowed_streams, other.allowed_streams);
         self.goaways += other.goaways;
         self.retries += other.retries;
         self.requests += other.requests;
@@ -53,5 +64,13 @@ impl Http2Counts {
         self.data_frames += other.data_frames;
         self.frames_sent += other.frames_sent;
         self.frames_received += other.frames_received;
+        self.least_window = least(self.least_window, other.least_window);
+        self.held_up += other.held_up;
+        self.held_up_for.0 += other.held_up_for.0;
+        self.with_body_for.0 += other.with_body_for.0;
     }
+}
+
+fn least(mine: Option<u32>, theirs: Option<u32>) -> Option<u32> {
+    mine.into_iter().chain(theirs).min()
 }

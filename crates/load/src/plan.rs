@@ -342,7 +342,7 @@ pub enum Client {
     Wrk,
     /// ApacheBench: one thread, requests.
     Ab,
-    /// h2load of nghttp2, told to speak HTTP/1.1: many threads, requests on kept connections.
+    /// h2load of nghttp2: many threads, requests on kept connections.
     H2load,
     /// `openssl s_time -new`: one handshake after another.
     STime,
@@ -946,16 +946,6 @@ impl Plan {
         };
         if let Some(why) = what {
             add("http", why, "operation", Force::Contradiction);
-        }
-        for (is_wrong, key) in [
-            (self.method.is_some_and(|method| method != Method::Get), "method"),
-            (self.expect.is_some(), "expect"),
-            (self.body.is_some(), "body"),
-            (self.names.is_some(), "names"),
-        ] {
-            if is_wrong {
-                add("http", "asks by GET, under one name, for a 200", key, Force::Contradiction);
-            }
         }
         if !matches!(self.client, Client::Toll | Client::H2load) {
             add("http", "is not spoken by wrk, ab and s_time", "client", Force::Contradiction);

@@ -27,7 +27,7 @@ pub(crate) struct Request {
 #[derive(Debug, Default)]
 pub(crate) struct AllRequests {
     each: Vec<Request>,
-    body: Vec<u8>,
+    body: Arc<Vec<u8>>,
     /// The values of `Host`, by the number of a connection's name; empty where each request has its own.
     hosts: Vec<String>,
 }
@@ -36,8 +36,10 @@ pub(crate) struct AllRequests {
 #[derive(Debug)]
 pub(crate) struct Requests {
     all: Arc<AllRequests>,
-    /// The fields of all requests over HTTP/2, but for the path.
+    /// The fields of all requests over HTTP/2, but for the path and the authority.
     common: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The authority where connections have no names.
+    authority: String,
     order: Order,
     /// The last request that was put together.
     composed: Vec<u8>,
@@ -56,11 +58,12 @@ impl Requests {
     /// The order in which the thread with this number sends a job's requests.
     pub(crate) fn new(job: &Job, all: Arc<AllRequests>, thread: usize) -> Self {
         let mut random = Random::stream(job.seed, FIRST_STREAM + thread as u64);
-        let common = common_fields(job);
+        let common = common_fields(job, all.body.len());
+        let authority = job.url.authority();
         if let Some(files) = &job.files {
             let order = random.order(files.count.get() as usize);
             let order = Order::Round { order, next: 0 };
-            return Self { all, common, order, composed: Vec::new() };
+            return Self { all, common, authority, order, composed: Vec::new() };
         }
         let shares: Vec<u32> = match &job.objects {
             None => vec![WHOLE],
@@ -71,14 +74,16 @@ impl Requests {
             Some(*sum)
         };
         let order = Order::Drawn { up_to: shares.into_iter().scan(0, sum).collect(), random };
-        Self { all, common, order, composed: Vec::new() }
+        Self { all, common, authority, order, composed: Vec::new() }
     }
 
-    /// The fields of an object's request over HTTP/2.
-    pub(crate) fn fields(&self, object: usize) -> Fields<'_> {
+    /// The fields of an object's request over HTTP/2, on a connection with the name of this number.
+    pub(crate) fn fields(&self, object: usize, name: usize) -> Fields<'_> {
         // The second word of its request line.
         let mut words = self.all.each[object].request.split(|byte| *byte == b' ');
-        Fields { path: words.nth(1).unwrap_or_default(), common: &self.common }
+        let path = words.nth(1).unwrap_or_default();
+        let authority = self.all.hosts.get(name).unwrap_or(&self.authority).as_bytes();
+        Fields { path, authority, common: &self.common }
     }
 
     /// What is right as the answer to a request for an object.
@@ -111,6 +116,11 @@ impl Requests {
         &self.all.body
     }
 
+    /// The same, to be kept.
+    pub(crate) fn shared_body(&self) -> Arc<Vec<u8>> {
+        self.all.body.clone()
+    }
+
     /// The object of the next request.
     pub(crate) fn next(&mut self) -> usize {
         if self.all.each.len() == 1 {
@@ -134,13 +144,14 @@ impl Requests {
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'r> {
     path: &'r [u8],
+    authority: &'r [u8],
     common: &'r [(Vec<u8>, Vec<u8>)],
 }
 
 impl<'r> Fields<'r> {
     pub(crate) fn iter(self) -> impl Iterator<Item = (&'r [u8], &'r [u8])> {
         let common = self.common.iter().map(|(name, value)| (name.as_slice(), value.as_slice()));
-        std::iter::once((&b":path"[..], self.path)).chain(common)
+        [(&b":path"[..], self.path), (b":authority", self.authority)].into_iter().chain(common)
     }
 
     /// The length of all names and values.
@@ -150,18 +161,16 @@ impl<'r> Fields<'r> {
 }
 
 /// Names are in lower case (RFC 9113, section 8.2.1).
-fn common_fields(job: &Job) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn common_fields(job: &Job, body: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let method = job.plan.method();
     let scheme = if job.url.is_tls() { "https" } else { "http" };
-    let pseudo = [
-        (":method", "GET".to_owned()),
-        (":scheme", scheme.to_owned()),
-        (":authority", job.url.authority().to_string()),
-    ];
+    let pseudo = [(":method", method.to_string()), (":scheme", scheme.to_owned())];
     let pseudo = pseudo.into_iter().map(|(name, value)| (name.into(), value.into_bytes()));
     let own = Header::fields(&job.plan.header);
     let own = own.lines().filter_map(|line| line.split_once(": "));
     let own = own.map(|(name, value)| (name.to_ascii_lowercase().into(), value.into()));
-    pseudo.chain(own).collect()
+    let length = method.has_body().then(|| (b"content-length".into(), body.to_string().into()));
+    pseudo.chain(own).chain(length).collect()
 }
 
 impl AllRequests {
@@ -171,7 +180,7 @@ impl AllRequests {
     /// A body that cannot be read.
     pub(crate) fn of(job: &Job, names: &[HostName]) -> Result<Self, PlanError> {
         let body = job.plan.body.as_deref().map(message::body).transpose().map_err(PlanError)?;
-        let body = body.unwrap_or_default();
+        let body = Arc::new(body.unwrap_or_default());
         let hosts: Vec<String> = names.iter().map(|name| job.url.authority_of(name)).collect();
         let host = if hosts.is_empty() { job.url.authority() } else { String::new() };
         let make = |path: &str, expectation| {
@@ -310,6 +319,34 @@ mod tests {
         assert!(get.starts_with("GET ") && !get.contains("Content-Length"), "{get}");
         assert_eq!(expectation, Expectation::Object(1024));
         assert!(!of(Some(Method::Head), None).0.contains("Content-Length"));
+    }
+
+    #[test]
+    fn over_http2_a_request_has_its_fields_in_lower_case() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hello").unwrap();
+        let plan = Plan {
+            method: Some(Method::Post),
+            body: Some(file.path().into()),
+            header: vec!["X-Own: A".parse().unwrap()],
+            ..Plan::default()
+        };
+        let job = job("https://localhost:8443/a?b", plan);
+        let names = ["a.example".parse().unwrap()];
+        for (names, authority) in [(&[][..], "localhost:8443"), (&names, "a.example:8443")] {
+            let requests = Requests::new(&job, Arc::new(AllRequests::of(&job, names).unwrap()), 0);
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            let fields: Vec<_> = requests
+                .fields(0, 0)
+                .iter()
+                .map(|(name, value)| text(&[name, b"=", value].concat()))
+                .collect();
+            let authority = format!(":authority={authority}");
+            let first = [":path=/a?b", &authority, ":method=POST", ":scheme=https"];
+            assert_eq!(fields[..4], first);
+            assert!(fields.contains(&"x-own=A".to_owned()), "{fields:?}");
+            assert_eq!(fields.last().unwrap(), "content-length=5");
+        }
     }
 
     #[test]

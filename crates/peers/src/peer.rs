@@ -14,7 +14,7 @@ pub enum Peer {
     Wrk,
     /// ApacheBench: one thread, requests.
     Ab,
-    /// h2load of nghttp2 with HTTP/1.1: many threads, requests on kept connections.
+    /// h2load of nghttp2: many threads, requests on kept connections.
     H2load,
     /// `openssl s_time -new`: one handshake after another.
     STime,

@@ -164,15 +164,15 @@ impl Handler for Streams {
         self.open.remove(&stream.id);
     }
 
-    fn body(&mut self, stream: i32, most: usize) -> Option<(usize, bool)> {
-        let Body { offset, end, .. } = self.open.get(&stream)?.response.as_ref()?;
+    fn body(&mut self, stream: Stream, most: usize) -> Option<(usize, bool)> {
+        let Body { offset, end, .. } = self.open.get(&stream.id)?.response.as_ref()?;
         let left = end - offset;
         let length = usize::try_from(left).map_or(most, |left| left.min(most));
         Some((length, length as u64 == left))
     }
 
-    fn put_body(&mut self, stream: i32, length: usize, out: &mut Vec<u8>) -> bool {
-        let body = self.open.get_mut(&stream).and_then(|exchange| exchange.response.as_mut());
+    fn put_body(&mut self, stream: Stream, length: usize, out: &mut Vec<u8>) -> bool {
+        let body = self.open.get_mut(&stream.id).and_then(|exchange| exchange.response.as_mut());
         let Some(Body { content, offset, .. }) = body else { return false };
         let mut left = length;
         while left > 0 {

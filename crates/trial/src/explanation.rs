@@ -87,6 +87,11 @@ impl Verdict {
                 let network = e.network.as_ref().map_or_else(String::new, network_in_words);
                 format!("the network: {network}; {}", server_in_words(e))
             }
+            Limit::FlowControl => format!(
+                "the server's flow control: requests waited for its windows {} of their time; {}",
+                percent(e.window_waiting.unwrap_or_default()),
+                server_in_words(e)
+            ),
             Limit::LatencyLimit => format!(
                 "the limit set by the study: the next larger load reached {} of it; {}",
                 percent(e.beyond_limit.unwrap_or_default()),
@@ -172,6 +177,10 @@ impl Verdict {
             Limit::Network => {
                 "the network loses packets, which slows TCP down: find where (ip -s link; ethtool \
                  -S INTERFACE; nstat -az TcpRetransSegs), fix it and measure again"
+            }
+            Limit::FlowControl => {
+                "let the server take more of a request's body at once (nginx: http2_body_preread_size; \
+                 HAProxy: tune.h2.fe.initial-window-size; Apache: H2WindowSize), or send shorter ones"
             }
             Limit::LatencyLimit => {
                 "this is the largest load within the limit (find.while); for more, loosen the \

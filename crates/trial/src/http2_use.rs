@@ -44,6 +44,16 @@ pub struct Http2Use {
     /// All frames.
     pub frames_sent: u64,
     pub frames_received: u64,
+    /// The least that was left of a connection's window, in bytes: the client never held the server up.
+    pub window_left: Option<u32>,
+    /// Requests whose body waited until the server opened a window.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub held_up: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Http2Use {
@@ -63,6 +73,8 @@ impl Http2Use {
             data_frames: each(counts.data_frames),
             frames_sent: counts.frames_sent,
             frames_received: counts.frames_received,
+            window_left: counts.least_window,
+            held_up: counts.held_up,
         })
     }
 }

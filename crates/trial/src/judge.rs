@@ -207,6 +207,7 @@ impl Trial {
             window: outcome.window,
             connections: self.job.plan.connections,
             repeated: outcome.peer.is_none().then_some(outcome.repeated),
+            http2: &outcome.http2,
             is_server_read: self.is_server_read(),
             readings: &observed.readings,
             shares: &observed.shares(),

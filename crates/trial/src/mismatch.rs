@@ -328,8 +328,6 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
     }
 }
 
-/// Whether the server closed connections after their last request. The client waits for its close instead
-/// of connecting again; one that keeps them would answer another request where it was asked to close.
 /// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
 fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let (plan, counts) = (&job.plan, &outcome.http2);
@@ -347,7 +345,9 @@ fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let is_full = plan.arrival == Arrival::CLOSED
         && job.operations.is_none()
         && outcome.completed >= plan.most_open() as u64;
-    let (asked, most) = (plan.streams() as u64, counts.most_streams);
+    // A connection has no more streams than requests before it ends.
+    let carried = plan.requests_per_connection.as_ref().map_or(u32::MAX, |of| of.most());
+    let (asked, most) = (u64::from(carried).min(plan.streams() as u64), counts.most_streams);
     if is_full && most < asked {
         let allowed = match counts.allowed_streams {
             Some(allowed) if u64::from(allowed) < asked => {
@@ -363,6 +363,8 @@ fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     }
 }
 
+/// Whether the server closed connections after their last request. The client waits for its close instead
+/// of connecting again; one that keeps them would answer another request where it was asked to close.
 fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
     let kept = obtained.kept_open.unwrap_or_default();
     if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {

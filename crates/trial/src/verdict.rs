@@ -38,6 +38,10 @@ pub const NOISE: f64 = 0.10;
 /// what one would have, so each loses about half.
 pub const SIBLING_BUSY: f64 = 0.25;
 
+/// Where requests wait for half of their time until the server opens a window, larger windows would bring
+/// more.
+pub const WINDOW_WAITING: f64 = 0.5;
+
 /// A server that completes all that it is offered, but for what is under way at the window's ends.
 pub const OFFERED_SERVED: f64 = 0.98;
 
@@ -65,6 +69,8 @@ pub enum Limit {
     ServerCpu,
     /// The network between client and server.
     Network,
+    /// The windows of HTTP/2 that the server opens for the bodies of requests.
+    FlowControl,
     /// The limit that a search keeps: the next larger load broke it.
     LatencyLimit,
     /// No more was asked for: all operations that were meant to start were done.
@@ -150,6 +156,9 @@ fn limit(e: &Evidence) -> Limit {
     let network = e.network.as_ref();
     if network.is_some_and(|network| network.is_full() || (network.is_lossy() && !is_all_served)) {
         return Limit::Network;
+    }
+    if at_least(e.window_waiting, WINDOW_WAITING) && !is_all_served {
+        return Limit::FlowControl;
     }
     if e.beyond_limit.is_some() {
         return Limit::LatencyLimit;

@@ -14,6 +14,7 @@ pub(super) fn in_words(limit: Limit) -> &'static str {
         Limit::Accelerator => "the server's accelerator was the limit",
         Limit::ServerCpu => "the server's CPU was the limit",
         Limit::Network => "the network was the limit",
+        Limit::FlowControl => "the server's windows of HTTP/2 were the limit",
         Limit::LatencyLimit => "the study's limit was reached",
         Limit::OfferedLoad => "no more load was offered",
         Limit::Noise => "other work on the CPUs was the limit",

@@ -1,7 +1,9 @@
 //! The body of the fuzz target `frames`.
 
+use std::sync::Arc;
+
 use http2::{Client, ClientSettings};
-use wire::reception::Expectation;
+use wire::reception::{Answers, Expectation};
 
 use super::link::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
 use super::streams::{Ended, Exchange, Streams};
@@ -11,30 +13,35 @@ use crate::recorder::Times;
 const PLACES: usize = 4;
 /// The length of the object that they ask for.
 const SIZE: u64 = 100;
+/// The length of requests' bodies, which no window of a server lets through at once.
+const BODY: usize = 70_000;
 
-/// The input is what a server sends to a client with four requests. The first byte says in what pieces.
+/// The input is what a server sends to a client with four requests. The first byte says in what pieces, and
+/// whether the requests have bodies.
 pub fn frames(input: &[u8]) {
     let Some((first, input)) = input.split_first() else { return };
-    let mut streams = Streams::new(PLACES);
+    let (has_body, piece) = (*first >= 128, usize::from(*first % 128) + 1);
+    let mut streams = Streams::new(PLACES, Arc::new(vec![7; if has_body { BODY } else { 0 }]));
     let mut client =
         Client::new(ClientSettings { window: HTTP2_WINDOW, max_frame: HTTP2_MAX_FRAME });
     for place in 0..PLACES {
         let expectation = Expectation::Object(SIZE);
-        streams.begin(place, Exchange::new(Times::default(), expectation, true, 0));
+        let exchange = Exchange::new(Times::default(), expectation, Answers::USUAL, true, 0);
+        streams.begin(place, exchange);
         let fields: [(&[u8], &[u8]); 4] = [
             (b":method", b"GET"),
             (b":scheme", b"http"),
             (b":authority", b"a"),
             (b":path", b"/bytes/100B"),
         ];
-        let id = client.request(fields.into_iter(), place + 1).expect("a new session");
+        let id = client.request(fields.into_iter(), place + 1, has_body).expect("a new session");
         if let Some(exchange) = streams.get_mut(place) {
             exchange.id = Some(id);
         }
     }
     let (mut out, mut completed, mut ended) = (Vec::new(), 0, 0);
-    let mut went = client.send(&mut streams, &mut out);
-    for piece in input.chunks(usize::from(*first) + 1) {
+    let mut went = client.send(&mut streams, &mut out, usize::MAX);
+    for piece in input.chunks(piece) {
         went = went.and_then(|()| client.receive(&mut streams, piece));
         for stream in std::mem::take(&mut streams.rejected) {
             client.cancel(stream);
@@ -42,7 +49,9 @@ pub fn frames(input: &[u8]) {
         if streams.goaway.is_some() {
             streams.leave_unsent();
         }
-        went = went.and_then(|()| client.send(&mut streams, &mut out));
+        streams.begins_part();
+        went = went.and_then(|()| client.send(&mut streams, &mut out, usize::MAX));
+        streams.note_windows(&client);
         for one in streams.ended.drain(..) {
             ended += 1;
             if let Ended::Over { result: Ok(response), .. } = one {
@@ -55,6 +64,8 @@ pub fn frames(input: &[u8]) {
     assert!(completed <= ended && ended <= PLACES);
     assert!(completed * SIZE as usize <= input.len());
     assert_eq!(streams.places().count(), PLACES - ended);
-    // It answers settings and pings, and no more than that.
-    assert!(out.len() <= 1000 + 20 * input.len());
+    // It answers settings and pings, and sends its bodies, and no more than that. A window may let each byte
+    // of these through alone.
+    let bodies = if has_body { 10 * PLACES * BODY } else { 0 };
+    assert!(out.len() <= 1000 + 20 * input.len() + bodies);
 }

@@ -25,8 +25,13 @@ pub const HTTP2_WINDOW: u32 = 1 << 30;
 /// The largest frame that the server may send: what all servers can.
 pub const HTTP2_MAX_FRAME: u32 = http2::DEFAULT_MAX_FRAME;
 
+/// How much waits encrypted until the socket has room for it; about that of a body over HTTP/1.1.
+const PART: usize = 16 * MOST_PLAINTEXT;
+
 /// See the module.
 pub(super) struct Link {
+    /// The number of its name.
+    name: usize,
     socket: Socket,
     interest: EventFlags,
     phase: Phase,
@@ -72,6 +77,7 @@ impl Link {
         let Dialled { socket, interest, is_connected, .. } = dial(context, key)?;
         context.recorder.opens();
         let mut link = Self {
+            name: context.names.next(),
             socket,
             interest,
             phase: Phase::Connecting,
@@ -79,7 +85,7 @@ impl Link {
             unsent: Vec::new(),
             started: now,
             progress: now,
-            streams: Streams::new(places),
+            streams: Streams::new(places, context.requests.shared_body()),
             planned: context.planned.as_mut().map(CountDraws::next),
             given: 0,
             is_due: false,
@@ -90,6 +96,11 @@ impl Link {
         }
         link.update_interest(context, key);
         Ok(link)
+    }
+
+    /// The number of its name.
+    pub(super) fn name(&self) -> usize {
+        self.name
     }
 
     /// Whether requests can be sent.
@@ -105,6 +116,7 @@ impl Link {
         } else {
             if !self.unsent.is_empty() {
                 self.flush(context)?;
+                self.is_due |= self.unsent.is_empty();
             }
             match self.phase {
                 Phase::Handshaking(_) => self.handshake(context)?,
@@ -117,9 +129,12 @@ impl Link {
 
     fn connected(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
         self.progress = context.now();
-        match context.clients.first() {
+        match context.clients.get(self.name) {
             None => {
                 context.recorder.connected(context.window, self.progress, self.started, None);
+                if context.requests.names() > 0 {
+                    context.recorder.named(self.name, None);
+                }
                 self.open(context, None);
                 Ok(())
             }
@@ -172,6 +187,9 @@ impl Link {
         }
         let (window, now) = (context.window, context.now());
         context.recorder.connected(window, now, self.started, Some(&established));
+        if context.requests.names() > 0 {
+            context.recorder.named(self.name, established.remarks.certificate);
+        }
         self.streams.counts.by_alpn += 1;
         let Established { opener, sealer, post_handshake, .. } = established;
         self.open(context, Some((Records::new(opener, post_handshake), sealer)));
@@ -196,7 +214,8 @@ impl Link {
     ) -> Result<(), SessionError> {
         let Phase::Open(session) = &mut self.phase else { return Ok(()) };
         self.streams.counts.fields_sent += fields.length();
-        let id = session.client.request(fields.iter(), place + 1)?;
+        let has_body = self.streams.has_bodies();
+        let id = session.client.request(fields.iter(), place + 1, has_body)?;
         if let Some(exchange) = self.streams.get_mut(place) {
             (exchange.id, exchange.progress) = (Some(id), now);
         }
@@ -228,26 +247,23 @@ impl Link {
         }
     }
 
-    /// Seals and sends what the session has to send.
+    /// Seals and sends what the session has to send. What the socket has no room for waits here, and the
+    /// rest in the session.
     pub(super) fn send(&mut self, context: &mut Context<'_>, key: usize) -> Result<(), Failure> {
         self.is_due = false;
-        let Phase::Open(session) = &mut self.phase else { return Ok(()) };
         self.streams.now = context.now();
-        let Session { client, tls, .. } = &mut **session;
-        match tls {
-            None => client.send(&mut self.streams, &mut self.unsent).map_err(broken)?,
-            Some((records, sealer)) => {
-                context.plaintext.clear();
-                client.send(&mut self.streams, &mut context.plaintext).map_err(broken)?;
-                records.answer_key_update(sealer, &mut self.unsent).ok_or_else(unsealed)?;
-                for content in context.plaintext.chunks(MOST_PLAINTEXT) {
-                    sealer
-                        .seal(content_type::APPLICATION_DATA, content, &mut self.unsent)
-                        .ok_or_else(unsealed)?;
-                }
-            }
+        let mut is_all = false;
+        while self.unsent.is_empty() && !is_all {
+            let Phase::Open(session) = &mut self.phase else { return Ok(()) };
+            self.streams.begins_part();
+            is_all = session.put(&mut self.streams, &mut context.plaintext, &mut self.unsent)?;
+            self.flush(context)?;
         }
-        self.flush(context)?;
+        if self.unsent.is_empty()
+            && let Phase::Open(session) = &self.phase
+        {
+            self.streams.note_windows(&session.client);
+        }
         self.update_interest(context, key);
         Ok(())
     }
@@ -284,9 +300,11 @@ impl Link {
                 let now = context.now();
                 self.streams.now = now;
                 self.streams.is_within = context.window.contains(now);
+                self.streams.is_flushed = self.unsent.is_empty();
                 self.progress = now;
                 self.is_due = true;
                 let used = session.take(&mut self.streams, &mut scratch[..end])?;
+                self.streams.counts.note_window(session.client.window_left());
                 scratch.copy_within(used..end, 0);
                 end -= used;
             }
@@ -351,6 +369,7 @@ impl Link {
             };
             return Err(Failure::new(kind, format!("{what} made no progress for {limit}")));
         };
+        self.streams.now = now;
         let mut stalled = Vec::new();
         for place in self.streams.places() {
             let Some(exchange) = self.streams.get_mut(place) else { continue };
@@ -367,6 +386,10 @@ impl Link {
 
     /// Why an operation made no progress.
     pub(super) fn why_stalled(&self, exchange: &Exchange, limit: units::Nanos) -> Failure {
+        if exchange.is_held_up() {
+            let seen = format!("the request's body waited for a window for {limit}");
+            return Failure::new(ErrorKind::FlowControl, seen);
+        }
         if exchange.is_open {
             let seen = format!("the response made no progress for {limit}");
             return Failure::new(ErrorKind::Stall, seen);
@@ -405,6 +428,27 @@ impl Link {
 }
 
 impl Session {
+    /// Appends what is due to `out`, sealed over TLS, until that is a part; whether it was all.
+    fn put(
+        &mut self,
+        streams: &mut Streams,
+        plaintext: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        let Self { client, tls, .. } = self;
+        let Some((records, sealer)) = tls else {
+            client.send(streams, out, PART).map_err(broken)?;
+            return Ok(out.len() < PART);
+        };
+        plaintext.clear();
+        client.send(streams, plaintext, PART).map_err(broken)?;
+        records.answer_key_update(sealer, out).ok_or_else(unsealed)?;
+        for content in plaintext.chunks(MOST_PLAINTEXT) {
+            sealer.seal(content_type::APPLICATION_DATA, content, out).ok_or_else(unsealed)?;
+        }
+        Ok(plaintext.len() < PART)
+    }
+
     /// Takes what was received, and returns how many bytes of it were used.
     fn take(&mut self, streams: &mut Streams, bytes: &mut [u8]) -> Result<usize, Failure> {
         let Self { client, tls, has_begun } = self;

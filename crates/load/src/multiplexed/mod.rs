@@ -87,9 +87,9 @@ impl Multiplexed {
         let link = &mut self.links[key].link;
         let is_compared = context.draw_sampled();
         let expectation = context.requests.expectation(times.object);
-        let exchange = Exchange::new(times, expectation, is_compared, retries);
+        let exchange = Exchange::new(times, expectation, context.answers, is_compared, retries);
         link.begin(place, exchange);
-        let fields = context.requests.fields(times.object);
+        let fields = context.requests.fields(times.object, link.name());
         if link.is_open()
             && let Err(error) = link.request(place, fields, context.now())
         {
@@ -147,7 +147,7 @@ impl Multiplexed {
             let now = context.now();
             for place in link.streams.places() {
                 let Some(exchange) = link.streams.get_mut(place) else { continue };
-                let fields = context.requests.fields(exchange.times.object);
+                let fields = context.requests.fields(exchange.times.object, link.name());
                 // Cannot fail on a session that has just begun.
                 let _ = link.request(place, fields, now);
             }
@@ -335,6 +335,7 @@ impl Multiplexed {
             if !link.is_open() {
                 context.recorder.connecting(context.window, link.started);
             }
+            link.streams.now = context.now();
             for place in link.streams.places() {
                 let Some(exchange) = link.streams.take(place) else { continue };
                 context.recorder.in_flight(context.window, exchange.times);

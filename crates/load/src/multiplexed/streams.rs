@@ -1,7 +1,9 @@
 //! The operations of one HTTP/2 connection, each a stream: what the session reports of them.
 
-use http2::{Frame, FrameKind, Handler, REFUSED_STREAM, Stream, error_name, is_no_error};
-use wire::reception::{Completed, Expectation};
+use std::sync::Arc;
+
+use http2::{Client, Frame, FrameKind, Handler, REFUSED_STREAM, Stream, error_name, is_no_error};
+use wire::reception::{Answers, Completed, Expectation};
 use wire::{ErrorKind, Failure};
 
 use crate::http2_counts::Http2Counts;
@@ -27,8 +29,16 @@ pub(super) struct Exchange {
     /// Body bytes that arrived within the window.
     pub(super) window_body: u64,
     expectation: Expectation,
+    answers: Answers,
     /// Whether its body is compared with the object.
     is_compared: bool,
+    /// How much of the request's body is still to be given to the session.
+    body_left: usize,
+    /// In which part of what is sent its last piece is.
+    last_part: u64,
+    /// Whether its body has waited for a window, and since when it does.
+    was_held_up: bool,
+    held_up_since: Option<u64>,
     status: Option<u16>,
     promised: Option<u64>,
     head: u64,
@@ -41,6 +51,7 @@ impl Exchange {
     pub(super) fn new(
         times: Times,
         expectation: Expectation,
+        answers: Answers,
         is_compared: bool,
         retries: u8,
     ) -> Self {
@@ -52,7 +63,12 @@ impl Exchange {
             retries,
             window_body: 0,
             expectation,
+            answers,
             is_compared,
+            body_left: 0,
+            last_part: 0,
+            was_held_up: false,
+            held_up_since: None,
             status: None,
             promised: None,
             head: 0,
@@ -65,7 +81,7 @@ impl Exchange {
     fn take(&mut self, bytes: &[u8]) {
         let length = bytes.len() as u64;
         let size = self.expectation.size();
-        let is_ok = self.status == Some(200);
+        let is_ok = self.is_right();
         if self.wrong.is_none() && is_ok {
             if size.is_some_and(|size| self.body + length > size) {
                 self.wrong = Some(Failure::new(
@@ -87,6 +103,34 @@ impl Exchange {
         }
     }
 
+    /// Whether its status is one that is right.
+    fn is_right(&self) -> bool {
+        self.status.is_some_and(|status| self.answers.admit(status))
+    }
+
+    /// Whether the request's body waits until the server opens a window.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.held_up_since.is_some()
+    }
+
+    /// A window is open again.
+    fn goes_on(&mut self, now: u64, counts: &mut Http2Counts) {
+        counts.held_up_for.0 += self.held_up_for(now);
+        self.held_up_since = None;
+    }
+
+    /// How long its body has waited for a window that is not open yet.
+    fn held_up_for(&self, now: u64) -> u64 {
+        self.held_up_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    /// The status of a response that has come before all of the request's body was sent.
+    fn too_early(&self) -> Failure {
+        let status = self.status.unwrap_or(0);
+        let seen = format!("{status}, before all of the request's body was sent");
+        Failure::new(ErrorKind::Status, seen)
+    }
+
     fn other_status(&self) -> Failure {
         let status = self.status.unwrap_or(0);
         Failure::new(ErrorKind::Status, format!("{status} over HTTP/2"))
@@ -94,7 +138,9 @@ impl Exchange {
 
     /// Whether this frame of its body is where it ends too early, or goes on too long.
     fn breaks_promise(&self, frame: Frame) -> Option<Failure> {
-        let promised = self.promised.filter(|_| frame.kind == FrameKind::Data)?;
+        let is_empty = self.status.is_some_and(|status| self.answers.is_empty(status));
+        let promised = if is_empty { Some(0) } else { self.promised };
+        let promised = promised.filter(|_| frame.kind == FrameKind::Data)?;
         let comes = self.body + frame.length as u64;
         let (kind, body) = match comes > promised {
             true => (ErrorKind::LongBody, comes),
@@ -110,7 +156,7 @@ impl Exchange {
         if let Some(failure) = self.wrong {
             return Err(failure);
         }
-        if self.is_whole && self.status.is_some_and(|status| status != 200) {
+        if self.is_whole && self.status.is_some() && !self.is_right() {
             return Err(self.other_status());
         }
         match (error, breach) {
@@ -189,10 +235,16 @@ pub(super) struct Streams {
     open: usize,
     /// Whether the server's SETTINGS have come.
     pub(super) has_settings: bool,
+    /// The body of each request.
+    body: Arc<Vec<u8>>,
+    /// What is sent goes in parts: the number of the last one, and whether the socket has taken it.
+    part: u64,
+    pub(super) is_flushed: bool,
 }
 
 impl Streams {
-    pub(super) fn new(places: usize) -> Self {
+    /// With room for as many operations, whose requests have this body.
+    pub(super) fn new(places: usize, body: Arc<Vec<u8>>) -> Self {
         Self {
             places: std::iter::repeat_with(|| None).take(places).collect(),
             ended: Vec::new(),
@@ -206,12 +258,41 @@ impl Streams {
             under_way: 0,
             open: 0,
             has_settings: false,
+            body,
+            part: 0,
+            is_flushed: true,
         }
     }
 
     pub(super) fn begin(&mut self, place: usize, exchange: Exchange) {
         self.under_way += 1;
-        self.places[place] = Some(exchange);
+        self.places[place] = Some(Exchange { body_left: self.body.len(), ..exchange });
+    }
+
+    pub(super) fn has_bodies(&self) -> bool {
+        !self.body.is_empty()
+    }
+
+    /// What is sent from now on is the next part.
+    pub(super) fn begins_part(&mut self) {
+        self.part += 1;
+    }
+
+    /// All was sent that can be: notes which bodies wait until the server opens a window.
+    pub(super) fn note_windows(&mut self, client: &Client<Self>) {
+        if !self.has_bodies() {
+            return;
+        }
+        let sends = |exchange: &&mut Exchange| exchange.is_open && exchange.body_left > 0;
+        for exchange in self.places.iter_mut().flatten().filter(sends) {
+            let Some(id) = exchange.id else { continue };
+            if client.window(id) > 0 {
+                exchange.goes_on(self.now, &mut self.counts);
+            } else {
+                exchange.was_held_up = true;
+                exchange.held_up_since.get_or_insert(self.now);
+            }
+        }
     }
 
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Exchange> {
@@ -221,6 +302,12 @@ impl Streams {
     /// Takes an operation out, with its place free for the next.
     pub(super) fn take(&mut self, place: usize) -> Option<Exchange> {
         let exchange = self.places[place].take()?;
+        if self.has_bodies() {
+            self.counts.held_up_for.0 += exchange.held_up_for(self.now);
+            let time = self.now.saturating_sub(exchange.times.start);
+            self.counts.with_body_for.0 += time;
+            self.counts.held_up += u64::from(exchange.was_held_up);
+        }
         self.under_way -= 1;
         self.open -= usize::from(exchange.is_open);
         Some(exchange)
@@ -315,7 +402,7 @@ impl Handler for Streams {
     }
 
     fn received(&mut self, stream: Stream, frame: Frame) {
-        let now = self.now;
+        let Self { now, part, is_flushed, .. } = *self;
         self.counts.frames_received += 1;
         match frame.kind {
             FrameKind::Data => self.counts.data_frames += 1,
@@ -329,8 +416,18 @@ impl Handler for Streams {
         }
         let Some(exchange) = self.of(stream) else { return };
         exchange.progress = now;
-        exchange.times.first_byte.get_or_insert(now);
+        // A window that is opened is no part of a response.
+        if matches!(frame.kind, FrameKind::Headers | FrameKind::Data) {
+            exchange.times.first_byte.get_or_insert(now);
+        }
         exchange.is_whole |= frame.ends_stream;
+        let is_sent = exchange.body_left == 0 && (exchange.last_part < part || is_flushed);
+        if frame.ends_stream && !is_sent && exchange.wrong.is_none() {
+            let is_right = exchange.is_right();
+            let failure = if is_right { exchange.too_early() } else { exchange.other_status() };
+            exchange.wrong = Some(failure);
+            self.rejected.push(stream.id);
+        }
     }
 
     fn sent(&mut self, stream: Stream, frame: Frame) {
@@ -380,6 +477,23 @@ impl Handler for Streams {
 
     fn wrong(&mut self, what: &str) {
         self.breach.get_or_insert_with(|| what.to_owned());
+    }
+
+    fn body(&mut self, stream: Stream, most: usize) -> Option<(usize, bool)> {
+        let left = self.of(stream)?.body_left;
+        let length = left.min(most);
+        Some((length, length == left))
+    }
+
+    fn put_body(&mut self, stream: Stream, length: usize, out: &mut Vec<u8>) -> bool {
+        let Self { now, part, .. } = *self;
+        let Some(exchange) = self.of(stream) else { return false };
+        let left = exchange.body_left;
+        exchange.body_left -= length;
+        (exchange.progress, exchange.last_part) = (now, part);
+        let begun = self.body.len() - left;
+        out.extend_from_slice(&self.body[begun..begun + length]);
+        true
     }
 }
 

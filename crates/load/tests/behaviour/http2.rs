@@ -116,6 +116,11 @@ fn streams_are_open_together_and_may_be_answered_in_any_order() {
     assert_eq!((counts.connections, counts.by_alpn, counts.most_streams), (1, 0, 4));
     assert_eq!((counts.requests, counts.goaways, counts.retries), (12, 0, 0));
     assert_eq!(counts.data_frames, 12 * 6);
+    // Of the fields `:status: 200` and `content-length: 40000`, of which the server indexes the first.
+    assert_eq!(counts.fields_received, 12 * 29);
+    assert_eq!(counts.header_bytes_received, 12 * ok(Some(SIZE)).len() as u64);
+    // SETTINGS both ways with their acknowledgements, and one WINDOW_UPDATE for the connection.
+    assert_eq!((counts.frames_received, counts.frames_sent), (2 + 12 * 7, 3 + 12));
     // What is asked for again is in the table of the compression.
     assert!(counts.header_bytes_sent * 3 < counts.fields_sent, "{counts:?}");
 }

@@ -10,6 +10,7 @@ mod habits;
 mod handshakes;
 mod honest;
 mod http2;
+mod http2_messages;
 mod memory;
 mod methods;
 mod names;

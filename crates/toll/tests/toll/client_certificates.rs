@@ -55,6 +55,8 @@ fn nginx_serves_the_client_with_its_certificate_and_the_receipt_shows_it() {
         &[],
         &["--tls", "1.3", "--resumption", "50%"],
         &["--tls", "1.2", "--resumption", "50%"],
+        &["--tls", "1.3", "--http", "2", "--operation", "requests"],
+        &["--tls", "1.2", "--http", "2", "--operation", "requests"],
     ] {
         let line = line(&load(&server, Some(own), options));
         let obtained = &line.receipt.obtained;

@@ -25,7 +25,8 @@ fn health_checks_are_measured_at_toll_s_server_and_nginx() {
     let settings = Settings::new(CpuList::allowed().unwrap());
     let nginx = targets::by_name("nginx").unwrap();
     let nginx = targets::start(nginx, &settings, &objects, folder.path(), None).unwrap();
-    for address in [serve.tls, nginx.facts().https] {
+    let both = [serve.tls, nginx.facts().https];
+    for (address, http) in both.into_iter().flat_map(|address| [(address, "1.1"), (address, "2")]) {
         let url = |path: &str| format!("https://{address}{path}");
         for (path, method, expect, body) in [
             ("/bytes/1KiB", "HEAD", "200", 0),
@@ -33,13 +34,13 @@ fn health_checks_are_measured_at_toll_s_server_and_nginx() {
             ("/missing", "HEAD", "404", 0),
             ("/missing", "GET", "200, 404", -1),
         ] {
-            let options = ["--method", method, "--expect", expect, "--json"];
+            let options = ["--method", method, "--expect", expect, "--json", "--http", http];
             let (code, shown, said) = load(&url(path), &options);
             assert_eq!(code, Some(0), "{address} {path} {method}: {shown}{said}");
             let line: Line = serde_json::from_str(&shown).unwrap();
             assert_eq!((line.operations.completed, line.failed()), (40, 0));
             if body >= 0 {
-                assert_eq!(line.bytes.body, body as u64, "{address} {path} {method}");
+                assert_eq!(line.bytes.body, body as u64, "{address} {path} {method} {http}");
             }
             let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
             assert_eq!(
@@ -57,11 +58,46 @@ fn health_checks_are_measured_at_toll_s_server_and_nginx() {
             ("/bytes/1KiB", &["--expect", "99"], "99"),
             ("/bytes/1KiB", &["--method", "HEAD", "--client", "wrk"], "--client"),
         ] {
-            let (code, shown, said) = load(&url(path), options);
+            let options = [options, &["--http", http]].concat();
+            let (code, shown, said) = load(&url(path), &options);
             assert_eq!((code, shown.as_str()), (Some(2), ""), "{options:?}: {said}");
             assert!(said.contains(part), "{options:?}: {said}");
         }
     }
+}
+
+/// Larger than the window of a stream, and the answer comes after its last byte.
+#[test]
+fn bodies_over_http2_go_through_the_windows_of_toll_s_server_and_nginx() {
+    let folder = tempfile::tempdir().unwrap();
+    let (large, small) = (folder.path().join("large"), folder.path().join("small"));
+    std::fs::write(&large, vec![7; 1 << 20]).unwrap();
+    std::fs::write(&small, "x").unwrap();
+    let serve = Serve::pinned(&[]);
+    let objects = Arc::new(Objects::make(&[Bytes(1024)], folder.path()).unwrap());
+    let settings = Settings::new(CpuList::allowed().unwrap());
+    let nginx = targets::by_name("nginx").unwrap();
+    let nginx = targets::start(nginx, &settings, &objects, folder.path(), None).unwrap();
+    let post = |address, body: &std::path::Path| {
+        let options = ["--http", "2", "--streams", "4", "--method", "POST", "--expect", "405"];
+        let body = ["--json", "--body", body.to_str().unwrap()];
+        load(&format!("https://{address}/bytes/1KiB"), &[&options[..], &body].concat())
+    };
+    for (address, body, size) in
+        [(serve.tls, &large, 1 << 20), (serve.tls, &small, 1), (nginx.facts().https, &small, 1)]
+    {
+        let (code, shown, said) = post(address, body);
+        assert_eq!(code, Some(0), "{address}: {shown}{said}");
+        let line: Line = serde_json::from_str(&shown).unwrap();
+        let obtained = line.receipt.obtained;
+        assert_eq!((obtained.bodies_sent, line.bytes.sent), (Some(40), Some(40 * size)));
+        assert_eq!(obtained.statuses, [("405".to_owned(), 40)].into());
+        assert_eq!(obtained.http2.unwrap().held_up > 0, size > 1 << 16);
+    }
+    // nginx answers a request that it does not take before its body has come.
+    let (code, shown, said) = post(nginx.facts().https, &large);
+    assert_eq!((code, shown.as_str(), said.lines().count()), (Some(2), "", 1), "{said}");
+    assert!(said.contains("before all of the request's body was sent"), "{said}");
 }
 
 #[test]

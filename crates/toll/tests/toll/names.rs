@@ -15,17 +15,19 @@ fn an_address_takes_the_place_of_the_urls_and_must_be_the_users_to_load() {
     let certificate = certificate.to_str().unwrap();
     let url = "https://www.example.com/bytes/1KiB";
     // The certificate is not for the URL's name, but for that of --sni.
-    let (code, shown, said) =
-        run(&[url, "--connect-to", &address, "--ca", certificate, "--sni", "localhost", "--json"]);
-    assert_eq!(code, Some(0), "{shown}{said}");
-    let line: Line = serde_json::from_str(&shown).unwrap();
-    let asked = &line.receipt.asked;
-    assert_eq!(asked.url.as_deref(), Some(url));
-    assert_eq!(
-        (asked.address.as_deref(), asked.sni.as_deref()),
-        (Some(&*address), Some("localhost"))
-    );
-    assert_eq!((line.valid, line.operations.completed), (true, 5));
+    for http in ["1.1", "2"] {
+        let options = ["--ca", certificate, "--sni", "localhost", "--json", "--http", http];
+        let (code, shown, said) = run(&[&[url, "--connect-to", &address][..], &options].concat());
+        assert_eq!(code, Some(0), "{shown}{said}");
+        let line: Line = serde_json::from_str(&shown).unwrap();
+        let asked = &line.receipt.asked;
+        assert_eq!(asked.url.as_deref(), Some(url));
+        assert_eq!(
+            (asked.address.as_deref(), asked.sni.as_deref()),
+            (Some(&*address), Some("localhost"))
+        );
+        assert_eq!((line.valid, line.operations.completed), (true, 5));
+    }
     for (arguments, part) in [
         (&[url, "--connect-to", &address, "--ca", certificate][..], "authentication"),
         (&["https://127.0.0.1/", "--connect-to", "192.0.2.1:443"], "--i-operate-this-host"),
@@ -62,6 +64,14 @@ load.tls = "1.3"
 sweep."target.server" = ["embedded", "nginx"]
 sweep."target.names" = [1, 20]
 [[case]]
+name = "http2"
+load.http = "2"
+load.operation = "requests"
+load.requests-per-connection = 2
+load.tls = "1.3"
+sweep."target.server" = ["embedded", "nginx"]
+sweep."target.names" = [1, 20]
+[[case]]
 name = "rustls"
 target.server = "embedded"
 target.library = "rustls-ring"
@@ -81,7 +91,7 @@ fn a_study_measures_what_many_certificates_cost() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let lines = Journal::read(&desk.journal()).unwrap().trials;
     let valid: Vec<_> = lines.iter().filter(|trial| trial.line.valid).collect();
-    assert_eq!(valid.len(), 6, "{lines:?}");
+    assert_eq!(valid.len(), 10, "{lines:?}");
     for TrialLine { place, line } in valid {
         let names: usize = place.params["target.names"].parse().unwrap();
         let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);

@@ -60,6 +60,11 @@ fn evidence_where(
         verified: Verified::default(),
         window: Nanos(600_000_000),
         connections: 64,
+        http2: &Http2Counts {
+            held_up_for: Nanos(30),
+            with_body_for: Nanos(40),
+            ..Http2Counts::default()
+        },
         repeated: Some(Repeated { connections: 2, time: Nanos(2_000_000_000) }),
         is_server_read: server.is_some(),
         readings,
@@ -89,6 +94,7 @@ fn wrong_bodies_are_a_part_of_those_that_were_checked() {
             window: Nanos(600_000_000),
             connections: 64,
             repeated: None,
+            http2: &Http2Counts::default(),
             is_server_read: false,
             readings: &nothing,
             shares: &BTreeMap::new(),
@@ -132,6 +138,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             window: Nanos(1_000_000_000),
             connections: 64,
             repeated: None,
+            http2: &Http2Counts::default(),
             is_server_read: true,
             readings: &readings,
             shares: &[shares(0.9, 0.0, 0.0), shares(0.7, 0.0, 0.0)]
@@ -190,6 +197,7 @@ fn every_candidate_has_its_figure() {
             server_cpus_idle: Some(0.05),
             backend_busy: None,
             accelerator_busy: None,
+            window_waiting: Some(0.75),
             offered_served: None,
             beyond_limit: None,
             steal: Some(0.02),

@@ -53,7 +53,7 @@ fn in_words(verdict: Verdict) -> String {
 #[test]
 fn limits_in_words() {
     type Case = (&'static str, fn(&mut Evidence));
-    let cases: [Case; 17] = [
+    let cases: [Case; 18] = [
         ("a busy server", |_| {}),
         ("a busy client", |e| e.client_busy = Some(0.9)),
         ("a client beside other programs", |e| {
@@ -98,6 +98,10 @@ fn limits_in_words() {
         ("an uneven load", |e| {
             idle(e);
             (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.6));
+        }),
+        ("closed windows", |e| {
+            idle(e);
+            e.window_waiting = Some(0.71);
         }),
         ("a busy backend", |e| e.backend_busy = Some(0.95)),
         ("a busy accelerator", |e| e.accelerator_busy = Some(0.95)),
@@ -345,6 +349,22 @@ fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
 }
 
 #[test]
+fn closed_windows_are_judged_after_all_that_is_busy() {
+    let with = |waiting, offered| {
+        judged(|e| {
+            idle(e);
+            (e.window_waiting, e.offered_served) = (Some(waiting), offered);
+            (e.beyond_limit, e.foreign) = (Some(1.2), Some(0.5));
+        })
+    };
+    assert_eq!(with(0.5, None).limit, Limit::FlowControl);
+    assert_eq!(with(0.5, Some(0.9)).limit, Limit::FlowControl);
+    assert_eq!(with(0.49, None).limit, Limit::LatencyLimit);
+    assert_eq!(with(0.9, Some(1.0)).limit, Limit::LatencyLimit);
+    assert_eq!(limit_of(|e| e.window_waiting = Some(1.0)), Limit::ServerCpu);
+}
+
+#[test]
 fn where_nothing_is_busy_more_load_is_needed() {
     let verdict = judged(idle);
     assert_eq!(verdict.limit, Limit::Unknown);
@@ -394,6 +414,7 @@ fn the_journals_names_are_those_that_are_printed() {
         Limit::Accelerator,
         Limit::ServerCpu,
         Limit::Network,
+        Limit::FlowControl,
         Limit::LatencyLimit,
         Limit::OfferedLoad,
         Limit::Noise,

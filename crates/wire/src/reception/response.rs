@@ -63,9 +63,17 @@ impl Answers {
         Self { statuses, is_head }
     }
 
+    /// Whether this status is right.
     #[inline]
-    fn admit(&self, code: u16) -> bool {
+    #[must_use]
+    pub fn admit(&self, code: u16) -> bool {
         self.statuses[0] == code || self.statuses[1..].contains(&code)
+    }
+
+    /// Whether an answer with this status has no body, whatever it promises (RFC 9110, section 6.4.1).
+    #[must_use]
+    pub fn is_empty(&self, code: u16) -> bool {
+        self.is_head || matches!(code, 204 | 304)
     }
 }
 

@@ -20,6 +20,17 @@ pub const PADDED: u8 = 8;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+/// The setting of a new stream's window.
+pub const INITIAL_WINDOW: u16 = 4;
+
+/// A frame of the client.
+pub struct Received {
+    pub kind: u8,
+    pub flags: u8,
+    pub stream: u32,
+    pub payload: Vec<u8>,
+}
+
 /// One connection.
 pub struct Frames(pub TcpStream);
 
@@ -41,17 +52,34 @@ impl Frames {
     /// The stream of the next request; other frames are dropped.
     pub fn request(&mut self) -> io::Result<u32> {
         loop {
-            let mut head = [0; 9];
-            self.0.read_exact(&mut head)?;
-            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-            let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-            io::copy(&mut (&mut self.0).take(length.into()), &mut io::sink())?;
-            match head[3] {
-                HEADERS => return Ok(stream),
-                SETTINGS if head[4] & ACK == 0 => self.send(SETTINGS, ACK, 0, &[])?,
-                _ => {}
+            let frame = self.next()?;
+            if frame.kind == HEADERS {
+                return Ok(frame.stream);
             }
         }
+    }
+
+    /// The next frame. Settings are acknowledged.
+    pub fn next(&mut self) -> io::Result<Received> {
+        let mut head = [0; 9];
+        self.0.read_exact(&mut head)?;
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        let mut payload = vec![0; length as usize];
+        self.0.read_exact(&mut payload)?;
+        let (kind, flags) = (head[3], head[4]);
+        if kind == SETTINGS && flags & ACK == 0 {
+            self.send(SETTINGS, ACK, 0, &[])?;
+        }
+        Ok(Received { kind, flags, stream, payload })
+    }
+
+    /// Lets the client send as many bytes more, on a stream and on the connection.
+    pub fn open_windows(&mut self, stream: u32, bytes: u32) -> io::Result<()> {
+        for stream in [stream, 0] {
+            self.send(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes())?;
+        }
+        Ok(())
     }
 
     pub fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> io::Result<()> {

@@ -9,6 +9,7 @@ mod congestion;
 mod connections;
 mod cpu;
 mod cpu_time;
+mod flow_control;
 mod handshakes;
 mod littles_law;
 mod network;
