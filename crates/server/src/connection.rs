@@ -337,11 +337,18 @@ impl<L: Library> Connection<L> {
     /// there is something to go on with.
     fn receive(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Option<Next>> {
         if !self.input.is_empty() {
-            if matches!(self.channel, Channel::Plain(_)) && http2::begins(self.input.bytes()) {
+            let is_plain = matches!(self.channel, Channel::Plain(_));
+            let begins_http2 =
+                if is_plain { http2::begins(self.input.bytes()) } else { Some(false) };
+            if begins_http2 == Some(true) {
                 self.state = State::Multiplexed(Box::new(Multiplexed::new()));
                 return Ok(None);
             }
-            match request::parse(self.input.bytes()) {
+            let parsed = match begins_http2 {
+                None => Parsed::Incomplete,
+                Some(_) => request::parse(self.input.bytes()),
+            };
+            match parsed {
                 Parsed::Complete(request, length) => {
                     self.input.consume(length);
                     self.respond(request, shared);
