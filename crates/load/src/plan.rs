@@ -179,7 +179,7 @@ pub struct Plan {
 
     /// The only group to offer for the key exchange, such as x25519
     ///
-    /// x25519, secp256r1, secp384r1 or X25519MLKEM768 [default: one of the first three].
+    /// x25519, secp256r1, secp384r1, secp521r1 or X25519MLKEM768 [default: one of the first four].
     // In studies: X25519MLKEM768 is of TLS 1.3; `rustls-aws-lc` and OpenSSL have it, the latter from 3.5 on,
     // and cells of other libraries are skipped with a line.
     #[arg(long, value_name = "GROUP", value_parser = Suggested::<Group>::new(groups), hide_possible_values = true, help_heading = TLS)]

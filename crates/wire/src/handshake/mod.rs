@@ -10,6 +10,7 @@ mod encoding;
 mod fingerprint;
 mod fixed_group;
 mod fixed_hybrid;
+mod fresh_p521;
 mod offer;
 mod provider;
 mod refusal;
