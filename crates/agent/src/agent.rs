@@ -10,7 +10,7 @@ use observe::ObserveError;
 use proof::Prover;
 use serde::Serialize;
 use serde_json::Value;
-use targets::{Objects, Ports, TargetError};
+use targets::{ClientPem, Objects, Ports, TargetError};
 use tempfile::TempDir;
 use trial::Machine;
 
@@ -136,7 +136,10 @@ impl Agent {
         let facts = self.server(number)?.facts().clone();
         let certificate = std::fs::read_to_string(&facts.certificate)
             .map_err(|source| TargetError::File { path: facts.certificate.clone(), source })?;
-        value(ServerStarted { server: number, facts, certificate })
+        let client = facts.client.as_ref();
+        let client = client.map(|files| ClientPem::read(&files.certificate, &files.key));
+        let client = client.transpose().map_err(Refusal::of)?;
+        value(ServerStarted { server: number, facts, certificate, client })
     }
 }
 

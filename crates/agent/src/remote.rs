@@ -8,7 +8,7 @@ use std::rc::Rc;
 use cpus::CpuList;
 use load::Source;
 use objects::Files;
-use targets::{Facts, Host, Settings, Shell, Silence, shortened};
+use targets::{ClientFiles, ClientPem, Facts, Host, Settings, Shell, Silence, shortened};
 use units::Bytes;
 
 use crate::connection::Connection;
@@ -150,7 +150,7 @@ impl RemoteHost {
         let begun = self
             .ask(&request(Box::new(settings)))
             .map_err(|refusal: Refusal| Refusal { why: self.logs.copied(refusal.why), ..refusal });
-        let ServerStarted { server: number, facts, certificate } = begun?;
+        let ServerStarted { server: number, facts, certificate, client } = begun?;
         for address in [facts.https, facts.http] {
             if !proven.contains(&address) {
                 let why = format!("{} listens at {address}, which was not proven", facts.name);
@@ -167,10 +167,32 @@ impl RemoteHost {
         std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(&path, certificate))
             .map_err(|error| Refusal::of(format!("{}: {error}", path.display())))?;
-        let facts = Facts { name, certificate: path, ..facts };
+        let mut client_files = Vec::new();
+        let mut write = |text: &str| {
+            let (path, file) = targets::unnamed(text)
+                .map_err(|error| Refusal::of(format!("the client certificate: {error}")))?;
+            client_files.push(file);
+            Ok::<_, Refusal>(path)
+        };
+        let client = client.map(|ClientPem { certificate, key }| {
+            Ok::<_, Refusal>(ClientFiles {
+                certificate: write(&certificate)?,
+                key: write(key.pem())?,
+            })
+        });
+        let client = client.transpose()?;
+        let facts = Facts { name, certificate: path, client, ..facts };
         let connection = Rc::clone(&self.connection);
         let (host, logs) = (host.clone(), Rc::clone(&self.logs));
-        Ok(RunningServer::Remote(RemoteServer { host, connection, number, facts, clients, logs }))
+        Ok(RunningServer::Remote(RemoteServer {
+            host,
+            connection,
+            number,
+            facts,
+            client_files,
+            clients,
+            logs,
+        }))
     }
 
     /// The addresses of a server to be started, and of the machines that will load it.
@@ -219,6 +241,7 @@ impl Drop for RemoteHost {
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::UnixStream;
 
     use proof::Prover;
@@ -271,7 +294,8 @@ mod tests {
     }
 
     fn begun(name: &str, addresses: &[SocketAddr]) -> Value {
-        json!({ "server": 0, "certificate": "PEM", "facts": {
+        let client = json!({ "certificate": "PEM", "key": "SECRET" });
+        json!({ "server": 0, "certificate": "PEM", "client": client, "facts": {
             "name": name, "version": "1", "https": addresses[0], "http": addresses[1],
             "certificate": "/there/server.crt", "stack": null, "libraries": [], "cpus": "0",
             "backend_cpus": null,
@@ -309,6 +333,23 @@ mod tests {
         let (host, all) = host("nginx", &[]);
         start(&host).unwrap();
         assert_eq!(files(all.path()), ["run/targets/nginx-server/server.crt"]);
+    }
+
+    /// Files of the result folder would stay there.
+    #[test]
+    fn a_clients_key_is_in_a_file_without_a_name() {
+        let (host, all) = host("nginx", &[]);
+        let target = Target { listen: vec![[127, 0, 0, 1].into()], ..Target::default() };
+        let clients = Clients { sources: &[None], others: &|_, _| Ok(Vec::new()) };
+        let server =
+            host.start(Settings::of(target), &clients).map_err(|refusal| refusal.why).unwrap();
+        let client = server.facts().client.clone().unwrap();
+        assert_eq!(std::fs::read_to_string(&client.key).unwrap(), "SECRET");
+        let metadata = std::fs::metadata(&client.key).unwrap();
+        assert_eq!((metadata.nlink(), metadata.mode() & 0o777), (0, 0o600));
+        assert_eq!(files(all.path()), ["run/targets/nginx-server/server.crt"]);
+        drop(server);
+        assert!(std::fs::read(&client.key).map_or(true, |bytes| bytes != b"SECRET"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A server of another machine.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -21,6 +22,9 @@ pub struct RemoteServer {
     /// Its number in requests.
     pub(crate) number: usize,
     pub(crate) facts: Facts,
+    /// Those of [`Facts::client`], which have no names: they are there as long as these are open.
+    #[expect(dead_code, reason = "kept open")]
+    pub(crate) client_files: Vec<File>,
     /// The addresses of those that load it, on their ways to it.
     pub(crate) clients: Vec<IpAddr>,
     pub(crate) logs: Rc<Logs>,

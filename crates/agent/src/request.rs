@@ -7,7 +7,7 @@ use std::time::Duration;
 use cpus::CpuList;
 use objects::Files;
 use serde::{Deserialize, Serialize};
-use targets::{Facts, Settings};
+use targets::{ClientPem, Facts, Settings};
 use units::Bytes;
 
 use crate::Refusal;
@@ -60,6 +60,9 @@ pub(crate) struct ServerStarted {
     pub(crate) facts: Facts,
     /// In PEM form.
     pub(crate) certificate: String,
+    /// With what its clients are to authenticate themselves.
+    #[serde(default)]
+    pub(crate) client: Option<ClientPem>,
 }
 
 /// What is asked about a server; see [`crate::RunningServer`].

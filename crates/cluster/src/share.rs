@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddr;
 
-use load::{Files, Job, Mix, Plan, Rank, Trust, Url};
+use load::{Files, HostName, Job, Mix, Plan, Rank, Trust, Url};
 use peers::{Offer, Peer};
 use serde::{Deserialize, Serialize};
+use targets::ClientPem;
 
 /// One rank's share of a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,8 +19,12 @@ pub(crate) struct Share {
     address: SocketAddr,
     trust: Trusted,
     seed: u64,
+    /// Of which each connection draws one; empty where all have the URL's host.
+    names: Vec<HostName>,
     /// The text of the plan's session file, where it has one of its own.
     session: Option<String>,
+    /// With what its connections authenticate themselves.
+    client: Option<ClientPem>,
     /// Whether the server offers what the plan asks for and nothing else.
     is_offered_alone: bool,
 }
@@ -40,14 +45,12 @@ impl Share {
     /// # Errors
     /// There is too little to share, or a file cannot be read.
     pub(crate) fn of(job: &Job, ranks: &[Rank], offer: Offer) -> Result<Vec<Self>, String> {
-        if job.plan.client_certificate.is_some() {
-            return Err(
-                "a client certificate has a private key, which toll sends to no rank; leave \
-                 client-certificate out"
-                    .to_owned(),
-            );
-        }
         let plans = job.plan.shared(ranks)?;
+        let names = job.drawn_names().map_err(|error| error.to_string())?;
+        let client = match (&job.plan.client_certificate, &job.plan.client_key) {
+            (Some(certificate), Some(key)) => Some(ClientPem::read(certificate, key)?),
+            _ => None,
+        };
         let trust = match &job.trust {
             Trust::Anyone => Trusted::Anyone,
             Trust::System => Trusted::System,
@@ -65,14 +68,16 @@ impl Share {
                 None => job.url.clone(),
             };
             Self {
-                plan: Plan { ca: None, ..plan },
+                plan: Plan { ca: None, names: None, ..plan },
                 url,
                 objects: job.objects.clone(),
                 files: job.files,
                 address,
                 trust: trust.clone(),
                 seed: job.seed.wrapping_add(number.wrapping_mul(SEEDS)),
+                names: names.clone(),
                 session: session.clone(),
+                client: client.clone(),
                 is_offered_alone: offer == Offer::AsPlanned,
             }
         };
@@ -94,6 +99,10 @@ impl Share {
         if let Some(text) = &self.session {
             plan.session = Some(write(text)?);
         }
+        if let Some(client) = &self.client {
+            plan.client_certificate = Some(write(&client.certificate)?);
+            plan.client_key = Some(write(client.key.pem())?);
+        }
         let trust = match &self.trust {
             Trusted::Anyone => Trust::Anyone,
             Trusted::System => Trust::System,
@@ -102,6 +111,7 @@ impl Share {
         let job = Job {
             objects: self.objects,
             files: self.files,
+            names: self.names,
             trust,
             seed: self.seed,
             ..Job::new(plan, self.url, self.address)
@@ -133,12 +143,22 @@ mod tests {
     #[test]
     fn the_files_of_a_share_have_no_name() {
         let folder = tempfile::tempdir().unwrap();
-        let [session, certificates] =
-            ["session.toml", "ca.pem"].map(|name| folder.path().join(name));
+        let [session, certificates, client, key, list] =
+            ["session.toml", "ca.pem", "client.pem", "client.key", "names"]
+                .map(|name| folder.path().join(name));
         let page = "schema = 1\n[[page]]\nname = \"all\"\nget = \"/\"\ncontains = \"hello\"\n";
         fs::write(&session, page).unwrap();
         fs::write(&certificates, "not looked at").unwrap();
-        let plan = Plan { session: Some(session.clone()), ..Plan::default() };
+        fs::write(&client, "a certificate").unwrap();
+        fs::write(&key, "a secret").unwrap();
+        fs::write(&list, "b.example\na.example\n").unwrap();
+        let plan = Plan {
+            session: Some(session.clone()),
+            client_certificate: Some(client.clone()),
+            client_key: Some(key.clone()),
+            names: Some(list),
+            ..Plan::default()
+        };
         let url = "https://127.0.0.1/".parse().unwrap();
         let job = Job {
             trust: Trust::File(certificates.clone()),
@@ -147,13 +167,32 @@ mod tests {
         let place = Rank { host: "lg1".into(), cpus: 0.into(), source: None, to: None };
         let share = Share::of(&job, &[place], Offer::Anything).unwrap().remove(0);
 
+        // What it shows where it is printed; what it is sent as has the key.
+        assert!(!format!("{share:?}").contains("a secret"));
+        assert!(serde_json::to_string(&share).unwrap().contains("a secret"));
         let (its, _, files) = share.job().unwrap();
+        assert_eq!(its.plan.names, None);
+        assert_eq!(
+            its.names.iter().map(HostName::as_str).collect::<Vec<_>>(),
+            ["b.example", "a.example"]
+        );
         let Trust::File(trusted) = its.trust else { panic!("{:?}", its.trust) };
-        for (path, of) in [(its.plan.session.unwrap(), session), (trusted, certificates)] {
+        for (path, of) in [
+            (its.plan.session.unwrap(), session),
+            (trusted, certificates),
+            (its.plan.client_certificate.unwrap(), client),
+            (its.plan.client_key.unwrap(), key),
+        ] {
             assert_eq!(fs::read(&path).unwrap(), fs::read(of).unwrap());
             // What the path leads to was removed, or never had a name.
-            assert_eq!(fs::metadata(&path).unwrap().nlink(), 0, "{}", path.display());
+            let metadata = fs::metadata(&path).unwrap();
+            assert_eq!(
+                (metadata.nlink(), metadata.mode() & 0o777),
+                (0, 0o600),
+                "{}",
+                path.display()
+            );
         }
-        assert_eq!(files.len(), 2);
+        assert_eq!(files.len(), 4);
     }
 }

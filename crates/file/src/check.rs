@@ -61,10 +61,6 @@ pub(super) fn check(
             );
             return Err(draft.load.flaw(conflict.key, what));
         }
-        if plan.ranks.is_some() {
-            let what = "load.ranks draw no names; leave it or target.names out";
-            return Err(draft.load.flaw("ranks", what));
-        }
     }
     // The shares of ranks were looked at one by one.
     if plan.ranks.is_none() {

@@ -26,10 +26,15 @@ pub const LARGEST_WINDOW: u32 = (1 << 31) - 1;
 pub const DEFAULT_MAX_FRAME: u32 = 1 << 14;
 
 /// Whether a client that has sent these bytes speaks HTTP/2 without having agreed on it (prior knowledge).
-/// The first line shows it: HTTP/1.1 has no method PRI.
+/// The first line shows it: HTTP/1.1 has no method PRI. `None` as long as that line may still become one.
 #[must_use]
-pub fn begins(received: &[u8]) -> bool {
-    received.starts_with(b"PRI * HTTP/2.0\r\n")
+pub fn begins(received: &[u8]) -> Option<bool> {
+    const LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
+    let is_whole = received.len() >= LINE.len();
+    match received.starts_with(LINE) || !is_whole && LINE.starts_with(received) {
+        true if !is_whole => None,
+        it => Some(it),
+    }
 }
 
 /// The name of HTTP/2 over TLS in ALPN (RFC 9113, section 3.2).

@@ -142,8 +142,13 @@ impl Pair {
 fn a_client_begins_with_what_a_server_knows_it_by() {
     let (mut pair, mut out) = (Pair::new(1, LARGEST_WINDOW), Vec::new());
     pair.client.send(&mut pair.seen, &mut out, usize::MAX).unwrap();
-    assert!(begins(&out));
-    assert!(!begins(b"POST / HTTP/1.1\r\n") && !begins(b""));
+    assert_eq!(begins(&out), Some(true));
+    assert_eq!(begins(b"POST / HTTP/1.1\r\n"), Some(false));
+    // A part of the line, and what is none of it.
+    for length in 0..16 {
+        assert_eq!(begins(&out[..length]), None, "{length}");
+        assert_eq!(begins(&[&out[..length], b"x"].concat()), Some(false), "{length}");
+    }
 }
 
 #[test]

@@ -163,11 +163,11 @@ mod tests {
             let advice = on_failure(kind, seen, asks, &job);
             (advice.contains("--client-certificate"), advice.contains("trust who issued it"))
         };
-        let required = "alert certificate_required (116)";
-        let late = "alert handshake_failure (40) after the request for a client certificate";
+        let required = "certificate_required (116)";
+        let late = "handshake_failure (40) after the request for a client certificate";
         for (kind, seen, asks) in [
             (ErrorKind::Alert, required, false),
-            (ErrorKind::Alert, "alert unknown_ca (48)", true),
+            (ErrorKind::Alert, "unknown_ca (48)", true),
             (ErrorKind::Alert, late, false),
             (ErrorKind::Status, "400 Bad Request", true),
             (ErrorKind::Status, "403 Forbidden", true),
@@ -178,7 +178,7 @@ mod tests {
         for (kind, seen, asks) in [
             (ErrorKind::Status, "400 Bad Request", false),
             (ErrorKind::Status, "404 Not Found", true),
-            (ErrorKind::Alert, "alert handshake_failure (40)", false),
+            (ErrorKind::Alert, "handshake_failure (40)", false),
         ] {
             assert_eq!(advice(kind, seen, asks, false), (false, false), "{seen}");
         }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn a_name_that_the_server_lacks_leads_to_the_flags_for_names() {
         let on = |sni: Option<&str>| {
-            advice(ErrorKind::Alert, "alert unrecognized_name (112)", |job| {
+            advice(ErrorKind::Alert, "unrecognized_name (112)", |job| {
                 job.plan.sni = sni.map(|name| name.parse().unwrap());
             })
         };

@@ -1,6 +1,7 @@
 //! Starts the load's threads, watches them, and gathers what they recorded.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -214,12 +215,17 @@ impl Engine {
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
                     let prepared = pinned.and_then(|()| {
                         let job = collecting.as_deref();
-                        job.map(|job| worker::collect(job, collecting_part, &clients)).transpose()
+                        let collect =
+                            |job| worker::collect(job, collecting_part, &clients, names_asked);
+                        job.map(collect).transpose()
                     });
+                    let (prepared, collected) = match prepared {
+                        Ok(collected) => (Ok(rustix::thread::gettid()), collected),
+                        Err(error) => (Err(error), None),
+                    };
                     let is_pinned = prepared.is_ok();
-                    let collected = *prepared.as_ref().unwrap_or(&None);
                     // Fails only where the receiver has already given up.
-                    let _ = ready.send(prepared.map(|_| rustix::thread::gettid()));
+                    let _ = ready.send(prepared);
                     // No thread sends before all are pinned. Where pinning fails, none ever does.
                     let started = is_started.recv().ok().filter(|_| is_pinned);
                     let Some(base) = started else { return Ok(recorder.into_outcome()) };
@@ -227,8 +233,9 @@ impl Engine {
                     let site = site.as_deref();
                     let (job, window, requests) = (&job, &window, &requests);
                     let share = Share { job, requests, site, window, base, part, counters };
-                    let outcome = worker::run(&share, &clients, recorder)?;
-                    Ok(Outcome { collected, ..outcome })
+                    let mut outcome = worker::run(&share, &clients, recorder)?;
+                    collected.into_iter().for_each(|collected| outcome.merge(collected));
+                    Ok(outcome)
                 })
             };
             let failed = |source| EngineError::Thread { cpu, source };
@@ -384,11 +391,12 @@ fn new_clients(
     }
     // One in K of all, not of those of each name.
     let signatures = Arc::new(Mutex::new(signatures));
-    let of_name = |name: &HostName| {
+    let count = NonZeroUsize::new(names.len()).unwrap_or(NonZeroUsize::MIN);
+    let of_name = |(number, name): (usize, &HostName)| {
         let signatures = signatures.clone();
         let draw = move || signatures.lock().unwrap_or_else(PoisonError::into_inner).draw();
-        let offer = Offer { host: name.to_string(), ..offer.clone() };
+        let offer = Offer { host: name.to_string(), client: (number, count), ..offer.clone() };
         Ok(client(&offer, Box::new(draw))?)
     };
-    names.iter().map(of_name).collect()
+    names.iter().enumerate().map(of_name).collect()
 }

@@ -163,7 +163,7 @@ impl Job {
     ///
     /// # Errors
     /// A list that cannot be read.
-    pub(crate) fn drawn_names(&self) -> Result<Vec<HostName>, PlanError> {
+    pub fn drawn_names(&self) -> Result<Vec<HostName>, PlanError> {
         match &self.plan.names {
             Some(file) => names::read(file).map_err(PlanError),
             None => Ok(self.names.clone()),
@@ -250,11 +250,11 @@ impl Job {
     }
 
     /// The load that collects sessions before this one, by handshakes that are not counted; `None` where
-    /// none are to be resumed, or a warm-up collects them.
+    /// none are to be resumed, or a warm-up collects them. No warm-up is long enough for each of many names.
     pub(crate) fn collecting(&self) -> Option<Self> {
         let is_wanted = self.url.is_tls()
             && self.plan.resumption > Percent::default()
-            && self.ends_by_itself()
+            && (self.ends_by_itself() || self.plan.names.is_some() || !self.names.is_empty())
             && self.operations.is_none();
         is_wanted.then(|| Self {
             plan: Plan {

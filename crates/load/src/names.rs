@@ -52,24 +52,47 @@ fn parse(text: &str) -> Result<Vec<HostName>, (usize, String)> {
     }
 }
 
-/// NameDraws the names of one thread's connections: each of these is as likely as any other.
+/// Draws the names of one thread's connections.
 #[derive(Debug)]
 pub(crate) struct NameDraws {
     count: usize,
-    random: Random,
+    order: Order,
+}
+
+#[derive(Debug)]
+enum Order {
+    /// Each is as likely as any other.
+    Random(Random),
+    /// Each once before any again; which comes next.
+    InTurn(usize),
 }
 
 impl NameDraws {
     /// For one thread of a load with this seed.
     pub(crate) fn new(count: usize, seed: u64, thread: usize) -> Self {
-        Self { count, random: Random::stream(seed, FIRST_STREAM + thread as u64) }
+        Self { count, order: Order::Random(Random::stream(seed, FIRST_STREAM + thread as u64)) }
+    }
+
+    /// For a thread that needs each name.
+    pub(crate) fn in_turn(count: usize) -> Self {
+        Self { count, order: Order::InTurn(0) }
+    }
+
+    /// Whether there is a list.
+    pub(crate) fn has_list(&self) -> bool {
+        self.count > 0
     }
 
     /// The number of the next connection's name; 0 where there is no list.
     pub(crate) fn next(&mut self) -> usize {
-        match self.count {
-            0 | 1 => 0,
-            count => self.random.below(count as u64) as usize,
+        match (&mut self.order, self.count) {
+            (_, 0 | 1) => 0,
+            (Order::Random(random), count) => random.below(count as u64) as usize,
+            (Order::InTurn(next), count) => {
+                let name = *next;
+                *next = (name + 1) % count;
+                name
+            }
         }
     }
 }
@@ -109,5 +132,7 @@ mod tests {
         assert_ne!(drawn(7, 0), drawn(8, 0));
         assert_ne!(drawn(7, 0), drawn(7, 1));
         assert_eq!(NameDraws::new(0, 7, 0).next(), 0);
+        let mut in_turn = NameDraws::in_turn(3);
+        assert_eq!([0; 7].map(|_| in_turn.next()), [0, 1, 2, 0, 1, 2, 0]);
     }
 }

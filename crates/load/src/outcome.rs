@@ -63,6 +63,9 @@ pub struct Outcome {
     pub names: Vec<u64>,
     /// How long the list of names is.
     pub names_asked: usize,
+    /// For each name, in how many handshakes the server showed a certificate: those that resumed a session
+    /// are not among them, those that collected it are.
+    pub names_certified: Vec<u64>,
     /// The certificates that the server showed for names of a list.
     pub certificates: BTreeSet<Fingerprint>,
     /// What the server gave to be resumed, warm-up included.
@@ -328,6 +331,9 @@ impl Outcome {
         self.sessions_offered += other.sessions_offered;
         for (name, count) in other.names.into_iter().enumerate() {
             add_object(&mut self.names, name, count);
+        }
+        for (name, count) in other.names_certified.into_iter().enumerate() {
+            add_object(&mut self.names_certified, name, count);
         }
         self.names_asked = self.names_asked.max(other.names_asked);
         self.certificates.extend(other.certificates);

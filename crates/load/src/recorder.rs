@@ -160,7 +160,10 @@ impl Recorder {
     /// server showed for it.
     pub(crate) fn named(&mut self, name: usize, certificate: Option<Fingerprint>) {
         add_object(&mut self.outcome.names, name, 1);
-        self.outcome.certificates.extend(certificate);
+        if let Some(certificate) = certificate {
+            add_object(&mut self.outcome.names_certified, name, 1);
+            self.outcome.certificates.insert(certificate);
+        }
     }
 
     /// Counts a connection that was opened at `now`, or by the window's end was not, and had to send a

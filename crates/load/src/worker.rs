@@ -12,6 +12,7 @@ use units::Nanos;
 use crate::connection::After;
 use crate::context::Context;
 use crate::job::Stop;
+use crate::names::NameDraws;
 use crate::own_time::{OwnTime, ThreadUse};
 use crate::recorder::{Recorder, Times};
 use crate::requests::AllRequests;
@@ -97,9 +98,16 @@ pub(crate) fn run(
     Ok(Outcome { threads, ..worker.context.recorder.into_outcome() })
 }
 
-/// Collects sessions on as many connections as this thread will have, for its client to resume.
-pub(crate) fn collect(job: &Job, part: Part, clients: &[Box<dyn Client>]) -> io::Result<Collected> {
-    let count = part.slots as u64;
+/// Collects sessions on as many connections as this thread will have, and at least one for each of these
+/// names, for its clients to resume. Of names, the certificates that were shown are kept: a handshake that
+/// resumes shows none.
+pub(crate) fn collect(
+    job: &Job,
+    part: Part,
+    clients: &[Box<dyn Client>],
+    names: usize,
+) -> io::Result<Outcome> {
+    let count = part.slots.next_multiple_of(names.max(1)) as u64;
     // Each connection has its own time limit; this one is for all that can happen to them.
     let within = Nanos(job.plan.timeout.0.saturating_mul(2));
     let window = Window::new(Stop::Operations { count, within }, Nanos(0));
@@ -107,7 +115,8 @@ pub(crate) fn collect(job: &Job, part: Part, clients: &[Box<dyn Client>]) -> io:
     let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
     // Handshakes ask for nothing.
     let requests = Arc::default();
-    let context = Context::new(job, &requests, &window, clients, recorder, part.thread, base)?;
+    let mut context = Context::new(job, &requests, &window, clients, recorder, part.thread, base)?;
+    context.names = NameDraws::in_turn(names);
     let mut worker = Worker::new(context, part);
     clients.iter().for_each(|client| client.collect(true));
     let loaded = worker.load(&Counters::default()).and_then(|()| worker.wind_up());
@@ -115,7 +124,12 @@ pub(crate) fn collect(job: &Job, part: Part, clients: &[Box<dyn Client>]) -> io:
     loaded?;
     let outcome = worker.context.recorder.into_outcome();
     let connections = outcome.negotiated.iter().map(|(_, count)| count).sum();
-    Ok(Collected { given: outcome.given, connections })
+    Ok(Outcome {
+        collected: Some(Collected { given: outcome.given, connections }),
+        certificates: outcome.certificates,
+        names_certified: outcome.names_certified,
+        ..Outcome::default()
+    })
 }
 
 struct Worker<'a> {

@@ -374,9 +374,15 @@ impl<L: Library> Connection<L> {
 
     /// Begins what these bytes ask for. How many of them that took; `None` where they are a part of a head.
     fn begin(&mut self, bytes: &[u8], shared: &Shared<'_, L>) -> Option<usize> {
-        if matches!(self.channel, Channel::Plain(_)) && http2::begins(bytes) {
-            self.state = State::Multiplexed(Box::new(Multiplexed::new()));
-            return Some(0);
+        if matches!(self.channel, Channel::Plain(_)) {
+            match http2::begins(bytes) {
+                Some(true) => {
+                    self.state = State::Multiplexed(Box::new(Multiplexed::new()));
+                    return Some(0);
+                }
+                Some(false) => {}
+                None => return None,
+            }
         }
         match request::parse(bytes) {
             Parsed::Complete(request, length) => {

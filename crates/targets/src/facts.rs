@@ -1,7 +1,8 @@
 //! What is known of a server that runs.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use cpus::CpuList;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,42 @@ use crate::Library;
 pub struct ClientFiles {
     pub certificate: PathBuf,
     pub key: PathBuf,
+}
+
+/// The same in PEM form, for a machine that has other files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientPem {
+    pub certificate: String,
+    pub key: PrivatePem,
+}
+
+/// A private key in PEM form, which is printed nowhere.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PrivatePem(String);
+
+impl PrivatePem {
+    #[must_use]
+    pub fn pem(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PrivatePem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a private key")
+    }
+}
+
+impl ClientPem {
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
+        let text = |path: &Path| {
+            fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        Ok(Self { certificate: text(certificate)?, key: PrivatePem(text(key)?) })
+    }
 }
 
 /// What a server is and where it listens, as its machine knows it.

@@ -50,7 +50,7 @@ pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};
 pub use directives::Directives;
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
-pub use facts::{ClientFiles, Facts};
+pub use facts::{ClientFiles, ClientPem, Facts, PrivatePem};
 pub use host::Host;
 pub use launch_context::LaunchContext;
 pub use library::{Library, TlsLibrary};

@@ -659,14 +659,6 @@ impl Target {
             );
             return wrong("command", why);
         }
-        if self.client_certificate != AskClient::None {
-            let why = format!(
-                "target.client-certificate = {}, but toll sends no private key to or from target.host = \
-                 {host}; leave one of them out",
-                self.client_certificate
-            );
-            return wrong("client-certificate", why);
-        }
         if self.cores.is_some() {
             let why = "target.cores counts the cores of this machine; for a host write target.cpus";
             return wrong("cores", why.to_owned());

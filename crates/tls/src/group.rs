@@ -13,14 +13,15 @@ pub enum Group {
     X25519,
     Secp256r1,
     Secp384r1,
+    Secp521r1,
     /// ML-KEM-768 (FIPS 203) and Curve25519 together; secure as long as one of them is
     /// (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
     X25519MlKem768,
 }
 
 impl Group {
-    pub const ALL: [Self; 4] =
-        [Self::X25519, Self::Secp256r1, Self::Secp384r1, Self::X25519MlKem768];
+    pub const ALL: [Self; 5] =
+        [Self::X25519, Self::Secp256r1, Self::Secp384r1, Self::Secp521r1, Self::X25519MlKem768];
 
     /// The IANA name and code point, and OpenSSL's name.
     fn registered(self) -> (&'static str, u16, &'static str) {
@@ -28,6 +29,7 @@ impl Group {
             Self::X25519 => ("x25519", 29, "X25519"),
             Self::Secp256r1 => ("secp256r1", 23, "P-256"),
             Self::Secp384r1 => ("secp384r1", 24, "P-384"),
+            Self::Secp521r1 => ("secp521r1", 25, "P-521"),
             Self::X25519MlKem768 => ("X25519MLKEM768", 4588, "X25519MLKEM768"),
         }
     }
@@ -61,7 +63,7 @@ impl FromStr for Group {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        const NAMES: [(&str, Group); 9] = [
+        const NAMES: [(&str, Group); 12] = [
             ("x25519", Group::X25519),
             ("secp256r1", Group::Secp256r1),
             ("p-256", Group::Secp256r1),
@@ -70,6 +72,9 @@ impl FromStr for Group {
             ("secp384r1", Group::Secp384r1),
             ("p-384", Group::Secp384r1),
             ("p384", Group::Secp384r1),
+            ("secp521r1", Group::Secp521r1),
+            ("p-521", Group::Secp521r1),
+            ("p521", Group::Secp521r1),
             ("x25519mlkem768", Group::X25519MlKem768),
         ];
         let lower = text.to_ascii_lowercase();

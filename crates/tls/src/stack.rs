@@ -32,7 +32,11 @@ impl Stack {
 
     /// Whether it has the group. OpenSSL may be one that has it or one that does not.
     pub fn has_group(self, group: Group) -> bool {
-        self != Self::RustlsRing || group != Group::X25519MlKem768
+        match group {
+            Group::Secp521r1 => self == Self::OpenSsl,
+            Group::X25519MlKem768 => self != Self::RustlsRing,
+            _ => true,
+        }
     }
 
     /// Whether it takes a certificate with this key. ring and AWS-LC sign with no RSA key below

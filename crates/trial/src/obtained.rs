@@ -51,6 +51,9 @@ pub struct Obtained {
     pub statuses: BTreeMap<String, u64>,
     /// Names of the list that connections were established with, warm-up included.
     pub names: Option<usize>,
+    /// Of them those that a certificate was shown for, by a handshake of the load or by one that collected
+    /// the session that it resumes; only where handshakes are to resume.
+    pub names_certified: Option<usize>,
     /// Different certificates that the server showed for them; absent over plain HTTP.
     pub certificates: Option<usize>,
     /// Request bodies that were sent whole and answered; only where requests have a body.
@@ -210,14 +213,17 @@ impl Obtained {
         let verified = outcome.verified;
         let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
         let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
+        let those = |counts: &[u64]| counts.iter().filter(|count| **count > 0).count();
+        let resumes = job.plan.resumption != Percent::default();
         let mut obtained = Self {
             // A page is compared with nothing.
             bodies_compared: (has_requests && job.plan.operation != Operation::Session)
                 .then_some(verified.compared),
             objects: objects.zip(counts).collect(),
             statuses: job.plan.expect.as_ref().map(|_| statuses(outcome)).unwrap_or_default(),
-            names: (outcome.names_asked > 0)
-                .then(|| outcome.names.iter().filter(|count| **count > 0).count()),
+            names: (outcome.names_asked > 0).then(|| those(&outcome.names)),
+            names_certified: (outcome.names_asked > 0 && resumes)
+                .then(|| those(&outcome.names_certified)),
             certificates: Some(outcome.certificates.len()).filter(|count| *count > 0),
             bodies_sent: job.plan.body.is_some().then_some(outcome.completed),
             pace_bps: pace(&job.plan.arrival).map(|_| {
@@ -255,7 +261,6 @@ impl Obtained {
             encrypt_then_mac |= negotiated.encrypt_then_mac;
             client_certificates += if negotiated.client.is_some() { *count } else { 0 };
         }
-        let resumes = job.plan.resumption != Percent::default();
         let is_used = |version: Version| obtained.tls.contains_key(version.number());
         let (is_tls12, is_tls13) = (is_used(Version::Tls12), is_used(Version::Tls13));
         let collected = outcome.collected;

@@ -46,6 +46,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("sni", "server name (SNI)", Plain),
     ("names_file", "names of", Plain),
     ("names", "names", Plain),
+    ("names_certified", "names that showed a certificate", Plain),
     ("certificates", "certificates", Plain),
     ("objects", "objects", Counts),
     ("method", "method", Plain),

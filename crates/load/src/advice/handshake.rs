@@ -105,6 +105,6 @@ mod tests {
     #[test]
     fn an_alert_that_says_what_is_missing_is_believed() {
         let advice = |seen| on_handshake(seen, &Plan::default());
-        assert!(advice("alert no_application_protocol (120)").contains("HTTP/1.1"));
+        assert!(advice("no_application_protocol (120)").contains("HTTP/1.1"));
     }
 }

@@ -116,7 +116,7 @@ impl Open {
         match context.clients.get(self.name) {
             None => {
                 context.recorder.connected(context.window, now, self.started, None);
-                if context.requests.names() > 0 {
+                if context.names.has_list() {
                     context.recorder.named(self.name, None);
                 }
                 context.window.note_up(true, || now);
@@ -175,7 +175,7 @@ impl Open {
     ) -> Result<Next, Failure> {
         let now = context.now();
         context.recorder.connected(context.window, now, self.started, Some(&established));
-        if context.requests.names() > 0 {
+        if context.names.has_list() {
             context.recorder.named(self.name, established.remarks.certificate);
         }
         context.window.note_up(true, || now);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
 use load::{ErrorKind, Job, KeyExchangeMode, Operation, Trust, Url, probe};
@@ -195,6 +196,54 @@ fn connections_draw_names_and_each_name_has_its_certificate() {
             assert_eq!(run(Job { seed: 5, ..job.clone() }).names, *names);
             assert_ne!(run(Job { seed: 6, ..job }).names, *names);
         }
+    }
+}
+
+/// rustls resumes a session for no other name, and shows no certificate where it does.
+#[test]
+fn each_name_resumes_sessions_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (seen, list) = (Seen::default(), folder.path().join("names"));
+    let (config, trust) = with_names(&NAMES, &NAMES, &folder);
+    let server = answering(config, &seen);
+    for version in [Version::Tls12, Version::Tls13] {
+        for (share, resumes) in [("100%", 60..=60), ("50%", 28..=32)] {
+            let mut job = drawing(server.address(), &list, &trust);
+            job.plan.tls = Some(OrPlain::Tls(version));
+            job.plan.resumption = share.parse().unwrap();
+            job.plan.connections = 1;
+            job.plan.count = NonZeroU32::new(120);
+            let outcome = run(Job { operations: None, ..job });
+            assert_eq!((outcome.completed, kinds(&outcome)), (120, vec![]), "{version} {share}");
+            let resumed = outcome.negotiated.iter().filter(|(negotiated, _)| negotiated.resumed);
+            let resumed: u64 = resumed.map(|(_, count)| count).sum();
+            assert!(resumes.contains(&resumed), "{version} {share}: {resumed}");
+            // Each name was connected with once, to collect a session.
+            assert_eq!(outcome.collected.map(|collected| collected.connections), Some(3));
+            assert_eq!(outcome.names_certified.len(), 3);
+            let full = outcome.latencies.connect_full().len();
+            assert_eq!(outcome.names_certified.iter().sum::<u64>(), 3 + full, "{version} {share}");
+            assert_eq!(outcome.certificates.len(), 3);
+        }
+    }
+}
+
+/// A name without a certificate of its own collects nothing, and its handshakes fail; those of others resume.
+#[test]
+fn a_name_whose_certificate_is_another_ones_resumes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (seen, list) = (Seen::default(), folder.path().join("names"));
+    let (config, trust) = with_names(&[NAMES[0], NAMES[1], NAMES[1]], &NAMES, &folder);
+    let server = answering(config, &seen);
+    for version in [Version::Tls12, Version::Tls13] {
+        let mut job = drawing(server.address(), &list, &trust);
+        job.plan.tls = Some(OrPlain::Tls(version));
+        job.plan.resumption = "100%".parse().unwrap();
+        job.plan.count = NonZeroU32::new(60);
+        let outcome = run(Job { operations: None, ..job });
+        assert_eq!(kinds(&outcome), [(ErrorKind::Authentication, outcome.failures.total())]);
+        assert!(outcome.completed > 0 && outcome.failures.total() > 0, "{version}");
+        assert!(outcome.names.get(2).is_none() && outcome.names_certified.get(2).is_none());
     }
 }
 

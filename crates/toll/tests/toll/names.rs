@@ -77,6 +77,13 @@ target.server = "embedded"
 target.library = "rustls-ring"
 load.tls = "1.2"
 sweep."target.names" = [1, 20]
+[[case]]
+name = "resumed"
+target.tickets = true
+target.names = 20
+load.resumption = "70%"
+sweep."target.server" = ["embedded", "nginx"]
+sweep."load.tls" = ["1.2", "1.3"]
 [[answer]]
 case = "certificates"
 metric = "server-cpu-per-operation"
@@ -93,11 +100,14 @@ fn a_study_measures_what_many_certificates_cost() {
     let valid: Vec<_> = lines.iter().filter(|trial| trial.line.valid).collect();
     assert_eq!(valid.len(), 10, "{lines:?}");
     for TrialLine { place, line } in valid {
-        let names: usize = place.params["target.names"].parse().unwrap();
+        let names = place.params.get("target.names").map_or(20, |names| names.parse().unwrap());
         let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
         let seen = (asked.names, obtained.names, obtained.certificates);
         // Hundreds of connections ask for each of 20 names.
         assert_eq!(seen, (Some(names), Some(names), Some(names)), "{place:?}");
+        let resumes = place.case == "resumed";
+        assert_eq!(obtained.names_certified, resumes.then_some(20), "{place:?}");
+        assert_eq!(obtained.resumed.unwrap() > 0, resumes, "{place:?}");
         let keys: Vec<_> = obtained.certificate_key.keys().collect();
         assert_eq!(keys, ["ecdsa:p256"]);
     }
@@ -127,7 +137,7 @@ fn a_list_of_names_is_checked_name_by_name() {
     assert_eq!((obtained.names, obtained.certificates), (Some(2), Some(1)));
     for (options, part) in [
         (&["--sni", "localhost"][..], "--sni"),
-        (&["--resumption", "50%"], "--resumption"),
+        (&["--operation", "session", "--session", "petstore"], "one site"),
         (&["--client", "wrk"], "--client"),
     ] {
         let (code, _, said) = run(&[options, &["--insecure"]].concat());

@@ -154,6 +154,25 @@ fn a_server_that_was_given_a_certificate_for_each_name_shows_them() {
     assert!(named(1, |job| job.plan.names = Some("names".into())).is_empty());
 }
 
+/// Handshakes that resume show none: those count that a certificate was shown for.
+#[test]
+fn of_names_that_resume_the_full_handshakes_show_the_certificates() {
+    let resuming = |certified: Vec<u64>, certificates: u64| {
+        mismatches(|job, outcome| {
+            job.names = ["a.example", "b.example"].map(|name| name.parse().unwrap()).into();
+            job.plan.resumption = "50%".parse().unwrap();
+            let again = Negotiated { resumed: true, certificate_key: None, ..negotiated() };
+            outcome.negotiated = vec![(negotiated(), 5_000), (again, 5_000)];
+            (outcome.names, outcome.names_asked) = (vec![60, 40], 2);
+            outcome.names_certified = certified;
+            let fingerprint = |n: u64| serde_json::from_value(n.into()).unwrap();
+            outcome.certificates = (0..certificates).map(fingerprint).collect();
+        })
+    };
+    assert!(resuming(vec![30, 20], 2).is_empty());
+    assert_eq!(resuming(vec![30, 20], 1), ["certificates"]);
+}
+
 #[test]
 fn an_object_is_compared_only_where_a_get_expects_200() {
     let uncompared = |change: fn(&mut Job)| {
@@ -509,7 +528,7 @@ fn each_full_handshake_has_the_client_certificate_that_was_asked_for() {
             job.plan.client_certificate = Some("client.crt".into());
             outcome.certificate_requests = requests;
             let own = Negotiated { client: Some(signature), ..negotiated() };
-            let again = Negotiated { resumed: true, ..negotiated() };
+            let again = Negotiated { resumed: true, certificate_key: None, ..negotiated() };
             outcome.negotiated =
                 vec![(own, sent), (again, resumed), (negotiated(), 10 - sent - resumed)];
         });

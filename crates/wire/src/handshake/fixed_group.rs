@@ -53,6 +53,18 @@ static SECP384R1: FixedGroup = FixedGroup {
     secret: 1..49,
 };
 
+/// SEC 2, section 2.6.1: an uncompressed point.
+static SECP521R1: FixedGroup = FixedGroup {
+    name: NamedGroup::secp521r1,
+    base_point: &point::<133, 66>(
+        b"00c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3d\
+          baa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66\
+          011839296a789a3bc0045c8a5fb42c7d1bd998f54449579b446817afbd17273e66\
+          2c97ee72995ef42640c550b9013fad0761353c7086a272c24088be94769fd16650",
+    ),
+    secret: 1..67,
+};
+
 /// The fixed share for a group.
 pub(super) fn fixed(group: Group) -> &'static dyn SupportedKxGroup {
     match of_points(group) {
@@ -75,6 +87,7 @@ fn of_points(group: Group) -> Option<&'static FixedGroup> {
         Group::X25519 => Some(&X25519),
         Group::Secp256r1 => Some(&SECP256R1),
         Group::Secp384r1 => Some(&SECP384R1),
+        Group::Secp521r1 => Some(&SECP521R1),
         Group::X25519MlKem768 => None,
     }
 }
@@ -134,11 +147,13 @@ impl ActiveKeyExchange for FixedGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handshake::fresh_p521::FreshP521;
 
     /// A server that answers the fixed share with a fresh key must compute the same secret.
     #[test]
     fn an_honest_server_derives_the_same_secret() {
-        let honest = rustls::crypto::aws_lc_rs::default_provider().kx_groups;
+        let mut honest = rustls::crypto::aws_lc_rs::default_provider().kx_groups;
+        honest.push(&FreshP521);
         for group in Group::ALL {
             let fixed = fixed(group);
             let server = honest.iter().find(|kx| kx.name() == fixed.name()).unwrap();

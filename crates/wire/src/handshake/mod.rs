@@ -10,6 +10,7 @@ mod encoding;
 mod fingerprint;
 mod fixed_group;
 mod fixed_hybrid;
+mod fresh_p521;
 mod offer;
 mod provider;
 mod refusal;
@@ -34,8 +35,8 @@ pub(crate) use encoding::message_length;
 pub use fingerprint::Fingerprint;
 pub use offer::{Offer, OfferError, Sampler, Trust};
 
-use crate::Failure;
 use crate::record::{Opener, Protection, Sealer};
+use crate::{ErrorKind, Failure};
 
 /// What a handshake negotiated.
 #[serde_as]
@@ -156,8 +157,13 @@ pub fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Client>, Off
     }
 }
 
+/// The peer ended the connection by this alert.
+pub(crate) fn alert(description: u8) -> Failure {
+    Failure::new(ErrorKind::Alert, alert_name(description))
+}
+
 /// An alert's name (RFC 8446, section 6) with its number.
-pub(crate) fn alert_name(description: u8) -> String {
+fn alert_name(description: u8) -> String {
     let name = match description {
         0 => "close_notify",
         10 => "unexpected_message",

@@ -1,5 +1,6 @@
 //! What a client offers to a server, and how it takes part.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,6 +28,9 @@ pub struct Offer {
     pub fixed_key_exchange: bool,
     /// How many of a hundred handshakes resume a session.
     pub resumed_percent: u8,
+    /// Which one of the clients of a thread this is, and how many those are: they resume that share together,
+    /// and share the room for tickets.
+    pub client: (usize, NonZeroUsize),
     /// Whether KeyUpdates are followed, so that secrets outlive the handshake.
     pub follows_key_updates: bool,
     /// The only application protocol (RFC 7301).
@@ -67,6 +71,7 @@ impl Offer {
             encrypt_then_mac: false,
             fixed_key_exchange: true,
             resumed_percent: 0,
+            client: (0, NonZeroUsize::MIN),
             follows_key_updates: false,
             protocol: alpn::HTTP11,
         }

@@ -1,13 +1,14 @@
 //! What an offer takes from rustls's crypto provider.
 
 use rustls::NamedGroup;
-use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
 use rustls::crypto::ring::default_provider;
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::ServerName;
 use tls::Group;
 
 use super::fixed_group::fixed;
+use super::fresh_p521::FreshP521;
 use super::{Offer, OfferError};
 use crate::randomness::Buffered;
 
@@ -25,7 +26,7 @@ pub(super) fn provider(offer: &Offer) -> CryptoProvider {
             provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
         }
         false => {
-            provider.kx_groups.push(X25519MLKEM768);
+            provider.kx_groups.extend([&FreshP521 as &dyn SupportedKxGroup, X25519MLKEM768]);
             provider
                 .kx_groups
                 .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group)));

@@ -1,6 +1,6 @@
 //! Why a handshake fails: what is recorded, and the alert that is sent.
 
-use super::alert_name;
+use super::alert;
 use crate::quote::with_text;
 use crate::{ErrorKind, Failure};
 
@@ -22,12 +22,10 @@ impl Refusal {
     }
 
     /// The server ended the handshake with this alert.
-    pub(super) fn from_alert(alert: &[u8]) -> Self {
-        match *alert {
+    pub(super) fn from_alert(content: &[u8]) -> Self {
+        match *content {
             [_, 0] => Self::ended(ErrorKind::EarlyClose, "close_notify within the handshake"),
-            [_, description] => {
-                Self::ended(ErrorKind::Alert, format!("alert {}", alert_name(description)))
-            }
+            [_, description] => Self { failure: alert(description), alert: None },
             _ => Self::malformed("alert"),
         }
     }

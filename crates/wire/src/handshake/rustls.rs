@@ -84,11 +84,11 @@ impl RustlsClient {
             .with_client_cert_resolver(requests.clone());
         config.enable_secret_extraction = true;
         config.alpn_protocols = vec![offer.protocol.to_vec()];
-        let sessions = Arc::new(Sessions::default());
+        let sessions = Arc::new(Sessions::of(offer));
         config.resumption = Resumption::store(sessions.clone());
         let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
-        let (full, resuming_share) = (Arc::new(config), ResumingShare::new(offer.resumed_percent));
+        let (full, resuming_share) = (Arc::new(config), ResumingShare::of(offer));
         let follows_key_updates = offer.follows_key_updates;
         Ok(Self {
             full,

@@ -3,7 +3,7 @@
 use rustls::Error;
 use rustls::unbuffered::EncodeError;
 
-use super::alert_name;
+use super::alert;
 use super::distrust::in_words;
 use crate::{ErrorKind, Failure};
 
@@ -34,12 +34,7 @@ pub(super) fn encode(
 
 pub(super) fn failure(error: &Error) -> Failure {
     let kind = match error {
-        Error::AlertReceived(description) => {
-            return Failure::new(
-                ErrorKind::Alert,
-                format!("alert {}", alert_name((*description).into())),
-            );
-        }
+        Error::AlertReceived(description) => return alert((*description).into()),
         Error::InvalidCertificate(_) | Error::DecryptError | Error::NoCertificatesPresented => {
             ErrorKind::Authentication
         }

@@ -7,14 +7,21 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// The most tickets that are kept; then the oldest is dropped. rustls would keep eight, but many
-/// connections may get a ticket before the first of them starts again.
-const MOST_TICKETS: usize = 4096;
+use super::Offer;
 
-/// Sessions with the one server that a thread loads, whatever its name. The lock is never
-/// contended: each thread has its own.
-#[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<Remembered>);
+/// The most tickets that the clients of a thread keep; then the oldest is dropped. rustls would keep eight,
+/// but many connections may get a ticket before the first of them starts again.
+const MOST_TICKETS: usize = 4096;
+/// How many each client of a thread may keep however many there are.
+const LEAST_TICKETS: usize = 4;
+
+/// Sessions with the one server and name that a client has. The lock is never contended: each thread has
+/// clients of its own.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    most: usize,
+    remembered: Mutex<Remembered>,
+}
 
 #[derive(Debug, Default)]
 struct Remembered {
@@ -30,6 +37,12 @@ struct Remembered {
 }
 
 impl Sessions {
+    pub(super) fn of(offer: &Offer) -> Self {
+        let (_, count) = offer.client;
+        let most = (MOST_TICKETS / count).max(LEAST_TICKETS);
+        Self { most, remembered: Mutex::default() }
+    }
+
     /// Whether sessions are only kept from now on.
     pub(super) fn collect(&self, is_collecting: bool) {
         self.lock().is_collecting = is_collecting;
@@ -45,7 +58,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Remembered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,7 +88,7 @@ impl ClientSessionStore for Sessions {
 
     fn insert_tls13_ticket(&self, _: ServerName<'static>, ticket: Tls13ClientSessionValue) {
         let mut remembered = self.lock();
-        if remembered.tickets.len() == MOST_TICKETS {
+        if remembered.tickets.len() == self.most {
             remembered.tickets.pop_front();
         }
         remembered.tickets.push_back(ticket);

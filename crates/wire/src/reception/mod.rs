@@ -664,10 +664,7 @@ fn too_full() -> Failure {
 fn alert(message: &[u8]) -> Result<(), Failure> {
     match message {
         [_, 0] => Ok(()),
-        [_, description] => Err(Failure::new(
-            ErrorKind::Alert,
-            format!("alert {}", crate::handshake::alert_name(*description)),
-        )),
+        [_, description] => Err(crate::handshake::alert(*description)),
         _ => Err(lost("a malformed alert")),
     }
 }

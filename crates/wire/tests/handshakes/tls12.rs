@@ -13,7 +13,7 @@ use wire_peer::{InMemory, assert_keys_agree, with_openssl};
 use super::static_rsa::{assert_changed_bytes_are_noticed, offering, openssl_server, suite};
 use super::{NO_EXTENDED_MASTER_SECRET, client_of, hello_of, identity, one_in, start};
 
-const GROUPS: [Group; 3] = [Group::X25519, Group::Secp256r1, Group::Secp384r1];
+const GROUPS: [Group; 4] = [Group::X25519, Group::Secp256r1, Group::Secp384r1, Group::Secp521r1];
 
 fn suites() -> impl Iterator<Item = &'static Suite> {
     let tls12 = SUITES.iter().filter(|suite| suite.version() == Version::Tls12);
@@ -41,7 +41,7 @@ fn openssl_agrees_on_every_suite_kind_of_key_and_group() {
                 let group = match key {
                     CertificateKey::EcdsaP256 => Group::Secp256r1,
                     CertificateKey::EcdsaP384 => Group::Secp384r1,
-                    _ => GROUPS[group % 3],
+                    _ => GROUPS[group % GROUPS.len()],
                 };
                 let wants_etm = suite.mac != Mac::Aead && turn % 2 == 0;
                 let offer = Offer {
@@ -210,7 +210,7 @@ fn client_hellos_ask_for_what_openssls_client_asks_for() {
         let mut builder = SslContext::builder(SslMethod::tls_client()).unwrap();
         builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
         builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name)).unwrap();
-        builder.set_groups_list("X25519:P-256:P-384").unwrap();
+        builder.set_groups_list("X25519:P-256:P-384:P-521").unwrap();
         builder.set_options(SslOptions::NO_TICKET | tls::NO_ENCRYPT_THEN_MAC);
         builder.set_alpn_protos(b"\x08http/1.1").unwrap();
         let mut ssl = Ssl::new(&builder.build()).unwrap();

@@ -148,11 +148,13 @@ fn bad_key_exchanges_are_refused() {
     for scheme in [0x0804, 0x0401, 0x0807, 0x0402, 0x0703, 0] {
         refused((Handshake, "a signature scheme that"), &|puppet| signed(puppet, &own, scheme));
     }
-    for group in [25, 30, 4588, 0] {
+    for group in [26, 30, 4588, 0] {
         let parameters = Tls12Puppet::parameters(group, &[7; 32]);
         refused((Handshake, "a group that was"), &|puppet| signed(puppet, &parameters, 0x0403));
     }
-    for (group, share) in [(29, vec![7; 31]), (29, vec![]), (23, vec![4; 64]), (24, vec![4; 98])] {
+    for (group, share) in
+        [(29, vec![7; 31]), (29, vec![]), (23, vec![4; 64]), (24, vec![4; 98]), (25, vec![4; 132])]
+    {
         let parameters = Tls12Puppet::parameters(group, &share);
         refused((Handshake, "a key share that"), &|puppet| signed(puppet, &parameters, 0x0403));
     }

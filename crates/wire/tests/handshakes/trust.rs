@@ -138,8 +138,12 @@ fn a_chain_is_trusted_in_all_suites_alike() {
     let files = Files::new();
     for (authority_key, own_key, names) in [
         (rsa(2048), rsa(2048), &["AES128-SHA", "ECDHE-RSA-AES128-SHA"][..]),
-        // Its curve is none of the client's groups, so it can only sign other certificates.
         (ec(Nid::SECP521R1), ec(Nid::SECP384R1), &["ECDHE-ECDSA-AES128-SHA"]),
+        (
+            ec(Nid::SECP521R1),
+            ec(Nid::SECP521R1),
+            &["ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_AES_128_GCM_SHA256"],
+        ),
         (
             PKey::generate_ed25519().unwrap(),
             ec(Nid::X9_62_PRIME256V1),

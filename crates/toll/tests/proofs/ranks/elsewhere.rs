@@ -1,6 +1,6 @@
 //! Two ranks load a server on a third machine, each at an address that it has proven itself.
 
-use std::process::Output;
+use std::process::{Command, Output};
 
 use support::{Desk, run, text, until};
 use trial::Limit;
@@ -41,6 +41,40 @@ fn ranks_load_a_server_on_another_machine() {
     for rank in &line.ranks {
         assert_eq!((rank.to.to_string().as_str(), rank.completed > 0), (SERVER, true));
     }
+    until("nothing is left", || bridge.left().is_empty());
+}
+
+/// The list of names and the client's certificate and key come from the server's machine, and go to ranks.
+#[test]
+fn ranks_have_the_names_and_the_client_certificate_of_a_server_elsewhere() {
+    let Some(bridge) = Bridge::new(3) else { return };
+    let desk = study(&bridge);
+    let study = std::fs::read_to_string(desk.study()).unwrap();
+    let study = study
+        .replace(
+            "object = \"4KiB\"",
+            "object = \"4KiB\"\ncertificate-key = \"ecdsa:p256\"\nnames = 8\n\
+             client-certificate = \"require\"\ntickets = true",
+        )
+        .replace(
+            "connections = 4",
+            "connections = 4\noperation = \"one-request-per-connection\"\nresumption = \"50%\"",
+        )
+        .replace("\"3s\"", "\"1s\"");
+    std::fs::write(desk.study(), study).unwrap();
+    let output = measure(&bridge, &desk);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let line = trials(&desk).remove(0).line;
+    assert!(line.valid, "{:?}", line.why_invalid());
+    let obtained = &line.receipt.obtained;
+    let seen = (obtained.names, obtained.names_certified, obtained.certificates);
+    assert_eq!(seen, (Some(8), Some(8), Some(8)));
+    assert!(line.ranks.iter().all(|rank| rank.completed > 0));
+    assert_eq!(obtained.client_certificates, obtained.full);
+    assert!(obtained.full > Some(0) && obtained.resumed > Some(0), "{obtained:?}");
+    // No file that is left says the key.
+    let keys = Command::new("grep").args(["-rl", "PRIVATE KEY"]).arg(desk.out()).output().unwrap();
+    assert_eq!(text(&keys.stdout), "");
     until("nothing is left", || bridge.left().is_empty());
 }
 

@@ -347,6 +347,65 @@ sweep."target.certificate-key" = ["rsa:1024", "rsa:2048"]
     }
 }
 
+/// nginx with what a study asked for taken out of its configuration.
+const OTHERWISE: &str = r#"
+for file in "$@"; do
+    if [ -f "$file" ]; then sed -i "$OTHERWISE" "$file"; fi
+done
+exec /usr/sbin/nginx "$@""#;
+
+/// What it asked for is in its configuration, and something else is served.
+#[test]
+fn an_nginx_that_is_configured_otherwise_is_no_rate() {
+    if !Path::new("/usr/sbin/nginx").exists() {
+        eprintln!("skipped: there is no nginx");
+        return;
+    }
+    let one_for_all = "s#/names/[^/]*[.]crt#/names/h0.toll.test.crt#";
+    for (target, load, change, what) in [
+        ("names = 4", "insecure = true", one_for_all, "certificates"),
+        ("names = 4", "insecure = true\nresumption = \"50%\"", one_for_all, "certificates"),
+        // Who checks certificates misses those of three names.
+        ("names = 4", "insecure = false", one_for_all, "authentication"),
+        (
+            "client-certificate = \"require\"",
+            "insecure = false",
+            "s#ssl_verify_client on#ssl_verify_client off#",
+            "client_certificates",
+        ),
+    ] {
+        let desk = Desk::new(&format!(
+            r#"
+schema = 1
+question = "Is it what was asked for?"
+trials = 1
+[target]
+server = "nginx"
+certificate-key = "ecdsa:p256"
+tickets = true
+{target}
+[load]
+operation = "handshakes"
+connections = 4
+{load}
+warmup = "0s"
+duration = "500ms"
+[[case]]
+name = "all"
+"#
+        ));
+        support::write_program(&desk.path().join("nginx"), OTHERWISE);
+        let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
+        let output = desk.run(&[]).env("PATH", path).env("OTHERWISE", change).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{what}: {}", text(&output.stderr));
+        let line: Line = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
+        let errors = line.operations.errors.keys().map(String::as_str);
+        let mismatch = line.receipt.mismatch.iter().map(|of| of.what.as_str());
+        let found: Vec<_> = errors.chain(mismatch).collect();
+        assert_eq!((line.valid, &found[..]), (false, &[what][..]), "{line:?}");
+    }
+}
+
 /// nginx with another key and certificate than those that it was given.
 const EXCHANGED: &str = r#"
 if [ "$1" = -p ]; then cp "${0%/*}/server.crt" "${0%/*}/server.key" "$2"; fi

@@ -106,7 +106,7 @@ fn options_that_do_not_parse_say_how_to_write_them() {
         (&["--certificate-key", "rsa:512"], "write rsa:1024"),
         (&["--tickets", "perhaps"], "--tickets"),
         (&["--library", "rustls"], "write openssl, rustls-ring or rustls-aws-lc"),
-        (&["--groups", "secp521r1"], "is not a group that toll knows"),
+        (&["--groups", "secp224r1"], "is not a group that toll knows"),
     ] {
         let (code, text) = refusal(options);
         assert_eq!(code, Some(2), "{text}");

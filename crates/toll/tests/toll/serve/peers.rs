@@ -88,6 +88,28 @@ fn what_is_no_request_gets_its_status_and_the_end() {
     }
 }
 
+/// Any byte of its first line may be the last of a packet.
+#[test]
+fn the_preface_of_http2_may_come_in_parts() {
+    let server = Serve::start(&[]);
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    for split in [1, 9, 15, 17] {
+        let mut stream = server.connect();
+        stream.set_nodelay(true).unwrap();
+        let (first, rest) = preface.split_at(split);
+        stream.write_all(first).unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        // And an empty SETTINGS frame, as the server's answer is one (RFC 9113, section 3.4).
+        stream.write_all(&[rest, &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat()).unwrap();
+        let mut header = [0; 9];
+        stream.read_exact(&mut header).unwrap();
+        assert_eq!(header[3], 4, "{split}: {header:?}");
+    }
+    for request in ["PRI * HTTP/2.1\r\n\r\n", "PRI x HTTP/2.0\r\n\r\n"] {
+        assert!(server.converse(request.as_bytes()).starts_with("HTTP/1.1 "), "{request}");
+    }
+}
+
 #[test]
 fn a_head_that_trickles_and_an_idle_connection_end() {
     let server = Serve::start(&["--timeout", "500ms"]);

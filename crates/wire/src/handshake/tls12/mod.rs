@@ -89,7 +89,7 @@ impl Tls12Client {
                 static_rsa: StaticRsa::new(offer.fixed_key_exchange),
                 session: KeptSession::default(),
             }),
-            resuming_share: ResumingShare::new(offer.resumed_percent),
+            resuming_share: ResumingShare::of(offer),
         })
     }
 }
