@@ -363,7 +363,9 @@ mod tests {
     #[test]
     fn nothing_counts_that_comes_after_words_that_make_no_sense() {
         let (stdout, mut its_stdout) = io::pipe().unwrap();
-        its_stdout.write_all(b"[1,{\"can-load\":null}]\nno JSON\n[2,{\"can-load\":null}]\n").unwrap();
+        its_stdout
+            .write_all(b"[1,{\"can-load\":null}]\nno JSON\n[2,{\"can-load\":null}]\n")
+            .unwrap();
         drop(its_stdout);
         let (to_reports, reports) = mpsc::channel();
         read(stdout, &to_reports);

@@ -52,10 +52,14 @@ impl BlockCipher {
                 Self::Aes128(aes) => aes.encrypt_blocks(&mut stream),
                 Self::Aes256(aes) => aes.encrypt_blocks(&mut stream),
             }
-            for (block, key) in piece.chunks_mut(BLOCK).zip(&stream) {
-                for (byte, key) in block.iter_mut().zip(key) {
-                    *byte ^= key;
-                }
+            let (blocks, rest) = piece.as_chunks_mut::<BLOCK>();
+            let (keys, last) = stream.split_at(blocks.len());
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                let key = u128::from_ne_bytes((*key).into());
+                *block = (u128::from_ne_bytes(*block) ^ key).to_ne_bytes();
+            }
+            for (byte, key) in rest.iter_mut().zip(last.iter().flatten()) {
+                *byte ^= key;
             }
         }
         opened
