@@ -94,12 +94,12 @@ pub fn prepare(key: &PKeyRef<Private>) {
     }
 }
 
-/// Where Intel's multi-buffer library is, if it can be used here.
+/// Where Intel's multi-buffer library is, with its name and version, if it can be used here.
 ///
 /// # Errors
 /// Why not, and what to do.
-pub fn find_multi_buffer() -> Result<PathBuf, crypto_mb::OpenError> {
-    CryptoMb::open().map(|library| library.path().to_owned())
+pub fn find_multi_buffer() -> Result<(PathBuf, String), crypto_mb::OpenError> {
+    CryptoMb::open().map(|library| (library.path().to_owned(), library.title().to_owned()))
 }
 
 fn add_provider() -> Result<(), ErrorStack> {

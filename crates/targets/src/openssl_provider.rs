@@ -78,11 +78,11 @@ pub(crate) fn check(settings: &Settings) -> Result<(), TargetError> {
     }
 }
 
-/// The file of Intel's multi-buffer library, where a server's private keys are used by that.
+/// The file of Intel's multi-buffer library, and its name and version, where a server's private keys are used by that.
 ///
 /// # Errors
 /// Why it cannot be used here, and what to do.
-pub(crate) fn multi_buffer(settings: &Settings) -> Result<Option<PathBuf>, TargetError> {
+pub(crate) fn multi_buffer(settings: &Settings) -> Result<Option<(PathBuf, String)>, TargetError> {
     let is_wanted = settings.target.accelerator == Kind::MultiBuffer;
     let found = is_wanted.then(offload::find_multi_buffer).transpose();
     found.map_err(|why| TargetError::NoAccelerator(why.to_string()))
@@ -114,7 +114,7 @@ pub(crate) fn counts(path: &Path) -> Result<AcceleratorCounts, TargetError> {
 fn own_settings(context: &LaunchContext<'_>) -> Result<String, TargetError> {
     let target = &context.settings.target;
     let counts = context.logs.join(COUNTS);
-    if let Some(library) = multi_buffer(context.settings)? {
+    if let Some((library, _)) = multi_buffer(context.settings)? {
         // One that the system's loader finds has no folder.
         let library = match library.is_absolute() {
             true => format!("crypto-mb = {}\n", quoted(&library)?),

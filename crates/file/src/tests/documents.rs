@@ -130,7 +130,7 @@ fn offload_compares_the_ways_and_is_quick() {
     let quick = shipped_at("offload", "0-1", Some("quick"));
     let others = 3 + 5 + 2;
     // The real device first.
-    let multi_buffer = |connections: usize| 2 * (2 * 2 * connections) + 2 + 2 * (2 * 2);
+    let multi_buffer = |connections: usize| 4 * (2 * 2 * connections) + 2;
     assert_eq!(study.cells.len(), multi_buffer(4) + 2 + 2 * 3 * 4 + 2 * 2 * 2 + others);
     assert_eq!(quick.cells.len(), multi_buffer(2) + 2 + 2 * 3 * 2 + 2 * 2 + others);
     assert_eq!(study.cells.iter().map(|cell| cell.load.connections).max(), Some(512));

@@ -53,7 +53,7 @@ impl Program for Haproxy {
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
         let output = program::ask(binary, &["-vv".into()], settings.variables())?;
         let said = String::from_utf8_lossy(&output.stdout);
-        parse_version(&said).ok_or_else(|| {
+        let version = parse_version(&said).ok_or_else(|| {
             let complaint = String::from_utf8_lossy(&output.stderr);
             let complaint = complaint.lines().next().unwrap_or("it says nothing of them").trim();
             TargetError::Settings(format!(
@@ -61,6 +61,11 @@ impl Program for Haproxy {
                  with OpenSSL",
                 binary.display()
             ))
+        })?;
+        // Whether it can be used is checked elsewhere.
+        Ok(match openssl_provider::multi_buffer(settings) {
+            Ok(Some((_, title))) => format!("{version}, {title}"),
+            _ => version,
         })
     }
 

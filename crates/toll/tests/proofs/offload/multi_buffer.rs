@@ -29,6 +29,8 @@ fn line(server: &str, library: Option<&Path>, target: &str, load: &str) -> Optio
         return None;
     }
     assert!(desk.results_if_any().is_some(), "{said}");
+    let targets = std::fs::read_to_string(desk.results().join("targets.json")).unwrap();
+    assert!(targets.contains("crypto_mb "), "{targets}");
     let journal = std::fs::read_to_string(desk.journal()).unwrap();
     let first = journal.lines().next().unwrap_or_else(|| panic!("no trial: {said}"));
     Some(serde_json::from_str(first).unwrap())
