@@ -259,9 +259,8 @@ impl Link {
             is_all = session.put(&mut self.streams, &mut context.plaintext, &mut self.unsent)?;
             self.flush(context)?;
         }
-        if self.unsent.is_empty()
-            && let Phase::Open(session) = &self.phase
-        {
+        self.streams.is_flushed = self.unsent.is_empty();
+        if let Phase::Open(session) = &self.phase {
             self.streams.note_windows(&session.client);
         }
         self.update_interest(context, key);

@@ -278,7 +278,8 @@ impl Streams {
         self.part += 1;
     }
 
-    /// All was sent that can be: notes which bodies wait until the server opens a window.
+    /// After a part was sent: notes which bodies wait until the server opens a window. Those that wait for
+    /// the socket do not.
     pub(super) fn note_windows(&mut self, client: &Client<Self>) {
         if !self.has_bodies() {
             return;
@@ -288,7 +289,7 @@ impl Streams {
             let Some(id) = exchange.id else { continue };
             if client.window(id) > 0 {
                 exchange.goes_on(self.now, &mut self.counts);
-            } else {
+            } else if self.is_flushed {
                 exchange.was_held_up = true;
                 exchange.held_up_since.get_or_insert(self.now);
             }
