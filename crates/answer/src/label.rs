@@ -26,6 +26,9 @@ pub fn label(key: &str, value: &Param) -> String {
         Param::Group(Group::X25519) => "X25519".to_owned(),
         Param::Group(group) => group.openssl_name().to_owned(),
         Param::Object(mix) => objects(mix),
+        Param::Count(count) if name == "threads-per-core" => {
+            format!("{} per core", counted(*count, "thread"))
+        }
         Param::Count(count) => counted(*count, noun(name)),
         Param::Cpus(list) => {
             let side = if key == full::CLIENT_CPUS { "client" } else { "server" };
@@ -87,7 +90,6 @@ fn name(key: &str) -> &str {
 /// What a number of this key counts, one of it.
 fn noun(name: &str) -> &str {
     match name {
-        "threads-per-core" => "thread per core",
         "accelerator-count" => "modelled engine",
         plural => plural.trim_end_matches('s'),
     }

@@ -88,6 +88,7 @@ struct LibraryName(String);
 pub(super) struct Size(pub(super) Bytes);
 
 const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
+const EMPTY: &str = "is an empty list; write a value, or leave it out";
 /// More would not fit the buffers of many messages at once.
 const LARGEST: Bytes = Bytes(16 << 20);
 /// A study with more has a list too many.
@@ -179,7 +180,7 @@ fn settings(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<
     };
     let algorithms: Vec<Algorithm> = Algorithm::all().filter(is_chosen).collect();
     if algorithms.is_empty() {
-        return Err(fields.field("algorithms")?.flaw("is an empty list; write an algorithm"));
+        return Err(fields.field("algorithms")?.flaw(EMPTY));
     }
     let has_bytes = algorithms.iter().any(|algorithm| algorithm.unit() == Unit::Byte);
     let sizes = match fields.get("sizes") {
@@ -216,7 +217,7 @@ fn sorted(sizes: Vec<Size>) -> Vec<Bytes> {
 fn unique<T: PartialEq>(field: Option<Field<'_>>, values: Vec<T>) -> Result<Vec<T>, Flaw> {
     let Some(elements) = field.and_then(Field::elements) else { return Ok(values) };
     if let Some(field) = field.filter(|_| values.is_empty()) {
-        return Err(field.flaw("is an empty list; write a value, or leave it out"));
+        return Err(field.flaw(EMPTY));
     }
     if let Some(field) = field.filter(|_| values.len() > MOST_ROWS) {
         return Err(field.flaw(&format!("has more than {MOST_ROWS} values; write fewer")));

@@ -195,7 +195,7 @@ fn the_terminal_has_them_too() {
         "It is twice as fast.",
         "refused",
         "0.300!",
-        "3.25x",
+        "3.3x",
         "Xeon Scalable 0.65",
         "no such",
         "8.00 GB/s",
