@@ -1,10 +1,10 @@
 //! What the journal says of timed algorithms: a cost for each row of a table, with what was published of it and
 //! how far it is from what the instructions allow.
 
-mod findings;
 mod one_round;
 mod row;
 mod table;
+mod tables;
 
 use primitives::CycleSource;
 use primitives::instructions::{self, Bound, Bounded};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use self::one_round::of_one_round;
 use self::row::is_of;
-pub use self::row::{AlgorithmRow, Beside, Cost, LowerBound};
+pub use self::row::{AlgorithmRow, Cost, LowerBound, PublishedCost};
 use crate::figure::Figure;
 use crate::wording::grouped;
 use journal::Entries;

@@ -9,14 +9,14 @@ use crate::analysis::warnings::Repeated;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
-pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series};
-pub use table::{Cell, Column, Key, Table};
+pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, ChartLine, Curve, Dot, LineLimit, Series};
+pub use table::{Cell, Column, SortKey, Table};
 
 /// What a study found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
     /// In the order of the study.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ShownAnswer>,
     /// How well the figures hold; `None` where there are none.
     pub quality: Option<Quality>,
     /// Servers beside each other, where there are several: a column for each.
@@ -57,7 +57,7 @@ pub struct Findings {
 
 /// What one of a study's answers is made of.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct ShownAnswer {
     /// What its figures are: `Rate of one core, by certificate key`.
     pub title: String,
     pub headline: Option<Headline>,

@@ -9,30 +9,68 @@ use crate::wording::size;
 use cpus::CpuList;
 use keys::full;
 use load::{Mix, Operation};
-use tls::{CertificateKey, Group, KeyExchange, Mac, SendMode, Stack, Suite};
+use study::Param;
+use targets::{Server, TlsLibrary};
+use tls::{Group, KeyExchange, Mac, Stack, Suite};
 use units::counted;
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own comes with its value: `verify 1/64`.
 #[must_use]
-pub fn label(key: &str, value: &str) -> String {
-    words(key, value).unwrap_or_else(|| match name(key).replace('-', " ") {
-        key if value == "true" => key,
-        key if value == "false" => format!("no {key}"),
-        key => format!("{key} {value}"),
-    })
+pub fn label(key: &str, value: &Param) -> String {
+    let name = name(key);
+    match value {
+        Param::Plain => PLAIN.to_owned(),
+        Param::Suite(of) => suite(of),
+        Param::CertificateKey(key) => key.words(),
+        Param::Group(Group::X25519) => "X25519".to_owned(),
+        Param::Group(group) => group.openssl_name().to_owned(),
+        Param::Object(mix) => objects(mix),
+        Param::Count(count) if name == "threads-per-core" => {
+            format!("{} per core", counted(*count, "thread"))
+        }
+        Param::Count(count) => counted(*count, noun(name)),
+        Param::Cpus(list) => {
+            let side = if key == full::CLIENT_CPUS { "client" } else { "server" };
+            format!("{side} on {}", cpus(list))
+        }
+        Param::Library(TlsLibrary::Built) => "the OpenSSL of make openssl".to_owned(),
+        Param::Library(TlsLibrary::Own(stack)) => match stack {
+            Stack::OpenSsl => "OpenSSL",
+            Stack::RustlsRing => "rustls on ring",
+            Stack::RustlsAwsLc => "rustls on AWS-LC",
+        }
+        .to_owned(),
+        Param::Send(send) => send.words().to_owned(),
+        Param::Size(bytes) => format!("records of {}", size(*bytes)),
+        Param::Operation(operation) => operation.to_string().replace('-', " "),
+        Param::Algorithm(algorithm) => algorithm.name().to_owned(),
+        Param::Flag(flag) => match (name, flag) {
+            ("encrypt-then-mac", true) => "encrypt-then-MAC".to_owned(),
+            ("encrypt-then-mac", false) => "MAC-then-encrypt".to_owned(),
+            ("tickets", true) => "session tickets".to_owned(),
+            ("tickets", false) => "no session tickets".to_owned(),
+            (_, true) => name.replace('-', " "),
+            (_, false) => format!("no {}", name.replace('-', " ")),
+        },
+        Param::Text(text) => words(name, text),
+    }
+}
+
+/// What a server is called.
+#[must_use]
+pub fn server_words(server: &Server) -> String {
+    words("server", server.name())
 }
 
 /// The same in a cell of this operation: the connections of a session are users.
 #[must_use]
-pub fn label_in(operation: Operation, key: &str, value: &str) -> String {
-    label(spoken(operation, key), value)
-}
-
-fn spoken(operation: Operation, key: &str) -> &str {
-    match key {
-        full::CONNECTIONS if operation == Operation::Session => "load.users",
-        _ => key,
+pub fn label_in(operation: Operation, key: &str, value: &Param) -> String {
+    match (key, value) {
+        (full::CONNECTIONS, Param::Count(users)) if operation == Operation::Session => {
+            counted(*users, "user")
+        }
+        _ => label(key, value),
     }
 }
 
@@ -49,84 +87,54 @@ fn name(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
-/// The words of keys that have some; `None` for other keys, and for values that are not understood.
-fn words(key: &str, value: &str) -> Option<String> {
-    Some(match name(key) {
-        "suite" | "tls" if value == "none" => PLAIN.to_owned(),
-        "suite" => suite(Suite::parse(value).ok()?),
-        "tls" => format!("TLS {value}"),
-        "server" if value == "embedded" => "toll's own server".to_owned(),
-        "server" if value == "haproxy" => "HAProxy".to_owned(),
-        "server" if value == "apache" => "Apache httpd".to_owned(),
-        "server" if value == "tomcat" => "Tomcat".to_owned(),
-        "server" if value == "caddy" => "Caddy".to_owned(),
-        "server" => value.to_owned(),
-        "certificate-key" => value.parse::<CertificateKey>().ok()?.words(),
-        "group" => match value.parse::<Group>().ok()? {
-            Group::X25519 => "X25519".to_owned(),
-            group => group.openssl_name().to_owned(),
-        },
-        "object" => objects(&value.parse().ok()?)?,
-        "connections" => counted(value.parse().ok()?, "connection"),
-        "users" => counted(value.parse().ok()?, "user"),
-        "http" => format!("HTTP/{value}"),
-        "streams" => counted(value.parse().ok()?, "stream"),
-        "host" => format!("the server on {value}"),
-        "listen" => format!("the server at {value}"),
-        "cores" => counted(value.parse().ok()?, "core"),
-        "threads-per-core" if value == "1" => "1 thread per core".to_owned(),
-        "threads-per-core" => format!("{value} threads per core"),
-        "operation" => value.replace('-', " "),
-        "encrypt-then-mac" if value == "true" => "encrypt-then-MAC".to_owned(),
-        "encrypt-then-mac" if value == "false" => "MAC-then-encrypt".to_owned(),
-        "library-path" if value == "system" => "the system's TLS library".to_owned(),
-        "library-path" => format!("the TLS library in {value}"),
-        "library" if value == "openssl-built" => "the OpenSSL of make openssl".to_owned(),
-        "library" => match value.parse::<Stack>().ok()? {
-            Stack::OpenSsl => "OpenSSL".to_owned(),
-            Stack::RustlsRing => "rustls on ring".to_owned(),
-            Stack::RustlsAwsLc => "rustls on AWS-LC".to_owned(),
-        },
-        "requests-per-connection" if value == "1" => "1 request per connection".to_owned(),
-        "requests-per-connection" => format!("{value} requests per connection"),
-        "resumption" if value == "0%" => "no resumption".to_owned(),
-        "resumption" => format!("{value} resumed"),
-        "environment" if value == "none" => "an environment without additions".to_owned(),
-        "environment" => value.to_owned(),
-        "tickets" if value == "true" => "session tickets".to_owned(),
-        "tickets" if value == "false" => "no session tickets".to_owned(),
-        "crypto" if value == "jdk" => "Java's own cryptography".to_owned(),
-        "crypto" if value == "nss" => "NSS".to_owned(),
-        "aes" if value == "on" => "AES instructions".to_owned(),
-        "aes" if value == "off" => "no AES instructions".to_owned(),
-        "send" => value.parse::<SendMode>().ok()?.words().to_owned(),
-        "sendfile" if value == "true" => "sendfile".to_owned(),
-        "sendfile" if value == "false" => "no sendfile".to_owned(),
-        "accelerator" if value == "none" => "no accelerator".to_owned(),
-        "accelerator" if value == "multi-buffer" => "Intel's multi-buffer library".to_owned(),
-        "accelerator" => "a modelled accelerator".to_owned(),
-        "offload" => format!("{value} offload to a model"),
-        "accelerator-rate" => format!("a modelled rate of {value}"),
-        "accelerator-latency" => format!("a modelled latency of {value}"),
-        "accelerator-queue" => format!("a modelled queue of {value}"),
-        "accelerator-count" => counted(value.parse().ok()?, "modelled engine"),
-        "record-size" => format!("records of {}", size(value.parse().ok()?)),
-        "records-per-write" if value == "1" => "1 record in a send".to_owned(),
-        "records-per-write" => format!("{value} records in a send"),
-        "directives" if value == "none" => "toll's own directives".to_owned(),
-        "directives" => format!("directives {value}"),
-        "storage" => format!("files {}", if value == "disk" { "on disk" } else { "in memory" }),
-        "files" => counted(value.parse().ok()?, "file"),
-        "names" => counted(value.parse().ok()?, "name"),
-        "client" if value == "toll" => "toll's client".to_owned(),
-        "client" => value.to_owned(),
-        "key-exchange" => format!("{value} key exchange"),
-        "cpus" => {
-            let side = if key.starts_with("load") { "client" } else { "server" };
-            format!("{side} on {}", cpus(&value.parse().ok()?))
-        }
-        _ => return None,
-    })
+/// What a number of this key counts, one of it.
+fn noun(name: &str) -> &str {
+    match name {
+        "accelerator-count" => "modelled engine",
+        plural => plural.trim_end_matches('s'),
+    }
+}
+
+/// The words of values without a type of their own.
+fn words(name: &str, value: &str) -> String {
+    match (name, value) {
+        ("tls", _) => format!("TLS {value}"),
+        ("server", "embedded") => "toll's own server".to_owned(),
+        ("server", "haproxy") => "HAProxy".to_owned(),
+        ("server", "apache") => "Apache httpd".to_owned(),
+        ("server", "tomcat") => "Tomcat".to_owned(),
+        ("server", "caddy") => "Caddy".to_owned(),
+        ("http", _) => format!("HTTP/{value}"),
+        ("host", _) => format!("the server on {value}"),
+        ("listen", _) => format!("the server at {value}"),
+        ("library-path", "system") => "the system's TLS library".to_owned(),
+        ("library-path", _) => format!("the TLS library in {value}"),
+        ("requests-per-connection", "1") => "1 request per connection".to_owned(),
+        ("requests-per-connection", _) => format!("{value} requests per connection"),
+        ("resumption", "0%") => "no resumption".to_owned(),
+        ("resumption", _) => format!("{value} resumed"),
+        ("environment", "none") => "an environment without additions".to_owned(),
+        ("crypto", "jdk") => "Java's own cryptography".to_owned(),
+        ("crypto", "nss") => "NSS".to_owned(),
+        ("aes", "on") => "AES instructions".to_owned(),
+        ("aes", "off") => "no AES instructions".to_owned(),
+        ("accelerator", "none") => "no accelerator".to_owned(),
+        ("accelerator", "multi-buffer") => "Intel's multi-buffer library".to_owned(),
+        ("accelerator", _) => "a modelled accelerator".to_owned(),
+        ("offload", _) => format!("{value} offload to a model"),
+        ("accelerator-rate", _) => format!("a modelled rate of {value}"),
+        ("accelerator-latency", _) => format!("a modelled latency of {value}"),
+        ("accelerator-queue", _) => format!("a modelled queue of {value}"),
+        ("records-per-write", "1") => "1 record in a send".to_owned(),
+        ("records-per-write", _) => format!("{value} records in a send"),
+        ("directives", "none") => "toll's own directives".to_owned(),
+        ("storage", "disk") => "files on disk".to_owned(),
+        ("storage", _) => "files in memory".to_owned(),
+        ("client", "toll") => "toll's client".to_owned(),
+        ("key-exchange", _) => format!("{value} key exchange"),
+        ("server" | "client" | "environment", _) => value.to_owned(),
+        _ => format!("{} {value}", name.replace('-', " ")),
+    }
 }
 
 /// `CPU 0`, `CPUs 0-3`.
@@ -135,10 +143,10 @@ pub(crate) fn cpus(list: &CpuList) -> String {
 }
 
 /// `1 MiB objects`, or `objects of 1 KiB (90%) and 1 MiB (10%)`.
-fn objects(mix: &Mix) -> Option<String> {
-    let sizes = mix.sizes()?;
+fn objects(mix: &Mix) -> String {
+    let Some(sizes) = mix.sizes() else { return format!("object {mix}") };
     if let [only] = sizes[..] {
-        return Some(format!("{} objects", size(only)));
+        return format!("{} objects", size(only));
     }
     let shares = mix.portions().iter().map(|portion| portion.share() * 100.0);
     let words: Vec<String> = sizes
@@ -146,7 +154,7 @@ fn objects(mix: &Mix) -> Option<String> {
         .zip(shares)
         .map(|(bytes, share)| format!("{} ({share}%)", size(bytes)))
         .collect();
-    Some(format!("objects of {}", words.join(" and ")))
+    format!("objects of {}", words.join(" and "))
 }
 
 fn suite(suite: &Suite) -> String {
@@ -198,7 +206,7 @@ mod tests {
     #[test]
     fn no_two_suites_share_their_words() {
         let labels: BTreeSet<String> =
-            tls::SUITES.iter().map(|suite| label("load.suite", suite.name)).collect();
+            tls::SUITES.iter().map(|suite| label("load.suite", &Param::Suite(suite))).collect();
         assert_eq!(labels.len(), tls::SUITES.len(), "{labels:?}");
     }
 
@@ -278,24 +286,22 @@ mod tests {
             ("load.cpus", "1", "client on CPU 1"),
             ("load.verify", "1/64", "verify 1/64"),
         ] {
-            assert_eq!(label(key, value), words);
+            assert_eq!(label(key, &Param::of(key, value)), words);
         }
     }
 
     #[test]
     fn the_connections_of_a_session_are_users() {
-        let words = |operation, count| label(spoken(operation, "load.connections"), count);
-        assert_eq!(words(Operation::Session, "1"), "1 user");
-        assert_eq!(words(Operation::Session, "2000"), "2,000 users");
-        assert_eq!(words(Operation::Requests, "16"), "16 connections");
-        assert_eq!(spoken(Operation::Session, "load.suite"), "load.suite");
+        let words = |operation, count| label_in(operation, full::CONNECTIONS, &Param::Count(count));
+        assert_eq!(words(Operation::Session, 1), "1 user");
+        assert_eq!(words(Operation::Session, 2_000), "2,000 users");
+        assert_eq!(words(Operation::Requests, 16), "16 connections");
     }
 
     #[test]
     fn in_a_sentence_they_have_their_small_words() {
-        assert_eq!(with(&label("load.suite", "none")), "over plain HTTP");
-        assert_eq!(with(&label("load.connections", "16")), "with 16 connections");
-        assert_eq!(label("target.server", "nginx"), "nginx");
+        assert_eq!(with(&label(full::SUITE, &Param::Plain)), "over plain HTTP");
+        assert_eq!(with(&label(full::CONNECTIONS, &Param::Count(16))), "with 16 connections");
     }
 
     fn own(labels: &[&[&str]]) -> Vec<String> {

@@ -16,8 +16,7 @@ pub(crate) fn with_interval(quantity: Quantity, figure: impl Into<Estimate>) -> 
 /// A ratio as `1.31x [1.25, 1.38]`: those that matter most lie near 1.
 pub(crate) fn times(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
-    let text = format!("{}x", decimal(estimate.median, ratio_places(&estimate)));
-    joined(&text, &ratio_interval(estimate))
+    joined(&ratio_alone(estimate), &ratio_interval(estimate))
 }
 
 /// What is said where a comparison does not show one.
@@ -39,17 +38,28 @@ pub(crate) fn filled(template: &str, facts: &impl Serialize) -> Option<String> {
     environment.render_str(template.trim_end(), facts).ok()
 }
 
+/// `1.31x` of a ratio, to the same place as its interval.
+#[must_use]
+pub fn ratio_alone(ratio: impl Into<Estimate>) -> String {
+    let estimate = ratio.into();
+    format!("{}x", decimal(estimate.median, ratio_places(&estimate)))
+}
+
 /// `[1.25, 1.38]` of a ratio; empty where there is no interval.
-pub(crate) fn ratio_interval(ratio: impl Into<Estimate>) -> String {
+#[must_use]
+pub fn ratio_interval(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
     let ends = [estimate.interval.low, estimate.interval.high];
     let [low, high] = ends.map(|end| decimal(end, ratio_places(&estimate)));
     if estimate.n > 1 { format!("[{low}, {high}]") } else { String::new() }
 }
 
-/// Two decimals, and fewer where they would be more than three digits.
+/// Two decimals, fewer where they would be more than three digits, and more of what is smaller than a tenth.
 fn ratio_places(ratio: &Estimate) -> i32 {
-    2.min(places(ratio.median.abs().max(ratio.interval.high.abs()), 3))
+    match ratio.median.abs() {
+        median if median < 0.1 => places(median, 2),
+        median => 2.min(places(median.max(ratio.interval.high.abs()), 3)),
+    }
 }
 
 /// A ratio without its interval: `12x`, `2.7x`, `1.04x`, `0.0064x`.

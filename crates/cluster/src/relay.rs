@@ -52,7 +52,7 @@ impl Relay {
     /// Passes a line of toll's on.
     ///
     /// # Errors
-    /// It is none.
+    /// The line is not valid.
     pub(crate) fn pass_on(
         &mut self,
         now: Instant,

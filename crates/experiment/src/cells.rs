@@ -2,6 +2,7 @@
 //!
 //! [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
 
+mod description;
 mod found_server;
 mod length;
 mod order;
@@ -9,7 +10,6 @@ mod run;
 mod sampling;
 mod this_bench;
 mod warm_up;
-mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use cpus::CpuList;
 use journal::Results;
 use study::Study;
 
+pub(crate) use description::too_few;
 pub use run::{Ask, Bench, run};
 pub use this_bench::{ThisBench, ThisTarget, commands};
-pub(crate) use words::too_few;
 
 use crate::{Ended, Event, Experiment, Plan, RunError};
 
@@ -40,7 +40,7 @@ pub(crate) fn of(study: &Study) -> Option<Box<dyn Experiment + '_>> {
 
 impl Experiment for Cells<'_> {
     fn forecast(&self) -> String {
-        words::forecast_of(self.0)
+        description::forecast_of(self.0)
     }
 
     fn time(&self) -> Duration {
@@ -48,7 +48,7 @@ impl Experiment for Cells<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        words::notes(self.0)
+        description::notes(self.0)
     }
 
     fn plan(&self, folder: &Path) -> Plan {
@@ -56,7 +56,7 @@ impl Experiment for Cells<'_> {
         let least = if self.0.until.is_some() { "at least " } else { "" };
         Plan {
             summary: format!("{cells} cells, {least}{trials} trials each, {}", self.forecast()),
-            parts: words::list(self.0),
+            parts: description::list(self.0),
             heading: "Commands that would be started",
             commands: self.commands(folder),
         }

@@ -19,7 +19,7 @@ use study::headline::{RowOf, Written};
 use study::metric::Kind;
 use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table};
 use study::reference::{Published, PublishedUnit, Reference};
-use study::{AnswerRule, Cell, Metric, Show};
+use study::{AnswerRule, Cell, Metric, Param, Show};
 use units::Bytes;
 
 /// The keys whose value `none` is plain HTTP.
@@ -193,7 +193,7 @@ fn of_table(
     };
     let rule = AnswerRule { show: show(fields, &rule, &[])?, ..rule };
     let of_unit = |unit: Unit| {
-        let algorithm = |row: &RowOf| row.params.get(ALGORITHM)?.parse::<Algorithm>().ok();
+        let algorithm = |row: &RowOf| algorithm(row.params.get(ALGORITHM)?);
         let is_own = |written: &Written| {
             written.rows.values().find_map(algorithm).is_none_or(|of| of.unit() == unit)
         };
@@ -469,7 +469,7 @@ fn counts(unit: PublishedUnit, metric: Metric) -> bool {
         }
         PublishedUnit::PerSecond => metric == Metric::Rate,
         PublishedUnit::Cpus => metric == Metric::ServerCpus,
-        PublishedUnit::Pace => metric.is_of_whole_load(),
+        PublishedUnit::Pace => metric.covers_whole_load(),
         PublishedUnit::Words => true,
         PublishedUnit::CyclesPerByte => false,
     }
@@ -495,13 +495,21 @@ fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw
     row(fields, About::Case(case), &[CASE, BEST])
 }
 
+fn algorithm(of: &Param) -> Option<Algorithm> {
+    match of {
+        Param::Algorithm(algorithm) => Some(*algorithm),
+        _ => None,
+    }
+}
+
 /// The values of a row that it names.
 fn row(fields: Field<'_>, about: About<'_>, others: &[&str]) -> Result<RowOf, Flaw> {
     let is_best = fields.get(BEST).map_or(Ok(false), Field::read)?;
     let named = fields.iter().filter(|field| !others.contains(&field.key));
     let params = named.map(|field| {
         let key = about.key(field.key).map_err(|why| field.flaw(&why))?;
-        Ok((key.clone(), about.value(&key, field)?))
+        let value = Param::of(&key, &about.value(&key, field)?);
+        Ok((key, value))
     });
     let params = params.collect::<Result<_, Flaw>>()?;
     Ok(RowOf { case: about.name().to_owned(), params, is_best })
@@ -519,18 +527,18 @@ fn table_row(
         let is_open = row.is_best && key == compare;
         let first = table.values(key).into_iter().next().filter(|_| !is_open);
         if let Some(first) = first.filter(|_| !row.params.contains_key(key)) {
-            row.params.insert(key.to_owned(), first);
+            row.params.set(key, &first);
         }
     }
     // What is the same for all is no parameter of a row.
     let own = table.all_rows().into_iter().next().map(|row| row.params).unwrap_or_default();
     row.params.retain(|key, _| own.contains_key(key));
     let is_of_bytes =
-        |name: &String| name.parse::<Algorithm>().is_ok_and(|of| of.unit() == Unit::Byte);
+        |of: &Param| algorithm(of).is_some_and(|algorithm| algorithm.unit() == Unit::Byte);
     if row.params.get(ALGORITHM).is_some_and(is_of_bytes) {
         let own = fields.get(SIZE).map(|field| size(field, table)).transpose()?;
         let size = own.or_else(|| largest.copied());
-        row.params.extend(size.map(|size| (SIZE.to_owned(), size.to_string())));
+        row.params.extend(size.map(|size| (SIZE.to_owned(), Param::Size(size))));
     }
     Ok(row)
 }

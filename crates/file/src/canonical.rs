@@ -4,18 +4,18 @@ use toml::de::DeValue;
 
 use super::error::Flaw;
 use super::fields::{Field, Source};
-use super::keys::Key;
+use super::keys::StudyKey;
 use super::merged::Merged;
 
 /// The text that stands for this value in cells and answers.
-pub(super) fn canonical(key: Key, field: Field<'_>) -> Result<String, Flaw> {
+pub(super) fn canonical(key: StudyKey, field: Field<'_>) -> Result<String, Flaw> {
     let values = Merged::of(key.name, field).values(key.table)?;
     let own = values.into_iter().find(|(name, _)| name == key.name);
     own.map(|(_, value)| value).ok_or_else(|| field.flaw("has no value"))
 }
 
 /// The same for a value on the command line, which has no quotes.
-pub(super) fn canonical_text(key: Key, value: &str) -> Result<String, String> {
+pub(super) fn canonical_text(key: StudyKey, value: &str) -> Result<String, String> {
     let lines = [0];
     let source = Source::new(value, &lines);
     let read = |value: &DeValue<'_>| {

@@ -2,6 +2,7 @@
 
 use ::keys::full;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 use cpus::Topology;
 use load::Client;
@@ -12,10 +13,10 @@ use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::{Key, Table};
+use super::keys::{StudyKey, Table};
 use super::merged::Level;
 use super::{find, ranks};
-use study::{Cell, Cut, Only};
+use study::{Cell, Cut, Only, Params};
 
 /// A study with more cells has a sweep too many.
 pub(super) const MOST_CELLS: usize = 10_000;
@@ -31,7 +32,7 @@ pub(super) struct Case<'a> {
 
 /// A key and the values that it takes.
 pub(super) struct Sweep<'a> {
-    pub(super) key: Key,
+    pub(super) key: StudyKey,
     pub(super) values: Vec<Swept<'a>>,
     /// Those of the study as it is written, where a scale has other ones.
     pub(super) written: Vec<Swept<'a>>,
@@ -78,7 +79,7 @@ impl<'a> Case<'a> {
 
     /// The sweep of the key with this name.
     pub(super) fn sweep(&self, key: &str) -> Option<&Sweep<'a>> {
-        let key = Key::named(key)?;
+        let key = StudyKey::named(key)?;
         self.sweeps.iter().find(|sweep| sweep.key == key)
     }
 
@@ -130,18 +131,18 @@ impl<'a> Case<'a> {
         ranks: &[ranks::Written],
     ) -> Result<Made, Flaw> {
         let mut draft = self.draft.clone();
-        let mut params = BTreeMap::new();
+        let mut params = Params::default();
         let mut rest = index;
         for Sweep { key, values, .. } in self.sweeps.iter().rev() {
             let value = &values[rest % values.len()];
             rest /= values.len();
             draft.table_mut(key.table).put(key.name, value.field, Level::Sweep);
-            params.insert(key.to_string(), value.text.clone());
+            params.set(&key.to_string(), &value.text);
         }
         let (mut target, mut load) = draft.resolve()?;
         let pool = draft.pool(&target, &load, machine)?;
         let threads = target.threads_per_core.take().map_or(1, ThreadsPerCore::count);
-        if let (Some(cores), Some(pool)) = (target.cores.take(), &pool) {
+        if let (Some(cores), Some(pool)) = (target.cores.take().map(NonZeroUsize::get), &pool) {
             let is_swept = |key: &str| draft.target.level(key) == Level::Sweep;
             match pool.cores(cores, threads, machine) {
                 Ok(cpus) => target = Target { cpus, ..target },
@@ -270,7 +271,7 @@ pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
             format!("sweep.{0} needs quotes; write sweep.\"{0}.KEY\" = [...]", table.name()),
         ));
     }
-    let key = Key::swept(field.key).map_err(|why| field.flaw(&why))?;
+    let key = StudyKey::swept(field.key).map_err(|why| field.flaw(&why))?;
     let mut texts = BTreeSet::new();
     let mut values: Vec<Swept<'_>> = Vec::new();
     for value in field.called(key.table.name(), key.name).values()? {

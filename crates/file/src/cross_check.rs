@@ -100,7 +100,7 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
     let of = |number: usize, load: Plan| {
         let mut params = cell.params.clone();
         params.retain(|key, _| !OWN.contains(&key.as_str()));
-        params.insert(full::CLIENT.to_owned(), load.client.to_string());
+        params.set(full::CLIENT, &load.client.to_string());
         let name = format!("{case}-{number:04}");
         Cell { name, case: case.clone(), params, load, only, find: None, ..cell.clone() }
     };

@@ -38,7 +38,7 @@ pub(super) struct Document {
     /// Decides the order of the trials, and what is random within each (arrivals of `poisson`): no two trials
     /// have the same arrivals [default: 7]
     #[serde(default = "seed")]
-    pub(super) seed: i64,
+    pub(super) seed: u64,
     /// How many times each cell is measured; no interval reaches 95% with fewer than 6, and [several
     /// comparisons](figures.md#how-does-a-study-combine-trials) take more [default: 7]
     #[serde(default = "trials")]
@@ -109,7 +109,8 @@ pub(super) struct ScaleKeys {
     /// How many times each cell is measured [default: as in the study]
     trials: Option<Trials>,
     /// The names of the cases that are measured [default: all]
-    cases: Option<Vec<String>>,
+    #[serde(default)]
+    cases: Vec<String>,
     /// Keys of target and load for one case, `case.NAME.load.duration = "5s"`, which come before those for all [default: as in the study]
     #[serde(default)]
     case: BTreeMap<String, CaseOfScale>,
@@ -217,7 +218,7 @@ pub(super) struct Sentence(pub(super) String);
 #[derive(DeserializeFromStr)]
 pub(super) struct StudyName(pub(super) String);
 
-fn seed() -> i64 {
+fn seed() -> u64 {
     7
 }
 

@@ -23,11 +23,11 @@ pub(super) struct Draft<'a> {
     /// The line of the last `[find]`, where there is one.
     pub(super) find_line: Option<usize>,
     /// The CPUs of server and load, where a study names none.
-    unsaid: (CpuList, CpuList),
+    usual_cpus: (CpuList, CpuList),
 }
 
 impl<'a> Draft<'a> {
-    /// Of which nothing is said.
+    /// Without any key.
     pub(super) fn new(allowed: &CpuList) -> Self {
         let first = allowed.first(1);
         let second = allowed.without(&first).map_or_else(|| first.clone(), |rest| rest.first(1));
@@ -36,7 +36,7 @@ impl<'a> Draft<'a> {
             load: Merged::default(),
             find: Merged::default(),
             find_line: None,
-            unsaid: (first, second),
+            usual_cpus: (first, second),
         }
     }
 
@@ -73,8 +73,8 @@ impl<'a> Draft<'a> {
             Table::Target | Table::Find => self.table(table).values(table)?,
         };
         let cpus = match table {
-            Table::Target => &self.unsaid.0,
-            Table::Load | Table::Find => &self.unsaid.1,
+            Table::Target => &self.usual_cpus.0,
+            Table::Load | Table::Find => &self.usual_cpus.1,
         };
         let own = values.iter_mut().find(|(key, _)| key == "cpus");
         if let Some((_, value)) = own.filter(|_| !self.table(table).has("cpus")) {
@@ -86,14 +86,14 @@ impl<'a> Draft<'a> {
     fn with_target_cpus(&self, target: Target) -> Target {
         match self.target.has("cpus") {
             true => target,
-            false => Target { cpus: self.unsaid.0.clone(), ..target },
+            false => Target { cpus: self.usual_cpus.0.clone(), ..target },
         }
     }
 
     fn with_load_cpus(&self, plan: Plan) -> Plan {
         match self.load.has("cpus") {
             true => plan,
-            false => Plan { cpus: self.unsaid.1.clone(), ..plan },
+            false => Plan { cpus: self.usual_cpus.1.clone(), ..plan },
         }
     }
 

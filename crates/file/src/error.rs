@@ -1,8 +1,4 @@
-use std::{fmt, io};
-
-use serde::de;
-
-use ::keys::did_you_mean;
+use std::io;
 
 /// Why there is no study; one line that says what, where and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +37,7 @@ pub enum StudyError {
 }
 
 /// What is wrong in a file whose name is not known here.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}")]
+#[derive(Debug)]
 pub(super) struct Flaw {
     /// Counted from 1; `None` where something is lacking.
     line: Option<usize>,
@@ -56,6 +51,12 @@ impl Flaw {
 
     pub(super) fn lacking(what: impl Into<String>) -> Self {
         Self { line: None, what: what.into() }
+    }
+
+    /// A key without which there is nothing to read.
+    pub(super) fn missing(key: &str) -> Self {
+        let value = if key == "schema" { "1" } else { "\"...\"" };
+        Self::lacking(format!("{key} is missing; write {key} = {value}"))
     }
 
     /// The same in a part of the file, which has a name and begins at a line.
@@ -83,22 +84,6 @@ impl Flaw {
             Some(line) => StudyError::Wrong { file, line, what },
             None => StudyError::Lacking { file, what },
         }
-    }
-}
-
-impl de::Error for Flaw {
-    fn custom<T: fmt::Display>(why: T) -> Self {
-        Self::lacking(why.to_string())
-    }
-
-    fn missing_field(key: &'static str) -> Self {
-        let value = if key == "schema" { "1" } else { "\"...\"" };
-        Self::lacking(format!("{key} is missing; write {key} = {value}"))
-    }
-
-    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let hint = did_you_mean(variant, "write one of:", expected.iter().copied());
-        Self::lacking(format!("`{variant}` is not a valid value{hint}"))
     }
 }
 

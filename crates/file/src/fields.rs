@@ -1,14 +1,9 @@
-//! A TOML table as a list of fields that know their place, in the order of the file, and how serde
-//! reads them.
+//! A TOML table as a list of fields that know their place, in the order of the file.
 
-use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::error::Flaw;
-use super::keys::Key;
-use ::keys::nearest;
 
 /// A file's text, for the places of what was found in it.
 #[derive(Clone, Copy)]
@@ -31,7 +26,7 @@ pub(super) struct Field<'a> {
     is_item: bool,
     /// Where it begins.
     at: usize,
-    span: (usize, usize),
+    pub(super) span: (usize, usize),
     pub(super) value: &'a DeValue<'a>,
 }
 
@@ -74,11 +69,6 @@ impl<'a> Field<'a> {
         Self { source, table: "", key: "", is_item: false, at: 0, span, value }
     }
 
-    /// The value as a type has it.
-    pub(super) fn read<T: Deserialize<'a>>(self) -> Result<T, Flaw> {
-        T::deserialize(self).map_err(|flaw| self.place(flaw))
-    }
-
     /// The key with its table, as errors name it.
     pub(super) fn name(self) -> String {
         match self.table {
@@ -107,27 +97,6 @@ impl<'a> Field<'a> {
         Flaw::at(self.line(), format!("{} {what}", self.name()))
     }
 
-    /// Refuses the first key of a table that is none of `known`, the keys of `what`. Where there may be a
-    /// `[load]`, `load.duration` is suggested for `duration`.
-    fn check_known(self, what: &str, known: &[&str]) -> Result<(), Flaw> {
-        let Some(field) = self.iter().find(|field| !known.contains(&field.key)) else {
-            return Ok(());
-        };
-        if Key::named(field.key).is_some() {
-            let what = "is in quotes, which makes it another key; leave the quotes out";
-            return Err(field.flaw(what));
-        }
-        let of_tables = Key::all().filter(|key| known.contains(&key.table.name()));
-        let of_tables: Vec<String> = of_tables.map(|key| key.to_string()).collect();
-        let near = nearest(field.key, known.iter().copied())
-            .or_else(|| nearest(field.key, of_tables.iter().map(String::as_str)));
-        let hint = match near {
-            Some(near) => format!("; did you mean {near}?"),
-            None => format!("; its keys are {}", known.join(", ")),
-        };
-        Err(field.flaw(&format!("is not a key of {what}{hint}")))
-    }
-
     /// An error about the value; `what` follows it.
     pub(super) fn wrong(self, what: &str) -> Flaw {
         self.flaw(&format!("= {} {what}", self.written()))
@@ -149,45 +118,21 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A text that is not empty and has no line ends.
-    pub(super) fn sentence(self) -> Result<&'a str, Flaw> {
-        let text = self.text()?;
-        match text.trim().is_empty() || text.chars().any(char::is_control) {
-            false => Ok(text),
-            true => Err(self.flaw("is to be one line of text, not empty")),
-        }
-    }
-
-    /// A whole number from `least` to `most`.
-    fn integer(self, least: u64, most: u64) -> Result<u64, Flaw> {
-        let DeValue::Integer(integer) = self.value else {
-            return Err(self.wrong("is not a whole number; write one such as 64, without quotes"));
-        };
-        match i128::from_str_radix(integer.as_str(), integer.radix()).map(u64::try_from) {
-            Ok(Ok(number)) if (least..=most).contains(&number) => Ok(number),
-            Ok(Ok(number)) if number > most => {
-                Err(self.wrong(&format!("is too large; write a whole number, {most} at most")))
-            }
-            _ => {
-                Err(self.wrong(&format!("is out of range; write a whole number, {least} or more")))
-            }
-        }
-    }
-
     /// A table.
     pub(super) fn fields(self) -> Result<Self, Flaw> {
         match self.value {
             DeValue::Table(_) => Ok(self),
-            _ => {
-                Err(self
-                    .flaw(&format!("is a table; write its keys as {}.KEY = VALUE", self.name())))
-            }
+            _ => Err(self.no_table()),
         }
+    }
+
+    pub(super) fn no_table(self) -> Flaw {
+        self.flaw(&format!("is a table; write its keys as {}.KEY = VALUE", self.name()))
     }
 
     /// The value of a key of a table, without which there is nothing to read.
     pub(super) fn field(self, key: &'static str) -> Result<Self, Flaw> {
-        self.get(key).ok_or_else(|| self.place(Flaw::missing_field(key)))
+        self.get(key).ok_or_else(|| self.place(Flaw::missing(key)))
     }
 
     /// The value of a key of a table.
@@ -260,7 +205,7 @@ impl<'a> Field<'a> {
     }
 
     /// An error of a value's own type.
-    fn place(self, flaw: Flaw) -> Flaw {
+    pub(super) fn place(self, flaw: Flaw) -> Flaw {
         match (self.key, self.value) {
             ("", _) => flaw,
             (_, DeValue::Table(_)) => flaw.or_at(self.line(), &self.title()),
@@ -269,166 +214,11 @@ impl<'a> Field<'a> {
     }
 
     /// A table as a file writes it.
-    fn title(self) -> String {
+    pub(super) fn title(self) -> String {
         match (self.key, self.is_item) {
             ("", _) => "a study".to_owned(),
             (key, true) => format!("[[{key}]]"),
             (_, false) => format!("[{}]", self.name()),
         }
-    }
-}
-
-/// The values of a table or a list, in turn. Whatever is wrong with one has its place.
-pub(super) struct Each<'a> {
-    left: std::vec::IntoIter<Field<'a>>,
-    /// Whose key was read.
-    next: Option<Field<'a>>,
-}
-
-impl<'a> Each<'a> {
-    pub(super) fn of(fields: impl IntoIterator<Item = Field<'a>>) -> Self {
-        Self { left: fields.into_iter().collect::<Vec<_>>().into_iter(), next: None }
-    }
-}
-
-impl<'de> MapAccess<'de> for Each<'de> {
-    type Error = Flaw;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Flaw> {
-        self.next = self.left.next();
-        self.next.map(|field| seed.deserialize(field.key.into_deserializer())).transpose()
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Flaw> {
-        let field = self.next.take().ok_or_else(|| Flaw::lacking("a value has no key"))?;
-        seed.deserialize(field).map_err(|flaw| field.place(flaw))
-    }
-}
-
-impl<'de> SeqAccess<'de> for Each<'de> {
-    type Error = Flaw;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Flaw> {
-        let read = |field: Field<'de>| seed.deserialize(field).map_err(|flaw| field.place(flaw));
-        self.left.next().map(read).transpose()
-    }
-}
-
-/// Errors give the field's name and line, and the value as it is written.
-impl<'de> Deserializer<'de> for Field<'de> {
-    type Error = Flaw;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        match self.value {
-            DeValue::Boolean(_) => self.deserialize_bool(visitor),
-            DeValue::Integer(_) => self.deserialize_u64(visitor),
-            DeValue::Array(_) => visitor.visit_seq(Each::of(self.values()?)),
-            _ => self.deserialize_str(visitor),
-        }
-    }
-
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        match self.value {
-            DeValue::String(text) => visitor.visit_str(text),
-            // Its type says what is wrong with it as it is written, such as that it has no unit.
-            DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => {
-                visitor.visit_str(&self.written())?;
-                Err(self.text().err().unwrap_or_else(|| self.flaw("lacks its quotes")))
-            }
-            _ => Err(self.text().err().unwrap_or_else(|| self.flaw("is not a string"))),
-        }
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        self.deserialize_str(visitor)
-    }
-
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        match self.value {
-            DeValue::Boolean(flag) => visitor.visit_bool(*flag),
-            DeValue::Array(_) | DeValue::Table(_) => {
-                Err(self.flaw("is neither true nor false; write one of these"))
-            }
-            _ => Err(self.wrong("is neither true nor false; write one of these, without quotes")),
-        }
-    }
-
-    /// A number that counts nothing, such as a seed.
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        visitor.visit_u64(self.integer(0, i64::MAX.unsigned_abs())?)
-    }
-
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        self.deserialize_u64(visitor)
-    }
-
-    /// All other numbers of study files are counts.
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        visitor.visit_u64(self.integer(1, u32::MAX.into())?)
-    }
-
-    /// A value that stands there without a list is a list of one.
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        match (self.value, self.one_or_more()) {
-            (DeValue::Table(_), _) if !self.is_item => {
-                let name = self.name();
-                Err(self.flaw(&format!("is a list of tables; write [[{name}]] above each")))
-            }
-            (_, values) if values.is_empty() => {
-                Err(self.flaw("is an empty list; write a value, or leave it out"))
-            }
-            (_, values) => visitor.visit_seq(Each::of(values)),
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Flaw> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Flaw> {
-        visitor.visit_enum(self.text()?.into_deserializer())
-    }
-
-    /// Refuses unknown keys, whatever the type does with them.
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        known: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Flaw> {
-        self.fields()?.check_known(&self.title(), known)?;
-        self.deserialize_map(visitor)
-    }
-
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        visitor.visit_map(Each::of(self.fields()?.iter()))
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        visitor.visit_unit()
-    }
-
-    forward_to_deserialize_any! {
-        i8 i16 i32 i128 u8 u16 u128 f32 f64 char bytes byte_buf unit unit_struct tuple
-        tuple_struct identifier
     }
 }

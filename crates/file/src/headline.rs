@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use study::Metric;
 use study::headline::{Decides, RowOf, Template, Written};
 
+use super::document::Sentence;
 use super::error::Flaw;
 use super::fields::Field;
 use ::keys::did_you_mean;
@@ -33,7 +34,8 @@ pub(super) fn read(
     };
     let names: Vec<&str> = rows.keys().map(String::as_str).collect();
     let template = |field: Field<'_>| {
-        Template::new(field.sentence()?, &names, metrics).map_err(|why| field.flaw(&why))
+        let Sentence(text) = field.read()?;
+        Template::new(&text, &names, metrics).map_err(|why| field.flaw(&why))
     };
     let decides = match fields.get("decides") {
         Some(field) => Some(Decides {

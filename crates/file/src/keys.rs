@@ -11,7 +11,7 @@ use study::Cell;
 
 /// A key of a target or a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct StudyKey {
     pub(super) table: Table,
     /// Without its table.
     pub(super) name: &'static str,
@@ -50,14 +50,14 @@ impl Table {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for StudyKey {
     /// With its table, as it is swept and as cells name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.table.name(), self.name)
     }
 }
 
-impl Key {
+impl StudyKey {
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let keys = |table: Table| table.names().iter().map(move |name| Self { table, name });
         Table::SWEPT.into_iter().flat_map(keys)
@@ -80,7 +80,7 @@ impl Key {
             None => {
                 let names: Vec<String> = Self::all().map(|key| key.to_string()).collect();
                 let names = names.iter().map(String::as_str).filter(|name| *name != NOT_SWEPT);
-                Err(format!("is nothing to sweep{}", did_you_mean(name, "that is", names)))
+                Err(format!("cannot be swept{}", did_you_mean(name, "swept are", names)))
             }
         }
     }
@@ -88,7 +88,7 @@ impl Key {
     /// The value that a cell has; `None` where it is left open.
     pub(super) fn of(self, cell: &Cell) -> Option<String> {
         let full = self.to_string();
-        cell.params.get(&full).cloned().or_else(|| {
+        cell.params.get(&full).map(ToString::to_string).or_else(|| {
             cell.settings().into_iter().find(|(key, _)| *key == full).map(|(_, value)| value)
         })
     }
@@ -101,20 +101,20 @@ mod tests {
     #[test]
     fn the_keys_that_code_speaks_of_are_there() {
         for name in ::keys::full::ALL {
-            assert!(Key::named(name).is_some(), "{name}");
+            assert!(StudyKey::named(name).is_some(), "{name}");
         }
     }
 
     #[test]
     fn keys_are_the_fields_of_targets_and_loads() {
-        let all: Vec<String> = Key::all().map(|key| key.to_string()).collect();
+        let all: Vec<String> = StudyKey::all().map(|key| key.to_string()).collect();
         for name in ["target.server", "target.i-operate-this-host", "load.cpus", "load.insecure"] {
             assert!(all.iter().any(|key| key == name), "{name}");
         }
-        for key in Key::all() {
+        for key in StudyKey::all() {
             let name = key.to_string();
-            assert_eq!(Key::named(&name), Some(key));
-            assert_eq!(Key::swept(&name).is_ok(), name != NOT_SWEPT);
+            assert_eq!(StudyKey::named(&name), Some(key));
+            assert_eq!(StudyKey::swept(&name).is_ok(), name != NOT_SWEPT);
         }
     }
 }

@@ -25,6 +25,7 @@ mod merged;
 mod only;
 mod primitives;
 mod ranks;
+mod read;
 mod scale;
 mod search;
 mod shipped;
@@ -150,7 +151,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let mut study = Study {
         name,
         question: document.question.0,
-        seed: document.seed.unsigned_abs(),
+        seed: document.seed,
         trials,
         until: document.until,
         restart: document.restart,

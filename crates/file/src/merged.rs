@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use ::keys::{Conflict, Force, WrongValue};
 use load::Plan;
-use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
+use serde::de::DeserializeOwned;
 use targets::Target;
 
 use super::error::Flaw;
-use super::fields::{Each, Field};
+use super::fields::Field;
 use super::keys::Table;
+use super::read;
 use super::search::Search;
 
 /// The keys of a table, from all levels.
@@ -69,9 +69,8 @@ impl<'a> Merged<'a> {
     }
 
     /// The struct that these keys describe.
-    pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Flaw> {
-        let fields = self.0.values().map(|written| written.field);
-        T::deserialize(MapAccessDeserializer::new(Each::of(fields)))
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Flaw> {
+        read::table(self.0.iter().map(|(name, written)| (*name, written.field)))
     }
 
     /// All keys of the table with their values, whether they are written or not; without those that are left open.
@@ -97,7 +96,7 @@ impl<'a> Merged<'a> {
     }
 
     /// The struct without the keys that have no use in it.
-    pub(super) fn resolved<T: Deserialize<'a> + serde::Serialize>(
+    pub(super) fn resolved<T: DeserializeOwned + serde::Serialize>(
         &mut self,
         prefix: &str,
         conflicts: impl Fn(&T) -> Vec<Conflict>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::StudyError;
 use super::canonical::canonical_text;
-use super::keys::Key;
+use super::keys::StudyKey;
 use ::keys::did_you_mean;
 use study::{Cell, Cut, Study};
 
@@ -18,7 +18,7 @@ const CASE: &str = "case";
 #[derive(Clone, Copy)]
 enum By {
     Case,
-    Key(Key),
+    StudyKey(StudyKey),
 }
 
 /// Leaves the cells that have one of the values that are wanted of each key which is wanted:
@@ -119,19 +119,19 @@ fn by(study: &Study, name: &str) -> Result<By, String> {
     if name == CASE {
         return Ok(By::Case);
     }
-    if let Some(key) = Key::named(name) {
-        return Ok(By::Key(key));
+    if let Some(key) = StudyKey::named(name) {
+        return Ok(By::StudyKey(key));
     }
-    let is_swept = |key: &Key| {
+    let is_swept = |key: &StudyKey| {
         let full = key.to_string();
         study.cells.iter().any(|cell| cell.params.contains_key(&full))
     };
-    let named: Vec<Key> = Key::all().filter(|key| key.name == name).collect();
-    let swept: Vec<Key> = named.iter().copied().filter(is_swept).collect();
+    let named: Vec<StudyKey> = StudyKey::all().filter(|key| key.name == name).collect();
+    let swept: Vec<StudyKey> = named.iter().copied().filter(is_swept).collect();
     match (&named[..], &swept[..]) {
-        ([key], _) | (_, [key]) => Ok(By::Key(*key)),
+        ([key], _) | (_, [key]) => Ok(By::StudyKey(*key)),
         ([], _) => {
-            let names: Vec<&str> = Key::all().map(|key| key.name).chain([CASE]).collect();
+            let names: Vec<&str> = StudyKey::all().map(|key| key.name).chain([CASE]).collect();
             Err(format!(
                 "--only {name}: there is no such key{}",
                 did_you_mean(name, "there are:", names.into_iter())
@@ -147,7 +147,7 @@ impl By {
     fn name(self) -> String {
         match self {
             Self::Case => CASE.to_owned(),
-            Self::Key(key) => key.to_string(),
+            Self::StudyKey(key) => key.to_string(),
         }
     }
 
@@ -155,7 +155,7 @@ impl By {
     fn of(self, cell: &Cell) -> Option<String> {
         match self {
             Self::Case => Some(cell.case.clone()),
-            Self::Key(key) => key.of(cell),
+            Self::StudyKey(key) => key.of(cell),
         }
     }
 
@@ -163,7 +163,7 @@ impl By {
     fn canonical(self, value: &str) -> Result<String, String> {
         match self {
             Self::Case => Ok(value.to_owned()),
-            Self::Key(key) => canonical_text(key, value),
+            Self::StudyKey(key) => canonical_text(key, value),
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Written {
     /// `multibuffer`, `multibuffer-avx2` and so on, or the absolute path of a libcrypto. [default: `openssl`]
     libraries: Vec<LibraryName>,
     /// Of messages, 1 B to 16 MiB. [default: `16B`, `256B`, `1KiB`, `8KiB`, `16KiB`, `64KiB`]
-    sizes: Option<Vec<Size>>,
+    sizes: Vec<Size>,
     /// Where the data lies: `warm`, `cold`. [default: `warm`]
     cache: Vec<Cache>,
     /// Features of the processor: `all`, `avx2`, `sse`, `none`. [default: `all`]
@@ -52,7 +52,8 @@ pub(super) struct Written {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scaled {
-    sizes: Option<Vec<Size>>,
+    #[serde(default)]
+    sizes: Vec<Size>,
     rounds: Option<UpTo<1_000>>,
     samples: Option<UpTo<10_000>>,
 }
@@ -63,7 +64,7 @@ impl Default for Written {
             name: None,
             algorithms: Vec::new(),
             libraries: vec![LibraryName("openssl".to_owned())],
-            sizes: None,
+            sizes: Vec::new(),
             cache: vec![Cache::Warm],
             hardware: vec![Hardware::All],
             threads: None,
@@ -87,6 +88,7 @@ struct LibraryName(String);
 pub(super) struct Size(pub(super) Bytes);
 
 const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
+const EMPTY: &str = "is an empty list; write a value, or leave it out";
 /// More would not fit the buffers of many messages at once.
 const LARGEST: Bytes = Bytes(16 << 20);
 /// A study with more has a list too many.
@@ -177,14 +179,17 @@ fn settings(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<
         written.algorithms.iter().any(|selected| selected.0.contains(algorithm))
     };
     let algorithms: Vec<Algorithm> = Algorithm::all().filter(is_chosen).collect();
+    if algorithms.is_empty() {
+        return Err(fields.field("algorithms")?.flaw(EMPTY));
+    }
     let has_bytes = algorithms.iter().any(|algorithm| algorithm.unit() == Unit::Byte);
-    let sizes = match written.sizes {
-        Some(_) if !has_bytes => {
-            return Err(fields.field("sizes")?.flaw(
+    let sizes = match fields.get("sizes") {
+        Some(field) if !has_bytes => {
+            return Err(field.flaw(
                 "has no effect, because none of these algorithms takes messages; leave it out",
             ));
         }
-        Some(sizes) => sorted(unique(fields.get("sizes"), sizes)?),
+        Some(field) => sorted(unique(Some(field), written.sizes)?),
         None if has_bytes => SIZES.map(Bytes).to_vec(),
         None => Vec::new(),
     };
@@ -211,6 +216,9 @@ fn sorted(sizes: Vec<Size>) -> Vec<Bytes> {
 /// The values of a list, none of which may be there twice.
 fn unique<T: PartialEq>(field: Option<Field<'_>>, values: Vec<T>) -> Result<Vec<T>, Flaw> {
     let Some(elements) = field.and_then(Field::elements) else { return Ok(values) };
+    if let Some(field) = field.filter(|_| values.is_empty()) {
+        return Err(field.flaw(EMPTY));
+    }
     if let Some(field) = field.filter(|_| values.len() > MOST_ROWS) {
         return Err(field.flaw(&format!("has more than {MOST_ROWS} values; write fewer")));
     }
@@ -272,10 +280,9 @@ pub(super) fn scale(
             "needs tables of primitives, and this study has none; leave it out of the scale",
         ));
     }
-    let sizes = sizes.map(|sizes| unique(field.get("sizes"), sizes)).transpose()?;
-    let sizes = sizes.map(sorted);
+    let sizes = sorted(unique(field.get("sizes"), sizes)?);
     for table in tables {
-        if let Some(UpTo(rounds)) = rounds {
+        if let Some(UpTo(rounds)) = rounds.filter(|UpTo(rounds)| *rounds != table.rounds) {
             let what = format!("primitives.rounds = {rounds} instead of {}", table.rounds);
             note(Cut::of_key("rounds", what));
             table.rounds = rounds;
@@ -285,11 +292,11 @@ pub(super) fn scale(
             note(Cut::of_key("samples", what));
             table.samples = u16::try_from(samples).unwrap_or(u16::MAX);
         }
-        if let Some(sizes) = sizes.as_ref().filter(|_| !table.sizes.is_empty()) {
+        if !sizes.is_empty() && !table.sizes.is_empty() {
             let what =
-                format!("primitives.sizes = {} instead of {}", words(sizes), words(&table.sizes));
+                format!("primitives.sizes = {} instead of {}", words(&sizes), words(&table.sizes));
             note(Cut::of_key("sizes", what));
-            table.sizes.clone_from(sizes);
+            table.sizes.clone_from(&sizes);
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use super::document::Trials;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::{Key, Table};
+use super::keys::{StudyKey, Table};
 use super::merged::Level;
 use super::primitives;
 use super::up_to::UpTo;
@@ -140,7 +140,9 @@ impl<'a> Scale<'a> {
             None => Ok(trials),
             Some(field) => {
                 let UpTo(shorter) = field.read::<Trials>()?;
-                note(Cut::of_key("trials", format!("trials = {shorter} instead of {trials}")));
+                if shorter != trials {
+                    note(Cut::of_key("trials", format!("trials = {shorter} instead of {trials}")));
+                }
                 Ok(shorter)
             }
         }
@@ -156,7 +158,7 @@ fn set<'a>(
     for table in Table::ALL {
         let Some(fields) = written.get(table.name()) else { continue };
         for field in fields.iter() {
-            let is_own = |key: Key| key.table == table && key.name == field.key;
+            let is_own = |key: StudyKey| key.table == table && key.name == field.key;
             let is_swept = |case: &&Case<'_>| case.sweeps.iter().any(|sweep| is_own(sweep.key));
             if let Some(case) = cases.iter().find(is_swept) {
                 return Err(field.flaw(&format!(

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use load::{Arrival, Percent};
-use serde::de::{Error, Visitor};
+use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 use study::Metric;
@@ -65,7 +65,10 @@ impl<'de> Deserialize<'de> for Load {
             }
 
             fn visit_u64<E: Error>(self, connections: u64) -> Result<Load, E> {
-                Ok(Load::Connections(connections))
+                match connections {
+                    0 => Err(E::invalid_value(Unexpected::Unsigned(0), &self)),
+                    _ => Ok(Load::Connections(connections)),
+                }
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Load, E> {

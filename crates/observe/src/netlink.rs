@@ -61,7 +61,7 @@ impl Netlink {
         self.ask_for(usize::MAX, question, body)
     }
 
-    /// The same, but only about the first `most` of them: the kernel makes answers as they are read. What
+    /// Asks about the first `most` of them: the kernel makes answers as they are read. What
     /// is left stays in this socket, so that this must be its last question.
     pub(crate) fn ask_for(
         &self,

@@ -48,7 +48,7 @@ impl Watch {
         self.ended_within(Duration::ZERO)
     }
 
-    /// The same, but waits for the end for at most `limit`.
+    /// Waits for the end for at most `limit`.
     pub(crate) fn ended_within(&self, limit: Duration) -> Option<Instant> {
         if self.end.get().is_none() {
             self.end.set(self.receiver.recv_timeout(limit).ok());

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use answer::analysis::{Analysis, CellSummary, Figure, SearchEnd};
 use serde::Serialize;
-use study::Metric;
+use study::{Metric, Param};
 
 /// The rows of `analysis` as CSV with a header.
 ///
@@ -42,7 +42,8 @@ fn header(keys: &BTreeSet<&str>) -> Vec<String> {
 
 fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec<String> {
     let names = [&analysis.study, &cell.case, &cell.cell, &cell.label].map(Clone::clone);
-    let params = keys.iter().map(|key| cell.params.get(*key).cloned().unwrap_or_default());
+    let params =
+        keys.iter().map(|key| cell.params.get(*key).map(Param::to_string).unwrap_or_default());
     let counts = [cell.trials.planned, cell.trials.done, cell.trials.valid];
     let figures = Metric::of_rows().flat_map(|metric| ends(cell.figures.get(metric)));
     let limits: Vec<String> =

@@ -4,9 +4,9 @@ use answer::Mark;
 use answer::analysis::{Figure, Invalid};
 use answer::compare::{Compared, Comparison, Difference, Pair};
 use answer::findings::{Column, Item, Listing};
-use answer::wording::{NO_DIFFERENCE, interval};
+use answer::wording::{NO_DIFFERENCE, interval, ratio_alone, ratio_interval};
 use stats::{Decision, Direction};
-use units::{decimal, places, thousands};
+use units::thousands;
 
 use crate::terminal::{Look, Page, Style};
 use crate::text::on_one_line;
@@ -82,8 +82,8 @@ fn table(page: &mut Page, metric: &Compared) {
         figure.as_ref().map(|figure| interval(figure, &unit)).unwrap_or_default()
     };
     let words = |of: &dyn Fn(&Pair) -> String| Column::words("", cells.iter().map(of));
-    let numbers = |name: &str, unit: &str, gives_way, of: &dyn Fn(&Pair) -> String| {
-        Column::numbers(name, unit, cells.iter().map(of)).gives_way(gives_way)
+    let numbers = |name: &str, unit: &str, yields_to, of: &dyn Fn(&Pair) -> String| {
+        Column::numbers(name, unit, cells.iter().map(of)).yields_to(yields_to)
     };
     let columns = vec![
         words(&|pair| format!("{}: {}", pair.case, pair.label)),
@@ -93,9 +93,9 @@ fn table(page: &mut Page, metric: &Compared) {
         numbers("B", unit.name, 0, &|pair| number(&pair.b)),
         words(&|pair| symbol(pair.mark_b)),
         numbers("interval", unit.name, 2, &|pair| ends(&pair.b)),
-        numbers("B/A", "", 0, &ratio),
-        numbers("interval", "", 1, &ratio_interval),
-        words(&|pair| verdict(pair.verdict).to_owned()).gives_way(3),
+        numbers("B/A", "", 0, &|pair| pair.ratio.map_or("none".to_owned(), ratio_alone)),
+        numbers("interval", "", 1, &|pair| pair.ratio.map(ratio_interval).unwrap_or_default()),
+        words(&|pair| verdict(pair.verdict).to_owned()).yields_to(3),
     ];
     let is_doubtful = |pair: &Pair| pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
     page.table(columns, |row| is_doubtful(&cells[row]));
@@ -103,24 +103,6 @@ fn table(page: &mut Page, metric: &Compared) {
 
 fn symbol(mark: Option<Mark>) -> String {
     mark.map_or("", Mark::symbol).to_owned()
-}
-
-fn ratio(pair: &Pair) -> String {
-    pair.ratio.map_or("none".to_owned(), |ratio| format!("{}x", number(ratio.median)))
-}
-
-fn ratio_interval(pair: &Pair) -> String {
-    match pair.ratio.filter(|ratio| ratio.n > 1) {
-        Some(ratio) => {
-            format!("[{}, {}]", number(ratio.interval.low), number(ratio.interval.high))
-        }
-        None => String::new(),
-    }
-}
-
-/// A ratio in hundredths, and finer where it is smaller than a tenth.
-fn number(ratio: f64) -> String {
-    decimal(ratio, places(ratio, 2).max(2))
 }
 
 fn verdict(verdict: Option<Decision>) -> &'static str {

@@ -136,13 +136,13 @@ fn figures(text: &mut Text, analysis: &Analysis, metric: Metric) {
 
 fn of_cell(analysis: &Analysis, cell: &CellSummary) -> String {
     let fixed = [
-        ("study".to_owned(), analysis.study.as_str()),
-        ("case".to_owned(), &cell.case),
-        ("cell".to_owned(), &cell.cell),
+        ("study".to_owned(), analysis.study.clone()),
+        ("case".to_owned(), cell.case.clone()),
+        ("cell".to_owned(), cell.cell.clone()),
     ];
     let params = cell.params.iter().map(|(key, value)| {
         let name = key.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-        (format!("param_{name}"), value.as_str())
+        (format!("param_{name}"), value.to_string())
     });
     labels(fixed.into_iter().chain(params))
 }

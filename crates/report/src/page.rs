@@ -5,9 +5,9 @@
 //! forbids the page every request, should a browser be led to one all the same.
 
 mod evidence;
-mod findings;
 mod flames;
 mod machine;
+mod questions;
 mod trials;
 
 use answer::Mark;
@@ -61,10 +61,10 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         study => run.study,
         lead => lead(run),
         notice => notice(run.findings),
-        found => findings::Found::of(run.findings),
+        found => questions::Found::of(run.findings),
         conclusions => listings(std::slice::from_ref(&run.findings.conclusions)),
         marks => marks(run.findings),
-        tables => findings::tables(run.findings),
+        tables => questions::tables(run.findings),
         flames => flames::flames(run),
         cut => run.cut.iter().map(|of| &of.what).collect::<Vec<_>>(),
         cut_in_short => cut(run.cut),

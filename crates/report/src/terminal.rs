@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use answer::analysis::Repeated;
-use answer::findings::{Answer, Column, Findings, Headline, Listing, Table};
+use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, Table};
 use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 
@@ -48,7 +48,7 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     }
     page.left_out(run);
     let has_more =
-        |of: &&Answer| !(of.tables.is_empty() && of.notes.is_empty() && of.doubts.is_empty());
+        |of: &&ShownAnswer| !(of.tables.is_empty() && of.notes.is_empty() && of.doubts.is_empty());
     for answer in found.answers.iter().filter(has_more) {
         page.answer(answer);
     }
@@ -165,7 +165,7 @@ impl Page {
     }
 
     /// Its tables, and what to know about them; its headline stands above all.
-    fn answer(&mut self, answer: &Answer) {
+    fn answer(&mut self, answer: &ShownAnswer) {
         self.heading(&answer.title);
         let notes = |page: &mut Self, notes: &[String]| {
             notes.iter().for_each(|note| page.paragraph("  - ", note, Look::Usual));

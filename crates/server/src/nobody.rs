@@ -5,7 +5,7 @@ use crate::ServerError;
 /// The number of the user and of its group.
 const NOBODY: u32 = 65_534;
 
-/// Gives up root for good, in all threads of the process, as web servers do once they have opened what only root
+/// Gives up root, in all threads of the process, as web servers do once they have opened what only root
 /// may.
 ///
 /// # Errors

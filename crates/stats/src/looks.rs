@@ -1,7 +1,7 @@
 //! Numbers of samples at which a measurement may look whether its interval is narrow enough to stop.
 //!
-//! Who looks after each sample and stops at the first narrow interval prefers samples that lie close
-//! together by chance, so that the last interval covers the median less often than it states (a known
+//! A stopping rule that is checked after each sample and ends at the first narrow interval prefers samples that
+//! lie close together by chance, so that the last interval covers the median less often than it states (a known
 //! cost of optional stopping; for intervals of fixed width see Y. S. Chow and H. Robbins, 1965). Two
 //! rules keep what is stated: there are few looks, each with half as many samples more than the last
 //! one, and each is at a number whose interval covers more than its neighbours. The coverage of an

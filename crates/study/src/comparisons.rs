@@ -14,12 +14,13 @@ impl AnswerRule {
     #[must_use]
     pub fn comparisons(&self, rows: &[Params]) -> Vec<usize> {
         let mut points: BTreeMap<_, (usize, bool)> = BTreeMap::new();
+        let baseline = self.baseline();
         for params in rows {
             let mut common = params.clone();
             let Some(value) = common.remove(&self.compare) else { continue };
             let (values, has_baseline) = points.entry(common).or_default();
             *values += 1;
-            *has_baseline |= value == self.baseline;
+            *has_baseline |= value == baseline;
         }
         let mut answers: BTreeMap<_, usize> = BTreeMap::new();
         for (mut common, (values, has_baseline)) in points {
@@ -39,13 +40,14 @@ impl AnswerRule {
     #[must_use]
     pub fn is_compared_at(&self, common: &Params) -> bool {
         let place = self.along.as_ref().and_then(|along| common.get(along));
-        self.at.is_empty() || place.is_none_or(|place| self.at.contains(place))
+        self.at.is_empty() || place.is_none_or(|place| self.at.contains(&place.to_string()))
     }
 
     /// Those that its author's sentences make beside it: of other metrics, of rows that differ in another key, or
     /// along a key of rows of which none is the baseline's.
     fn written_comparisons(&self) -> usize {
         let Some(written) = &self.written else { return 0 };
+        let baseline = self.baseline();
         let is_own = |metric: Metric, rows: &[String; 2]| {
             let rows = rows.each_ref().map(|row| written.rows.get(row));
             let [Some(one), Some(other)] = rows else { return false };
@@ -54,7 +56,7 @@ impl AnswerRule {
                 params.remove(&self.compare);
                 (row.case == self.case).then_some(params)
             };
-            let is_baseline = |row: &RowOf| row.params.get(&self.compare) == Some(&self.baseline);
+            let is_baseline = |row: &RowOf| row.params.get(&self.compare) == Some(&baseline);
             let is_paired = self.along.is_none() || is_baseline(one) || is_baseline(other);
             let common = others(one);
             let is_compared = common.as_ref().is_some_and(|common| self.is_compared_at(common));

@@ -15,7 +15,7 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use crate::{Metric, Params};
+use crate::{Metric, Param, Params};
 
 /// What the author of a study writes of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ impl RowOf {
     /// first is meant.
     #[must_use]
     pub fn is(&self, case: &str, params: &Params) -> bool {
-        let has = |(key, value): (&String, &String)| params.get(key) == Some(value);
+        let has = |(key, value): (&String, &Param)| params.get(key) == Some(value);
         self.case == case && self.params.iter().all(has)
     }
 }

@@ -479,7 +479,7 @@ impl Metric {
     /// Whether it is what the whole load keeps busy, so that a server which serves less of it has a
     /// smaller figure.
     #[must_use]
-    pub fn is_of_whole_load(self) -> bool {
+    pub fn covers_whole_load(self) -> bool {
         matches!(self, Self::ServerCpus | Self::ServerCycles | Self::MemoryBandwidth)
     }
 

@@ -10,7 +10,7 @@ use units::Bytes;
 
 pub use part::{Part, What};
 
-use crate::Params;
+use crate::{Param, Params};
 
 /// What the rows of tables differ in.
 pub const ALGORITHM: &str = "algorithm";
@@ -89,11 +89,11 @@ impl Table {
     /// What tells a row from the others; what is the same for all, and usual, goes without saying.
     fn params(&self, key: &RowKey) -> Params {
         let all = [
-            (ALGORITHM, Some(key.algorithm.to_string())),
-            (LIBRARY, Some(key.library.clone())),
-            (SIZE, key.size_bytes.map(|size| Bytes(size).to_string())),
-            (HARDWARE, (self.hardware.len() > 1).then(|| key.hardware.to_string())),
-            (CACHE, (self.caches != [Cache::Warm]).then(|| key.cache.to_string())),
+            (ALGORITHM, Some(Param::Algorithm(key.algorithm))),
+            (LIBRARY, Some(Param::Text(key.library.clone()))),
+            (SIZE, key.size_bytes.map(|size| Param::Size(Bytes(size)))),
+            (HARDWARE, (self.hardware.len() > 1).then(|| Param::Text(key.hardware.to_string()))),
+            (CACHE, (self.caches != [Cache::Warm]).then(|| Param::Text(key.cache.to_string()))),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }

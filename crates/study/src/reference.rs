@@ -1,9 +1,9 @@
 //! Published figures, which stand beside ours in answers and charts: those that a paper states in words
 //! or tables, with their source. Nothing is read off a curve.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+
+use crate::Params;
 
 /// What was published of one measurement.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -31,23 +31,23 @@ struct Figure {
     is_at_least: bool,
     says: String,
     /// What it is shown next to, where that is not every cell.
-    beside: Option<Place>,
+    beside: Option<PublishedPlace>,
 }
 
 /// What a published figure is shown next to.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-enum Place {
+enum PublishedPlace {
     /// Of a cost in cycles/byte: a row of a table.
-    Row(Beside),
+    Row(PublishedRow),
     /// Cells with these values of swept keys.
-    Cells(BTreeMap<String, String>),
+    Cells(Params),
 }
 
 /// Which row of a table of primitives a published cost stands beside.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Beside {
+pub struct PublishedRow {
     /// The algorithm, by toll's name.
     pub algorithm: String,
     /// Bytes of a message, as a size with its unit.
@@ -86,7 +86,7 @@ pub struct Published {
     pub is_at_least: bool,
     /// It is shown next to cells with these values of swept keys; where there are none, next to every
     /// cell but the baseline.
-    pub beside: BTreeMap<String, String>,
+    pub beside: Params,
 }
 
 /// What a published figure counts.
@@ -134,7 +134,7 @@ const FILES: [(&str, &str); 6] = [
     ("xeon-scalable", include_str!("../../../studies/reference/xeon-scalable.toml")),
 ];
 
-impl Beside {
+impl PublishedRow {
     /// Whether it was measured with this number of messages at once.
     #[must_use]
     pub fn is_of(&self, messages: u64) -> bool {
@@ -191,11 +191,11 @@ impl Reference {
     }
 
     /// The costs that stand beside rows of tables: where, and in cycles per byte.
-    pub fn costs(&self) -> impl Iterator<Item = (&Beside, f64)> {
+    pub fn costs(&self) -> impl Iterator<Item = (&PublishedRow, f64)> {
         let costs =
             self.figures.iter().filter(|figure| figure.unit == PublishedUnit::CyclesPerByte);
         costs.filter_map(|figure| match &figure.beside {
-            Some(Place::Row(beside)) => Some((beside, figure.low?)),
+            Some(PublishedPlace::Row(beside)) => Some((beside, figure.low?)),
             _ => None,
         })
     }
@@ -214,8 +214,8 @@ impl Reference {
             high: figure.high.or(figure.low).unwrap_or_default(),
             is_at_least: figure.is_at_least,
             beside: match &figure.beside {
-                Some(Place::Cells(params)) => params.clone(),
-                _ => BTreeMap::new(),
+                Some(PublishedPlace::Cells(params)) => params.clone(),
+                _ => Params::default(),
             },
         })
     }

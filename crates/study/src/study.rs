@@ -18,6 +18,7 @@ use crate::find::Find;
 use crate::gate::RatioGate;
 use crate::headline::Written;
 use crate::metric::Metric;
+use crate::params::{Param, Params};
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
 use crate::show::Show;
@@ -130,9 +131,6 @@ pub struct Profiling {
     pub rules: Option<PathBuf>,
 }
 
-/// Keys with their values, as they are written in a study file.
-pub type Params = BTreeMap<String, String>;
-
 /// One combination of a case's sweep: a server, and what it is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
@@ -211,6 +209,12 @@ impl AnswerRule {
     #[must_use]
     pub fn shows(&self, what: Show) -> bool {
         self.show.contains(&what)
+    }
+
+    /// The value that the others are compared with.
+    #[must_use]
+    pub fn baseline(&self) -> Param {
+        Param::of(&self.compare, &self.baseline)
     }
 }
 
@@ -303,8 +307,9 @@ impl Study {
     pub fn drop_answers(&mut self) {
         let before = self.answers.len();
         let mut answers = std::mem::take(&mut self.answers);
-        answers.retain(|AnswerRule { case, compare, baseline, .. }| {
-            self.params(case).iter().any(|params| params.get(compare) == Some(baseline))
+        answers.retain(|rule @ AnswerRule { case, compare, .. }| {
+            let baseline = rule.baseline();
+            self.params(case).iter().any(|params| params.get(compare) == Some(&baseline))
         });
         self.answers = answers;
         let dropped = before - self.answers.len();

@@ -31,7 +31,7 @@ pub fn cell(case: &str, number: usize, server: &'static targets::Server) -> Cell
     Cell {
         case: case.to_owned(),
         name: format!("{case}-{number:04}"),
-        params: BTreeMap::from([("target.server".to_owned(), server.to_string())]),
+        params: BTreeMap::from([("target.server".to_owned(), server.to_string())]).into(),
         target: Target { server, ..Target::default() },
         only: Only::default(),
         load: load.settled(),

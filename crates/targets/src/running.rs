@@ -70,7 +70,7 @@ impl Starting {
         ready: impl FnMut(Instant) -> Result<Started, Unready>,
     ) -> Result<Running, TargetError> {
         let Started { version, https, http, stack } = self.poll(ready)?;
-        // Another program might have answered in its stead.
+        // Another program might have answered.
         self.check_alive()?;
         let asked = settings.target.congestion.as_ref();
         let set = listening::set_congestion(self.process.pid(), asked, &[https, http]);

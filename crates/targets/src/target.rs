@@ -56,7 +56,7 @@ pub struct Target {
     /// given; without `cpus`, of all that toll may use but the client's, sockets in turn, cores that the
     /// client uses last. [default: as many CPUs as `cpus` has]
     #[arg(skip)]
-    pub cores: Option<usize>,
+    pub cores: Option<NonZeroUsize>,
     /// With `cores`: `1` gives the server one CPU of each core, `2` both hyperthreads. [default: `1`]
     #[arg(skip)]
     pub threads_per_core: Option<ThreadsPerCore>,
@@ -837,7 +837,7 @@ mod tests {
         assert_eq!(on_host(|target| target.listen = vec![[10, 1, 1, 1].into()]), Ok(()));
         assert_eq!(on_host(|target| target.listen = vec![[0, 0, 0, 0].into()]), Err("listen"));
         assert_eq!(on_host(|target| target.listen = vec![[10, 1, 1, 1].into(); 2]), Err("listen"));
-        assert_eq!(on_host(|target| target.cores = Some(1)), Err("cores"));
+        assert_eq!(on_host(|target| target.cores = NonZeroUsize::new(1)), Err("cores"));
         assert_eq!(on_host(|target| target.storage = Storage::Disk), Err("storage"));
         let tomcat = |target: &mut Target| target.server = crate::by_name("tomcat").unwrap();
         assert_eq!(on_host(tomcat), Err("host"));

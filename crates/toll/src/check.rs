@@ -1,6 +1,6 @@
 //! `toll check`: what on this machine will spoil a measurement.
 
-mod words;
+mod printed;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -105,14 +105,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let folder = state_folder()?;
     if arguments.restore {
         let made = tuning::restore(&root, &folder).map_err(Failure::request)?;
-        return arguments.tell_changes(&made, &words::restored(&made));
+        return arguments.tell_changes(&made, &printed::restored(&made));
     }
     let items = arguments.items(&root)?;
     if arguments.apply {
         let changes: Vec<Change> = items.iter().flat_map(|item| item.changes().to_vec()).collect();
         let made =
             tuning::apply(&root, &folder, &changes, &mut |_| {}).map_err(Failure::request)?;
-        return arguments.tell_changes(&made, &words::applied(&made, items.len()));
+        return arguments.tell_changes(&made, &printed::applied(&made, items.len()));
     }
     let former_values = Some(Record::path(&folder)).filter(|path| path.exists());
     if arguments.json {
@@ -120,7 +120,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let settable = items.iter().filter(|item| !item.changes().is_empty()).count();
         crate::print_json(&Found { spoiling, settable, former_values, items: &items })?;
     } else {
-        crate::print(&words::of(&items, former_values.is_some()));
+        crate::print(&printed::of(&items, former_values.is_some()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -135,7 +135,7 @@ fn compare(root: &Root, file: &Path, json: bool) -> Result<ExitCode, Failure> {
         .map_err(|why| Failure::request(format!("{}, {why}", file.display())))?;
     match json {
         true => crate::print_json(&Compared { settings: &settings })?,
-        false => crate::print(&words::compared(&settings, file)),
+        false => crate::print(&printed::compared(&settings, file)),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -146,7 +146,7 @@ impl Arguments {
         let line = Progress::new(!self.json, "{wide_msg}");
         line.show(0, 0, || "measuring AES-GCM of OpenSSL and ring".to_owned());
         let aes_gcm = aes_gcm(&cpus).map_or_else(Fact::unknown, Fact::Known);
-        let mut report = |stage: Stage| line.show(0, 0, || words::stage(stage).to_owned());
+        let mut report = |stage: Stage| line.show(0, 0, || printed::stage(stage).to_owned());
         let measured = Measured::of_this_machine(&cpus, aes_gcm, &mut report);
         drop(line);
         let mut items = judge(root, &measured);

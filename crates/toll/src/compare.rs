@@ -7,8 +7,8 @@ use answer::compare::{Comparison, Side};
 use journal::Results;
 use study::Metric;
 
-use crate::findings::Found;
 use crate::gates::{self, WithGates};
+use crate::outputs::Found;
 use crate::{Failure, screen};
 
 /// Compare two runs, cell by cell and algorithm by algorithm: B over A, with intervals.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use study::Study;
 
 use crate::Failure;
-use crate::findings::Found;
+use crate::outputs::Found;
 
 /// The exit code of a gate that is not met.
 pub(crate) const NOT_MET: u8 = 1;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use journal::Results;
 
 use crate::Failure;
-use crate::findings::Found;
 use crate::gates::{self, WithGates};
+use crate::outputs::Found;
 
 /// Make the report of an earlier run again, from its journal.
 ///

@@ -12,7 +12,7 @@ use observe::Machine;
 use peers::Peer;
 use study::{Profiling, Study};
 
-use crate::findings::{self, Found};
+use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
 use crate::{Failure, gates, interrupt, screen, studies};
 
@@ -154,7 +154,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (study, text, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
-            (findings::study(&results)?, None, Some(results))
+            (outputs::study(&results)?, None, Some(results))
         }
         (None, study) => {
             let name = study.as_deref().unwrap_or_default();

@@ -186,7 +186,7 @@ pub(crate) struct OtherMachine<'a> {
 
 /// A machine that a CPU is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum EvidenceOf {
     Server,
     Client,
 }
@@ -298,19 +298,23 @@ impl Facts<'_> {
     }
 
     /// What the CPUs of a machine did.
-    fn shares(&self, of: Of) -> &BTreeMap<usize, CoreShares> {
-        self.there.filter(|_| of == Of::Server).map_or(self.shares, |there| there.shares)
+    fn shares(&self, of: EvidenceOf) -> &BTreeMap<usize, CoreShares> {
+        self.there.filter(|_| of == EvidenceOf::Server).map_or(self.shares, |there| there.shares)
     }
 
-    fn interrupt_time(&self, of: Of) -> Option<InterruptTime> {
+    fn interrupt_time(&self, of: EvidenceOf) -> Option<InterruptTime> {
         match (of, self.there) {
-            (Of::Server, Some(there)) => there.interrupt_time,
+            (EvidenceOf::Server, Some(there)) => there.interrupt_time,
             _ => self.interrupt_time,
         }
     }
 
     /// The mean over `cpus` of a figure of each; `None` where one is not known.
-    fn mean(&self, (of, cpus): (Of, &CpuList), figure: fn(&CoreShares) -> f64) -> Option<f64> {
+    fn mean(
+        &self,
+        (of, cpus): (EvidenceOf, &CpuList),
+        figure: fn(&CoreShares) -> f64,
+    ) -> Option<f64> {
         let shares = self.shares(of);
         let figures: Option<Vec<f64>> =
             cpus.as_slice().iter().map(|cpu| shares.get(cpu).map(figure)).collect();
@@ -321,7 +325,7 @@ impl Facts<'_> {
     fn server_cpus_idle(&self) -> Option<f64> {
         let server = self.server_cpus?;
         let is_alone = self.own_cpus(server).as_ref() == Some(server);
-        is_alone.then(|| self.mean((Of::Server, server), |shares| shares.idle))?
+        is_alone.then(|| self.mean((EvidenceOf::Server, server), |shares| shares.idle))?
     }
 
     /// Those of the server's CPUs that the client does not use.
@@ -333,7 +337,8 @@ impl Facts<'_> {
     }
 
     fn steal(&self) -> Option<f64> {
-        let sides = [(Of::Server, self.server_cpus), (Of::Client, self.client_cpus)];
+        let sides =
+            [(EvidenceOf::Server, self.server_cpus), (EvidenceOf::Client, self.client_cpus)];
         let steals = sides.into_iter().flat_map(|(of, cpus)| {
             let cpus = cpus.map_or(&[][..], CpuList::as_slice).iter();
             cpus.filter_map(move |cpu| self.shares(of).get(cpu)).map(|shares| shares.steal)
@@ -343,8 +348,8 @@ impl Facts<'_> {
 
     /// How much the backend used of these CPUs, if its load is spread evenly over its own, which are
     /// of the server's machine.
-    fn backend_on(&self, (of, cpus): (Of, &CpuList)) -> f64 {
-        if of == Of::Client && self.there.is_some() {
+    fn backend_on(&self, (of, cpus): (EvidenceOf, &CpuList)) -> f64 {
+        if of == EvidenceOf::Client && self.there.is_some() {
             return 0.0;
         }
         let (Some(usage), Some(own)) = (self.readings.backend(), self.backend_cpus) else {
@@ -365,8 +370,8 @@ impl Facts<'_> {
         let cpus = self.server_cpus.map_or(&[][..], CpuList::as_slice);
         let interrupts = cpus
             .iter()
-            .filter_map(|cpu| self.shares(Of::Server).get(cpu))
-            .filter(|_| self.interrupt_time(Of::Server) == Some(InterruptTime::Apart))
+            .filter_map(|cpu| self.shares(EvidenceOf::Server).get(cpu))
+            .filter(|_| self.interrupt_time(EvidenceOf::Server) == Some(InterruptTime::Apart))
             .filter(|shares| shares.idle <= 1.0 - SERVER_BUSY && shares.steal <= 1.0 - SERVER_BUSY)
             .map(|shares| shares.irq + shares.softirq)
             .fold(0.0, f64::max);
@@ -379,7 +384,7 @@ impl Facts<'_> {
         let client = self.client_cpus.map_or(&[][..], CpuList::as_slice);
         let is_of_neither = |cpu: &&usize| self.there.is_some() || !client.contains(cpu);
         let siblings = self.siblings.iter().filter(is_of_neither);
-        let shares = siblings.filter_map(|cpu| self.shares(Of::Server).get(cpu));
+        let shares = siblings.filter_map(|cpu| self.shares(EvidenceOf::Server).get(cpu));
         shares.map(CoreShares::busy).max_by(f64::total_cmp)
     }
 
@@ -389,18 +394,18 @@ impl Facts<'_> {
     fn foreign(&self) -> Option<f64> {
         let Some(client_cpus) = self.client_cpus else {
             let server_cpus = self.server_cpus?;
-            let at_server = (Of::Server, server_cpus);
+            let at_server = (EvidenceOf::Server, server_cpus);
             let server = self.readings.server()?.on_cpu + self.backend_on(at_server);
             return Some((self.ran_on(at_server)? - server) / server_cpus.len() as f64);
         };
         let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
         let server_cpus = self.server_cpus?;
         let server = self.readings.server()?.on_cpu;
-        let at_client = (Of::Client, client_cpus);
+        let at_client = (EvidenceOf::Client, client_cpus);
         let client = client + self.backend_on(at_client);
         match self.own_cpus(server_cpus) {
             Some(own) if own == *server_cpus => {
-                let at_server = (Of::Server, server_cpus);
+                let at_server = (EvidenceOf::Server, server_cpus);
                 let server = server + self.backend_on(at_server);
                 let beside_server = (self.ran_on(at_server)? - server) / server_cpus.len() as f64;
                 let beside_client = (self.ran_on(at_client)? - client) / client_cpus.len() as f64;
@@ -408,7 +413,7 @@ impl Facts<'_> {
             }
             own => {
                 let own_cpus = own.as_ref().map_or(0, CpuList::len);
-                let own = own.as_ref().map(|own| (Of::Server, own));
+                let own = own.as_ref().map(|own| (EvidenceOf::Server, own));
                 let server = server + own.map_or(0.0, |own| self.backend_on(own));
                 let own = own.map_or(Some(0.0), |own| self.ran_on(own))?;
                 let all = self.ran_on(at_client)? + own;
@@ -424,12 +429,12 @@ impl Facts<'_> {
     /// too, less those threads'. Otherwise the interrupts would hide a program beside the server
     /// that are charged to the server. Where those threads are not seen, or it is not known what
     /// the kernel does, only what is certain counts.
-    fn ran_on(&self, (of, cpus): (Of, &CpuList)) -> Option<f64> {
+    fn ran_on(&self, (of, cpus): (EvidenceOf, &CpuList)) -> Option<f64> {
         let programs = self.mean((of, cpus), |shares| shares.user + shares.system)?;
         let interrupts = self.mean((of, cpus), |shares| shares.irq + shares.softirq)?;
         let thread = |cpu: &usize| match of {
-            Of::Server => self.readings.softirq_thread_at_server(*cpu),
-            Of::Client => self.readings.softirq_thread(*cpu),
+            EvidenceOf::Server => self.readings.softirq_thread_at_server(*cpu),
+            EvidenceOf::Client => self.readings.softirq_thread(*cpu),
         };
         let of_kernel: Option<f64> = cpus.as_slice().iter().map(thread).sum();
         let all = |share: f64| share * cpus.len() as f64;

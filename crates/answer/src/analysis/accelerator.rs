@@ -5,7 +5,6 @@
 //! time per handshake with asynchronous offload less that inline, and the cost of the key is that without
 //! an accelerator less that inline. Both are differences between trials of the same round.
 
-use keys::full;
 use offload::Way;
 use study::{Cell, Metric, Show};
 use units::{Quantity, thousands};
@@ -14,7 +13,6 @@ use super::compared::{Compared, Entry};
 use super::derived::Derived;
 use super::row::Row;
 use crate::figure::{Decided, Figure, difference};
-use crate::label::label;
 
 /// All that follows for an answer about one.
 pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
@@ -91,6 +89,6 @@ fn nominal(cell: &Cell) -> Option<String> {
     let device = cell.target.accelerator()?;
     let key = cell.target.certificate_key;
     let rate = u64::from(device.rates.of(key)?.get()) * device.engines.get() as u64;
-    let key = label(full::CERTIFICATE_KEY, &key.to_string());
+    let key = key.words();
     Some(format!("{} {key} operations/s", thousands(rate)))
 }

@@ -5,7 +5,6 @@
 //!   depend on when they are fetched.
 //! - Plain HTTP by `sendfile`, where the answer's goes through user space, as TLS in user space does.
 
-use keys::full;
 use load::{Plan, Receive};
 use study::metric::Kind;
 use study::{Cell, Metric};
@@ -17,7 +16,7 @@ use super::compared::{Compared, Entry};
 use super::derived::Derived;
 use super::row::Row;
 use crate::figure::{Decided, Figure, Signed, paired};
-use crate::label::label;
+use crate::label::server_words;
 use crate::wording::with_interval;
 
 /// What the server's CPU time per byte is with a client that reads, over that with toll's walk: for each cell
@@ -103,7 +102,7 @@ pub(super) fn other_path(compared: &Compared<'_>) -> Option<String> {
         format!(
             "{} sent plain HTTP by sendfile, and TLS through user space: the share has both differences. \
              target.sendfile = false makes it that of TLS alone.",
-            label(full::SERVER, target.server.name())
+            server_words(target.server)
         )
     })
 }

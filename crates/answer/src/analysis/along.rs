@@ -1,9 +1,7 @@
 //! An answer along a swept key: the same comparison at each of its values, as one answer and one curve.
 
-use std::collections::BTreeMap;
-
 use crate::label::label;
-use study::{Metric, Show};
+use study::{Metric, Param, Params, Show};
 
 use super::accelerator;
 use super::answer::Answer;
@@ -21,7 +19,7 @@ use crate::wording::{grouped, list_of};
 pub(super) struct Along<'a> {
     pub(super) key: &'a str,
     /// The other swept keys, with the values that all points have.
-    common: BTreeMap<String, String>,
+    common: Params,
     /// In the study's order, none of them without a cell.
     points: Vec<Compared<'a>>,
 }
@@ -88,7 +86,7 @@ impl<'a> Along<'a> {
     /// What all points have in common, in words.
     pub(super) fn common_in_words(&self) -> Vec<String> {
         let first = self.points.first();
-        let words = |(key, value): (&String, &String)| Some(first?.label(key, value));
+        let words = |(key, value): (&String, &Param)| Some(first?.label(key, value));
         self.common.iter().filter_map(words).collect()
     }
 

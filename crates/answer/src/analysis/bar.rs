@@ -3,13 +3,13 @@
 use keys::full;
 use serde::Serialize;
 use study::metric::Kind;
-use study::{Metric, Params};
+use study::{Metric, Param, Params};
 use units::Bytes;
 
 use super::bounds::Bounds;
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
-use crate::costs::Beside;
+use crate::costs::PublishedCost;
 use crate::figure::{Decided, Figure};
 use crate::mark::Mark;
 
@@ -34,7 +34,7 @@ pub struct Bar {
     pub mark: Option<Mark>,
     /// Published costs of the same algorithm.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<Beside>,
+    pub published: Vec<PublishedCost>,
     /// The rate of one core, times numbers of cores that the study asks for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub projected: Vec<Projected>,
@@ -54,7 +54,7 @@ impl Projected {
     /// At the last of the values at which rows are compared.
     fn all(compared: &Compared<'_>, entry: &Entry<'_>) -> Vec<Self> {
         let place = compared.rule.along.as_ref().and_then(|along| compared.common.get(along));
-        let is_last = place.is_none_or(|place| compared.rule.at.last() == Some(place));
+        let is_last = place.is_none_or(|place| compared.rule.at.last() == Some(&place.to_string()));
         let Some(row) = entry.row.algorithm.filter(|of| is_last && of.key.threads == 1) else {
             return Vec::new();
         };
@@ -135,8 +135,14 @@ impl Point {
     /// Its value of a key as a number: bytes, or a count.
     #[must_use]
     pub fn place(&self, along: &str) -> Option<f64> {
-        let value = self.bars.first()?.params.get(along)?;
-        let bytes = value.parse().map(|Bytes(bytes)| bytes as f64).ok();
-        bytes.or_else(|| value.parse().ok())
+        match self.bars.first()?.params.get(along)? {
+            Param::Count(count) | Param::Size(Bytes(count)) => Some(*count as f64),
+            Param::Object(mix) => match mix.sizes()?[..] {
+                [Bytes(only)] => Some(only as f64),
+                _ => None,
+            },
+            Param::Text(text) => text.parse().ok(),
+            _ => None,
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! Buzen (1978). D is the least that was measured, so no figure crosses a bound.
 
 use serde::Serialize;
-use study::{Metric, Show};
+use study::{Metric, Param, Show};
 
 use super::compared::{Compared, Entry};
 use crate::figure::Figure;
@@ -34,7 +34,7 @@ impl Bounds {
         let Some(first) = points.first().filter(is_shown) else {
             return Vec::new();
         };
-        let of = |value: &str| {
+        let of = |value: &Param| {
             let all = points.iter().filter_map(|point| {
                 let entry = point.entry(value)?;
                 Some((point, entry, demand(entry)?))

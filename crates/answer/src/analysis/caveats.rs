@@ -10,7 +10,7 @@ use units::counted;
 
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
-use super::offered::is_of_whole_load;
+use super::offered::covers_whole_load;
 use super::row::{IS_A_MAXIMUM, TrialCounts};
 use crate::figure::Figure;
 use crate::wording::{capitalized, grouped, list, listed, plain_percent, unique};
@@ -54,7 +54,7 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     // A figure of the whole load is missing where trials did not serve it; the reason is given.
     let metric = compared.rule.metric;
     let has_figure =
-        |entry: &&Entry<'_>| !entry.row.cell.is_some_and(|cell| is_of_whole_load(metric, cell));
+        |entry: &&Entry<'_>| !entry.row.cell.is_some_and(|cell| covers_whole_load(metric, cell));
     for entry in entries.filter(has_figure).filter(|entry| entry.row.is_limited_by_others()) {
         let valid = entry.row.counts().valid;
         for (limit, count) in entry.row.limits() {

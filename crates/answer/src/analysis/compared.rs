@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use load::Operation;
 
-use crate::label::{label, label_in, with};
+use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
-use study::{AnswerRule, Cell, Params};
+use study::{AnswerRule, Cell, Param, Params};
 
 use super::offered::not_kept_up;
 use super::row::Row;
@@ -35,14 +35,14 @@ pub(super) struct Compared<'a> {
 type Pairs<'a> = BTreeMap<[&'a str; 2], Decided>;
 
 /// Rows of a case, each with its value of the compared key.
-type Valued<'a> = [(&'a Row<'a>, &'a str)];
+type Valued<'a> = [(&'a Row<'a>, &'a Param)];
 
 /// One of the cells.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
     pub(super) row: &'a Row<'a>,
     /// Of the compared key.
-    pub(super) value: &'a str,
+    pub(super) value: &'a Param,
     pub(super) is_baseline: bool,
     /// In the metric's unit; the baseline has no tax.
     pub(super) figure: Option<Figure>,
@@ -73,7 +73,7 @@ impl<'a> Compared<'a> {
         let groups = grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
             let mut common = row.params.clone();
             common.remove(&rule.compare);
-            Some((common, (row, row.params.get(&rule.compare)?.as_str())))
+            Some((common, (row, row.params.get(&rule.compare)?)))
         }));
         // What one answer compares is decided together, along a key at all of its values.
         let mut by_answer = Vec::new();
@@ -103,7 +103,7 @@ impl<'a> Compared<'a> {
         (pairs, family): (Pairs<'a>, usize),
     ) -> Self {
         let baseline = baseline(rule, cells);
-        let entry = |&(row, value): &(&'a Row<'a>, &'a str)| {
+        let entry = |&(row, value): &(&'a Row<'a>, &'a Param)| {
             let pair = |of: &'a Row<'a>| [row, of].map(|of| of.name);
             let ratio = baseline.and_then(|of| pairs.get(&pair(of))).cloned();
             let figure = match rule.metric.row().kind {
@@ -162,7 +162,7 @@ impl<'a> Compared<'a> {
     }
 
     /// The cell with this value.
-    pub(super) fn entry(&self, value: &str) -> Option<&Entry<'a>> {
+    pub(super) fn entry(&self, value: &Param) -> Option<&Entry<'a>> {
         self.entries.iter().find(|entry| entry.value == value)
     }
 
@@ -228,7 +228,7 @@ impl<'a> Compared<'a> {
     }
 
     /// A value of a key in the words of what the rows do: `16 connections`, `16 users`.
-    pub(super) fn label(&self, key: &str, value: &str) -> String {
+    pub(super) fn label(&self, key: &str, value: &Param) -> String {
         let has = |row: &&Row<'_>| row.params.get(key).is_some_and(|own| own == value);
         let rows = self.entries.iter().map(|entry| entry.row);
         // The first that was measured knows the version of its library.
@@ -264,27 +264,29 @@ impl<'a> Compared<'a> {
         };
         let mut parts = Vec::new();
         if self.rule.compare != full::SERVER {
-            let server = self.shared(|cell| cell.target.server.to_string());
-            parts.extend(server.map(|server| label(full::SERVER, &server)));
+            let server = self.shared(|cell| cell.target.server);
+            parts.extend(server.map(server_words));
         }
         if self.operation() != Operation::Handshakes && !is_swept("object") {
             let asked = self.shared(|cell| match &cell.target.url {
                 Some(url) => url.to_string(),
                 None => match &cell.load.session {
-                    Some(session) => label(full::SESSION, &session.display().to_string()),
-                    None => label(full::OBJECT, &cell.target.object.to_string()),
+                    Some(session) => {
+                        label(full::SESSION, &Param::Text(session.display().to_string()))
+                    }
+                    None => label(full::OBJECT, &Param::Object(cell.target.object.clone())),
                 },
             });
             parts.extend(asked);
         }
         if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
-            parts.push(label(full::OPERATION, &self.operation().to_string()));
+            parts.push(label(full::OPERATION, &Param::Operation(self.operation())));
         }
         if !is_swept("requests-per-connection") {
             let asked = self.shared(|cell| cell.load.requests_per_connection.clone()).flatten();
-            parts.extend(
-                asked.map(|asked| label(full::REQUESTS_PER_CONNECTION, &asked.to_string())),
-            );
+            parts.extend(asked.map(|asked| {
+                label(full::REQUESTS_PER_CONNECTION, &Param::Text(asked.to_string()))
+            }));
         }
         let others = self.common.iter().filter(|(key, _)| *key != full::SERVER);
         parts.extend(others.map(|(key, value)| self.label(key, value)));
@@ -310,7 +312,7 @@ impl<'a> Compared<'a> {
                 match self.baseline() {
                     Some(other) => self.why_unpaired(entry, other),
                     None => {
-                        format!("there is no {}", label(&self.rule.compare, &self.rule.baseline))
+                        format!("there is no {}", label(&self.rule.compare, &self.rule.baseline()))
                     }
                 }
             };
@@ -355,7 +357,8 @@ impl<'a> Compared<'a> {
 
 /// What the others are compared with.
 fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a Row<'a>> {
-    cells.iter().find(|(_, value)| *value == rule.baseline).map(|(row, _)| *row)
+    let baseline = rule.baseline();
+    cells.iter().find(|(_, value)| **value == baseline).map(|(row, _)| *row)
 }
 
 /// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.

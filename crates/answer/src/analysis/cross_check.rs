@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use load::{Client, Operation};
 use serde::Serialize;
 
-use crate::label::{label, label_in};
-use study::Metric;
+use crate::label::{label, label_in, server_words};
+use study::{Metric, Param};
 use trial::{Limit, WarningKind};
 
 use super::limits::{in_words, of_trials};
@@ -210,19 +210,19 @@ fn share_a_core(of: &Row<'_>) -> bool {
 /// What was loaded: the server, what it was asked for, and what the case sweeps.
 fn loaded(of: &Row<'_>) -> String {
     let Some(cell) = of.cell else { return String::new() };
-    let mut parts = vec![label(full::SERVER, &cell.target.server.to_string())];
+    let mut parts = vec![server_words(cell.target.server)];
     match cell.load.operation {
         Operation::Handshakes => parts.push("handshakes".to_owned()),
         operation => {
-            parts.push(label(full::OBJECT, &cell.target.object.to_string()));
+            parts.push(label(full::OBJECT, &Param::Object(cell.target.object.clone())));
             if operation == Operation::OneRequestPerConnection {
-                parts.push(label(full::OPERATION, &operation.to_string()));
+                parts.push(label(full::OPERATION, &Param::Operation(operation)));
             }
         }
     }
-    let told = ["server", "object", "operation", "client"];
-    let is_told = |key: &str| key.rsplit('.').next().is_some_and(|name| told.contains(&name));
-    let swept = of.params.iter().filter(|(key, _)| !is_told(key));
+    let named = ["server", "object", "operation", "client"];
+    let is_named = |key: &str| key.rsplit('.').next().is_some_and(|name| named.contains(&name));
+    let swept = of.params.iter().filter(|(key, _)| !is_named(key));
     parts.extend(swept.map(|(key, value)| label_in(cell.load.operation, key, value)));
     parts.join(", ")
 }

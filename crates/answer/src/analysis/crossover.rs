@@ -11,7 +11,7 @@ use crate::wording::{capitalized, list};
 pub struct Crossover {
     /// The compared value in words: `kTLS sendfile`.
     pub label: String,
-    /// The point from which on it is ahead, for good, in words; `None` where there is none.
+    /// The point from which on it is ahead at all points, in words; `None` where there is none.
     pub from: Option<String>,
     /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
     pub sentence: String,

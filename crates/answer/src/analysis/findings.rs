@@ -4,6 +4,7 @@ mod answer;
 mod bars;
 mod bill;
 mod caveats;
+mod cell_labels;
 mod cells;
 mod cpu_split;
 mod cpu_use;
@@ -16,12 +17,11 @@ mod published;
 mod ranks;
 mod searches;
 mod servers;
-mod words;
 
 use journal::{Role, TrialLine};
 use study::Metric;
 
-use self::words::{is_searched, title, windows};
+use self::cell_labels::{is_searched, title, windows};
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
 use crate::findings::{Findings, Item, Listing, Section};
 use crate::label::trials;

@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 use stats::Decision;
-use study::Metric;
 use study::metric::{Kind, words_of};
+use study::{Metric, Param};
 use units::Quantity;
 
 use super::along::Along;
@@ -111,7 +111,7 @@ fn rivals<'b, 'a>(compared: &'b Compared<'a>) -> Vec<&'b Entry<'a>> {
     let measured: Vec<&Entry<'a>> =
         compared.measured().into_iter().map(|(entry, _)| entry).collect();
     let encrypted: Vec<&Entry<'a>> =
-        measured.iter().copied().filter(|entry| entry.value != "none").collect();
+        measured.iter().copied().filter(|entry| *entry.value != Param::Plain).collect();
     if encrypted.len() > 1 { encrypted } else { measured }
 }
 

@@ -20,7 +20,7 @@ impl Row<'_> {
     pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
         match not_kept_up(self, metric) {
             Some(_) => Some(Mark::NotOfferedLoad),
-            None if self.cell.is_some_and(|cell| is_of_whole_load(metric, cell)) => {
+            None if self.cell.is_some_and(|cell| covers_whole_load(metric, cell)) => {
                 self.mark().filter(|mark| *mark != Mark::NotServerBound)
             }
             None => self.mark(),
@@ -43,13 +43,13 @@ impl Row<'_> {
 }
 
 /// Whether the metric is comparable only where the cell's server served all that it was asked for.
-pub(super) fn is_of_whole_load(metric: Metric, cell: &Cell) -> bool {
-    metric.is_of_whole_load() && cell.load.arrival.is_scheduled()
+pub(super) fn covers_whole_load(metric: Metric, cell: &Cell) -> bool {
+    metric.covers_whole_load() && cell.load.arrival.is_scheduled()
 }
 
 /// Whether trials with these limits are of a server that served less than the metric is of.
 pub(crate) fn fell_behind(metric: Metric, cell: &Cell, limits: &BTreeMap<Limit, usize>) -> bool {
-    is_of_whole_load(metric, cell) && limits.keys().any(|limit| *limit != Limit::OfferedLoad)
+    covers_whole_load(metric, cell) && limits.keys().any(|limit| *limit != Limit::OfferedLoad)
 }
 
 /// The same of a cell's trials, in words: `the server fell behind what it was asked for in 2 of 6

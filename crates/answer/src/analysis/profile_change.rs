@@ -80,8 +80,8 @@ impl ProfileChange {
                 names.1
             ),
             Some((class, shares)) => {
-                let is_said = class.is_crypto() && crypto.in_short() == shares.in_short();
-                let and_crypto = match crypto.baseline.max(crypto.cell) >= LEAST && !is_said {
+                let is_mentioned = class.is_crypto() && crypto.in_short() == shares.in_short();
+                let and_crypto = match crypto.baseline.max(crypto.cell) >= LEAST && !is_mentioned {
                     true => format!("; crypto {}", both.in_words(crypto, false)),
                     false => String::new(),
                 };

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use stats::{Decision, Direction, LEAST_COUNTS, Scaling, ScalingError};
-use study::Metric;
+use study::{Metric, Param};
 
 use trial::Limit;
 
@@ -89,10 +89,13 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
     found
 }
 
-fn step<'a>(point: &Compared<'a>, value: &str) -> Option<Step<'a>> {
+fn step<'a>(point: &Compared<'a>, value: &Param) -> Option<Step<'a>> {
     let entry = point.entry(value)?;
     let cpus = entry.row.cell?.target.pinned_to()?.len();
-    let swept = point.common.get(full::CORES).and_then(|cores| cores.parse().ok());
+    let swept = match point.common.get(full::CORES) {
+        Some(Param::Count(cores)) => u32::try_from(*cores).ok(),
+        _ => None,
+    };
     Some(Step {
         cores: swept.or_else(|| u32::try_from(cpus).ok())?,
         row: entry.row,

@@ -9,14 +9,14 @@ use load::Operation;
 use profile::Profile;
 use serde::Serialize;
 use study::metric::words_of;
-use study::{Cell, Metric, Params, Study};
+use study::{Cell, Metric, Param, Params, Study};
 use trial::{Limit, Line};
 
 use super::remeasured::{Remeasured, quieter};
 use super::search::Search;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
-use crate::label::{label, label_in};
+use crate::label::{label_in, server_words};
 use crate::mark::Mark;
 
 /// A median whose interval is wider than this part of it is of little use: on a quiet machine the interval
@@ -100,7 +100,9 @@ pub(super) fn of_cells<'a>(
         let search = Search::of(cell, &lines);
         let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
         // One of another cell says nothing of this one.
-        let is_valid = |trial: &&&TrialLine| trial.line.valid && trial.place.params == cell.params;
+        let is_valid = |trial: &&&TrialLine| {
+            trial.line.valid && Params::from(trial.place.params.clone()) == cell.params
+        };
         let profiled = lines.iter().filter(is_of_profile).filter(is_valid);
         let profiles = profiled.filter_map(|trial| trial.line.profile.as_ref()).collect();
         lines.retain(|trial| {
@@ -169,7 +171,7 @@ impl Row<'_> {
 
     /// What its value of a key is called; empty where it has none.
     pub(super) fn label(&self, key: &str) -> String {
-        let own = |value: &String| match self.algorithm {
+        let own = |value: &Param| match self.algorithm {
             Some(of) => of.label(key).unwrap_or_default(),
             None => label_in(self.operation(), key, value),
         };
@@ -184,7 +186,7 @@ impl Row<'_> {
         let parts: Vec<String> =
             server.into_iter().chain(others).map(|key| self.label(key)).collect();
         match self.cell.filter(|_| parts.is_empty()) {
-            Some(cell) => vec![label(full::SERVER, &cell.target.server.to_string())],
+            Some(cell) => vec![server_words(cell.target.server)],
             None => parts,
         }
     }

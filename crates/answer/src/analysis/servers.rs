@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use study::metric::Kind;
-use study::{AnswerRule, Metric};
+use study::{AnswerRule, Metric, Params};
 
 use super::compared::{Compared, Entry};
 use super::row::Row;
@@ -60,7 +60,7 @@ impl Servers {
         }))
     }
 
-    fn of(common: &BTreeMap<String, String>, compared: &[Compared<'_>]) -> Option<Self> {
+    fn of(common: &Params, compared: &[Compared<'_>]) -> Option<Self> {
         let first = compared.first()?;
         let metric = match first.kind() {
             Kind::Tax => Metric::GoodputPerServerCpu,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use study::headline::{RowOf, Slot, Written};
 use study::metric::Kind;
-use study::{AnswerRule, Metric, Params};
+use study::{AnswerRule, Metric, Param, Params};
 
 use super::authored::{Authored, Pair, Rows};
 use super::compared::Compared;
@@ -67,11 +67,11 @@ fn best<'a>(metric: Metric, rows: impl Iterator<Item = &'a Row<'a>>) -> Option<&
 }
 
 /// The keys that a row does not name, with the values here; the best has any value of what is compared.
-fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a str, &'a str> {
+fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a str, &'a Param> {
     let is_open =
         |key: &String| !(row.params.contains_key(key) || row.is_best && *key == rule.compare);
     let params = params.iter().filter(|(key, _)| is_open(key));
-    params.map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    params.map(|(key, value)| (key.as_str(), value)).collect()
 }
 
 struct Named<'a> {
@@ -162,8 +162,8 @@ impl<'a> Named<'a> {
         let (name, row) = self.written.rows.first_key_value()?;
         let own = self.rows.get(name.as_str())?;
         let ran = || all.iter().filter(|of| of.case == own.case && of.counts().done > 0);
-        let is_one_of_several = |(key, value): &(&str, &str)| {
-            ran().any(|of| of.params.get(*key).is_some_and(|other| other != value))
+        let is_one_of_several = |(key, value): &(&str, &Param)| {
+            ran().any(|of| of.params.get(*key).is_some_and(|other| other != *value))
         };
         let open = open(self.rule, row, own.params).into_iter().filter(is_one_of_several);
         let words: Vec<String> = open.map(|(key, _)| own.label(key)).collect();

@@ -104,8 +104,8 @@ fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference>
 fn libraries(matches: &[Match<'_>]) -> Vec<Difference> {
     let of = |both: &Match<'_>| {
         let (a, b) = (both.a.summary.library.clone(), both.b.summary.library.clone());
-        let name = both.a.summary.params.get(LIBRARY)?;
-        (a != b).then(|| Difference::of(name, a, b))
+        let name = both.a.summary.params.get(LIBRARY)?.to_string();
+        (a != b).then(|| Difference::of(&name, a, b))
     };
     counted(matches.iter().filter_map(of), matches.len())
 }

@@ -124,7 +124,7 @@ fn what_one_run_lacks_is_reported() {
     let a = bulk(&[8e9, 4e9, 2e9]);
     let mut b = bulk(&[8e9, 4e9, 2e9]);
     (0..7).for_each(|round| b.fail(1, round));
-    b.study.cells[2].params.insert("load.suite".to_owned(), "none".to_owned());
+    b.study.cells[2].params.set("load.suite", "none");
     let comparison = compared(&a, &b);
     let only: Vec<_> = comparison.only.iter().map(|only| (only.run, only.cell.as_str())).collect();
     assert_eq!(only, [("a", "bulk-0003"), ("b", "bulk-0003")]);

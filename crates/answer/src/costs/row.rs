@@ -12,7 +12,7 @@ use journal::primitive::RowLine;
 use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table, TableRow};
 use study::reference::Reference;
 use study::{Metric, Params};
-use units::{Bytes, PerSecond};
+use units::{Bytes, PerSecond, Quantity};
 
 /// One row of a table over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ pub struct AlgorithmRow {
     /// Why there is none.
     #[serde(flatten)]
     pub no_figure: Option<NoFigure>,
-    pub published: Vec<Beside>,
+    pub published: Vec<PublishedCost>,
     /// What the bound is of, where there is one.
     pub bound: Option<Bounded>,
     /// How many times the bound it costs, where there is a bound.
@@ -85,7 +85,7 @@ pub struct Cost {
 
 /// A published cost beside a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct PublishedCost {
     /// The processor.
     pub label: String,
     /// Core cycles per byte.
@@ -264,14 +264,14 @@ impl Cost {
     /// Bytes or runs a second, in words and as a number.
     pub(super) fn rate(&self) -> (String, f64) {
         match self.bytes_per_s {
-            Some(bytes) => (format!("{:.2} GB/s", bytes / 1e9), bytes),
+            Some(bytes) => (brief(Quantity::BytesPerSecond, bytes), bytes),
             None => (PerSecond(self.ops_per_s).to_string(), self.ops_per_s),
         }
     }
 }
 
-fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<Beside> {
-    let is_beside = |beside: &study::reference::Beside| {
+fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<PublishedCost> {
+    let is_beside = |beside: &study::reference::PublishedRow| {
         let algorithm: Option<Algorithm> = beside.algorithm.parse().ok();
         let size = beside.size.parse::<units::Bytes>().ok().map(|size| size.0);
         algorithm == Some(key.algorithm)
@@ -281,7 +281,7 @@ fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<Beside> {
             && key.hardware == Hardware::All
     };
     let costs = reference.costs().filter(|(beside, _)| is_beside(beside));
-    let costs = costs.map(|(beside, cycles_per_byte)| Beside {
+    let costs = costs.map(|(beside, cycles_per_byte)| PublishedCost {
         label: beside.label.clone(),
         cycles_per_byte,
         source: reference.source.clone(),

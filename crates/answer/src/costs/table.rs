@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use units::{Bytes, Hertz, decimal};
+use units::{Bytes, Hertz, Quantity, decimal};
 
 use super::{AlgorithmRow, Cost, Costs};
 use crate::findings::{Cell, Column, Table};
-use crate::wording::grouped;
+use crate::wording::{self, factor, grouped};
 
 /// The rows of one algorithm of a library, by size.
-struct Line<'a>(Vec<&'a AlgorithmRow>);
+struct LibraryRow<'a>(Vec<&'a AlgorithmRow>);
 
 /// Columns that give way before the sizes do.
 const MOST: usize = 100;
@@ -45,13 +45,14 @@ fn columns(rows: &[&AlgorithmRow], costs: &Costs) -> Vec<Column> {
     let lines = grouped(rows.iter().map(|row| (key(row), *row))).into_iter();
     // What a library does not do is in the notes.
     let has_figure =
-        |line: &Line<'_>| line.0.iter().any(|row| row.cost.is_some() || row.is_refused());
-    let lines: Vec<Line<'_>> = lines.map(|(_, rows)| Line(rows)).filter(has_figure).collect();
-    let sizes: BTreeSet<u64> = lines.iter().flat_map(Line::sizes).collect();
+        |line: &LibraryRow<'_>| line.0.iter().any(|row| row.cost.is_some() || row.is_refused());
+    let lines: Vec<LibraryRow<'_>> =
+        lines.map(|(_, rows)| LibraryRow(rows)).filter(has_figure).collect();
+    let sizes: BTreeSet<u64> = lines.iter().flat_map(LibraryRow::sizes).collect();
     let text = |name: &str, of: &dyn Fn(&AlgorithmRow) -> String| {
         Column::words(name, lines.iter().map(|line| of(line.0[0])))
     };
-    let number = |name: &str, unit: &str, of: &dyn Fn(&Line<'_>) -> Option<String>| {
+    let number = |name: &str, unit: &str, of: &dyn Fn(&LibraryRow<'_>) -> Option<String>| {
         Column::numbers(name, unit, lines.iter().map(|line| of(line).unwrap_or_default()))
     };
     let mut all = vec![
@@ -71,8 +72,8 @@ fn columns(rows: &[&AlgorithmRow], costs: &Costs) -> Vec<Column> {
     }
     for (place, size) in sizes.iter().enumerate() {
         // The smallest sizes give way first.
-        let gives_way = if place + 1 == sizes.len() { 0 } else { sizes.len() - place + 2 };
-        all.push(cycles(&Bytes(*size).to_string(), Some(*size), &lines).gives_way(gives_way));
+        let yields_to = if place + 1 == sizes.len() { 0 } else { sizes.len() - place + 2 };
+        all.push(cycles(&Bytes(*size).to_string(), Some(*size), &lines).yields_to(yields_to));
     }
     all.push(cycles("operation", None, &lines));
     let at = match sizes.last() {
@@ -87,24 +88,24 @@ fn columns(rows: &[&AlgorithmRow], costs: &Costs) -> Vec<Column> {
         of.map(|of| format!("{} {}", of.label, of.cycles_per_byte)).collect::<Vec<_>>().join(", ")
     });
     all.extend([
-        last("rate", &|_, cost| Some(cost.rate().0)).gives_way(1),
-        last("time", &time).gives_way(2),
-        last("bound", &|row, _| Some(costs.bound(row)?.in_short())).gives_way(1),
-        last("times", &|row, _| Some(format!("{:.2}x", row.times_the_bound?))).gives_way(1),
-        Column::words("published", published).gives_way(1),
-        last("quartiles", &|row, cost| Some(quartiles(row, cost))).gives_way(MOST + 1),
-        last("core", &|_, cost| Some(Hertz(cost.core_hz).to_string())).gives_way(MOST),
-        number("quiet samples", "", &|line| line.quiet()).gives_way(MOST + 2),
+        last("rate", &|_, cost| Some(cost.rate().0)).yields_to(1),
+        last("time", &time).yields_to(2),
+        last("bound", &|row, _| Some(costs.bound(row)?.in_short())).yields_to(1),
+        last("times", &|row, _| row.times_the_bound.map(factor)).yields_to(1),
+        Column::words("published", published).yields_to(1),
+        last("quartiles", &|row, cost| Some(quartiles(row, cost))).yields_to(MOST + 1),
+        last("core", &|_, cost| Some(Hertz(cost.core_hz).to_string())).yields_to(MOST),
+        number("quiet samples", "", &|line| line.quiet()).yields_to(MOST + 2),
         last("at once", &|_, cost| {
             (cost.messages_per_op > 1).then(|| format!("{} messages", cost.messages_per_op))
         })
-        .gives_way(MOST + 1),
-        last("confirmed by", &|_, cost| Some(cost.confirmed_by.clone())).gives_way(MOST + 3),
+        .yields_to(MOST + 1),
+        last("confirmed by", &|_, cost| Some(cost.confirmed_by.clone())).yields_to(MOST + 3),
     ]);
     all
 }
 
-impl<'a> Line<'a> {
+impl<'a> LibraryRow<'a> {
     fn sizes(&self) -> impl Iterator<Item = u64> {
         self.0.iter().filter_map(|row| row.key.size_bytes)
     }
@@ -130,11 +131,11 @@ impl<'a> Line<'a> {
 /// Of a record or another call that has a size: how long it takes.
 fn time(row: &AlgorithmRow, cost: &Cost) -> Option<String> {
     let is_record = row.key.algorithm.takes_a_connection() && row.key.size_bytes.is_some();
-    is_record.then(|| format!("{:.0} ns", cost.ns_per_op.median()))
+    is_record.then(|| wording::brief(Quantity::Nanos, cost.ns_per_op.median()))
 }
 
 /// The costs at a size.
-fn cycles(name: &str, size: Option<u64>, lines: &[Line<'_>]) -> Column {
+fn cycles(name: &str, size: Option<u64>, lines: &[LibraryRow<'_>]) -> Column {
     let cell = |row: &AlgorithmRow| {
         let Some(cost) = &row.cost else {
             let text = if row.is_refused() { "refused" } else { "-" }.to_owned();

@@ -100,7 +100,7 @@ pub struct Curve {
     pub y_axis: String,
     /// The axis of the figures.
     pub axis: Axis,
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
     /// What no figure can go below, or is compared with, in words.
     pub bound: Option<(String, f64)>,
     /// What the figures of lines cannot cross.
@@ -132,7 +132,7 @@ pub enum Axis {
 
 /// The figures of one compared value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ChartLine {
     /// The value in words.
     pub label: String,
     /// Whether the others are compared with it.

@@ -5,7 +5,7 @@ use stats::Estimate;
 use units::Unit;
 
 use crate::mark::Mark;
-use crate::wording::interval;
+use crate::wording::{interval, ratio_alone, ratio_interval};
 
 /// A table. A column in which all is empty is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,7 +30,7 @@ pub struct Column {
     pub unit: String,
     pub is_number: bool,
     /// 0, or where there is no room it is left out before those with a lower number.
-    pub gives_way: usize,
+    pub yields_to: usize,
     pub cells: Vec<Cell>,
 }
 
@@ -41,7 +41,7 @@ pub struct Cell {
     /// In small print: the interval.
     pub more: String,
     /// `None` comes last.
-    pub key: Option<Key>,
+    pub key: Option<SortKey>,
     pub is_bad: bool,
     /// The cell of the journal whose trials are the evidence.
     pub evidence: Option<String>,
@@ -49,7 +49,7 @@ pub struct Cell {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Key {
+pub enum SortKey {
     Number(f64),
     Text(String),
 }
@@ -68,7 +68,7 @@ impl Column {
     pub fn words<C: Into<Cell>>(name: &str, cells: impl IntoIterator<Item = C>) -> Self {
         let cells = cells.into_iter().map(Into::into).collect();
         let (name, unit) = (name.to_owned(), String::new());
-        Self { name, unit, is_number: false, gives_way: 0, cells }
+        Self { name, unit, is_number: false, yields_to: 0, cells }
     }
 
     /// Numbers in a unit, which end under each other.
@@ -89,8 +89,8 @@ impl Column {
 
     /// Leaves the column out where there is no room for it, before those with a lower number.
     #[must_use]
-    pub fn gives_way(self, gives_way: usize) -> Self {
-        Self { gives_way, ..self }
+    pub fn yields_to(self, yields_to: usize) -> Self {
+        Self { yields_to, ..self }
     }
 }
 
@@ -102,6 +102,13 @@ impl Cell {
         Self { more: interval(estimate, unit), ..(unit.number(median), median).into() }
     }
 
+    /// A ratio with its interval in small print.
+    pub(crate) fn ratio(ratio: impl Into<Estimate>) -> Self {
+        let estimate = ratio.into();
+        let text = ratio_alone(estimate);
+        Self { more: ratio_interval(estimate), ..(text, estimate.median).into() }
+    }
+
     /// A text about a cell of the journal, whose trials are the evidence.
     #[must_use]
     pub fn about(cell: &str, text: String) -> Self {
@@ -111,13 +118,13 @@ impl Cell {
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
-        let key = (!text.is_empty()).then(|| Key::Text(text.clone()));
+        let key = (!text.is_empty()).then(|| SortKey::Text(text.clone()));
         Self { text, key, ..Self::default() }
     }
 }
 
 impl From<(String, f64)> for Cell {
     fn from((text, value): (String, f64)) -> Self {
-        Self { text, key: Some(Key::Number(value)), ..Self::default() }
+        Self { text, key: Some(SortKey::Number(value)), ..Self::default() }
     }
 }

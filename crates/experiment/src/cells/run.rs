@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::description;
 use super::length::time;
 use super::order::trial_seed;
-use super::words;
 use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
 use agent::Refusal;
@@ -144,7 +144,7 @@ pub fn run<B: Bench>(
         agenda.leave_out(index);
     }
     if !trials.is_empty() {
-        let (done, ahead) = (trials.len(), words::forecast(agenda.ahead()));
+        let (done, ahead) = (trials.len(), description::forecast(agenda.ahead()));
         report(Event::Says(format!("In the journal: {done} trials; to come: {ahead}.")));
     }
     // Lines may have been removed from the journal by hand: no place is taken twice.
@@ -267,8 +267,8 @@ impl Run<'_, '_> {
                 left: time(&ahead)
                     .saturating_sub(moment.prepared + moment.elapsed.min(moment.window)),
                 words: &|| {
-                    let doing = words::doing(&at, task.role);
-                    (words::left(&ahead), format!("{doing}: {moment}"))
+                    let doing = description::doing(&at, task.role);
+                    (description::left(&ahead), format!("{doing}: {moment}"))
                 },
             });
         };
@@ -305,7 +305,7 @@ impl Run<'_, '_> {
             case: cell.case.clone(),
             cell: cell.name.clone(),
             target: Some(bench.name(target)),
-            params: cell.params.clone(),
+            params: cell.params.written(),
             role: task.role,
             find: sought,
             round: task.round,

@@ -28,8 +28,8 @@ pub struct Child {
 const POLL: Duration = Duration::from_millis(50);
 /// A part may take this many times its forecast, and [`AT_LEAST`] more: nearly all of its samples
 /// may be disturbed, and operations such as RSA are longer than a sample.
-const PATIENCE: u32 = 20;
-/// See [`PATIENCE`].
+const TIMES_THE_FORECAST: u32 = 20;
+/// See [`TIMES_THE_FORECAST`].
 const AT_LEAST: Duration = Duration::from_secs(120);
 
 /// The exit code of a request that cannot be measured, such as a library that is not there.
@@ -72,7 +72,7 @@ impl Child {
     ) -> Result<Once, String> {
         /// A mask of the user's own would make every level another one than it says.
         const MASKS: [&str; 2] = [hardware::VARIABLE, hardware::OPENSSL_VARIABLE];
-        let limit = AT_LEAST + Duration::from_nanos(part.forecast().0) * PATIENCE;
+        let limit = AT_LEAST + Duration::from_nanos(part.forecast().0) * TIMES_THE_FORECAST;
         let arguments = part.arguments(libraries).into_iter().map(OsString::from).collect();
         let mut child = Captured::start(&self.program, arguments, &MASKS, &part.cpus()).map_err(
             |(program, error)| {

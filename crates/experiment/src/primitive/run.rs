@@ -71,7 +71,7 @@ pub fn run(
     let first = last.map_or(0, |last| last.saturating_add(1));
     for ((place, part), order) in lacking.iter().enumerate().zip(first..) {
         let started = SystemTime::now();
-        let mut progress = |elapsed| tell_progress(&lacking[place..], elapsed, report);
+        let mut progress = |elapsed| report_progress(&lacking[place..], elapsed, report);
         let measured = match interrupt.load(Relaxed) {
             true => None,
             false => meter.measure(part, interrupt, &mut progress).map_err(|why| {
@@ -88,7 +88,7 @@ pub fn run(
 }
 
 /// Says how far the first of these parts is, which are all that are left.
-fn tell_progress(lacking: &[Part<'_>], elapsed: Duration, report: &mut dyn FnMut(Event<'_>)) {
+fn report_progress(lacking: &[Part<'_>], elapsed: Duration, report: &mut dyn FnMut(Event<'_>)) {
     let [part, ..] = lacking else { return };
     let all: u64 = lacking.iter().map(|part| part.forecast().0).sum();
     report(Event::Progress {

@@ -5,7 +5,7 @@ use tls::{CertificateKey, Group, OrPlain, Version};
 use units::{Bytes, Nanos};
 
 use super::*;
-use study::{Cell, Metric};
+use study::{Cell, Metric, Param};
 
 /// The example of the design, with all of its keys.
 const EXAMPLE: &str = r#"
@@ -92,7 +92,8 @@ fn headers_are_written_as_one_or_as_a_list() {
     assert_eq!(headers("\"X-A: 1\""), ["X-A: 1"]);
     assert_eq!(headers("[\"X-A: 1\", \"X-B: 2\"]"), ["X-A: 1", "X-B: 2"]);
     let swept = parse(&with(&[], &["sweep.\"load.header\" = [\"X-A: 1\", \"X-A: 2\"]"]));
-    let values: Vec<_> = swept.cells.iter().map(|cell| &cell.params["load.header"]).collect();
+    let values: Vec<_> =
+        swept.cells.iter().map(|cell| cell.params["load.header"].to_string()).collect();
     assert_eq!(values, ["X-A: 1", "X-A: 2"]);
     assert_eq!(read_back(&swept), swept);
 }
@@ -138,15 +139,18 @@ fn the_last_swept_key_changes_fastest_and_cells_are_numbered() {
     let cells: Vec<_> = study
         .cells
         .iter()
-        .map(|cell| (&*cell.name, &*cell.params["target.server"], &*cell.params["load.suite"]))
+        .map(|cell| {
+            [cell.name.as_str(), "target.server", "load.suite"]
+                .map(|of| cell.params.get(of).map_or_else(|| of.to_owned(), ToString::to_string))
+        })
         .collect();
     assert_eq!(
         cells,
         [
-            ("bulk-0001", "embedded", "TLS_RSA_WITH_AES_128_CBC_SHA"),
-            ("bulk-0002", "embedded", "TLS_RSA_WITH_AES_128_GCM_SHA256"),
-            ("bulk-0003", "nginx", "TLS_RSA_WITH_AES_128_CBC_SHA"),
-            ("bulk-0004", "nginx", "TLS_RSA_WITH_AES_128_GCM_SHA256"),
+            ["bulk-0001", "embedded", "TLS_RSA_WITH_AES_128_CBC_SHA"],
+            ["bulk-0002", "embedded", "TLS_RSA_WITH_AES_128_GCM_SHA256"],
+            ["bulk-0003", "nginx", "TLS_RSA_WITH_AES_128_CBC_SHA"],
+            ["bulk-0004", "nginx", "TLS_RSA_WITH_AES_128_GCM_SHA256"],
         ]
     );
     assert!(study.cells.iter().all(|cell| cell.case == "bulk" && cell.params.len() == 2));
@@ -195,7 +199,7 @@ fn a_sweep_over_suites_has_plain_http_as_its_baseline() {
         ],
     ));
     assert!(study.cells[0].load.is_plain());
-    assert_eq!(study.cells[0].params["load.suite"], "none");
+    assert_eq!(study.cells[0].params["load.suite"], Param::Plain);
     let x25519 = Some(Group::X25519);
     assert_eq!(
         protocol(&study.cells[1]),
@@ -256,7 +260,7 @@ fn a_case_goes_its_own_way_and_no_other_does() {
 fn any_key_may_be_swept_and_is_named_in_one_way() {
     let sweep = |key: &str, value: &str| {
         let line = format!("sweep.\"{key}\" = [{value}]");
-        parse(&with(&[], &[&line])).cells[0].params[key].clone()
+        parse(&with(&[], &[&line])).cells[0].params[key].to_string()
     };
     assert_eq!(sweep("target.object", "\"1024KiB\""), "1MiB");
     let mix = "\"1024B 90%, 1024KiB 10.0%\"";

@@ -17,7 +17,7 @@ fn quick_is_what_it_says() {
         .cells
         .iter()
         .map(|cell| {
-            let params: Vec<_> = cell.params.values().map(String::as_str).collect();
+            let params: Vec<_> = cell.params.values().map(ToString::to_string).collect();
             format!("{} {}", cell.name, params.join(" "))
         })
         .collect();
@@ -181,6 +181,15 @@ fn shipped_studies_are_named_with_their_questions() {
         let study = shipped_at(name, "0-7", None);
         assert_eq!(read_back(&study), study);
         assert_eq!((study.name.as_str(), study.question), (name, question));
+    }
+}
+
+#[test]
+fn shipped_studies_have_one_to_three_headlines_in_their_authors_words() {
+    for (name, _) in shipped() {
+        let study = shipped_at(name, "0-1", None);
+        let written = study.answers.iter().filter(|answer| answer.written.is_some()).count();
+        assert!((1..=3).contains(&written), "{name}: {written}");
     }
 }
 

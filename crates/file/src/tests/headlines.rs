@@ -1,5 +1,7 @@
 //! What authors write of their answers.
 
+use std::collections::BTreeMap;
+
 use study::headline::{RowOf, Slot};
 
 use super::*;
@@ -23,7 +25,7 @@ fn rows_are_cells_by_their_case_and_what_is_swept() {
     let study = parse(&text);
     assert_eq!(read_back(&study), study);
     let written = study.answers[0].written.clone().unwrap();
-    let suite = |value: &str| [("load.suite".to_owned(), value.to_owned())].into();
+    let suite = |value: &str| BTreeMap::from([("load.suite".to_owned(), value.to_owned())]).into();
     let plain = RowOf { case: "bulk".to_owned(), params: suite("none"), is_best: false };
     assert_eq!(written.rows["plain"], plain);
     let cells =

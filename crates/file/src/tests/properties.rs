@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
-use crate::keys::Key;
+use crate::keys::StudyKey;
 
 /// Values of each key, most of which go together.
 const VALUES: &[(&str, &[&str])] = &[
@@ -201,7 +201,7 @@ fn every_key_has_values_to_try() {
         ["target.i-operate-this-host", "target.connect-to", "target.crypto", "target.aes"];
     let of_hosts = ["target.host", "target.listen", "load.ranks"];
     let left_out = [&left_out[..], &of_servers, &of_hosts].concat();
-    for key in Key::all().map(|key| key.to_string()) {
+    for key in StudyKey::all().map(|key| key.to_string()) {
         let is_tried = VALUES.iter().any(|(name, _)| *name == key);
         assert!(is_tried || left_out.contains(&&*key), "{key}");
     }

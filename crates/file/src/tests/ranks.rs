@@ -37,7 +37,7 @@ fn ranks_make_the_load_and_fewer_of_them_can_be_swept() {
     let swept = parse(&with_ranks(&[ONE, TWO], "", "sweep.\"load.ranks\" = [1, 2]"));
     let ranks = swept.cells.iter().map(|cell| cell.load.ranks.unwrap().get());
     assert_eq!(ranks.collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(swept.cells[0].params["load.ranks"], "1");
+    assert_eq!(swept.cells[0].params["load.ranks"].to_string(), "1");
 
     let none = parse(&with_ranks(&[], "", ""));
     assert_eq!((none.ranks.len(), none.cells[0].load.ranks), (0, None));

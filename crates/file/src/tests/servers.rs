@@ -134,13 +134,14 @@ fn environments_and_libraries_are_swept() {
         .cells
         .iter()
         .map(|cell| {
-            let of = |key: &str| cell.params[key].as_str();
+            let of = |key: &str| cell.params[key].to_string();
             (of("target.library-path"), of("target.environment"))
         })
         .collect();
     assert_eq!(
         params,
         [("system", "none"), ("system", "A=1 B=2"), ("/opt/ssl", "none"), ("/opt/ssl", "A=1 B=2")]
+            .map(|(path, environment)| (path.to_owned(), environment.to_owned()))
     );
     assert!(study.cells[3].target.environment.has("B"));
 }

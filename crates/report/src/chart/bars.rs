@@ -37,7 +37,7 @@ struct Row {
     label: String,
     /// The mark in words.
     mark: Option<&'static str>,
-    lines: Vec<Line>,
+    lines: Vec<RuledLine>,
     /// The bars that have no figure, where its others have one.
     absent: Vec<String>,
     /// What is shown where there is no figure.
@@ -46,7 +46,7 @@ struct Row {
 
 /// A bar, or a stack of them, with its text.
 #[derive(Debug, Default, Serialize)]
-struct Line {
+struct RuledLine {
     values: Vec<Value>,
     /// What it is of, where its row has several.
     name: String,
@@ -133,7 +133,7 @@ impl Bars {
             ticks: scale.ticks().filter_map(tick).collect(),
             zero: scale.percent(0.0).unwrap_or(0.0),
             is_share: bars.is_share,
-            room: rows.iter().flat_map(|row| &row.lines).map(Line::room).max().unwrap_or(0),
+            room: rows.iter().flat_map(|row| &row.lines).map(RuledLine::room).max().unwrap_or(0),
             rows,
             legend: parts.into_iter().flatten().map(key).collect(),
             published: bars.published.clone(),
@@ -143,9 +143,11 @@ impl Bars {
 
 impl Row {
     fn of(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Self {
-        let lines: Vec<Line> = match chart.is_stacked {
-            true => Line::stack(row, chart, scale).into_iter().collect(),
-            false => row.bars.iter().filter_map(|bar| Line::of(bar, row, chart, scale)).collect(),
+        let lines: Vec<RuledLine> = match chart.is_stacked {
+            true => RuledLine::stack(row, chart, scale).into_iter().collect(),
+            false => {
+                row.bars.iter().filter_map(|bar| RuledLine::of(bar, row, chart, scale)).collect()
+            }
         };
         let is_absent = |bar: &&findings::Bar| bar.figure.is_none() && !lines.is_empty();
         let absent: Vec<String> =
@@ -169,7 +171,7 @@ impl Row {
     }
 }
 
-impl Line {
+impl RuledLine {
     /// The bar of a figure, from zero to the median; `None` where there is none.
     fn of(
         bar: &findings::Bar,
@@ -454,7 +456,7 @@ mod tests {
             let medians: Vec<f64> =
                 cells.iter().map(|samples| figure(samples).unwrap().estimate.median).collect();
             let chart = Bars::of(&chart(Quantity::BitsPerSecond, &cells));
-            let end = |line: &Line| line.parts.iter().map(|part| part.width).sum::<f64>();
+            let end = |line: &RuledLine| line.parts.iter().map(|part| part.width).sum::<f64>();
             let widths: Vec<f64> = chart.rows.iter().map(|row| end(&row.lines[0])).collect();
             for (median, width) in medians.iter().zip(&widths) {
                 prop_assert!((0.0..=100.0).contains(width));

@@ -1,6 +1,6 @@
-//! Figures by a number, which is drawn by its logarithm: equal factors are equal distances.
+//! Figures by a number, which is plotted by its logarithm: equal factors are equal distances.
 
-use answer::findings::{self, Axis, Dot as Figure, Line};
+use answer::findings::{self, Axis, ChartLine, Dot as Figure};
 use serde::Serialize;
 use units::Unit;
 
@@ -19,7 +19,7 @@ pub(crate) struct Curve {
     /// Of the plot, in pixels.
     height: f64,
     /// The names of several lines.
-    legend: Vec<Key>,
+    legend: Vec<LegendKey>,
     /// For the longest of them right of the lines, in characters; 0 where they are too long for that,
     /// and are above the plot.
     room: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Curve {
 
 /// What a colour means.
 #[derive(Debug, Serialize)]
-struct Key {
+struct LegendKey {
     series: usize,
     label: String,
     /// Where its line ends, in pixels, but so far from the others that all can be read.
@@ -92,26 +92,26 @@ const APART: f64 = 16.0;
 const LONGEST: usize = 18;
 
 impl Curve {
-    /// Figures that cannot be drawn are left out: on an axis of factors, those that are not positive.
+    /// Figures that cannot be plotted are left out: on an axis of factors, those that are not positive.
     pub(super) fn of(curve: &findings::Curve) -> Self {
         let places = Places::of(curve);
         let (mut dots, mut segments) = (Vec::new(), Vec::new());
-        let (mut published, mut legend): (Vec<Dot>, Vec<Key>) = (Vec::new(), Vec::new());
+        let (mut published, mut legend): (Vec<Dot>, Vec<LegendKey>) = (Vec::new(), Vec::new());
         let series = series(&curve.lines);
         for (line, series) in curve.lines.iter().zip(series.iter().copied()) {
-            let drawn: Vec<Dot> =
+            let plotted: Vec<Dot> =
                 line.dots.iter().filter_map(|figure| places.dot(series, figure)).collect();
-            let y = drawn.last().map_or(HEIGHT, |dot| dot.y);
-            legend.push(Key { series, label: line.label.clone(), y });
+            let y = plotted.last().map_or(HEIGHT, |dot| dot.y);
+            legend.push(LegendKey { series, label: line.label.clone(), y });
             if line.is_joined {
-                segments.extend(joined(series, &drawn));
+                segments.extend(joined(series, &plotted));
             }
-            dots.extend(drawn);
+            dots.extend(plotted);
             for figure in &line.dots {
                 for (title, y) in &figure.published {
                     let of =
                         Figure { x: figure.x, y: *y, title: title.clone(), ..Figure::default() };
-                    // What was published of several lines is drawn once.
+                    // What was published of several lines is plotted once.
                     let is_new = !published.iter().any(|known| known.title == *title);
                     published.extend(places.dot(series, &of).filter(|_| is_new));
                 }
@@ -124,8 +124,9 @@ impl Curve {
                 let title = title.to_owned();
                 places.dot(series, &Figure { x, y, title, ..Figure::default() })
             };
-            let drawn: Vec<Dot> = limit.points.iter().filter_map(|point| at(*point, "")).collect();
-            limits.extend(joined(series, &drawn));
+            let plotted: Vec<Dot> =
+                limit.points.iter().filter_map(|point| at(*point, "")).collect();
+            limits.extend(joined(series, &plotted));
             knees.extend(limit.knee.as_ref().and_then(|(title, point)| at(*point, title)));
         }
         let ys = places.ys();
@@ -162,13 +163,13 @@ impl Curve {
 }
 
 /// For the names of lines beside the plot.
-fn room(legend: &[Key]) -> usize {
+fn room(legend: &[LegendKey]) -> usize {
     let longest = legend.iter().map(|key| key.label.chars().count()).max().unwrap_or(0);
     if legend.len() > 1 && longest <= LONGEST { longest + 1 } else { 0 }
 }
 
 /// The names of several lines from top to bottom, none on another.
-fn spread(mut legend: Vec<Key>) -> Vec<Key> {
+fn spread(mut legend: Vec<LegendKey>) -> Vec<LegendKey> {
     if legend.len() < 2 {
         return Vec::new();
     }
@@ -188,7 +189,7 @@ fn spread(mut legend: Vec<Key>) -> Vec<Key> {
 }
 
 /// The colours of lines: 0 is the baseline's.
-fn series(lines: &[Line]) -> Vec<usize> {
+fn series(lines: &[ChartLine]) -> Vec<usize> {
     let mut others = 0;
     let series = lines.iter().map(|line| {
         others += usize::from(!line.is_baseline);
@@ -208,7 +209,7 @@ fn joined(series: usize, dots: &[Dot]) -> impl Iterator<Item = Segment> {
     })
 }
 
-fn in_words(line: &Line) -> String {
+fn in_words(line: &ChartLine) -> String {
     let dot = |dot: &Figure| format!("{} {}", dot.x_label, dot.y_label);
     format!("{}: {}.", line.label, line.dots.iter().map(dot).collect::<Vec<_>>().join(", "))
 }
@@ -372,7 +373,7 @@ mod tests {
     }
 
     fn curve(dots: Vec<Figure>) -> findings::Curve {
-        let line = Line { label: "a".to_owned(), is_baseline: true, is_joined: true, dots };
+        let line = ChartLine { label: "a".to_owned(), is_baseline: true, is_joined: true, dots };
         let (title, subtitle) = ("t".to_owned(), String::new());
         findings::Curve {
             title,
@@ -388,8 +389,8 @@ mod tests {
         }
     }
 
-    fn numbers(drawn: &Curve) -> Vec<&str> {
-        drawn.xs.iter().map(|of| of.tick.label.as_str()).collect()
+    fn numbers(plotted: &Curve) -> Vec<&str> {
+        plotted.xs.iter().map(|of| of.tick.label.as_str()).collect()
     }
 
     fn labels(ticks: &[Tick]) -> Vec<&str> {
@@ -398,16 +399,16 @@ mod tests {
 
     #[test]
     fn equal_factors_are_equal_distances() {
-        let drawn = Curve::of(&curve(vec![dot(64.0, 4.0), dot(256.0, 2.0), dot(1024.0, 1.0)]));
-        let [a, b, c] = &drawn.dots[..] else { panic!() };
-        assert!((b.x - a.x - (c.x - b.x)).abs() < 0.02, "{drawn:?}");
-        assert!((b.y - a.y - (c.y - b.y)).abs() < 0.02, "{drawn:?}");
+        let plotted = Curve::of(&curve(vec![dot(64.0, 4.0), dot(256.0, 2.0), dot(1024.0, 1.0)]));
+        let [a, b, c] = &plotted.dots[..] else { panic!() };
+        assert!((b.x - a.x - (c.x - b.x)).abs() < 0.02, "{plotted:?}");
+        assert!((b.y - a.y - (c.y - b.y)).abs() < 0.02, "{plotted:?}");
         assert_eq!((a.x, c.x), (MARGIN, 100.0 - MARGIN));
         let [low, high] = a.range.unwrap();
         assert!(high < a.y && a.y < low, "upwards is more");
-        assert_eq!(labels(&drawn.ys), ["0.5", "1", "2", "5"]);
-        assert_eq!(numbers(&drawn), ["64", "256", "1024"]);
-        assert_eq!(drawn.segments.len(), 2);
+        assert_eq!(labels(&plotted.ys), ["0.5", "1", "2", "5"]);
+        assert_eq!(numbers(&plotted), ["64", "256", "1024"]);
+        assert_eq!(plotted.segments.len(), 2);
     }
 
     #[test]
@@ -416,12 +417,12 @@ mod tests {
         let unit = Quantity::BitsPerSecond.unit_for([4e9]);
         curve.axis = Axis::FromZero(unit);
         curve.lines[0].is_joined = false;
-        let drawn = Curve::of(&curve);
-        assert_eq!(labels(&drawn.ys), ["0", "1", "2", "3", "4", "5"]);
-        assert_eq!(drawn.dots[0].y - drawn.dots[1].y, HEIGHT / 5.0);
-        assert!(drawn.segments.is_empty());
+        let plotted = Curve::of(&curve);
+        assert_eq!(labels(&plotted.ys), ["0", "1", "2", "3", "4", "5"]);
+        assert_eq!(plotted.dots[0].y - plotted.dots[1].y, HEIGHT / 5.0);
+        assert!(plotted.segments.is_empty());
         // Two labels at one place could not be read.
-        assert_eq!(numbers(&drawn), ["1", "2"]);
+        assert_eq!(numbers(&plotted), ["1", "2"]);
     }
 
     #[test]
@@ -444,15 +445,15 @@ mod tests {
     fn names_beside_lines_that_end_together_are_apart() {
         let mut curve = curve(vec![dot(1.0, 9.0), dot(2.0, 9.0)]);
         curve.axis = Axis::FromZero(Quantity::PerSecond.unit_for([10.0]));
-        let line = |label: &str| Line { label: label.to_owned(), ..curve.lines[0].clone() };
+        let line = |label: &str| ChartLine { label: label.to_owned(), ..curve.lines[0].clone() };
         curve.lines = vec![line("a"), line("bb"), line("ccc")];
-        let drawn = Curve::of(&curve);
-        let ys: Vec<f64> = drawn.legend.iter().map(|key| key.y).collect();
+        let plotted = Curve::of(&curve);
+        let ys: Vec<f64> = plotted.legend.iter().map(|key| key.y).collect();
         assert!(ys.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{ys:?}");
-        assert_eq!(drawn.room, 4);
+        assert_eq!(plotted.room, 4);
         curve.lines[0].label = "too long for the right side".to_owned();
-        let drawn = Curve::of(&curve);
-        assert_eq!((drawn.room, drawn.legend.len()), (0, 3), "they are above the plot");
+        let plotted = Curve::of(&curve);
+        assert_eq!((plotted.room, plotted.legend.len()), (0, 3), "they are above the plot");
         curve.lines.truncate(1);
         assert!(Curve::of(&curve).legend.is_empty(), "one line needs no name");
     }
@@ -468,9 +469,13 @@ mod tests {
     fn a_mark_lies_at_its_number_and_is_told() {
         let mut curve = curve(vec![dot(64.0, 0.9), dot(1024.0, 1.2)]);
         curve.marks = vec![("a is ahead from 1024 on".to_owned(), 1024.0)];
-        let drawn = Curve::of(&curve);
-        assert_eq!(drawn.marks[0].at, drawn.dots[1].x);
-        assert!(drawn.description.ends_with("a is ahead from 1024 on."), "{}", drawn.description);
+        let plotted = Curve::of(&curve);
+        assert_eq!(plotted.marks[0].at, plotted.dots[1].x);
+        assert!(
+            plotted.description.ends_with("a is ahead from 1024 on."),
+            "{}",
+            plotted.description
+        );
     }
 
     #[test]
@@ -480,34 +485,39 @@ mod tests {
             dot.published = vec![("Xeon".to_owned(), 2.64)];
         }
         curve.bound = Some(("x".to_owned(), 0.5));
-        let drawn = Curve::of(&curve);
-        assert_eq!(drawn.published.len(), 1, "what is published once is drawn once");
-        assert_eq!(drawn.published[0].x, drawn.dots[0].x);
-        assert_eq!(drawn.bound.unwrap().at, HEIGHT);
+        let plotted = Curve::of(&curve);
+        assert_eq!(plotted.published.len(), 1, "what is published once is drawn once");
+        assert_eq!(plotted.published[0].x, plotted.dots[0].x);
+        assert_eq!(plotted.bound.unwrap().at, HEIGHT);
     }
 
     #[test]
     fn a_limit_is_drawn_in_the_colour_of_its_line_and_has_room() {
         let mut curve = curve(vec![dot(1.0, 100.0), dot(100.0, 900.0)]);
         curve.axis = Axis::FromZero(Quantity::PerSecond.unit_for([900.0]));
-        curve.lines.push(Line { label: "b".into(), is_baseline: false, ..curve.lines[0].clone() });
+        curve.lines.push(ChartLine {
+            label: "b".into(),
+            is_baseline: false,
+            ..curve.lines[0].clone()
+        });
         curve.limits = vec![findings::LineLimit {
             line: 1,
             points: vec![(1.0, 150.0), (10.0, 1_500.0), (100.0, 1_500.0)],
             knee: Some(("b: knee at 10 users".into(), (10.0, 1_500.0))),
         }];
-        let drawn = Curve::of(&curve);
-        let [rising, level] = &drawn.limits[..] else { panic!("{drawn:?}") };
-        assert_eq!((rising.series, level.series, drawn.dots[2].series), (1, 1, 1));
-        assert!(rising.y1 > rising.y2 && level.y1 == level.y2, "{drawn:?}");
-        assert_eq!((drawn.knees[0].x, drawn.knees[0].y), (50.0, 0.0), "it is the highest");
-        assert_eq!(drawn.knees[0].title, "b: knee at 10 users");
+        let plotted = Curve::of(&curve);
+        let [rising, level] = &plotted.limits[..] else { panic!("{plotted:?}") };
+        assert_eq!((rising.series, level.series, plotted.dots[2].series), (1, 1, 1));
+        assert!(rising.y1 > rising.y2 && level.y1 == level.y2, "{plotted:?}");
+        assert_eq!((plotted.knees[0].x, plotted.knees[0].y), (50.0, 0.0), "it is the highest");
+        assert_eq!(plotted.knees[0].title, "b: knee at 10 users");
     }
 
     #[test]
     fn what_is_no_cost_is_not_drawn() {
-        let drawn = Curve::of(&curve(vec![dot(64.0, f64::NAN), dot(256.0, 0.0), dot(1024.0, 1.0)]));
-        assert_eq!(drawn.dots.len(), 1);
+        let plotted =
+            Curve::of(&curve(vec![dot(64.0, f64::NAN), dot(256.0, 0.0), dot(1024.0, 1.0)]));
+        assert_eq!(plotted.dots.len(), 1);
         assert!(Curve::of(&curve(Vec::new())).dots.is_empty());
     }
 }

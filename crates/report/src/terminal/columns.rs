@@ -21,7 +21,7 @@ struct Written {
     texts: Vec<String>,
     width: usize,
     is_number: bool,
-    gives_way: usize,
+    yields_to: usize,
 }
 
 impl Written {
@@ -32,7 +32,7 @@ impl Written {
             .map(|text| on_one_line(&text))
             .collect();
         let width = texts.iter().map(|text| text.width()).max().unwrap_or(0);
-        Self { texts, width, is_number: column.is_number, gives_way: column.gives_way }
+        Self { texts, width, is_number: column.is_number, yields_to: column.yields_to }
     }
 
     fn padded(&self, line: usize) -> String {
@@ -52,11 +52,11 @@ pub(crate) fn table(columns: Vec<Column>, width: usize) -> Table {
     let mut columns: Vec<Written> = shown.map(Written::of).collect();
     let mut left_out = Vec::new();
     while total(&columns) > width {
-        let last = columns.iter().map(|column| column.gives_way).max().unwrap_or(0);
+        let last = columns.iter().map(|column| column.yields_to).max().unwrap_or(0);
         if last == 0 {
             break;
         }
-        let given = columns.extract_if(.., |column| column.gives_way == last);
+        let given = columns.extract_if(.., |column| column.yields_to == last);
         left_out.extend(given.map(|mut column| column.texts.swap_remove(0)));
     }
     let lines = columns.first().map_or(0, |column| column.texts.len());
@@ -84,9 +84,9 @@ mod tests {
         let cells = |cells: [&str; 2]| cells.map(str::to_owned);
         let columns = vec![
             Column::words("cell", cells(["plain", "x × y"])),
-            Column::numbers("CPU", "µs", cells(["9.5", "640.0"])).gives_way(2),
-            Column::numbers("nothing", "", cells(["", ""])).gives_way(1),
-            Column::numbers("p99", "ms", cells(["1", "20"])).gives_way(1),
+            Column::numbers("CPU", "µs", cells(["9.5", "640.0"])).yields_to(2),
+            Column::numbers("nothing", "", cells(["", ""])).yields_to(1),
+            Column::numbers("p99", "ms", cells(["1", "20"])).yields_to(1),
         ];
         let whole = table(columns.clone(), 80);
         assert_eq!(whole.header, ["cell     CPU  p99", "          µs   ms"]);

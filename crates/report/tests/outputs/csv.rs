@@ -46,7 +46,7 @@ fn every_cell_is_a_row_with_its_figures() {
         assert_eq!(row["study"], "quick");
         assert_eq!(row["cell"], cell.cell);
         assert_eq!(row["label"], cell.label);
-        assert_eq!(row["target_server"], cell.params["target.server"]);
+        assert_eq!(row["target_server"], cell.params["target.server"].to_string());
         assert_eq!(row["trials_valid"], cell.trials.valid.to_string());
         let rate = cell.figures.get(Metric::Rate).unwrap().estimate;
         assert_eq!(row["rate_per_s_median"].parse(), Ok(rate.median));

@@ -46,7 +46,7 @@ fn what_a_server_says_never_becomes_markup() {
     }
     for cell in &mut run.analysis.cells {
         cell.label = HOSTILE.to_owned();
-        cell.params.insert("target.server".to_owned(), HOSTILE.to_owned());
+        cell.params.set("target.server", HOSTILE);
     }
     for line in &mut run.lines {
         line.line.target_error = Some(HOSTILE.to_owned());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use answer::analysis::{Answer, Bar, Curve, Figure, Point, Projected};
-use answer::costs::{AlgorithmRow, Beside, Cost, Costs, Discarded, LowerBound};
+use answer::costs::{AlgorithmRow, Cost, Costs, Discarded, LowerBound, PublishedCost};
 use answer::findings::Headline;
 use load::Operation;
 use primitives::instructions::Bounded;
@@ -11,7 +11,7 @@ use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
 use report::Style;
 use stats::Estimate;
-use study::Metric;
+use study::{Metric, Params};
 
 use crate::fabricated::{Fabricated, HOSTILE, whole};
 
@@ -47,7 +47,7 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> AlgorithmRow {
     });
     AlgorithmRow {
         name: "ciphers-0001".to_owned(),
-        params: BTreeMap::new(),
+        params: Params::default(),
         planned: 3,
         done: 3,
         library_title: format!("{library} {HOSTILE}"),
@@ -68,7 +68,7 @@ fn bar(label: &str, cost: f64) -> Bar {
     Bar {
         label: label.to_owned(),
         cell: "ciphers-0001".to_owned(),
-        params: BTreeMap::from([("size".to_owned(), "8KiB".to_owned())]),
+        params: BTreeMap::from([("size".to_owned(), "8KiB".to_owned())]).into(),
         is_baseline: label == "old",
         figure: Some(figure(&[cost * 0.9, cost, cost * 1.1])),
         ratio: None,
@@ -79,8 +79,12 @@ fn bar(label: &str, cost: f64) -> Bar {
     }
 }
 
-fn published() -> Beside {
-    Beside { label: "Xeon Scalable".to_owned(), cycles_per_byte: 0.65, source: HOSTILE.to_owned() }
+fn published() -> PublishedCost {
+    PublishedCost {
+        label: "Xeon Scalable".to_owned(),
+        cycles_per_byte: 0.65,
+        source: HOSTILE.to_owned(),
+    }
 }
 
 fn answer() -> Answer {
@@ -107,7 +111,7 @@ fn answer() -> Answer {
         metric: Metric::CyclesPerByte,
         compare: "library".to_owned(),
         operation: Operation::Requests,
-        common: BTreeMap::new(),
+        common: Params::default(),
         common_in_words: vec![format!("AES-128-GCM {HOSTILE}")],
         bars: vec![bar("old", 0.6), bar("new", 0.3)],
         published: Vec::new(),
@@ -191,7 +195,7 @@ fn the_terminal_has_them_too() {
         "It is twice as fast.",
         "refused",
         "0.300!",
-        "3.25x",
+        "3.3x",
         "Xeon Scalable 0.65",
         "no such",
         "8.00 GB/s",

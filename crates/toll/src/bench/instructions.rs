@@ -25,12 +25,12 @@ struct Json {
     schema: u32,
     cycles_source: CycleSource,
     interrupted: bool,
-    instructions: Vec<Line>,
+    instructions: Vec<InstructionRow>,
     bounds: Vec<Bound>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct InstructionRow {
     instruction: &'static str,
     #[serde(flatten)]
     outcome: Outcome,
@@ -65,7 +65,7 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
     Ok(if was_interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })
 }
 
-fn line(cost: &Cost) -> Line {
+fn line(cost: &Cost) -> InstructionRow {
     let outcome = match &cost.measured {
         Ok(timing) => Outcome::Measured {
             latency_cycles: timing.latency.cycles,
@@ -74,7 +74,7 @@ fn line(cost: &Cost) -> Line {
         },
         Err(why) => Outcome::None { no_figure: why.to_string() },
     };
-    Line { instruction: cost.instruction.name, outcome }
+    InstructionRow { instruction: cost.instruction.name, outcome }
 }
 
 /// The worse of both figures'.
@@ -107,7 +107,7 @@ fn findings(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> Findings {
         title: "Instructions".to_owned(),
         columns: vec![
             words("", |cost| cost.instruction.name),
-            words("what it does", |cost| cost.instruction.purpose).gives_way(1),
+            words("what it does", |cost| cost.instruction.purpose).yields_to(1),
             cycles("latency", |timing| &timing.latency),
             cycles("throughput", |timing| &timing.throughput),
         ],

@@ -1,6 +1,6 @@
 //! What `toll bench --json` prints: snake_case, units in the names.
 
-use answer::costs::{Beside, Costs};
+use answer::costs::{Costs, PublishedCost};
 use primitives::row::Measured;
 use primitives::{Cache, CycleSource, Hardware, Row};
 use serde::Serialize;
@@ -16,7 +16,7 @@ struct Bench<'a> {
     hardware: Hardware,
     interrupted: bool,
     libraries: Vec<Library<'a>>,
-    rows: Vec<Line<'a>>,
+    rows: Vec<JsonRow<'a>>,
 }
 
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ struct Library<'a> {
 
 /// A row with what follows from it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonRow<'a> {
     #[serde(flatten)]
     row: &'a Row,
     #[serde(flatten)]
@@ -42,7 +42,7 @@ struct More {
     ns_per_op: f64,
     gb_per_s: Option<f64>,
     /// As `toll report --json` has it.
-    published: Vec<Beside>,
+    published: Vec<PublishedCost>,
 }
 
 /// The whole.
@@ -56,7 +56,8 @@ pub(crate) fn of<'a>(round: &OneRound<'a>, costs: &Costs) -> impl Serialize + 'a
         gb_per_s: measured.bytes_per_s.map(|bytes| bytes / 1e9),
         published: published(row),
     };
-    let line = |row| Line { row, more: row.outcome.measured().map(|measured| more(row, measured)) };
+    let line =
+        |row| JsonRow { row, more: row.outcome.measured().map(|measured| more(row, measured)) };
     Bench {
         schema: 2,
         cycles_source: round.measurement.source,

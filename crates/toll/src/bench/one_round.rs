@@ -3,7 +3,7 @@
 //! another.
 
 use answer::costs::{AlgorithmRow, Cost, Costs, of_one_round};
-use answer::findings::{Answer, Findings};
+use answer::findings::{Findings, ShownAnswer};
 use cpus::CpuList;
 use journal::Entries;
 use journal::primitive::{BoundLine, RowLine};
@@ -107,7 +107,7 @@ impl OneRound<'_> {
     }
 
     /// The first library of each algorithm, and the one that costs least; and what is to doubt.
-    fn headlines(&self, costs: &Costs) -> (Vec<Answer>, Vec<String>) {
+    fn headlines(&self, costs: &Costs) -> (Vec<ShownAnswer>, Vec<String>) {
         let mut algorithms: Vec<Algorithm> = Vec::new();
         for row in costs.rows.iter().filter(|row| row.cost.is_some()) {
             if !algorithms.contains(&row.key.algorithm) {
@@ -122,8 +122,10 @@ impl OneRound<'_> {
             let (first, _) = *rows.first()?;
             let least = self.least(&rows).map_or(first, |(row, _)| row);
             let other = (least.key != first.key).then_some(first);
-            let answer =
-                Answer { headline: Some(of_one_round(least, other)?), ..Answer::default() };
+            let answer = ShownAnswer {
+                headline: Some(of_one_round(least, other)?),
+                ..ShownAnswer::default()
+            };
             Some((answer, self.doubt(&rows)))
         };
         let (answers, doubts): (Vec<_>, Vec<_>) =

@@ -26,9 +26,9 @@ pub(super) fn columns(latency: &LatencyNs) -> Vec<Column> {
     let names = Column::words("latency", timed.iter().map(|(name, _)| (*name).to_owned()));
     // Where there is no room, the median and the tail stay.
     let percentiles = [("p50", 0), ("p90", 4), ("p99", 0), ("p99.9", 2), ("max", 3)];
-    let columns = percentiles.into_iter().enumerate().map(|(at, (name, gives_way))| {
+    let columns = percentiles.into_iter().enumerate().map(|(at, (name, yields_to))| {
         let cells = timed.iter().map(|(_, values)| values[at].map_or_else(String::new, in_ms));
-        Column::numbers(name, "ms", cells).gives_way(gives_way)
+        Column::numbers(name, "ms", cells).yields_to(yields_to)
     });
     std::iter::once(names).chain(columns).collect()
 }

@@ -15,7 +15,7 @@ use crate::label::without_what_is_common;
 use crate::wording::{brief, capitalized, factor, interval, list_of, ratio_interval, sign, unique};
 
 /// What the combinations of one answer show together.
-pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<findings::Answer> {
+pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<findings::ShownAnswer> {
     let first = answers.first()?;
     let of_rule = |of: &&Projection| of.rule == first.rule;
     let tables = [Some(figures(analysis, answers)), derived(answers), bill::table(answers)];
@@ -23,12 +23,12 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<finding
     let loopback =
         answers.iter().filter_map(|answer| Some(answer.loopback.as_ref()?.sentence.clone()));
     // What several answers have in common is said with the first.
-    let is_said = |of: &&String| {
+    let is_mentioned = |of: &&String| {
         let mut before = analysis.answers.iter().take_while(|other| other.rule < first.rule);
         before.any(|other| other.purity.as_ref() == Some(*of))
     };
     let purity = answers.iter().filter_map(|answer| answer.purity.as_ref());
-    let purity = purity.filter(|of| !is_said(of)).cloned();
+    let purity = purity.filter(|of| !is_mentioned(of)).cloned();
     let bars = || answers.iter().flat_map(|answer| &answer.bars);
     let is_projected = bars().any(|bar| !bar.projected.is_empty());
     let published: Vec<String> = match first.metric.row().kind {
@@ -41,7 +41,7 @@ pub(super) fn answer(analysis: &Analysis, answers: &[&Answer]) -> Option<finding
     };
     let notes = answers.iter().flat_map(|answer| answer.notes.clone());
     let notes = notes.chain(published).chain(is_projected.then(|| PROJECTED.to_owned()));
-    Some(findings::Answer {
+    Some(findings::ShownAnswer {
         title: title(first),
         headline: first.headline.clone(),
         tables: tables.into_iter().flatten().chain(projections).collect(),
@@ -110,7 +110,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
             of.map(|of| (brief(quantity, of.per_s), of.per_s).into()).unwrap_or_default()
         };
         let name = format!("{} cores", thousands(cores.into()));
-        Column::numbers::<Cell>(&name, "projected", bars().map(rate)).gives_way(2)
+        Column::numbers::<Cell>(&name, "projected", bars().map(rate)).yields_to(2)
     });
     let metric = words_of(first.operation, first.metric.row().words);
     Table {
@@ -121,11 +121,11 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
                 bars().map(|bar| bar.mark.map_or("", |mark| mark.symbol()).to_owned()),
             ),
             Column::numbers(&metric, unit.name, bars().map(number)),
-            Column::numbers("interval", unit.name, bars().map(ends)).gives_way(2),
+            Column::numbers("interval", unit.name, bars().map(ends)).yields_to(2),
             Column::numbers("ratio", &format!("to {baseline}"), bars().map(ratio)),
-            Column::numbers("interval", "", bars().map(ratio_ends)).gives_way(3),
-            Column::words("limit", bars().map(limit)).gives_way(4),
-            Column::words("published", bars().map(says)).gives_way(1),
+            Column::numbers("interval", "", bars().map(ratio_ends)).yields_to(3),
+            Column::words("limit", bars().map(limit)).yields_to(4),
+            Column::words("published", bars().map(says)).yields_to(1),
         ]
         .into_iter()
         .chain(projected)
@@ -188,7 +188,7 @@ fn derived(answers: &[&Answer]) -> Option<Table> {
                 "",
                 rows.iter().map(|(_, of)| interval(&of.figure, &unit(of))),
             )
-            .gives_way(1),
+            .yields_to(1),
         ],
         ..Table::default()
     })

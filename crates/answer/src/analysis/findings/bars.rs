@@ -185,7 +185,7 @@ mod tests {
         Bar {
             label: label.to_owned(),
             cell: "c-0001".to_owned(),
-            params: BTreeMap::from([("load.suite".to_owned(), label.to_owned())]),
+            params: BTreeMap::from([("load.suite".to_owned(), label.to_owned())]).into(),
             is_baseline: label == "CBC",
             figure: Figure::of(vec![value; 3]),
             ratio: None,
@@ -209,7 +209,7 @@ mod tests {
             metric,
             compare: "load.suite".to_owned(),
             operation: Operation::Requests,
-            common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
+            common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]).into(),
             common_in_words: vec!["nginx".to_owned()],
             bars,
             published: Vec::new(),
@@ -293,8 +293,8 @@ mod tests {
     fn a_figure_that_names_keys_stands_beside_their_cells_only() {
         let reference = Reference::find("quickassist-8955").unwrap();
         let mut published = reference.figure("software-rsa-2048").unwrap();
-        assert_eq!(published.beside["target.certificate-key"], "rsa:2048");
-        published.beside = BTreeMap::from([("load.suite".to_owned(), "GCM".to_owned())]);
+        assert_eq!(published.beside["target.certificate-key"].to_string(), "rsa:2048");
+        published.beside = BTreeMap::from([("load.suite".to_owned(), "GCM".to_owned())]).into();
         let bars = vec![bar("CBC", 3e3), bar("GCM", 2e3), bar("ChaCha", 2e3)];
         let answer = Answer { published: vec![published], ..answer(Metric::Rate, bars) };
         let chart = side_by_side(&[&answer]).unwrap();

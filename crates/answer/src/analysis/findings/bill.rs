@@ -66,7 +66,7 @@ fn of_handshakes(bills: &Labelled<'_, CellBill>) -> Table {
             Some(ns) => (unit.number(ns), ns).into(),
             None => Cell::default(),
         };
-        Column::numbers(name, unit.name, bills.iter().map(cell)).gives_way(2)
+        Column::numbers(name, unit.name, bills.iter().map(cell)).yields_to(2)
     };
     let share = |(_, cell): &(String, &CellBill)| (percent(cell.share.median), cell.share.median);
     let library = bills.first().map(|(_, cell)| cell.library.clone()).unwrap_or_default();
@@ -81,8 +81,8 @@ fn of_handshakes(bills: &Labelled<'_, CellBill>) -> Table {
                 "",
                 bills.iter().map(|(label, cell)| Cell::about(&cell.cell, label.clone())),
             ),
-            rates("private key alone", |cell| &cell.private_key_per_s).gives_way(1),
-            rates("handshakes per core", |cell| &cell.per_s).gives_way(3),
+            rates("private key alone", |cell| &cell.private_key_per_s).yields_to(1),
+            rates("handshakes per core", |cell| &cell.per_s).yields_to(3),
             Column::numbers("of the private key's rate", "", bills.iter().map(share)),
             times("whole", &|parts| parts.whole_ns.estimate),
             times("private key", &|parts| parts.private_key_ns.estimate),
@@ -98,10 +98,10 @@ fn of_handshakes(bills: &Labelled<'_, CellBill>) -> Table {
 fn of_ciphers(ciphers: &Labelled<'_, CipherCost>) -> Table {
     let costs = ciphers.iter().map(|(_, cost)| cost.s_per_gb.median());
     let unit = Quantity::SecondsPerGigabyte.unit_for(costs);
-    let cycles = |(_, cost): &(String, &CipherCost)| {
-        let median = cost.cycles_per_byte.median();
-        (format!("{median:.3}"), median)
-    };
+    fn cycles<'a>((_, cost): &(String, &'a CipherCost)) -> &'a Figure {
+        &cost.cycles_per_byte
+    }
+    let of_byte = Quantity::CyclesPerByte.unit_for(ciphers.iter().map(cycles).map(Figure::median));
     let share = |(_, cost): &(String, &CipherCost)| (percent(cost.share.median), cost.share.median);
     let library = ciphers.first().map(|(_, cost)| cost.library.clone()).unwrap_or_default();
     Table {
@@ -112,9 +112,13 @@ fn of_ciphers(ciphers: &Labelled<'_, CipherCost>) -> Table {
                 "",
                 ciphers.iter().map(|(label, cost)| Cell::about(&cost.cell, label.clone())),
             ),
-            Column::numbers("cipher", "cycles/byte", ciphers.iter().map(cycles)),
+            Column::numbers(
+                "cipher",
+                of_byte.name,
+                ciphers.iter().map(|of| Cell::figure(cycles(of), &of_byte)),
+            ),
             Column::words("at", ciphers.iter().map(|(_, cost)| Hertz(cost.core_hz).to_string()))
-                .gives_way(1),
+                .yields_to(1),
             Column::numbers(
                 "cipher",
                 unit.name,

@@ -1,10 +1,10 @@
 //! Doubts that hold for several answers, once.
 
-use crate::findings::Answer;
+use crate::findings::ShownAnswer;
 use crate::wording::grouped;
 
 /// The answers, each doubt only with the first that has it, and in how many others it is.
-pub(super) fn once(mut answers: Vec<Answer>) -> Vec<Answer> {
+pub(super) fn once(mut answers: Vec<ShownAnswer>) -> Vec<ShownAnswer> {
     let all = answers.iter().enumerate().flat_map(|(place, answer)| {
         answer.doubts.iter().map(move |doubt| (reason(doubt).to_owned(), place))
     });
@@ -39,8 +39,11 @@ fn reason(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn answer(doubts: &[&str]) -> Answer {
-        Answer { doubts: doubts.iter().map(ToString::to_string).collect(), ..Answer::default() }
+    fn answer(doubts: &[&str]) -> ShownAnswer {
+        ShownAnswer {
+            doubts: doubts.iter().map(ToString::to_string).collect(),
+            ..ShownAnswer::default()
+        }
     }
 
     #[test]

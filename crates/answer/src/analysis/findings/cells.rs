@@ -1,17 +1,17 @@
 //! The table of all cells with all their figures.
 
-use super::words::{found, unit};
+use super::cell_labels::{found, unit};
 use crate::analysis::{Answer, CellSummary};
 use crate::findings::{Cell, Column, Table};
 use crate::wording::interval;
 use keys::full;
-use study::Metric;
 use study::metric::{Kind, words_of};
+use study::{Metric, Param};
 use units::Unit;
 
 /// The metrics of the answers come first.
 pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
-    let operation = super::words::operation(cells.iter().copied());
+    let operation = super::cell_labels::operation(cells.iter().copied());
     let text = |name: &str, of: &dyn Fn(&CellSummary) -> String| {
         Column::words(name, cells.iter().copied().map(of))
     };
@@ -23,7 +23,9 @@ pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
     let mut columns = vec![
         text("case", &|cell| cell.case.clone()),
         Column::words("cell", cells.iter().copied().map(label)),
-        text("server", &|cell| cell.params.get(full::SERVER).cloned().unwrap_or_default()),
+        text("server", &|cell| {
+            cell.params.get(full::SERVER).map(Param::to_string).unwrap_or_default()
+        }),
         Column::numbers("trials", "valid/planned", cells.iter().copied().map(trials)),
         text("load", &found),
     ];

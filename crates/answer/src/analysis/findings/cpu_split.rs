@@ -1,6 +1,6 @@
 //! Where the CPU time went: the server's and the client's, side by side.
 
-use super::words::{operation, title, unit};
+use super::cell_labels::{operation, title, unit};
 use crate::analysis::CellSummary;
 use crate::findings::{Bar, BarRow, Bars, Chart, Series};
 use crate::label::without_what_is_common;

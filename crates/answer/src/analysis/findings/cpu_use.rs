@@ -2,7 +2,7 @@
 
 use units::{Quantity, percent};
 
-use super::words::title;
+use super::cell_labels::title;
 use crate::analysis::{Answer, Bar, CellSummary, CpuUse, Figure};
 use crate::findings::{self, BarRow, Bars, Chart, Column, Section, Series, Table};
 use crate::wording::unique;

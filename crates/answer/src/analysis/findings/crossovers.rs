@@ -1,10 +1,10 @@
 //! The chart of an answer that says where one thing gets ahead of another: paired ratios along the key,
 //! with a mark from which value on the whole interval lies above 1.
 
+use super::cell_labels::logarithmic;
 use super::published;
-use super::words::logarithmic;
 use crate::analysis::{Answer, Crossover, Curve, Point};
-use crate::findings::{self, Axis, Dot, Line};
+use crate::findings::{self, Axis, ChartLine, Dot};
 use crate::wording::{capitalized, times};
 
 /// `None` where no crossover is asked for, or the key's values are no numbers.
@@ -34,7 +34,7 @@ pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
     })
 }
 
-fn line(answer: &Answer, curve: &Curve, xs: &[f64], of: &Crossover) -> Line {
+fn line(answer: &Answer, curve: &Curve, xs: &[f64], of: &Crossover) -> ChartLine {
     let dot = |(point, x): (&Point, &f64)| {
         let bar = point.bars.iter().find(|bar| bar.label == of.label)?;
         let ratio = bar.ratio.as_ref()?;
@@ -54,7 +54,7 @@ fn line(answer: &Answer, curve: &Curve, xs: &[f64], of: &Crossover) -> Line {
                 .collect(),
         })
     };
-    Line {
+    ChartLine {
         label: of.label.clone(),
         is_baseline: false,
         is_joined: true,

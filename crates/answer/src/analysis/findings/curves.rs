@@ -7,7 +7,7 @@ use units::{Nanos, Unit, decimal};
 use super::bars::axis;
 use super::published::{band as band_of, beside, in_words};
 use crate::analysis::{Answer, Bar, Bounds, Curve, Figure, Point};
-use crate::findings::{self, Axis, Dot, Line, LineLimit};
+use crate::findings::{self, Axis, ChartLine, Dot, LineLimit};
 use crate::wording::{capitalized, interval, list};
 use load::Operation;
 use study::metric::words_of;
@@ -26,7 +26,8 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let figures = answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
     let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
     let places = 0..curve.points.first().map_or(0, |point| point.bars.len());
-    let lines: Vec<Line> = places.filter_map(|place| line(answer, curve, place, &unit)).collect();
+    let lines: Vec<ChartLine> =
+        places.filter_map(|place| line(answer, curve, place, &unit)).collect();
     let x_axis = match (curve.is_of_users(), answer.operation) {
         (false, _) => "size of a message",
         (true, Operation::Session) => "users",
@@ -57,10 +58,10 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
 }
 
 /// The bars at one place of each point.
-fn line(answer: &Answer, curve: &Curve, place: usize, unit: &Unit) -> Option<Line> {
+fn line(answer: &Answer, curve: &Curve, place: usize, unit: &Unit) -> Option<ChartLine> {
     let bars = || curve.points.iter().filter_map(|point| Some((point, point.bars.get(place)?)));
     let (_, first) = bars().next()?;
-    Some(Line {
+    Some(ChartLine {
         label: first.label.clone(),
         is_baseline: first.is_baseline,
         is_joined: true,

@@ -6,11 +6,11 @@ use load::Operation;
 use profile::{Class, Event};
 use units::{Nanos, Quantity, percent};
 
-use super::words::{operation, title};
+use super::cell_labels::{operation, title};
 use crate::analysis::{CellSummary, Cycles, ProfileChange};
 use crate::figure::Figure;
 use crate::findings::{
-    Answer, Bar, BarRow, Bars, Cell, Chart, Column, Headline, Section, Series, Table,
+    Bar, BarRow, Bars, Cell, Chart, Column, Headline, Section, Series, ShownAnswer, Table,
 };
 use crate::label::without_what_is_common;
 use crate::wording::{brief, capitalized, grouped, list, listed};
@@ -25,7 +25,7 @@ const WORTH_DRAWING: f64 = 0.01;
 const MOST_OTHER: f64 = 0.05;
 
 /// None where nothing was sampled.
-pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option<Answer> {
+pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option<ShownAnswer> {
     let sampled = sampled(cells);
     let first = sampled.first()?.1;
     let lacking = cells.iter().filter(|cell| cell.cycles.is_none() && cell.trials.valid > 0);
@@ -33,7 +33,7 @@ pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option
     let (doubts, others) = doubts(&sampled);
     let changes_in_words = changes.iter().map(|change| change.sentence.clone());
     let each = sampled.iter().map(|(cell, cycles)| sentence(cell, cycles));
-    Some(Answer {
+    Some(ShownAnswer {
         title: "Where the servers' CPU time goes".to_owned(),
         headline: Some(headline(&sampled, changes)),
         tables: Vec::new(),

@@ -1,6 +1,6 @@
 //! The cells of each case with the figures that matter most, for a terminal.
 
-use super::words::{found, unit, windows};
+use super::cell_labels::{found, unit, windows};
 use crate::analysis::{Answer, CellSummary, Figure};
 use crate::findings::{Column, Table};
 use crate::label::without_what_is_common;
@@ -56,7 +56,7 @@ fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figure
     let mut others = Vec::new();
     for metric in metrics.into_iter().filter(|metric| *metric != Metric::TlsTax) {
         match columns.iter_mut().find(|column| column.metric == metric) {
-            Some(column) => column.gives_way = 0,
+            Some(column) => column.yields_to = 0,
             None if others.iter().any(|of: &Figures| of.metric == metric) => {}
             None => others.push(Figures::of(metric.row().words, metric, 0, Some(9))),
         }
@@ -73,12 +73,12 @@ fn columns(cells: &[&CellSummary], figures: &[Figures]) -> Vec<Column> {
         Column::words("", without_what_is_common(&labels)),
         Column::words("", cells.iter().map(symbol)),
         Column::words("load", cells.iter().map(|cell| found(cell))),
-        Column::numbers("trials", "", cells.iter().map(trials)).gives_way(6),
+        Column::numbers("trials", "", cells.iter().map(trials)).yields_to(6),
     ];
     for figures in figures {
         all.extend(figures.columns(cells));
     }
-    all.push(Column::words("limit", cells.iter().map(|cell| limits(cell))).gives_way(3));
+    all.push(Column::words("limit", cells.iter().map(|cell| limits(cell))).yields_to(3));
     all
 }
 
@@ -87,7 +87,7 @@ fn columns(cells: &[&CellSummary], figures: &[Figures]) -> Vec<Column> {
 struct Figures {
     name: &'static str,
     metric: Metric,
-    gives_way: usize,
+    yields_to: usize,
     /// The same of the column of intervals, where there is to be one.
     intervals_give_way: Option<usize>,
 }
@@ -113,23 +113,23 @@ impl Figures {
     const fn of(
         name: &'static str,
         metric: Metric,
-        gives_way: usize,
+        yields_to: usize,
         intervals_give_way: Option<usize>,
     ) -> Self {
-        Self { name, metric, gives_way, intervals_give_way }
+        Self { name, metric, yields_to, intervals_give_way }
     }
 
     fn columns(&self, cells: &[&CellSummary]) -> Vec<Column> {
         let unit = unit(self.metric, cells.iter().copied());
-        let column = |name: &str, gives_way, words: &dyn Fn(&Figure) -> String| {
+        let column = |name: &str, yields_to, words: &dyn Fn(&Figure) -> String| {
             let word =
                 |cell: &&CellSummary| cell.figures.get(self.metric).map(words).unwrap_or_default();
-            Column::numbers(name, unit.name, cells.iter().map(word)).gives_way(gives_way)
+            Column::numbers(name, unit.name, cells.iter().map(word)).yields_to(yields_to)
         };
-        let numbers = column(self.name, self.gives_way, &|figure| unit.number(figure.median()));
+        let numbers = column(self.name, self.yields_to, &|figure| unit.number(figure.median()));
         let intervals = self
             .intervals_give_way
-            .map(|gives_way| column("interval", gives_way, &|figure| interval(figure, &unit)));
+            .map(|yields_to| column("interval", yields_to, &|figure| interval(figure, &unit)));
         [Some(numbers), intervals].into_iter().flatten().collect()
     }
 }

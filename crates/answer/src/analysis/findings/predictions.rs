@@ -36,11 +36,7 @@ fn table(answer: &Answer) -> Table {
     let ratios: [(&str, Of); 2] =
         [("predicted", |of| &of.predicted), ("measured", |of| &of.measured.figure)];
     let ratios = ratios.map(|(name, of)| {
-        let cell = |prediction: &Prediction| {
-            let estimate = of(prediction).estimate;
-            let more = format!("[{:.2}, {:.2}]", estimate.interval.low, estimate.interval.high);
-            Cell { more, ..(format!("{:.2}x", estimate.median), estimate.median).into() }
-        };
+        let cell = |prediction: &Prediction| Cell::ratio(of(prediction));
         Column::numbers(name, "", all.iter().map(cell))
     });
     let facts = vec![

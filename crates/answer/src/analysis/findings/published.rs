@@ -40,13 +40,13 @@ pub(super) fn band(published: &Published, metric: Metric, baseline: Option<&Bar>
 /// What the outlines of an answer's chart are, in which the baseline is grey `shapes`.
 pub(super) fn in_words(answer: &Answer, shapes: &str) -> Option<String> {
     use PublishedUnit::{GbpsOfDevice, Pace, Words};
-    let is_drawn = |of: &&Published| {
+    let is_plotted = |of: &&Published| {
         let mut bars = answer.bars.iter();
         !matches!(of.unit, GbpsOfDevice | Pace | Words)
             && bars.any(|bar| beside(&answer.published, bar).is_some_and(|other| other == *of))
     };
-    let drawn = answer.published.iter().filter(is_drawn);
-    let all: Vec<String> = drawn.map(|of| one_in_words(of, shapes)).collect();
+    let plotted = answer.published.iter().filter(is_plotted);
+    let all: Vec<String> = plotted.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use journal::{Role, TrialLine};
 use trial::RankFigures;
-use units::{Nanos, percent};
+use units::{Nanos, Quantity, percent};
 
-use super::words::title;
+use super::cell_labels::title;
 use crate::analysis::CellSummary;
 use crate::findings::{Cell, Column, Section, Table};
+use crate::wording::brief;
 
 /// `None` where all loads were made on toll's machine.
 pub(super) fn section(cells: &[&CellSummary], lines: &[TrialLine]) -> Option<Section> {
@@ -74,9 +75,9 @@ fn table(cell: &CellSummary, lines: &[TrialLine]) -> Option<Table> {
             (units::thousands(rate.round() as u64), rate)
         }),
         numbers("errors", "", &|sum| (units::thousands(sum.failed), sum.failed as f64)),
-        numbers("goodput", "Mb/s", &|sum| {
-            let rate = per_second(sum, sum.body) * 8.0 / 1e6;
-            (format!("{rate:.1}"), rate)
+        numbers("goodput", "", &|sum| {
+            let rate = per_second(sum, sum.body) * 8.0;
+            (brief(Quantity::BitsPerSecond, rate), rate)
         }),
         numbers("CPU time", "per second", &|sum| {
             let cpu = sum.cpu_ns as f64 / sum.window_ns as f64;

@@ -1,8 +1,8 @@
 //! The path of each search: which loads were tried, and what they showed.
 
-use super::words::{found, is_searched, logarithmic, title};
+use super::cell_labels::{found, is_searched, logarithmic, title};
 use crate::analysis::{CellSummary, Search, SearchStep};
-use crate::findings::{Axis, Cell, Column, Curve, Dot, Line, Table};
+use crate::findings::{Axis, Cell, ChartLine, Column, Curve, Dot, Table};
 use units::Unit;
 
 /// A table for each cell whose load was searched for.
@@ -32,7 +32,7 @@ fn table(cell: &CellSummary, search: &Search) -> Table {
             x_axis: logarithmic(over),
             y_axis: format!("{maximize}, {}; higher is better", unit.name),
             axis: Axis::FromZero(unit),
-            lines: vec![Line {
+            lines: vec![ChartLine {
                 label: maximize.to_string(),
                 is_baseline: false,
                 is_joined: false,

@@ -38,8 +38,8 @@ fn ways(metric: Metric, case: &str, compare: &str, baseline: &str) -> Scene {
         let accelerator = if way.is_some() { Kind::Model } else { Kind::None };
         cell.params.clear();
         match (*case, way) {
-            ("software", _) => cell.params.insert(ACCELERATOR.to_owned(), accelerator.to_string()),
-            (_, way) => cell.params.insert(OFFLOAD.to_owned(), way.unwrap_or_default().to_string()),
+            ("software", _) => cell.params.set(ACCELERATOR, &accelerator.to_string()),
+            (_, way) => cell.params.set(OFFLOAD, &way.unwrap_or_default().to_string()),
         };
         cell.target.accelerator = accelerator;
         if let Some(way) = way {
@@ -100,7 +100,7 @@ fn lone_and_busy(metric: Metric) -> Scene {
     }
     for (cells, connections) in [(&mut lone[..], "1"), (&mut scene.study.cells[2..5], "64")] {
         for cell in cells {
-            cell.params.insert("load.connections".to_owned(), connections.to_owned());
+            cell.params.set("load.connections", connections);
         }
     }
     scene.study.cells.splice(0..0, lone);

@@ -22,7 +22,8 @@ fn bill(rows: &[(&str, f64)]) -> Scene {
     let mut scene = Scene::handshakes();
     scene.study.answers[0].nominal = Some(TABLE.to_owned());
     for cell in &mut scene.study.cells {
-        cell.target.certificate_key = cell.params["target.certificate-key"].parse().unwrap();
+        cell.target.certificate_key =
+            cell.params["target.certificate-key"].to_string().parse().unwrap();
         cell.load.tls = Some(OrPlain::Tls(Version::Tls13));
         cell.load.group = Some(Group::X25519);
     }

@@ -14,7 +14,7 @@ fn resumption(full: f64, saved: f64) -> Scene {
     let mut scene = Scene::new("resumption", &[server("nginx")], KEY, &hit_rates);
     for cell in &mut scene.study.cells {
         cell.load.operation = load::Operation::Handshakes;
-        cell.load.resumption = cell.params[KEY].parse().unwrap();
+        cell.load.resumption = cell.params[KEY].to_string().parse().unwrap();
     }
     let mut scene = scene.answer(Metric::ServerCpuPerOperation, KEY, "0%");
     for (cell, points) in [0.0, 5.0, 10.0].into_iter().enumerate() {

@@ -4,7 +4,7 @@ use profile::Class;
 
 use super::scene::SPREAD;
 use super::*;
-use crate::findings::{Answer, Bars, Chart, Headline, Series, Table};
+use crate::findings::{Bars, Chart, Headline, Series, ShownAnswer, Table};
 
 const SEND: &str = "target.send";
 
@@ -33,7 +33,7 @@ const KERNEL: [(Class, u64); 4] = [
 ];
 
 /// The last answer, which is about the samples.
-fn answer(scene: &Scene) -> Answer {
+fn answer(scene: &Scene) -> ShownAnswer {
     let answer = scene.analysis().findings(&[]).answers.pop().unwrap();
     assert_eq!(answer.title, "Where the servers' CPU time goes");
     answer
@@ -44,7 +44,7 @@ fn headline(scene: &Scene) -> Headline {
 }
 
 fn remarks(scene: &Scene) -> Vec<(bool, String)> {
-    let Answer { doubts, notes, .. } = answer(scene);
+    let ShownAnswer { doubts, notes, .. } = answer(scene);
     let notes = notes.into_iter().map(|note| (false, note));
     doubts.into_iter().map(|doubt| (true, doubt)).chain(notes).collect()
 }
@@ -138,7 +138,7 @@ fn a_profile_that_is_not_to_be_relied_on_is_compared_with_nothing_and_marked() {
 #[test]
 fn the_profile_of_another_cell_says_nothing_of_this_one() {
     let mut scene = sending(&USER, &KERNEL);
-    let params = scene.study.cells[1].params.clone();
+    let params = scene.study.cells[1].params.written();
     scene.lines.iter_mut().find(|trial| trial.line.profile.is_some()).unwrap().place.params =
         params;
     let analysis = scene.analysis();

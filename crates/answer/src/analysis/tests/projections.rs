@@ -24,7 +24,7 @@ fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene
         for cell in &suites {
             let mut cell = cell.clone();
             cell.name = format!("bulk-{:04}", scene.study.cells.len() + 1);
-            cell.params.insert(key.to_owned(), (*value).to_owned());
+            cell.params.set(key, value);
             if key == CORES {
                 let last = value.parse::<usize>().unwrap() - 1;
                 cell.target.cpus = format!("0-{last}").parse().unwrap();
@@ -34,7 +34,7 @@ fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene
         }
     }
     for index in 0..scene.study.cells.len() {
-        let params = scene.study.cells[index].params.clone();
+        let params = scene.study.cells[index].params.written();
         scene.measure(index, sends(&params[key], &params[SUITE]), &EIGHT);
     }
     scene

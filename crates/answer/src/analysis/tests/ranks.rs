@@ -61,7 +61,7 @@ fn each_rank_has_its_share_of_the_valid_trials() {
     assert_eq!(column(table, "share of completed"), ["25.0%", "75.0%"]);
     assert_eq!(column(table, "completed"), ["1,000", "3,000"]);
     assert_eq!(column(table, "errors"), [&*(2 * (trials - 1)).to_string(); 2]);
-    assert_eq!(column(table, "goodput"), ["8.0", "24.0"]);
+    assert_eq!(column(table, "goodput"), ["8.00 Mb/s", "24.0 Mb/s"]);
     assert_eq!(column(table, "busy"), ["25.0%", "50.0%"]);
     assert_eq!(column(table, "begun within"), [format!("{trials}ms"), "400µs".to_owned()]);
     assert_eq!(column(table, "source"), ["eth1"; 2]);

@@ -168,7 +168,7 @@ impl Scene {
             target: None,
             case: cell.case.clone(),
             cell: cell.name.clone(),
-            params: cell.params.clone(),
+            params: cell.params.written(),
             role: Role::Measure,
             find: None,
             round,
@@ -258,7 +258,7 @@ impl Answer {
 
 /// Sets a swept key. Of the cell itself only what the answers look at.
 fn set(cell: &mut Cell, key: &str, value: &str) {
-    cell.params.insert(key.to_owned(), value.to_owned());
+    cell.params.set(key, value);
     if let Ok(suite) = Suite::parse(value) {
         let version = Some(OrPlain::Tls(suite.version()));
         (cell.load.tls, cell.load.suite) = (version, Some(OrPlain::Tls(suite)));

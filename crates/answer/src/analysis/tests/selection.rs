@@ -77,7 +77,7 @@ fn a_true_best_is_found() {
         let scene = scene(&[8e9, 8e9, 10e9, 4e9], 9, &mut random);
         let best = with_entries(&scene, |compared, entries| {
             let best = compared.best(entries);
-            best.iter().map(|entry| entry.value.to_owned()).collect::<Vec<_>>()
+            best.iter().map(|entry| entry.value.to_string()).collect::<Vec<_>>()
         });
         assert_eq!(best, [CBC]);
     }

@@ -20,7 +20,7 @@ fn users(metric: Metric) -> Scene {
     for (place, cell) in scene.study.cells.iter_mut().enumerate() {
         cell.load.operation = Operation::Session;
         let users = ["1", "10", "100"][place / 2];
-        cell.params.insert(USERS.to_owned(), users.to_owned());
+        cell.params.set(USERS, users);
     }
     for cell in 0..scene.study.cells.len() {
         scene.measure(cell, 8e9, &SPREAD);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use study::Metric;
 use study::headline::{Decides, RowOf, Template, Written};
 use study::testing::server;
+use study::{Metric, Params};
 
 use super::scene::{CBC, CHACHA, ECDSA, EIGHT, GCM, RSA, SPREAD, Scene};
 use super::{SUITE, bulk};
@@ -13,7 +13,7 @@ use crate::findings::Headline;
 const KEY: &str = "target.certificate-key";
 
 fn row(case: &str, key: &str, value: &str) -> RowOf {
-    let params = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+    let params = BTreeMap::from([(key.to_owned(), value.to_owned())]).into();
     RowOf { case: case.to_owned(), params, is_best: false }
 }
 
@@ -89,7 +89,7 @@ fn what_the_rows_leave_open_is_the_same_for_all_and_named() {
     let servers = [server("nginx"), server("embedded")];
     let mut scene = Scene::suites(&servers, &[GCM, CHACHA]);
     scene.study.cells.iter_mut().for_each(|cell| {
-        cell.params.insert("target.server".to_owned(), cell.target.server.name().to_owned());
+        cell.params.set("target.server", cell.target.server.name());
     });
     let mut scene = scene.answer(Metric::GoodputPerServerCpu, SUITE, GCM);
     let text = "{{ one.goodput_per_server_cpu }} and {{ other.goodput_per_server_cpu }}.";
@@ -159,7 +159,7 @@ fn an_answer_that_cannot_be_said_is_worded_by_toll_beside_one_that_can() {
 fn the_best_row_is_found_and_named() {
     let mut scene = bulk(Metric::GoodputPerServerCpu, CBC);
     let mut best = row("bulk", SUITE, CBC);
-    (best.params, best.is_best) = ([].into(), true);
+    (best.params, best.is_best) = (Params::default(), true);
     let text =
         "{{ best.name }}: {{ best.goodput_per_server_cpu | times(cbc.goodput_per_server_cpu) }}";
     scene.study.answers[0].written = Some(Written {

@@ -62,7 +62,7 @@ pub(super) fn cross_check() -> CrossCheck {
 fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> Answer {
     let cells: Vec<&CellSummary> = cells
         .iter()
-        .filter(|cell| cell.case == case && cell.params["target.server"] == server)
+        .filter(|cell| cell.case == case && cell.params["target.server"].to_string() == server)
         .collect();
     let of = |cell: &CellSummary| {
         let of_cell = if metric == Metric::TlsTax { Metric::GoodputPerServerCpu } else { metric };
@@ -117,7 +117,7 @@ fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> An
             "handshakes" => Operation::Handshakes,
             _ => Operation::Requests,
         },
-        common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]),
+        common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]).into(),
         common_in_words: vec![
             if server == "nginx" { "nginx" } else { "toll's own server" }.to_owned(),
         ],

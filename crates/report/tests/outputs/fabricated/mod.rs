@@ -227,8 +227,8 @@ pub fn without_nginx() -> Fabricated {
     run.analysis.trials.done = run.lines.len();
     run.analysis.trials.planned = run.lines.len();
     run.analysis.trials.valid = run.lines.iter().filter(|trial| trial.line.valid).count();
-    run.analysis.answers.retain(|answer| answer.common["target.server"] != "nginx");
-    for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
+    run.analysis.answers.retain(|answer| !is_nginx(&answer.common.written()));
+    for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params.written())) {
         empty(cell);
         cell.trials = TrialCounts::default();
     }
@@ -346,7 +346,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         case: spec.case.to_owned(),
         label: spec.label(),
         label_parts: vec![spec.server.to_owned(), spec.value.1.to_owned()],
-        params: spec.params(),
+        params: spec.params().into(),
         operation: match spec.case {
             "handshakes" => Operation::Handshakes,
             _ => Operation::Requests,

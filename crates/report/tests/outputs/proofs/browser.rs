@@ -4,7 +4,7 @@
 
 mod driver;
 
-use answer::findings::{Axis, Chart, Curve, Dot, Line, Quality};
+use answer::findings::{Axis, Chart, ChartLine, Curve, Dot, Quality};
 use driver::Browser;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -151,7 +151,7 @@ fn charts_are_drawn_and_nothing_is_loaded() {
 
 /// The report of a run whose last chart is a curve with everything that curves can have.
 fn with_curves(run: &Fabricated) -> String {
-    let line = |label: &str, factor: f64| Line {
+    let line = |label: &str, factor: f64| ChartLine {
         label: label.to_owned(),
         is_baseline: factor == 1.0,
         is_joined: true,

@@ -1,7 +1,7 @@
 //! Rounds until intervals are narrow, and disturbed trials that are measured again.
 
 use super::*;
-use crate::cells::words;
+use crate::cells::description;
 use study::Until;
 
 /// Seven rounds of four cells, and more where there is time for this many.
@@ -118,9 +118,9 @@ fn repetitions_take_the_time_of_further_rounds_and_no_more() {
 
 #[test]
 fn the_forecast_has_the_fewest_and_the_most_rounds() {
-    let text = words::forecast_of(&study_for(12));
+    let text = description::forecast_of(&study_for(12));
     for figure in ["28 trials", "12 rounds", "5%"] {
         assert!(text.contains(figure), "{text}");
     }
-    assert!(!words::forecast_of(&study()).contains("rounds"));
+    assert!(!description::forecast_of(&study()).contains("rounds"));
 }

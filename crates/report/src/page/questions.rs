@@ -1,7 +1,7 @@
 //! What was found: a tile for each question, the questions with their charts, and tables which can be
 //! sorted by each of their columns.
 
-use answer::findings::{Answer, Column, Findings, Headline, Quality, Table};
+use answer::findings::{Column, Findings, Headline, Quality, ShownAnswer, Table};
 use answer::gate::GateOutcome;
 use minijinja::context;
 use minijinja::value::Value;
@@ -13,7 +13,7 @@ use crate::chart::Chart;
 #[derive(Serialize)]
 pub(super) struct Found<'a> {
     quality: Option<&'a Quality>,
-    questions: Vec<Question<'a>>,
+    questions: Vec<QuestionGroup<'a>>,
     gates: &'a [GateOutcome],
     /// Servers beside each other.
     servers: Option<Value>,
@@ -23,7 +23,7 @@ pub(super) struct Found<'a> {
 
 /// An answer with its number.
 #[derive(Serialize)]
-struct Question<'a> {
+struct QuestionGroup<'a> {
     number: usize,
     headline: Option<&'a Headline>,
     /// What its figures are.
@@ -57,10 +57,10 @@ impl Numbers {
         charts.iter().map(&mut figure).collect()
     }
 
-    fn question<'a>(&mut self, answer: &'a Answer) -> Question<'a> {
+    fn question<'a>(&mut self, answer: &'a ShownAnswer) -> QuestionGroup<'a> {
         self.question += 1;
         let sentence = answer.headline.as_ref().map(|headline| headline.sentence.as_str());
-        Question {
+        QuestionGroup {
             number: self.question,
             headline: answer.headline.as_ref(),
             title: &answer.title,

@@ -3,6 +3,7 @@
 use super::{AlgorithmRow, Costs, Discarded, LowerBound, table};
 use crate::findings::{Cell, Column, Findings, Item, Listing, Section, Table};
 use crate::wording::{grouped, list, unique};
+use units::Quantity;
 
 impl Costs {
     /// Puts what a report shows of it beside what there is.
@@ -112,7 +113,8 @@ impl LowerBound {
     /// `0.176`; `~0.176` where it is an estimate.
     pub(super) fn in_short(&self) -> String {
         let sign = if self.of.word() == "bound" { "" } else { "~" };
-        format!("{sign}{:.3}", self.cycles_per_byte.median())
+        let cycles = self.cycles_per_byte.median();
+        format!("{sign}{}", Quantity::CyclesPerByte.unit_for([cycles]).number(cycles))
     }
 }
 
@@ -120,13 +122,10 @@ impl Costs {
     /// What the instructions allow.
     #[must_use]
     pub fn bounds_table(&self) -> Table {
-        let cost = |bound: &LowerBound| {
-            let estimate = &bound.cycles_per_byte.estimate;
-            let (low, high) = (estimate.interval.low, estimate.interval.high);
-            let median = (format!("{:.3}", estimate.median), estimate.median);
-            Cell { more: format!("[{low:.3}, {high:.3}]"), ..median.into() }
-        };
         let bounds = || self.bounds.iter();
+        let medians = bounds().map(|bound| bound.cycles_per_byte.median());
+        let unit = Quantity::CyclesPerByte.unit_for(medians);
+        let cost = |bound: &LowerBound| Cell::figure(&bound.cycles_per_byte, &unit);
         let beaten = |of: &LowerBound| of.beaten.clone().unwrap_or_else(|| of.of.word().to_owned());
         Table {
             title: "What the instructions allow".to_owned(),

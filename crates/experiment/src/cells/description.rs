@@ -11,7 +11,7 @@ use journal::Role;
 use load::{Arrival, Client, Operation};
 use stats::rounds_to_decide;
 use study::find::Over;
-use study::{Cell, Forecast, Study};
+use study::{Cell, Forecast, Param, Study};
 use units::{Nanos, counted, thousands};
 
 /// Warnings about the cells, whatever the trials will be.
@@ -91,7 +91,7 @@ fn rounded(time: Duration) -> Nanos {
 }
 
 /// Keys of a target that the words of a cell name anyway.
-const SAID: [&str; 5] =
+const SHOWN: [&str; 5] =
     [full::SERVER, full::CPUS, full::CORES, full::CERTIFICATE_KEY, full::OBJECT];
 
 fn load(cell: &Cell) -> String {
@@ -129,7 +129,11 @@ fn load(cell: &Cell) -> String {
         }),
     }
     if let Some(requests) = &load.requests_per_connection {
-        words.push(label_in(load.operation, full::REQUESTS_PER_CONNECTION, &requests.to_string()));
+        words.push(label_in(
+            load.operation,
+            full::REQUESTS_PER_CONNECTION,
+            &Param::Text(requests.to_string()),
+        ));
     }
     let is_shown = cell.find.is_none() && !cell.params.contains_key(full::ARRIVAL);
     if load.arrival != Arrival::CLOSED && is_shown {
@@ -142,8 +146,8 @@ fn load(cell: &Cell) -> String {
         words.extend(load.only_suite().map(|suite| suite.name.to_owned()));
         words.extend(load.group.map(|group| group.to_string()));
     }
-    let is_said = |key: &str| !key.starts_with("target.") || SAID.contains(&key);
-    let others = cell.params.iter().filter(|(key, _)| !is_said(key));
+    let is_shown_already = |key: &str| !key.starts_with("target.") || SHOWN.contains(&key);
+    let others = cell.params.iter().filter(|(key, _)| !is_shown_already(key));
     words.extend(others.map(|(key, value)| label_in(load.operation, key, value)));
     let held = cell.held_for();
     match load.client {
@@ -155,7 +159,7 @@ fn load(cell: &Cell) -> String {
 }
 
 fn connections(cell: &Cell) -> String {
-    let count = cell.load.connections.to_string();
+    let count = Param::Count(cell.load.connections as u64);
     label_in(cell.load.operation, full::CONNECTIONS, &count)
 }
 

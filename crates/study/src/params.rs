@@ -1,0 +1,187 @@
+//! The parameters of a row: what tells it from the others of its case, each value parsed once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use cpus::CpuList;
+use load::{Mix, Operation};
+use primitives::Algorithm;
+use serde::de::IntoDeserializer;
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Serialize};
+use serde_with::SerializeDisplay;
+use targets::TlsLibrary;
+use tls::{CertificateKey, Group, SendMode, Suite};
+use units::Bytes;
+
+use crate::primitive::{ALGORITHM, LIBRARY, SIZE};
+
+/// Keys with their values. They are written as a study file writes them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<String, String>")]
+pub struct Params(BTreeMap<String, Param>);
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay)]
+pub enum Param {
+    /// Of `load.suite` and `load.tls`: plain HTTP.
+    Plain,
+    Suite(&'static Suite),
+    CertificateKey(CertificateKey),
+    Group(Group),
+    Object(Mix),
+    /// Connections, cores, files and what else is counted.
+    Count(u64),
+    Cpus(CpuList),
+    Library(TlsLibrary),
+    Send(SendMode),
+    Size(Bytes),
+    Operation(Operation),
+    Flag(bool),
+    Algorithm(Algorithm),
+    /// What has no type of its own, or a value that this toll does not know.
+    Text(String),
+}
+
+impl Param {
+    /// The value of this key that a text says.
+    #[must_use]
+    pub fn of(key: &str, text: &str) -> Self {
+        let count = || text.parse().ok().map(Self::Count);
+        let typed = match (key, key.rsplit('.').next().unwrap_or(key)) {
+            (ALGORITHM, _) => text.parse().ok().map(Self::Algorithm),
+            // The name of a library of algorithms, or its path.
+            (LIBRARY, _) => None,
+            (SIZE, _) => text.parse().ok().map(Self::Size),
+            (_, "suite" | "tls") if text == "none" => Some(Self::Plain),
+            (_, "suite") => Suite::parse(text).ok().map(Self::Suite),
+            (_, "certificate-key") => text.parse().ok().map(Self::CertificateKey),
+            (_, "group") => text.parse().ok().map(Self::Group),
+            (_, "object") => text.parse().ok().map(Self::Object),
+            (_, "operation") => operation(text).map(Self::Operation),
+            (_, "library") => text.parse().ok().map(Self::Library),
+            (_, "send") => text.parse().ok().map(Self::Send),
+            (_, "record-size") => text.parse().ok().map(Self::Size),
+            (_, "cpus") => text.parse().ok().map(Self::Cpus),
+            (_, "connections" | "streams" | "cores" | "threads-per-core") => count(),
+            (_, "accelerator-count" | "files" | "names") => count(),
+            _ => text.parse().ok().map(Self::Flag),
+        };
+        typed.unwrap_or_else(|| Self::Text(text.to_owned()))
+    }
+}
+
+fn operation(text: &str) -> Option<Operation> {
+    let text: StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
+    Operation::deserialize(text).ok()
+}
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain => f.write_str("none"),
+            Self::Suite(suite) => suite.fmt(f),
+            Self::CertificateKey(key) => key.fmt(f),
+            Self::Group(group) => group.fmt(f),
+            Self::Object(mix) => mix.fmt(f),
+            Self::Count(count) => count.fmt(f),
+            Self::Cpus(cpus) => cpus.fmt(f),
+            Self::Library(library) => library.fmt(f),
+            Self::Send(send) => send.fmt(f),
+            Self::Size(size) => size.fmt(f),
+            Self::Operation(operation) => operation.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Algorithm(algorithm) => algorithm.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// As they are written.
+impl Ord for Param {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.to_string().cmp(&other.to_string())
+    }
+}
+
+impl PartialOrd for Param {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Params {
+    /// Gives a key the value that a text says.
+    pub fn set(&mut self, key: &str, text: &str) {
+        self.insert(key.to_owned(), Param::of(key, text));
+    }
+
+    /// As a study file writes them.
+    #[must_use]
+    pub fn written(&self) -> BTreeMap<String, String> {
+        self.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
+    }
+}
+
+impl Deref for Params {
+    type Target = BTreeMap<String, Param>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Params {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl FromIterator<(String, Param)> for Params {
+    fn from_iter<I: IntoIterator<Item = (String, Param)>>(params: I) -> Self {
+        Self(params.into_iter().collect())
+    }
+}
+
+impl From<BTreeMap<String, String>> for Params {
+    fn from(written: BTreeMap<String, String>) -> Self {
+        let typed = |(key, text): (String, String)| {
+            let value = Param::of(&key, &text);
+            (key, value)
+        };
+        Self(written.into_iter().map(typed).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_they_are_written() {
+        for (key, text, is_typed) in [
+            ("load.suite", "TLS_AES_128_GCM_SHA256", true),
+            ("load.suite", "none", true),
+            ("load.suite", "TLS_NEW", false),
+            ("load.tls", "1.3", false),
+            ("target.certificate-key", "ecdsa:p256", true),
+            ("load.group", "x25519", true),
+            ("target.object", "1KiB 90%, 1MiB 10%", true),
+            ("load.connections", "5000", true),
+            ("load.cpus", "0,2-5", true),
+            ("target.library", "openssl-built", true),
+            ("target.send", "ktls-sendfile", true),
+            ("target.record-size", "4KiB", true),
+            ("load.operation", "handshakes", true),
+            ("target.tickets", "false", true),
+            ("algorithm", "RSA-2048 sign", true),
+            ("library", "openssl", false),
+            ("size", "16KiB", true),
+        ] {
+            let value = Param::of(key, text);
+            assert_eq!(value.to_string(), text, "{key}");
+            assert_eq!(!matches!(value, Param::Text(_)), is_typed, "{key} = {text}");
+        }
+    }
+}
