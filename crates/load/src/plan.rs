@@ -297,8 +297,7 @@ pub struct Plan {
     ///
     /// RSA from 2048 bits on, ECDSA or Ed25519, not encrypted.
     // In studies: With ranks it goes to their machines through Open MPI, which does not encrypt, so give one
-    // that is made for the measurement; it is in no file with a name there.
-    // In studies: [default: as for `client-certificate`]
+    // that is made for the measurement. [default: as for `client-certificate`]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, help_heading = TLS)]
     pub client_key: Option<PathBuf>,
 

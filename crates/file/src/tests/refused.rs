@@ -172,7 +172,6 @@ fn contradictions() {
         case("load.sni = '127.0.0.1'"),
         case("load.names = '/no/such/file'"),
         case("target.names = 20_000"),
-        case("target.names = 2\ntarget.tickets = true\nload.resumption = '70%'"),
         case("target.names = 2\nload.client = 'wrk'"),
         case("target.names = 2\nload.suite = 'AES128-SHA'\ntarget.accelerator = 'model'"),
         case("load.tls = '1.3'\nload.resumption = '70%'\ntarget.session-cache = true"),
