@@ -67,7 +67,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         tables => questions::tables(run.findings),
         flames => flames::flames(run),
         cut => run.cut.iter().map(|of| &of.what).collect::<Vec<_>>(),
-        cut_in_short => cut(run.cut),
+        cut_in_short => cut(run.cut, "this page"),
         groups => trials::groups(run),
         rejected => listings(&run.findings.rejected),
         machine => run.machine.map(machine::facts),

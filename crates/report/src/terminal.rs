@@ -109,7 +109,7 @@ impl Page {
 
     fn question(&mut self, run: &Run<'_>) {
         self.paragraph("", run.question, Look::Dim);
-        if let Some(words) = cut(run.cut) {
+        if let Some(words) = cut(run.cut, "report.html") {
             self.paragraph("", &words, Look::Warning);
         }
         let lacking = nothing(run.findings).map(str::to_owned);
