@@ -1,7 +1,8 @@
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -19,13 +20,14 @@ pub struct Captured {
     pub stderr: File,
 }
 
-/// A file without a name, with this in it, and a path that leads to it while it is open. None is left,
-/// however this process ends.
+/// A file without a name, with this in it, which its owner alone may read, and a path that leads to it while
+/// it is open. None is left, however this process ends.
 ///
 /// # Errors
 /// The system's.
 pub fn unnamed(content: &str) -> io::Result<(PathBuf, File)> {
     let mut file = tempfile::tempfile()?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(content.as_bytes())?;
     let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     Ok((path.into(), file))

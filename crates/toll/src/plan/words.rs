@@ -1,9 +1,7 @@
 //! A plan for a person: cores first, then whether the check bears them out.
 
-use std::fmt::Write;
-
 use stats::Estimate;
-use units::{BitsPerSecond, PerSecond, decimal, percent, places};
+use units::{BitsPerSecond, PerSecond, decimal, places};
 
 use super::{Check, Outcome};
 use crate::screen;
@@ -38,7 +36,7 @@ pub(super) fn of(outcome: &Outcome) -> String {
     paragraph(match &outcome.quarter.refused {
         Some(why) => format!("A quarter of it is no check: {why}."),
         None => format!(
-            "At {} of a core they give {}: a server that mostly waits spends more on each.",
+            "At {} of a core they give {}: costs are those of a core as busy as is planned.",
             percent(outcome.quarter.busy),
             ratio(&outcome.quarter)
         ),
@@ -99,7 +97,9 @@ fn cores(of: &Estimate) -> String {
 }
 
 fn number(value: f64) -> String {
-    let mut text = String::new();
-    let _ = write!(text, "{}", decimal(value, places(value, 2)));
-    text
+    decimal(value, places(value, 2))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
 }

@@ -79,7 +79,9 @@ fn settings_of_a_file_are_compared_with_those_here() {
     let (words, json) = said.split_once('{').unwrap();
     let mut lines = words.lines();
     assert!(lines.next().is_some_and(|line| line.starts_with("1 of the 3 ")));
-    assert_eq!(lines.next(), Some("net.ipv4.tcp_tw_reuse  0 here, 1 there"));
+    assert!(
+        lines.next().is_some_and(|line| line.starts_with("net.ipv4.tcp_tw_reuse  0 here, 1 there"))
+    );
     let ignored = lines.next().unwrap();
     assert!(ignored.starts_with("net.core.rmem_default"));
     let found: Value = serde_json::from_str(&format!("{{{json}")).unwrap();
