@@ -159,8 +159,10 @@ impl Load for PeerLoad {
             let time = end.unwrap_or_else(Instant::now).saturating_duration_since(since);
             Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
         };
-        // Of a connection that is gone nothing is under way.
-        let unaccounted = |of: &Report| Some(of.not_ended?.saturating_sub(self.sockets.get()));
+        // Of a connection that is gone nothing is under way; on each other one an operation may be, over
+        // HTTP/2 as many as there are streams.
+        let under_way = self.sockets.get() * self.job.plan.streams() as u64;
+        let unaccounted = |of: &Report| Some(of.not_ended?.saturating_sub(under_way));
         let peer = PeerClient {
             name: self.name.clone(),
             caution: self.peer.caution(&self.job).to_owned(),
