@@ -500,10 +500,11 @@ fn handshakes_of_a_server_that_asks_for_a_certificate_are_not_those_of_its_clien
 
 #[test]
 fn http2_without_its_connections_or_streams_is_a_mismatch() {
-    let with = |change: fn(&mut Outcome)| {
+    let of_connections = |requests: Option<&str>, change: fn(&mut Outcome)| {
         mismatches(|job, outcome| {
             job.plan.http = Some(load::Http::V2);
             job.plan.streams = NonZeroU32::new(8);
+            job.plan.requests_per_connection = requests.map(|of| of.parse().unwrap());
             let handshakes = outcome.negotiated.iter().map(|(_, count)| count).sum();
             outcome.http2.connections = handshakes;
             outcome.http2.by_alpn = handshakes;
@@ -512,10 +513,18 @@ fn http2_without_its_connections_or_streams_is_a_mismatch() {
             change(outcome);
         })
     };
+    let with = |change| of_connections(None, change);
     assert_eq!(with(|_| {}), [""; 0]);
     assert_eq!(with(|outcome| outcome.http2.by_alpn -= 1), ["http"]);
     assert_eq!(with(|outcome| outcome.http2.connections = 0), ["http"]);
     assert_eq!(with(|outcome| outcome.http2.most_streams = 7), ["streams"]);
+    // Connections of 6 requests need not have all of them open at once.
+    let few = |change: fn(&mut Outcome)| {
+        let found = of_connections(Some("6"), change);
+        found.contains(&"streams".to_owned())
+    };
+    assert!(!few(|outcome| outcome.http2.most_streams = 3));
+    assert!(few(|outcome| outcome.http2.most_streams = 2));
 }
 
 #[test]
