@@ -10,6 +10,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
+use objects::Mix;
 
 use crate::sizes::Sizes;
 
@@ -29,6 +30,8 @@ pub struct AccessLog {
     pub requests: u64,
     /// The sizes of the bodies that were sent.
     pub sizes: Sizes,
+    /// Few objects that stand for them.
+    pub object: Mix,
     /// Requests in the busiest minute.
     pub busiest: u64,
     /// That minute as the log writes it.
@@ -140,7 +143,8 @@ impl Counts {
         let (minute, busiest) = self.minutes.into_iter().max_by_key(|(_, requests)| *requests)?;
         let minute = String::from_utf8_lossy(&minute).into_owned();
         let Self { requests, sizes, connections, .. } = self;
-        (requests > 0).then_some(AccessLog { requests, sizes, busiest, minute, connections })
+        let object = sizes.mix()?;
+        Some(AccessLog { requests, sizes, object, busiest, minute, connections })
     }
 }
 

@@ -16,7 +16,7 @@ struct Step {
     bytes: u64,
 }
 
-/// A part of the requests below one in so many is none of its own.
+/// A size that fewer than one in 5,000 requests have joins its neighbour.
 const SMALLEST: u64 = 5_000;
 
 /// The most sizes that a load is made of.

@@ -11,9 +11,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use ::load::{Mix, Percent};
-use capacity::{AccessLog, Plan, Traffic};
+use capacity::{Plan, Traffic};
 use clap::ValueHint;
-use cpus::Topology;
 use experiment::{Ended, Event};
 use journal::{Results, TrialLine};
 use serde::Serialize;
@@ -184,22 +183,19 @@ struct Saving {
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
-    let machine = crate::topology()?;
     let wanted = arguments.wanted()?;
     let cells = Cells::new(arguments, &wanted)?;
-    let pilot = Folder::temporary()?;
-    let pilot = cells.run(&cells.pilot(), &pilot.0, &machine, arguments, &interrupted)?;
+    let folder = tempfile::tempdir().map_err(Failure::request)?;
+    let results = |parent: &Path, name| {
+        Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
+    };
+    let pilot = results(folder.path(), "pilot")?;
+    let pilot = measure(&cells.pilot(), &pilot, arguments.json, &interrupted)?;
     let Some(pilot) = pilot else { return Ok(ExitCode::from(interrupt::EXIT)) };
-    let rates = cells.rates(&pilot, f64::from(arguments.busy.get()) / 100.0)?;
-    let results = Results::create(&arguments.out, "plan", SystemTime::now());
-    let results = results.map_err(Failure::request)?;
-    let lines = cells.run(
-        &cells.study(arguments.trials, &rates),
-        &results,
-        &machine,
-        arguments,
-        &interrupted,
-    )?;
+    let rates = cells.rates(&pilot, arguments.busy())?;
+    let results = results(&arguments.out, "plan")?;
+    let study = cells.study(arguments.trials, &rates);
+    let lines = measure(&study, &results, arguments.json, &interrupted)?;
     let Some(lines) = lines else {
         let folder = results.folder().display();
         eprintln!("toll: interrupted; toll run --continue {folder} measures the rest of its cells");
@@ -222,18 +218,24 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
+    /// How busy cores may be, 0 to 1.
+    fn busy(&self) -> f64 {
+        f64::from(self.busy.get()) / 100.0
+    }
+
     fn wanted(&self) -> Result<Wanted, Failure> {
         if !(1..=95).contains(&self.busy.get()) {
             return Err(Failure::request(
                 "--busy is from 1% to 95%: a server needs room for bursts",
             ));
         }
-        let log = self.access_log.as_deref().map(read_log).transpose()?;
+        let log = self.access_log.as_deref().map(capacity::read).transpose();
+        let log = log.map_err(Failure::request)?;
         let mut object = self.object.clone();
         let mut requests = f64::from(self.requests_per_connection.get());
         let mut resumed = f64::from(self.resumed.get()) / 100.0;
-        if let Some((log, mix)) = &log {
-            object.clone_from(mix);
+        if let Some(log) = &log {
+            object.clone_from(&log.object);
             if let Some(connections) = log.connections.filter(|of| of.opened > 0) {
                 requests = log.requests as f64 / connections.opened as f64;
                 resumed = connections.resumed as f64 / connections.opened as f64;
@@ -245,7 +247,7 @@ impl Arguments {
             ));
         };
         let connections_per_s = match (&log, self.goodput, self.new_connections) {
-            (Some((log, _)), ..) => log.busiest as f64 / 60.0 / requests,
+            (Some(log), ..) => log.busiest as f64 / 60.0 / requests,
             (None, Some(rate), _) => rate.0 / 8.0 / (requests * mean_bytes),
             (None, None, rate) => rate.map_or(0.0, |rate| rate.0),
         };
@@ -256,64 +258,35 @@ impl Arguments {
             Traffic { connections_per_s, resumed, requests_per_connection: requests, mean_bytes };
         let whole = NonZeroU32::new(requests.round() as u32).unwrap_or(NonZeroU32::MIN);
         let percent = Percent::new((resumed * 100.0).round() as u8).unwrap_or_default();
-        let minute = log.map(|(log, _)| log.minute);
+        let minute = log.map(|log| log.minute);
         Ok(Wanted { traffic, object, requests_per_connection: whole, resumed: percent, minute })
     }
 }
 
-fn read_log(path: &Path) -> Result<(AccessLog, Mix), Failure> {
-    let log = capacity::read(path).map_err(Failure::request)?;
-    let mix = log.sizes.mix();
-    let nothing = || Failure::request(format!("{}: no request is in it", path.display()));
-    Ok((log, mix.ok_or_else(nothing)?))
-}
-
-/// Results that are thrown away.
-struct Folder(Results);
-
-impl Folder {
-    fn temporary() -> Result<Self, Failure> {
-        Results::create(&std::env::temp_dir(), "toll-pilot", SystemTime::now())
-            .map(Self)
-            .map_err(Failure::request)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Of a pilot nothing is kept.
-        let _ = std::fs::remove_dir_all(self.0.folder());
-    }
-}
-
-impl Cells {
-    /// Measures a study; its trials, or `None` where it was interrupted.
-    fn run(
-        &self,
-        text: &str,
-        results: &Results,
-        machine: &Topology,
-        arguments: &Arguments,
-        interrupted: &AtomicBool,
-    ) -> Result<Option<Vec<TrialLine>>, Failure> {
-        let study = file::parse("plan.toml", text, machine).map_err(Failure::request)?;
-        let _lock = results.lock().map_err(Failure::request)?;
-        results.write_study(text, &study).map_err(Failure::measurement)?;
-        let experiments = experiment::of(&study);
-        crate::run::write_machine(&experiments, results).map_err(Failure::request)?;
-        for experiment in experiments {
-            experiment.check().map_err(Failure::request)?;
-            let mut progress = RunProgress::new(!arguments.json);
-            let mut tell = |event: Event<'_>| match event {
-                Event::Lacks(text) => progress.beside(|| eprintln!("toll: {text}")),
-                Event::Progress { left, words } => progress.show(left, words),
-                Event::Says(_) | Event::Started(_) | Event::Finished { .. } => {}
-            };
-            let ended = experiment.run(results, interrupted, &mut tell);
-            if ended.map_err(Failure::measurement)? == Ended::Interrupted {
-                return Ok(None);
-            }
+/// Measures a study; its trials, or `None` where it was interrupted.
+fn measure(
+    text: &str,
+    results: &Results,
+    is_silent: bool,
+    interrupted: &AtomicBool,
+) -> Result<Option<Vec<TrialLine>>, Failure> {
+    let study = file::parse("plan.toml", text, &crate::topology()?).map_err(Failure::request)?;
+    let _lock = results.lock().map_err(Failure::request)?;
+    results.write_study(text, &study).map_err(Failure::measurement)?;
+    let experiments = experiment::of(&study);
+    crate::run::write_machine(&experiments, results).map_err(Failure::request)?;
+    for experiment in experiments {
+        experiment.check().map_err(Failure::request)?;
+        let mut progress = RunProgress::new(!is_silent);
+        let mut tell = |event: Event<'_>| match event {
+            Event::Lacks(text) => progress.beside(|| eprintln!("toll: {text}")),
+            Event::Progress { left, words } => progress.show(left, words),
+            Event::Says(_) | Event::Started(_) | Event::Finished { .. } => {}
+        };
+        let ended = experiment.run(results, interrupted, &mut tell);
+        if ended.map_err(Failure::measurement)? == Ended::Interrupted {
+            return Ok(None);
         }
-        Ok(Some(results.entries().map_err(Failure::measurement)?.trials))
     }
+    Ok(Some(results.entries().map_err(Failure::measurement)?.trials))
 }

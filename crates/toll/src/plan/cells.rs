@@ -27,7 +27,7 @@ pub(super) struct Cells {
     common: String,
     cases: Vec<Case>,
     /// Of [`OTHER`], in bytes.
-    pub(super) other: u64,
+    other: u64,
     traffic: Traffic,
     resumed: Percent,
 }
@@ -93,6 +93,14 @@ impl Cells {
         text
     }
 
+    /// What each part costs, by what an operation of its cell takes.
+    pub(super) fn costs<E>(&self, each: impl Fn(&str) -> Result<f64, E>) -> Result<Costs, E> {
+        let full = each(FULL)?;
+        let resumed = if self.resumed.get() > 0 { each(RESUMED)? } else { full };
+        let other = (self.other as f64, each(OTHER)?);
+        Ok(Costs { full, resumed, request: each(REQUESTS)?, other })
+    }
+
     /// How often in a second each keeps a core so busy, the last a quarter of one; by the pilot.
     pub(super) fn rates(&self, pilot: &[TrialLine], busy: f64) -> Result<Vec<f64>, Failure> {
         let each = |name: &str| {
@@ -104,14 +112,7 @@ impl Cells {
                 Failure::measurement(format!("{name} cannot be measured: {why}"))
             })
         };
-        let full = each(FULL)?;
-        let resumed = if self.resumed.get() > 0 { each(RESUMED)? } else { full };
-        let costs = Costs {
-            full,
-            resumed,
-            request: each(REQUESTS)?,
-            other: (self.other as f64, each(OTHER)?),
-        };
+        let costs = self.costs(each)?;
         let of_traffic = self.traffic.load(&costs).all() * 1e9 / self.traffic.requests_per_s();
         let rate = |case: &Case| {
             Ok(match case.name {

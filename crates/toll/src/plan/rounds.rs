@@ -8,7 +8,7 @@ use stats::Estimate;
 use tls::CertificateKey;
 use trial::{Limit, Line};
 
-use super::cells::{Cells, FULL, OTHER, OTHER_KEY, QUARTER, REQUESTS, RESUMED, TRAFFIC};
+use super::cells::{Cells, OTHER_KEY, QUARTER, RESUMED, TRAFFIC};
 use super::{Arguments, Check, Outcome, Saving, Wanted};
 use crate::Failure;
 
@@ -29,10 +29,12 @@ pub(super) fn outcome(
     for TrialLine { place, line } in lines.iter().filter(|of| of.line.valid) {
         by_round.entry(place.round).or_default().insert(&place.case, line);
     }
-    let measured: Vec<(&Round<'_>, Costs)> =
-        by_round.values().filter_map(|round| Some((round, costs(round, wanted, cells)?))).collect();
+    let measured: Vec<(&Round<'_>, Costs)> = by_round
+        .values()
+        .filter_map(|round| Some((round, cells.costs(|case| of(round, case).ok_or(())).ok()?)))
+        .collect();
     let rounds: Vec<Costs> = measured.iter().map(|(_, costs)| *costs).collect();
-    let busy = f64::from(arguments.busy.get()) / 100.0;
+    let busy = arguments.busy();
     let traffic = &wanted.traffic;
     let plan = Plan::of(traffic, &rounds, busy).map_err(|_| {
         Failure::measurement(
@@ -51,7 +53,7 @@ pub(super) fn outcome(
         );
     };
     save("an ECDSA P-256 certificate", &|round, costs| {
-        let full = each(round.get(OTHER_KEY)?)?;
+        let full = of(round, OTHER_KEY)?;
         Some(cores(costs, traffic) - cores(&Costs { full, ..*costs }, traffic))
     });
     save("ten more points of resumption", &|round, costs| {
@@ -83,21 +85,15 @@ pub(super) fn outcome(
     })
 }
 
+/// What [`each`] says of a cell in a round.
+fn of(round: &Round<'_>, case: &str) -> Option<f64> {
+    each(round.get(case)?)
+}
+
 /// CPU time of the server per operation in ns.
 pub(super) fn each(line: &Line) -> Option<f64> {
     let operations = line.operations.completed;
     (operations > 0).then_some(line.cpu_ns.server? as f64 / operations as f64)
-}
-
-fn costs(round: &Round<'_>, wanted: &Wanted, cells: &Cells) -> Option<Costs> {
-    let full = each(round.get(FULL)?)?;
-    let resumed = match wanted.resumed.get() {
-        0 => full,
-        _ => each(round.get(RESUMED)?)?,
-    };
-    let request = each(round.get(REQUESTS)?)?;
-    let other = (cells.other as f64, each(round.get(OTHER)?)?);
-    Some(Costs { full, resumed, request, other })
 }
 
 fn check(case: &str, rounds: &[(&Round<'_>, Costs)], wanted: &Wanted) -> Result<Check, Failure> {
@@ -136,6 +132,7 @@ fn check(case: &str, rounds: &[(&Round<'_>, Costs)], wanted: &Wanted) -> Result<
 mod tests {
     use clap::Parser;
 
+    use super::super::cells::{FULL, OTHER, REQUESTS};
     use super::*;
 
     #[derive(Parser)]

@@ -13,9 +13,7 @@ pub(super) fn of(outcome: &Outcome) -> String {
     if !outcome.check.holds() {
         paragraph(format!("No plan: {}.", failed(&outcome.check)));
     }
-    let share = |part: f64| {
-        percent(part / (plan.parts.handshakes + plan.parts.requests + plan.parts.bytes))
-    };
+    let share = |part: f64| percent(part / plan.parts.all());
     paragraph(format!(
         "{} at {} busy ({}, {}): handshakes {}, bytes {}, requests {}.",
         cores(&plan.cores),
