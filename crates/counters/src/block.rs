@@ -44,7 +44,7 @@ fn allocate(file: &File, rows: usize) -> io::Result<()> {
 }
 
 impl Block {
-    /// Maps a file to add to it, with at least so many rows; a new file where there is none.
+    /// Maps a file to add to it, with at least this many rows; a new file where there is none.
     pub(crate) fn to_add(path: &Path, rows: usize) -> io::Result<&'static [Cells]> {
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(false).open(path)?;

@@ -1,4 +1,4 @@
-//! Descriptors that become readable when somebody says so (eventfd(2)). No timer of the kernel is behind one: in
+//! Descriptors that are readable while they are set (eventfd(2)). No timer of the kernel is behind one: in
 //! virtual machines each setting of a timer leaves the machine.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

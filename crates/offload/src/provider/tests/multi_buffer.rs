@@ -481,7 +481,7 @@ impl Connection {
     }
 }
 
-/// A server whose batches are worth it however small they are, with so many connections.
+/// A server whose batches are worth it however small they are, with this many connections.
 fn connections(count: usize) -> (&'static MultiBuffer, Vec<Connection>) {
     // Nobody's time is over meanwhile.
     let hour = Batching { way: Way::Asynchronous, wait: Nanos(3_600_000_000_000) };

@@ -204,7 +204,7 @@ const REFUSING: CryptoMbStandIn = CryptoMbStandIn {
     vanishes: false,
 };
 
-/// HAProxy with a stand-in of the multi-buffer library that refuses everything, after so many milliseconds.
+/// HAProxy with a stand-in of the multi-buffer library that refuses everything, after this many milliseconds.
 fn haproxy_in_batches(folder: &Path, nap: u64) -> Kept {
     CryptoMbStandIn { nap, ..REFUSING }.build(folder);
     let library = folder.join("libcrypto_mb.so.13");

@@ -90,7 +90,7 @@ pub(super) fn message<S: State>(parts: &[&[u8]]) -> S::Block {
     block
 }
 
-/// Puts the last block of a message of so many bytes, without the key's block, into a block of zeros.
+/// Puts the last block of a message of this many bytes, without the key's block, into a block of zeros.
 fn put_last<S: State>(block: &mut S::Block, parts: &[&[u8]], length: usize) {
     let bytes = block.as_mut();
     let mut end = 0;
