@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
-use answer::findings::Findings;
+use answer::findings::{Findings, ShownAnswer};
 use answer::gate::GateOutcome;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
@@ -54,6 +54,11 @@ impl Found {
         let hosts = results.hosts().map_err(Failure::request)?;
         let lines = entries.trials;
         Ok(Self { study, analysis, findings, lines, stacks, machine, hosts, targets })
+    }
+
+    /// Puts an answer before those of the study.
+    pub(crate) fn lead_with(&mut self, answer: ShownAnswer) {
+        self.findings.answers.insert(0, answer);
     }
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
