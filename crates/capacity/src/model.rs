@@ -158,6 +158,19 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The cores of each part in each round.
+    #[must_use]
+    pub fn by_part(&self) -> [(&'static str, Vec<f64>); 3] {
+        let of = |part: fn(&Load) -> f64| self.rounds.iter().map(part).collect();
+        [
+            ("handshakes", of(|load| load.handshakes)),
+            ("bytes", of(|load| load.bytes)),
+            ("requests", of(|load| load.requests)),
+        ]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -63,11 +63,16 @@ impl Found {
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
     pub(crate) fn write(&self, results: &Results) -> Result<PathBuf, Failure> {
-        let html = report::html(&self.run()).map_err(Failure::measurement)?;
+        let html = self.html()?;
         results
             .write_derived("cells.csv", &report::cells_csv(&self.analysis))
             .and_then(|_| results.write_derived("report.html", &html))
             .map_err(Failure::measurement)
+    }
+
+    /// All of it as a page.
+    pub(crate) fn html(&self) -> Result<String, Failure> {
+        report::html(&self.run()).map_err(Failure::measurement)
     }
 
     /// The answers and the tables, as wide and as colourful as stdout allows.

@@ -1,6 +1,7 @@
 //! `toll plan`: how many cores traffic needs, checked by the traffic itself.
 
 mod cells;
+mod document;
 mod energy;
 mod latency;
 mod memory;
@@ -41,8 +42,15 @@ use memory::Memory;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
+        "new_connections", "goodput", "access_log", "requests_per_connection", "resumed", "object", "server",
+        "certificate_key", "suite", "group", "busy", "latency", "open_connections", "price", "trials",
+    ])]
+    file: Option<PathBuf>,
+
     /// Connections that are opened in a second, resumed ones included
-    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
+    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log", "file"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
     new_connections: Option<PerSecond>,
 
     /// Data rate of all responses' bodies, such as 20Gb/s, instead of --new-connections
@@ -218,6 +226,10 @@ struct Saving {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(path) = &arguments.file {
+        let Arguments { json, out, .. } = arguments;
+        return main(&Arguments { json: *json, out: out.clone(), ..document::read(path)? });
+    }
     let interrupted = interrupt::flag()?;
     let wanted = arguments.wanted()?;
     let cells = Cells::new(arguments, &wanted)?;
@@ -253,12 +265,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     results.write_derived("plan.json", &json).map_err(Failure::measurement)?;
     let mut found = Found::read(&results)?;
     found.lead_with(page::shown(&outcome));
-    let page = found.write(&results)?;
+    results.write_derived("plan.html", &found.html()?).map_err(Failure::measurement)?;
     match arguments.json {
         true => crate::print_json(&outcome)?,
         false => {
             crate::print(&words::of(&outcome));
-            crate::print(&format!("Everything is in {}\n", page.display()));
+            let folder = results.folder().display();
+            crate::print(&format!("Everything is in {folder}; plan.html shows it.\n"));
         }
     }
     if !outcome.check.holds() {

@@ -2,7 +2,6 @@
 
 use answer::analysis::Figure;
 use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
-use capacity::Load;
 use stats::Estimate;
 use units::Quantity;
 
@@ -28,21 +27,15 @@ pub(super) fn shown(outcome: &Outcome) -> ShownAnswer {
     }
 }
 
-type PartOf = fn(&Load) -> f64;
-
 fn stack(outcome: &Outcome) -> Chart {
-    let parts: [(&str, Series, PartOf); 3] = [
-        ("handshakes", Series::PrivateKey, |load| load.handshakes),
-        ("bytes", Series::Tls, |load| load.bytes),
-        ("requests", Series::Rest, |load| load.requests),
-    ];
-    let bar = |(name, series, of): (&str, Series, PartOf)| {
-        let samples: Vec<f64> = outcome.plan.rounds.iter().map(of).collect();
+    let series = [Series::PrivateKey, Series::Tls, Series::Rest];
+    let bar = |((name, samples), series): ((&str, Vec<f64>), Series)| {
         let figure = Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples });
         Bar { name: name.to_owned(), series, figure, ..Bar::default() }
     };
+    let bars_of_parts = outcome.plan.by_part().into_iter().zip(series).map(bar).collect();
     let label = format!("{}, {}", outcome.server, outcome.certificate_key);
-    let row = BarRow { label, bars: parts.map(bar).into(), lacking: None };
+    let row = BarRow { label, bars: bars_of_parts, lacking: None };
     bars("Cores by what they do", true, vec![row], [outcome.plan.cores.median])
 }
 

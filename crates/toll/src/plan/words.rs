@@ -1,5 +1,6 @@
 //! A plan for a person: cores first, then whether the check bears them out.
 
+use capacity::Plan;
 use stats::Estimate;
 use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
@@ -19,7 +20,13 @@ pub(super) fn paragraphs(outcome: &Outcome) -> Vec<String> {
     let mut found = Vec::new();
     let mut paragraph = |words: String| found.push(words);
     if !outcome.check.holds() {
-        paragraph(format!("No plan: {}.", failed(&outcome.check)));
+        let least_certain =
+            least_certain(plan).map(|part| format!(" The least certain part is {part}."));
+        paragraph(format!(
+            "No plan: {}.{}",
+            failed(&outcome.check),
+            least_certain.unwrap_or_default()
+        ));
     }
     let share = |part: f64| percent(part / plan.parts.all());
     paragraph(format!(
@@ -115,6 +122,15 @@ fn failed(check: &Check) -> String {
             format!("at {busy} of a core its parts give {} of what the traffic takes", ratio(check))
         }
     }
+}
+
+/// The part whose interval is the widest, in cores.
+fn least_certain(plan: &Plan) -> Option<String> {
+    let width = |of: &Estimate| of.interval.high - of.interval.low;
+    let parts = plan.by_part().into_iter();
+    let found = parts.filter_map(|(name, cores)| Some((name, Estimate::of(&cores).ok()?)));
+    let (name, widest) = found.max_by(|a, b| width(&a.1).total_cmp(&width(&b.1)))?;
+    (width(&widest) > 0.0).then(|| format!("{name}: {}", cores(&widest)))
 }
 
 fn ratio(check: &Check) -> String {
