@@ -89,7 +89,7 @@ pub struct Analysis {
     /// How many trials there are, by what became of them.
     pub trials: TrialCounts,
     /// Those that were disturbed and measured again.
-    pub again: Remeasured,
+    pub remeasured: Remeasured,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
     /// How well the figures of the answers hold; `None` where there are none.
@@ -159,7 +159,10 @@ impl Analysis {
             trials: of_cells().map(Row::counts).fold(TrialCounts::default(), sum),
             quality: quality::quality(&study.answers, &rows),
             servers: Servers::all(&study.answers, &rows),
-            again: rows.iter().map(|row| row.again).fold(Remeasured::default(), Remeasured::sum),
+            remeasured: rows
+                .iter()
+                .map(|row| row.again)
+                .fold(Remeasured::default(), Remeasured::sum),
             answers: answers::answers(&study.answers, &rows, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&rows),
             profile_changes: ProfileChange::all(&study.answers, &rows),

@@ -9,7 +9,7 @@ use study::Metric;
 
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
-use crate::{Failure, screen};
+use crate::{Failure, json, screen};
 
 /// Compare two runs, cell by cell and algorithm by algorithm: B over A, with intervals.
 ///
@@ -55,7 +55,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .judge_by(|gate| gate.judge_later(&a.study, (&b.study, &b.analysis), &comparison))?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
-        crate::print_json(&all)?;
+        json::print(json::COMPARISON, &all)?;
     } else {
         let width = screen::width();
         crate::print(&report::comparison(&comparison, width, screen::style()));

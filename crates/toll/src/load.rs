@@ -12,7 +12,7 @@ use units::Nanos;
 use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::summary::{self, Detail};
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, json};
 
 /// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
@@ -113,7 +113,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     ::load::probe(&trial.job).map_err(Failure::request)?;
     let measured = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
-        crate::print_json(&measured.line)?;
+        json::print_line(&measured.line)?;
     } else {
         let detail = if arguments.verbose { Detail::Verbose } else { Detail::Usual };
         crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));

@@ -20,8 +20,9 @@ use stats::Estimate;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, PerSecond};
 
+use crate::json::Versioned;
 use crate::progress::RunProgress;
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, json};
 use cells::Cells;
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
@@ -123,9 +124,13 @@ fn price(text: &str) -> Result<f64, String> {
 /// The traffic to plan for, and the load that is like it.
 #[derive(Debug, Clone, Serialize)]
 struct Wanted {
+    #[serde(flatten)]
     traffic: Traffic,
     object: Mix,
+    /// Whole ones, as the load has them.
+    #[serde(skip)]
     requests_per_connection: NonZeroU32,
+    #[serde(skip)]
     resumed: Percent,
     /// The busiest minute of the log, as the log writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,10 +140,9 @@ struct Wanted {
 /// What came of it, as it is printed with --json and kept in `plan.json`.
 #[derive(Debug, Serialize)]
 struct Outcome {
-    schema: u32,
     server: String,
     certificate_key: CertificateKey,
-    wanted: Wanted,
+    traffic: Wanted,
     #[serde(flatten)]
     plan: Plan,
     /// With as much of the traffic as keeps a core as busy as is planned.
@@ -202,10 +206,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(interrupt::EXIT));
     };
     let outcome = rounds::outcome(arguments, &wanted, &cells, &lines)?;
-    let json = serde_json::to_string_pretty(&outcome).map_err(Failure::measurement)?;
-    results.write_derived("plan.json", &json).map_err(Failure::measurement)?;
+    let file = serde_json::to_string_pretty(&Versioned { schema: json::PLAN, of: &outcome });
+    let file = file.map_err(Failure::measurement)?;
+    results.write_derived("plan.json", &file).map_err(Failure::measurement)?;
     match arguments.json {
-        true => crate::print_json(&outcome)?,
+        true => json::print(json::PLAN, &outcome)?,
         false => {
             crate::print(&words::of(&outcome));
             crate::print(&format!("Everything is in {}\n", results.folder().display()));

@@ -14,7 +14,7 @@ use study::{Profiling, Study};
 
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
-use crate::{Failure, gates, interrupt, screen, studies};
+use crate::{Failure, gates, interrupt, json, screen, studies};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -258,7 +258,7 @@ impl Arguments {
                     }
                     progress.beside(|| match self.json {
                         // It cannot fail: the same lines have just been written to the journal.
-                        true => entries.iter().for_each(|entry| drop(crate::print_json(entry))),
+                        true => entries.iter().for_each(|entry| drop(json::print_line(entry))),
                         false => wrong.iter().for_each(|text| self.say(text)),
                     });
                 }
@@ -305,7 +305,7 @@ impl Arguments {
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
-                crate::print_json(&serde_json::json!({ "cross_check": check }))?;
+                json::print_line(&serde_json::json!({ "cross_check": check }))?;
             }
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());

@@ -13,7 +13,7 @@ use serde::Serialize;
 use trial::SCHEMA;
 
 use super::one_round;
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, json};
 
 /// The word that asks for it, in place of an algorithm's name.
 pub(crate) const WORD: &str = "instructions";
@@ -22,7 +22,6 @@ const NOT_HERE: &str = "not available here: toll measures no instructions on thi
 
 #[derive(Serialize)]
 struct Json {
-    schema: u32,
     cycles_source: CycleSource,
     interrupted: bool,
     instructions: Vec<InstructionRow>,
@@ -44,18 +43,22 @@ enum Outcome {
 }
 
 /// Measures and prints.
-pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+pub(crate) fn main(
+    cpu: usize,
+    is_json: bool,
+    interrupted: &AtomicBool,
+) -> Result<ExitCode, Failure> {
     let (costs, source) = instructions::measure(cpu, interrupted)?;
     let was_interrupted = interrupted.load(Ordering::Relaxed);
     let bounds = instructions::bounds(&costs);
-    if json {
-        crate::print_json(&Json {
-            schema: 1,
+    if is_json {
+        let of = Json {
             cycles_source: source,
             interrupted: was_interrupted,
             instructions: costs.iter().map(line).collect(),
             bounds,
-        })?;
+        };
+        json::print(json::INSTRUCTIONS, &of)?;
     } else {
         match costs.is_empty() {
             true => crate::print(NOT_HERE),

@@ -9,7 +9,6 @@ use super::one_round::OneRound;
 
 #[derive(Serialize)]
 struct Bench<'a> {
-    schema: u32,
     cycles_source: CycleSource,
     cache: Cache,
     threads: usize,
@@ -59,7 +58,6 @@ pub(crate) fn of<'a>(round: &OneRound<'a>, costs: &Costs) -> impl Serialize + 'a
     let line =
         |row| JsonRow { row, more: row.outcome.measured().map(|measured| more(row, measured)) };
     Bench {
-        schema: 2,
         cycles_source: round.measurement.source,
         cache: round.cache,
         threads: round.cpus.len(),

@@ -12,9 +12,6 @@ use super::cells::{Cells, OTHER_KEY, QUARTER, RESUMED, TRAFFIC};
 use super::{Arguments, Check, Outcome, Saving, Wanted};
 use crate::Failure;
 
-/// The version of what is printed with --json.
-const SCHEMA: u32 = 1;
-
 /// Cells and their trials in one round.
 type Round<'a> = BTreeMap<&'a str, &'a Line>;
 
@@ -72,11 +69,10 @@ pub(super) fn outcome(
         not_measured.push("an ECDSA certificate: the suite has static RSA".to_owned());
     }
     Ok(Outcome {
-        schema: SCHEMA,
         server: arguments.server.clone(),
         certificate_key: arguments.certificate_key,
         price_per_hour: arguments.price.map(|price| price * plan.cores.median),
-        wanted: wanted.clone(),
+        traffic: wanted.clone(),
         plan,
         check,
         quarter,
@@ -196,7 +192,11 @@ mod tests {
         let saved: Vec<f64> = outcome.savings.iter().map(|saving| saving.cores.median).collect();
         // 400 full handshakes of 100 us instead of 200; 100 more that are resumed, of 50.
         assert!((saved[0] - 0.08).abs() < 1e-9 && (saved[1] - 0.03).abs() < 1e-9, "{saved:?}");
-        support::assert_golden!([("a plan", super::super::words::of(&outcome))]);
+        let json = serde_json::to_string_pretty(&outcome).unwrap();
+        support::assert_golden!([
+            ("a plan", super::super::words::of(&outcome)),
+            ("to programs", json)
+        ]);
     }
 
     #[test]

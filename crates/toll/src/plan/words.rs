@@ -7,7 +7,7 @@ use super::{Check, Outcome};
 use crate::screen;
 
 pub(super) fn of(outcome: &Outcome) -> String {
-    let Outcome { plan, wanted, .. } = outcome;
+    let Outcome { plan, traffic: wanted, .. } = outcome;
     let mut text = String::new();
     let mut paragraph = |words: String| text += &format!("{}\n", screen::wrapped(&words));
     if !outcome.check.holds() {

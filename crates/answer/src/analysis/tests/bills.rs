@@ -18,7 +18,7 @@ const HANDSHAKE: [&str; 2] =
     ["TLS 1.3 RSA-2048 full handshake server", "TLS 1.3 P-256 full handshake server"];
 
 /// Handshakes of 610 µs with RSA-2048 and of 238 µs with ECDSA P-256, beside rows of these times in µs.
-fn bill(rows: &[(&str, f64)]) -> Scene {
+pub(super) fn bill(rows: &[(&str, f64)]) -> Scene {
     let mut scene = Scene::handshakes();
     scene.study.answers[0].nominal = Some(TABLE.to_owned());
     for cell in &mut scene.study.cells {
@@ -89,7 +89,7 @@ fn parts(scene: &Scene) -> Vec<[f64; 4]> {
     parts.map(|parts| parts.map(|ns| (ns / 1e3).round())).collect()
 }
 
-const ALL: [(&str, f64); 4] =
+pub(super) const ALL: [(&str, f64); 4] =
     [(SIGN[0], 500.0), (SIGN[1], 20.0), (HANDSHAKE[0], 560.0), (HANDSHAKE[1], 80.0)];
 
 #[test]
