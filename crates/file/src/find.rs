@@ -8,7 +8,7 @@ use units::Nanos;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::merged::Level;
-use super::search::{self, Load, Search};
+use super::search::{self, Load, SearchKeys};
 use study::Metric;
 use study::metric::Kind;
 
@@ -19,7 +19,7 @@ const LIMIT: &str = "\"first-byte-max <= 2s\"";
 /// The search of a cell, whose load it takes over; `None` where nothing is searched for.
 pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>, Flaw> {
     let Some(line) = draft.find_line else { return Ok(None) };
-    let search: Search = draft.find.read()?;
+    let search: SearchKeys = draft.find.read()?;
     let lacking = |key: &str, value: &str| {
         Flaw::at(line, format!("find has no {key}; write {key} = {value}"))
     };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use answer::compare::{Comparison, Side};
+use answer::compare::{ComparedRun, Comparison};
 use journal::Results;
 use study::Metric;
 
@@ -74,7 +74,7 @@ fn read(folder: &Path) -> Result<Found, Failure> {
     Found::read(&Results::open(folder).map_err(Failure::request)?)
 }
 
-fn side(found: &Found) -> Side<'_> {
+fn side(found: &Found) -> ComparedRun<'_> {
     let Found { study, analysis, machine, hosts, targets, .. } = found;
-    Side { study, analysis, machine: machine.as_ref(), hosts, targets }
+    ComparedRun { study, analysis, machine: machine.as_ref(), hosts, targets }
 }

@@ -6,7 +6,9 @@ use ::load::{AddressError, Engine, HostPort, Job, Mix, Plan, Url};
 use clap::ValueHint;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use trial::{Hooks, Line, Measured, Moment, Neighbours, Reports, ServerReport, ThisMachine, Trial};
+use trial::{
+    Hooks, Measured, Moment, Neighbours, Reports, ServerReport, ThisMachine, Trial, TrialRecord,
+};
 use units::Nanos;
 
 use crate::progress::Progress;
@@ -119,9 +121,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
     }
     Ok(match measured.line {
-        Line { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
-        Line { valid: true, .. } => ExitCode::SUCCESS,
-        Line { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
+        TrialRecord { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
+        TrialRecord { valid: true, .. } => ExitCode::SUCCESS,
+        TrialRecord { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
     })
 }
 

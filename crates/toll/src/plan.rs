@@ -123,7 +123,7 @@ fn price(text: &str) -> Result<f64, String> {
 
 /// The traffic to plan for, and the load that is like it.
 #[derive(Debug, Clone, Serialize)]
-struct Wanted {
+struct PlannedTraffic {
     #[serde(flatten)]
     traffic: Traffic,
     object: Mix,
@@ -139,10 +139,10 @@ struct Wanted {
 
 /// What came of it, as it is printed with --json and kept in `plan.json`.
 #[derive(Debug, Serialize)]
-struct Outcome {
+struct PlanOutcome {
     server: String,
     certificate_key: CertificateKey,
-    traffic: Wanted,
+    traffic: PlannedTraffic,
     #[serde(flatten)]
     plan: Plan,
     /// With as much of the traffic as keeps a core as busy as is planned.
@@ -228,7 +228,7 @@ impl Arguments {
         f64::from(self.busy.get()) / 100.0
     }
 
-    fn wanted(&self) -> Result<Wanted, Failure> {
+    fn wanted(&self) -> Result<PlannedTraffic, Failure> {
         if !(1..=95).contains(&self.busy.get()) {
             return Err(Failure::request(
                 "--busy is from 1% to 95%: a server needs room for bursts",
@@ -264,7 +264,13 @@ impl Arguments {
         let whole = NonZeroU32::new(requests.round() as u32).unwrap_or(NonZeroU32::MIN);
         let percent = Percent::new((resumed * 100.0).round() as u8).unwrap_or_default();
         let minute = log.map(|log| log.minute);
-        Ok(Wanted { traffic, object, requests_per_connection: whole, resumed: percent, minute })
+        Ok(PlannedTraffic {
+            traffic,
+            object,
+            requests_per_connection: whole,
+            resumed: percent,
+            minute,
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cpus::{CpuList, Topology};
-use experiment::{Ended, Event, Experiment, Plan, RunError};
+use experiment::{DryRun, Ended, Event, Experiment, RunError};
 use file::{LeftOut, StudyFile};
 use journal::{Entry, Results};
 use keys::Suggested;
@@ -349,7 +349,7 @@ impl Arguments {
 fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     let experiments = experiment::of(study);
     let folder = out.join(format!("TIME-{}", study.name));
-    let plans: Vec<Plan> = experiments.iter().map(|of| of.plan(&folder)).collect();
+    let plans: Vec<DryRun> = experiments.iter().map(|of| of.plan(&folder)).collect();
     let summaries: Vec<&str> = plans.iter().map(|plan| plan.summary.as_str()).collect();
     let mut text =
         format!("{}\n\n{}. Nothing was started.\n\n", study.question, summaries.join("; and "));
@@ -364,7 +364,7 @@ fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     for part in plans.iter().flat_map(|plan| &plan.parts) {
         text += &format!("  {part}\n");
     }
-    for Plan { heading, commands, .. } in plans {
+    for DryRun { heading, commands, .. } in plans {
         text += &format!("\n{heading}:\n");
         text.extend(commands.iter().map(|command| format!("  {command}\n")));
     }

@@ -10,10 +10,10 @@ use profile::Profile;
 use serde::Serialize;
 use study::metric::words_of;
 use study::{Cell, Metric, Param, Params, Study};
-use trial::{Limit, Line};
+use trial::{Limit, TrialRecord};
 
 use super::remeasured::{Remeasured, quieter};
-use super::search::Search;
+use super::search::SearchPath;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::label::{label_in, server_words};
@@ -58,7 +58,7 @@ pub(super) struct Row<'a> {
     /// Of those that were measured again, the lines have the quieter one.
     pub(super) again: Remeasured,
     /// How the load was found.
-    pub(super) search: Option<Search>,
+    pub(super) search: Option<SearchPath>,
 }
 
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
@@ -97,7 +97,7 @@ pub(super) fn of_cells<'a>(
         let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
         let has_lines = !lines.is_empty();
         lines.sort_by_key(|trial| (trial.place.order, trial.line.started_unix_ms));
-        let search = Search::of(cell, &lines);
+        let search = SearchPath::of(cell, &lines);
         let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
         // One of another cell says nothing of this one.
         let is_valid = |trial: &&&TrialLine| {
@@ -160,7 +160,7 @@ impl<'a> Row<'a> {
 }
 
 impl Row<'_> {
-    pub(super) fn valid(&self) -> impl Iterator<Item = &Line> {
+    pub(super) fn valid(&self) -> impl Iterator<Item = &TrialRecord> {
         self.lines.iter().map(|trial| &trial.line).filter(|line| line.valid)
     }
 
@@ -275,7 +275,7 @@ impl Row<'_> {
     /// How the client of the valid trials received what was sent: `walk`, `decrypt`, or by which
     /// other program. Empty where nothing is received, or nothing is recorded of it.
     pub(super) fn received(&self) -> BTreeSet<String> {
-        let of = |line: &Line| {
+        let of = |line: &TrialRecord| {
             let receipt = &line.receipt;
             let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
             other.or_else(|| receipt.asked.receive.map(|receive| receive.to_string()))
@@ -292,7 +292,7 @@ impl Row<'_> {
     /// The congestion control of the server's connections in the valid trials; empty where none is
     /// recorded.
     pub(super) fn congestion(&self) -> BTreeSet<String> {
-        let names = |line: &Line| {
+        let names = |line: &TrialRecord| {
             line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
         };
         self.valid().flat_map(names).collect()

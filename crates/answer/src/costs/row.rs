@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::wording::{brief, size};
 use journal::primitive::RowLine;
-use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table, TableRow};
+use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, SIZE, TableRow};
 use study::reference::Reference;
 use study::{Metric, Params};
 use units::{Bytes, PerSecond, Quantity};
@@ -109,7 +109,7 @@ pub struct LowerBound {
 
 impl AlgorithmRow {
     pub(super) fn of(
-        table: &Table,
+        table: &AlgorithmTable,
         TableRow { name, params, key }: &TableRow,
         lines: &[&RowLine],
         bounds: &[LowerBound],

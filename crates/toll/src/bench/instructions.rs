@@ -32,12 +32,12 @@ struct Json {
 struct InstructionRow {
     instruction: &'static str,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: InstructionOutcome,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Outcome {
+enum InstructionOutcome {
     Measured { latency_cycles: Quartiles, throughput_cycles: Quartiles, quality: Quality },
     None { no_figure: String },
 }
@@ -70,12 +70,12 @@ pub(crate) fn main(
 
 fn line(cost: &Cost) -> InstructionRow {
     let outcome = match &cost.measured {
-        Ok(timing) => Outcome::Measured {
+        Ok(timing) => InstructionOutcome::Measured {
             latency_cycles: timing.latency.cycles,
             throughput_cycles: timing.throughput.cycles,
             quality: quality(cost),
         },
-        Err(why) => Outcome::None { no_figure: why.to_string() },
+        Err(why) => InstructionOutcome::None { no_figure: why.to_string() },
     };
     InstructionRow { instruction: cost.instruction.name, outcome }
 }

@@ -5,7 +5,7 @@ use primitives::row::{Measured, NoFigure, Outcome, Reason};
 use primitives::sampler::{Quality, Quartiles};
 use primitives::{Cache, CycleSource, Hardware, Row, RowKey};
 use profile::Class;
-use study::primitive::Table;
+use study::primitive::AlgorithmTable;
 use tls::{Group, OrPlain, Version};
 
 use super::scene::Scene;
@@ -27,7 +27,7 @@ pub(super) fn bill(rows: &[(&str, f64)]) -> Scene {
         cell.load.tls = Some(OrPlain::Tls(Version::Tls13));
         cell.load.group = Some(Group::X25519);
     }
-    let table = Table {
+    let table = AlgorithmTable {
         name: TABLE.to_owned(),
         algorithms: rows.iter().map(|(name, _)| name.parse().unwrap()).collect(),
         libraries: vec!["openssl".to_owned()],

@@ -4,7 +4,7 @@
 use load::Receive;
 use primitives::{Cache, Hardware};
 use study::Metric;
-use study::primitive::Table;
+use study::primitive::AlgorithmTable;
 use study::testing::server;
 use units::Bytes;
 
@@ -28,7 +28,7 @@ pub(super) fn ciphers(cycles_per_byte: f64) -> Scene {
             (Some(1_900_000_000), Some(2_100_000_000));
     }
     let size = Bytes(16 << 10);
-    let table = Table {
+    let table = AlgorithmTable {
         name: TABLE.to_owned(),
         algorithms: vec!["AES-128-GCM".parse().unwrap()],
         libraries: vec!["openssl".to_owned()],

@@ -7,7 +7,7 @@ use study::{Metric, Show};
 use super::scene::{CBC, CHACHA, EIGHT, GCM, Scene};
 use super::{NONE, SUITE, bills, bulk, ciphers, cross_checks, hit_rates, predictions, profiles};
 use super::{projections, users};
-use crate::analysis::{Analysis, Search, SearchEnd, SearchStep};
+use crate::analysis::{Analysis, SearchEnd, SearchPath, SearchStep};
 
 /// Scenes in which each part of an analysis is there.
 fn scenes() -> Vec<Scene> {
@@ -40,7 +40,7 @@ fn scenes() -> Vec<Scene> {
 #[test]
 fn names() {
     let mut found: Vec<Analysis> = scenes().iter().map(Scene::analysis).collect();
-    found[0].cells[0].search = Some(Search {
+    found[0].cells[0].search = Some(SearchPath {
         maximize: Metric::Goodput,
         over: "load.connections",
         limit: "p99 <= 2s".to_owned(),

@@ -21,7 +21,7 @@ use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
 use study::Cut;
-use trial::{Limit, Line, Warning, WarningKind};
+use trial::{Limit, TrialRecord, Warning, WarningKind};
 
 use answers::answers;
 use line::line;
@@ -324,12 +324,12 @@ pub fn figure(samples: Vec<f64>) -> Option<Figure> {
 }
 
 fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
-    let all: Vec<&Line> = lines
+    let all: Vec<&TrialRecord> = lines
         .iter()
         .filter(|trial| trial.place.cell == spec.name())
         .map(|trial| &trial.line)
         .collect();
-    let valid: Vec<&Line> = all.iter().copied().filter(|line| line.valid).collect();
+    let valid: Vec<&TrialRecord> = all.iter().copied().filter(|line| line.valid).collect();
     let mut limits = BTreeMap::new();
     for line in &valid {
         *limits.entry(line.verdict.limit).or_insert(0) += 1;
