@@ -64,6 +64,7 @@ pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use remeasured::Remeasured;
+pub(crate) use row::Timed;
 pub use row::TrialCounts;
 pub use search::{SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};

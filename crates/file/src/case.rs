@@ -88,7 +88,7 @@ impl<'a> Case<'a> {
     pub(super) fn cells(
         &self,
         machine: &Topology,
-        ranks: &[ranks::Written],
+        ranks: &[ranks::WrittenRank],
     ) -> Result<(Vec<Cell>, Vec<Cut>), Flaw> {
         let mut cells = Vec::new();
         let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
@@ -128,7 +128,7 @@ impl<'a> Case<'a> {
         index: usize,
         number: usize,
         machine: &Topology,
-        ranks: &[ranks::Written],
+        ranks: &[ranks::WrittenRank],
     ) -> Result<Made, Flaw> {
         let mut draft = self.draft.clone();
         let mut params = Params::default();

@@ -26,14 +26,14 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
     let maximize = search.maximize.ok_or_else(|| lacking("maximize", "\"goodput\""))?;
     let ceiling = search.ceiling.ok_or_else(|| lacking("while", LIMIT))?;
     let (least, key, example) = match search.over {
-        search::Over::Connections => (Some(Load::Connections(1)), full::CONNECTIONS, "4096"),
-        search::Over::Arrival => (None, full::ARRIVAL, "\"poisson 50000/s\""),
+        search::OverKey::Connections => (Some(Load::Connections(1)), full::CONNECTIONS, "4096"),
+        search::OverKey::Arrival => (None, full::ARRIVAL, "\"poisson 50000/s\""),
     };
     let end = |name: &str, end: Option<Load>| match (search.over, end, draft.find.field(name)) {
-        (search::Over::Connections, Some(Load::Connections(count)), _) => {
+        (search::OverKey::Connections, Some(Load::Connections(count)), _) => {
             Ok((Over::Connections, count))
         }
-        (search::Over::Arrival, Some(Load::Arrival(Arrival::Open { rate, distribution })), _) => {
+        (search::OverKey::Arrival, Some(Load::Arrival(Arrival::Open { rate, distribution })), _) => {
             Ok((Over::Arrival(distribution), rate.thousandths()))
         }
         (.., Some(field)) => Err(field.wrong(&format!(
@@ -93,10 +93,10 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
 
 /// Refuses a case that says itself what the search is to find, and connections as the load where
 /// arrivals are: more of them ask for no more.
-fn check_free(draft: &Draft<'_>, key: search::Over, plan: &Plan) -> Result<(), Flaw> {
+fn check_free(draft: &Draft<'_>, key: search::OverKey, plan: &Plan) -> Result<(), Flaw> {
     let name = match key {
-        search::Over::Connections => "connections",
-        search::Over::Arrival => "arrival",
+        search::OverKey::Connections => "connections",
+        search::OverKey::Arrival => "arrival",
     };
     if draft.load.level(name) > Level::File {
         let what =

@@ -14,7 +14,7 @@ use trial::{Limit, TrialRecord};
 
 use super::remeasured::{Remeasured, quieter};
 use super::search::SearchPath;
-use crate::costs::{AlgorithmRow, Cost};
+use crate::costs::AlgorithmRow;
 use crate::figure::Figure;
 use crate::label::{label_in, server_words};
 use crate::mark::Mark;
@@ -42,10 +42,12 @@ pub(super) struct Row<'a> {
     pub(super) name: &'a str,
     /// What tells it from the others of its case.
     pub(super) params: &'a Params,
-    /// What was measured, where that is an algorithm.
-    pub(super) algorithm: Option<&'a AlgorithmRow>,
-    /// The same, where it is a server under load.
+    /// What was measured, where that is a server under load.
     pub(super) cell: Option<&'a Cell>,
+    /// What was measured of anything else, which has no trials.
+    timed: Option<Timed<'a>>,
+    /// The same, where it is an algorithm.
+    pub(super) algorithm: Option<&'a AlgorithmRow>,
     /// How many trials it should have; none where its target was left out.
     planned: usize,
     /// Why there is nothing to measure, where that is so.
@@ -59,6 +61,18 @@ pub(super) struct Row<'a> {
     pub(super) again: Remeasured,
     /// How the load was found.
     pub(super) search: Option<SearchPath>,
+}
+
+/// What was measured in rounds without a server.
+#[derive(Debug, Default)]
+pub(crate) struct Timed<'a> {
+    /// Rounds that are in the journal, whatever came of them.
+    pub(crate) done: usize,
+    /// Of each metric that it can have, by round.
+    pub(crate) samples: BTreeMap<Metric, Vec<(u32, f64)>>,
+    pub(crate) why_invalid: Option<&'a str>,
+    /// Whether other work used the core meanwhile.
+    pub(crate) is_disturbed: bool,
 }
 
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
@@ -121,8 +135,9 @@ pub(super) fn of_cells<'a>(
             case: &cell.case,
             name: &cell.name,
             params: &cell.params,
-            algorithm: None,
             cell: Some(cell),
+            timed: None,
+            algorithm: None,
             planned,
             skipped,
             lines,
@@ -143,14 +158,28 @@ pub(super) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
 impl<'a> Row<'a> {
     fn of_algorithm(of: &'a AlgorithmRow) -> Self {
         let skipped = of.unavailable();
+        let planned = if skipped.is_some() { 0 } else { of.planned };
+        let named = [of.table.as_str(), of.name.as_str()];
+        let row = Self::of_timed(named, &of.params, planned, of.timed());
+        Self { algorithm: Some(of), skipped, ..row }
+    }
+
+    /// Of something in a case or a table that has no trials.
+    fn of_timed(
+        [case, name]: [&'a str; 2],
+        params: &'a Params,
+        planned: usize,
+        timed: Timed<'a>,
+    ) -> Self {
         Self {
-            case: &of.table,
-            name: &of.name,
-            params: &of.params,
-            algorithm: Some(of),
+            case,
+            name,
+            params,
             cell: None,
-            planned: if skipped.is_some() { 0 } else { of.planned },
-            skipped,
+            timed: Some(timed),
+            algorithm: None,
+            planned,
+            skipped: None,
             lines: Vec::new(),
             profiles: Vec::new(),
             again: Remeasured::default(),
@@ -198,32 +227,27 @@ impl Row<'_> {
 
     /// Whether it can have a figure of this metric.
     pub(super) fn can_have(&self, metric: Metric) -> bool {
-        match (self.algorithm, self.cell) {
-            (Some(of), _) => Metric::of_algorithm(of.key.algorithm.unit()).contains(&metric),
-            (None, cell) => cell.is_some_and(|cell| metric.is_of(cell)),
+        match &self.timed {
+            Some(of) => of.samples.contains_key(&metric),
+            None => self.cell.is_some_and(|cell| metric.is_of(cell)),
         }
-    }
-
-    /// What it took, where it is an algorithm that was measured.
-    fn cost(&self) -> Option<&Cost> {
-        self.algorithm?.cost.as_ref()
     }
 
     /// Whether other work used the core while an algorithm was timed.
     pub(super) fn is_disturbed(&self) -> bool {
-        self.cost().is_some_and(Cost::is_disturbed)
+        self.timed.as_ref().is_some_and(|of| of.is_disturbed)
     }
 
     /// Why the first that is not valid is not.
     pub(super) fn why_invalid(&self) -> Option<String> {
-        let of_algorithm = || Some(self.algorithm?.no_figure.as_ref()?.why.clone());
-        self.lines.iter().find_map(|trial| trial.line.why_invalid()).or_else(of_algorithm)
+        let of_timed = || Some(self.timed.as_ref()?.why_invalid?.to_owned());
+        self.lines.iter().find_map(|trial| trial.line.why_invalid()).or_else(of_timed)
     }
 
     /// A trial that was not valid and was made again is one.
     pub(super) fn counts(&self) -> TrialCounts {
-        if let Some(of) = self.algorithm {
-            let valid = self.cost().map_or(0, |cost| cost.rounds.len());
+        if let Some(of) = &self.timed {
+            let valid = of.samples.values().map(Vec::len).max().unwrap_or(0);
             return TrialCounts { planned: self.planned, done: of.done, valid };
         }
         let done = self.lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
@@ -323,8 +347,8 @@ impl Row<'_> {
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
     /// the tax is taken from.
     pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        if let Some(of) = self.algorithm {
-            return of.samples(metric);
+        if let Some(of) = &self.timed {
+            return of.samples.get(&metric).cloned().unwrap_or_default();
         }
         let valid = self.lines.iter().filter(|trial| trial.line.valid && self.can_have(metric));
         valid.filter_map(|trial| Some((trial.place.round, metric.value(&trial.line)?))).collect()

@@ -56,7 +56,11 @@ fn all() -> [Described; 10] {
         described("Rank", rank, ::keys::names::<Rank>()),
         described("CaseKeys", DOCUMENT, ::keys::names::<CaseKeys>()),
         described("SearchKeys", include_str!("../search.rs"), ::keys::names::<SearchKeys>()),
-        described("PrimitiveKeys", include_str!("../primitives.rs"), ::keys::names::<PrimitiveKeys>()),
+        described(
+            "PrimitiveKeys",
+            include_str!("../primitives.rs"),
+            ::keys::names::<PrimitiveKeys>(),
+        ),
         described("ScaleKeys", DOCUMENT, ::keys::names::<ScaleKeys>()),
         described("AnswerKeys", DOCUMENT, ::keys::names::<AnswerKeys>()),
     ]
