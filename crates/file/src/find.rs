@@ -33,9 +33,11 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
         (search::OverKey::Connections, Some(Load::Connections(count)), _) => {
             Ok((Over::Connections, count))
         }
-        (search::OverKey::Arrival, Some(Load::Arrival(Arrival::Open { rate, distribution })), _) => {
-            Ok((Over::Arrival(distribution), rate.thousandths()))
-        }
+        (
+            search::OverKey::Arrival,
+            Some(Load::Arrival(Arrival::Open { rate, distribution })),
+            _,
+        ) => Ok((Over::Arrival(distribution), rate.thousandths())),
         (.., Some(field)) => Err(field.wrong(&format!(
             "is not a value of {key}, which is searched over; write one such as {example}"
         ))),
