@@ -189,7 +189,7 @@ pub fn whole() -> Fabricated {
         study: "quick".to_owned(),
         question: "What does TLS cost on this machine, and what limits it?".to_owned(),
         trials: TrialCounts { planned: lines.len(), done: lines.len(), valid },
-        again: Remeasured::default(),
+        remeasured: Remeasured::default(),
         answers: answers(&cells),
         quality: Some(Quality { is_good: true, sentence: "Good: intervals within 4%.".to_owned() }),
         servers: Vec::new(),
