@@ -19,7 +19,7 @@ use crate::{Metric, Params};
 
 /// What the author of a study writes of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct HeadlineTemplates {
     /// What the sentences speak of, by the names that they have there.
     pub rows: BTreeMap<String, RowOf>,
     /// What it says where nothing is to be decided, or the difference that decides is sure.
@@ -39,7 +39,7 @@ pub struct Decides {
     pub advice: Option<Template>,
 }
 
-impl Written {
+impl HeadlineTemplates {
     /// All of its sentences.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         let others = self

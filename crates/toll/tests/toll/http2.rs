@@ -5,7 +5,7 @@ use std::fs;
 use support::{Serve, text, toll};
 use targets::{Running, SendCounters, Target};
 use tempfile::TempDir;
-use trial::Line;
+use trial::TrialRecord;
 
 use crate::every_server::{http2::load, server, settings, start};
 
@@ -54,7 +54,7 @@ fn without_tls_http2_begins_at_once() {
         .args(["--verify", "1/1"])
         .output()
         .unwrap();
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     assert!(line.valid, "{}", text(&output.stdout));
     assert_eq!(line.receipt.obtained.http, [("2 by prior knowledge".to_owned(), 2)].into());
     assert_eq!(line.operations.completed, 40);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use study::headline::{BestOf, Decides, RowOf, Template, Written};
+use study::headline::{BestOf, Decides, HeadlineTemplates, RowOf, Template};
 use study::testing::server;
 use study::{Metric, Params};
 
@@ -25,7 +25,7 @@ fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str
     let case = scene.study.cells[0].case.clone();
     let rows = [("one", one), ("other", other)];
     let rows = rows.map(|(name, value)| (name.to_owned(), row(&case, key, value)));
-    scene.study.answers[0].written = Some(Written {
+    scene.study.answers[0].written = Some(HeadlineTemplates {
         rows: rows.into(),
         headline: template(headline),
         decides: Some(Decides {
@@ -162,7 +162,7 @@ fn the_best_row_is_found_and_named() {
     (best.params, best.best) = (Params::default(), Some(BestOf::All));
     let text =
         "{{ best.name }}: {{ best.goodput_per_server_cpu | times(cbc.goodput_per_server_cpu) }}";
-    scene.study.answers[0].written = Some(Written {
+    scene.study.answers[0].written = Some(HeadlineTemplates {
         headline: Template::new(text, &["best", "cbc"], &Metric::of_cells().collect::<Vec<_>>())
             .unwrap(),
         rows: [("best".to_owned(), best), ("cbc".to_owned(), row("bulk", SUITE, CBC))].into(),
@@ -200,7 +200,8 @@ fn an_answer_of_which_only_the_baseline_is_left_says_nothing() {
     scene.study.answers.push(scene.study.answers[0].clone());
     let row = |name| [("one".to_owned(), row("bulk", "target.server", name))].into();
     let text = "{{ one.goodput_per_server_cpu }}";
-    let written = |name| Some(Written { headline: template(text), rows: row(name), decides: None });
+    let written =
+        |name| Some(HeadlineTemplates { headline: template(text), rows: row(name), decides: None });
     (scene.study.answers[0].written, scene.study.answers[1].written) =
         (written("embedded"), written("nginx"));
     assert_eq!(of(&scene), 1, "what was left out makes no second headline");
