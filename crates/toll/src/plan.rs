@@ -26,9 +26,10 @@ use stats::Estimate;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, PerSecond};
 
+use crate::json::Versioned;
 use crate::outputs::Found;
 use crate::progress::RunProgress;
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, json};
 use cells::{CORRECTIONS, Cells, Window};
 use latency::Kept;
 use memory::Memory;
@@ -148,10 +149,14 @@ fn price(text: &str) -> Result<f64, String> {
 
 /// The traffic to plan for, and the load that is like it.
 #[derive(Debug, Clone, Serialize)]
-struct Wanted {
+struct PlannedTraffic {
+    #[serde(flatten)]
     traffic: Traffic,
     object: Mix,
+    /// Whole ones, as the load has them.
+    #[serde(skip)]
     requests_per_connection: NonZeroU32,
+    #[serde(skip)]
     resumed: Percent,
     /// The busiest minute of the log, as the log writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,11 +165,10 @@ struct Wanted {
 
 /// What came of it, as it is printed with --json and kept in `plan.json`.
 #[derive(Debug, Serialize)]
-struct Outcome {
-    schema: u32,
+struct PlanOutcome {
     server: String,
     certificate_key: CertificateKey,
-    wanted: Wanted,
+    traffic: PlannedTraffic,
     #[serde(flatten)]
     plan: Plan,
     /// With as much of the traffic as keeps a core as busy as is planned.
@@ -234,16 +238,17 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let wanted = arguments.wanted()?;
     let cells = Cells::new(arguments, &wanted)?;
     let folder = tempfile::tempdir().map_err(Failure::request)?;
-    let mut study = cells.closed_loop();
-    let mut rates = Vec::new();
-    for pilot in 0..=CORRECTIONS {
-        let pilot = results_in(folder.path(), &format!("pilot-{pilot}"))?;
-        let Some(lines) = measure(&study, &pilot, arguments.json, &interrupted)? else {
-            return Ok(ExitCode::from(interrupt::EXIT));
-        };
-        rates = cells.rates(&lines)?;
-        study = cells.open_loop(&Window::Pilot, 1, &rates);
+    let pilot = |number: usize, study: &str| {
+        let results = results_in(folder.path(), &format!("pilot-{number}"))?;
+        let lines = measure(study, &results, arguments.json, &interrupted)?;
+        lines.map(|lines| cells.rates(&lines)).transpose()
+    };
+    let mut rates = pilot(0, &cells.closed_loop())?;
+    for (number, trials) in (1..).zip(CORRECTIONS) {
+        let Some(found) = rates else { break };
+        rates = pilot(number, &cells.open_loop(&Window::Pilot, trials, &found))?;
     }
+    let Some(rates) = rates else { return Ok(ExitCode::from(interrupt::EXIT)) };
     let results = results_in(&arguments.out, "plan")?;
     let study = cells.open_loop(&Window::Measured, arguments.trials, &rates);
     let lines = measure(&study, &results, arguments.json, &interrupted)?;
@@ -261,13 +266,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let Some(lines) = lines else { return Ok(ExitCode::from(interrupt::EXIT)) };
         outcome.remember(open, &lines);
     }
-    let json = serde_json::to_string_pretty(&outcome).map_err(Failure::measurement)?;
-    results.write_derived("plan.json", &json).map_err(Failure::measurement)?;
+    let file = serde_json::to_string_pretty(&Versioned { schema: json::PLAN, of: &outcome });
+    let file = file.map_err(Failure::measurement)?;
+    results.write_derived("plan.json", &file).map_err(Failure::measurement)?;
     let mut found = Found::read(&results)?;
     found.lead_with(page::shown(&outcome));
     results.write_derived("plan.html", &found.html()?).map_err(Failure::measurement)?;
     match arguments.json {
-        true => crate::print_json(&outcome)?,
+        true => json::print(json::PLAN, &outcome)?,
         false => {
             crate::print(&words::of(&outcome));
             let folder = results.folder().display();
@@ -283,7 +289,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
-impl Outcome {
+impl PlanOutcome {
     /// Names what this machine does not give and what nobody asked for.
     fn name_what_is_missing(&mut self, arguments: &Arguments) {
         let mut missing = Vec::new();
@@ -319,7 +325,7 @@ impl Arguments {
         f64::from(self.busy.get()) / 100.0
     }
 
-    fn wanted(&self) -> Result<Wanted, Failure> {
+    fn wanted(&self) -> Result<PlannedTraffic, Failure> {
         if !(1..=95).contains(&self.busy.get()) {
             return Err(Failure::request(
                 "--busy is from 1% to 95%: a server needs room for bursts",
@@ -355,7 +361,13 @@ impl Arguments {
         let whole = NonZeroU32::new(requests.round() as u32).unwrap_or(NonZeroU32::MIN);
         let percent = Percent::new((resumed * 100.0).round() as u8).unwrap_or_default();
         let minute = log.map(|log| log.minute);
-        Ok(Wanted { traffic, object, requests_per_connection: whole, resumed: percent, minute })
+        Ok(PlannedTraffic {
+            traffic,
+            object,
+            requests_per_connection: whole,
+            resumed: percent,
+            minute,
+        })
     }
 }
 

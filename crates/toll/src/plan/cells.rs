@@ -8,7 +8,7 @@ use journal::TrialLine;
 use study::Metric;
 use tls::{CertificateKey, KeyExchange, Suite};
 
-use super::{Arguments, Wanted, rounds};
+use super::{Arguments, PlannedTraffic, rounds};
 use crate::Failure;
 
 /// What is measured, by the name of its case.
@@ -42,9 +42,9 @@ const CONNECTIONS: u32 = 16;
 /// The most that are opened to learn what one takes.
 const MOST_OPEN: u64 = 1_500;
 
-/// How often the rates of the pilot are corrected by what they were found to keep busy. The costs of an
-/// operation change with the rate, so that once is not enough.
-pub(super) const CORRECTIONS: usize = 2;
+/// The trials of each pilot in an open loop, which correct the rates one after the other. The costs of an operation
+/// change with the rate, so that once is not enough; and one trial may be disturbed.
+pub(super) const CORRECTIONS: [u32; 2] = [1, 3];
 
 pub(super) struct Case {
     pub(super) name: String,
@@ -61,7 +61,7 @@ pub(super) enum Window {
 }
 
 impl Cells {
-    pub(super) fn new(arguments: &Arguments, wanted: &Wanted) -> Result<Self, Failure> {
+    pub(super) fn new(arguments: &Arguments, wanted: &PlannedTraffic) -> Result<Self, Failure> {
         let Arguments { server, certificate_key: key, suite, group, .. } = arguments;
         let is_resumed = wanted.resumed.get() > 0;
         let common = format!(
@@ -143,19 +143,21 @@ impl Cells {
     /// How often in a second each keeps a core as busy as it is to, by what an operation took in a pilot. A
     /// closed loop has neither the traffic nor a quarter of a core.
     pub(super) fn rates(&self, pilot: &[TrialLine]) -> Result<Vec<f64>, Failure> {
-        let line = |name: &str| pilot.iter().rfind(|line| line.place.case == name);
+        let of = |name: &str| pilot.iter().filter(move |line| line.place.case == name);
         let each = |name: &str| {
-            let line = line(name).map(|line| &line.line);
-            let each = line.filter(|line| line.valid).and_then(rounds::each);
-            each.ok_or_else(|| {
-                let why = line.and_then(|line| line.target_error.clone());
-                let why = why.unwrap_or_else(|| "its first trial is not valid".to_owned());
+            // The median trial, by what an operation takes.
+            let valid = of(name).filter(|line| line.line.valid);
+            let mut found: Vec<Request> = valid.filter_map(|of| rounds::each(&of.line)).collect();
+            found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+            found.get(found.len() / 2).copied().ok_or_else(|| {
+                let why = of(name).find_map(|line| line.line.target_error.clone());
+                let why = why.unwrap_or_else(|| "no trial of its pilot is valid".to_owned());
                 Failure::measurement(format!("{name} cannot be measured: {why}"))
             })
         };
         let rate = |case: &Case| {
             let each = match case.part {
-                _ if line(&case.name).is_some() => each(&case.name)?.cost,
+                _ if of(&case.name).next().is_some() => each(&case.name)?.cost,
                 TRAFFIC => {
                     let costs = self.costs("", each)?;
                     self.traffic.load(&costs).all() * 1e9 / self.traffic.requests_per_s()

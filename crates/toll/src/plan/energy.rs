@@ -17,7 +17,7 @@ pub(super) struct Energy {
 impl Energy {
     /// `None` where it was not measured.
     pub(super) fn of(lines: &[TrialLine]) -> Option<Self> {
-        let of = |case: &str, each: fn(&trial::Line) -> u64, unit: f64| {
+        let of = |case: &str, each: fn(&trial::TrialRecord) -> u64, unit: f64| {
             let lines = lines.iter().filter(|of| of.place.case == case && of.line.valid);
             let values: Vec<f64> = lines
                 .filter(|of| each(&of.line) > 0)

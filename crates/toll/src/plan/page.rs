@@ -5,9 +5,9 @@ use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
 use stats::Estimate;
 use units::Quantity;
 
-use super::{Outcome, words};
+use super::{PlanOutcome, words};
 
-pub(super) fn shown(outcome: &Outcome) -> ShownAnswer {
+pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
     let mut notes = words::paragraphs(outcome).into_iter();
     // What keeps a plan from standing comes first.
     let doubts = if outcome.check.holds() { Vec::new() } else { notes.by_ref().take(1).collect() };
@@ -27,7 +27,7 @@ pub(super) fn shown(outcome: &Outcome) -> ShownAnswer {
     }
 }
 
-fn stack(outcome: &Outcome) -> Chart {
+fn stack(outcome: &PlanOutcome) -> Chart {
     let series = [Series::PrivateKey, Series::Tls, Series::Rest];
     let bar = |((name, samples), series): ((&str, Vec<f64>), Series)| {
         let figure = Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples });
@@ -40,7 +40,7 @@ fn stack(outcome: &Outcome) -> Chart {
 }
 
 /// `None` where nothing was compared.
-fn tornado(outcome: &Outcome) -> Option<Chart> {
+fn tornado(outcome: &PlanOutcome) -> Option<Chart> {
     let mut savings: Vec<_> = outcome.savings.iter().collect();
     savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
     let medians: Vec<f64> = savings.iter().map(|saving| saving.cores.median).collect();

@@ -6,25 +6,22 @@ use capacity::{Checked, Costs, Plan, Request, Traffic};
 use journal::TrialLine;
 use stats::Estimate;
 use tls::CertificateKey;
-use trial::{Limit, Line};
+use trial::{Limit, TrialRecord};
 
 use super::cells::{AT_A_QUARTER, Case, Cells, OTHER_KEY, RESUMED, TRAFFIC};
 use super::energy::Energy;
-use super::{Arguments, Check, OtherBusy, Outcome, Saving, Wanted};
+use super::{Arguments, Check, OtherBusy, PlanOutcome, PlannedTraffic, Saving};
 use crate::Failure;
 
-/// The version of what is printed with --json.
-const SCHEMA: u32 = 1;
-
 /// Cells and their trials in one round.
-type Round<'a> = BTreeMap<&'a str, &'a Line>;
+type Round<'a> = BTreeMap<&'a str, &'a TrialRecord>;
 
 pub(super) fn outcome(
     arguments: &Arguments,
-    wanted: &Wanted,
+    wanted: &PlannedTraffic,
     cells: &Cells,
     lines: &[TrialLine],
-) -> Result<Outcome, Failure> {
+) -> Result<PlanOutcome, Failure> {
     let mut by_round: BTreeMap<u32, Round<'_>> = BTreeMap::new();
     // A disturbed trial and the one that repeats it have the same round; the later counts.
     for TrialLine { place, line } in lines.iter().filter(|of| of.line.valid) {
@@ -70,12 +67,11 @@ pub(super) fn outcome(
     {
         not_measured.push("an ECDSA certificate: the suite has static RSA".to_owned());
     }
-    Ok(Outcome {
-        schema: SCHEMA,
+    Ok(PlanOutcome {
         server: arguments.server.clone(),
         certificate_key: arguments.certificate_key,
         price_per_hour: arguments.price.map(|price| price * plan.cores.median),
-        wanted: wanted.clone(),
+        traffic: wanted.clone(),
         plan,
         check,
         quarter,
@@ -108,7 +104,7 @@ fn other_busy(cells: &Cells, rounds: &BTreeMap<u32, Round<'_>>) -> Vec<OtherBusy
 }
 
 /// How busy the server kept a core.
-fn busy(line: &Line) -> Option<f64> {
+fn busy(line: &TrialRecord) -> Option<f64> {
     Some(line.cpu_ns.server? as f64 / line.window_ns as f64)
 }
 
@@ -118,7 +114,7 @@ fn of(round: &Round<'_>, case: &str) -> Option<Request> {
 }
 
 /// CPU time of the server per operation in ns, and its bytes.
-pub(super) fn each(line: &Line) -> Option<Request> {
+pub(super) fn each(line: &TrialRecord) -> Option<Request> {
     let operations = line.operations.completed as f64;
     let cost = line.cpu_ns.server? as f64 / operations;
     let request = Request { cost, bytes: line.bytes.body as f64 / operations };
@@ -129,7 +125,7 @@ fn check<'a>(
     suffix: &str,
     cells: &Cells,
     rounds: impl Iterator<Item = &'a Round<'a>>,
-    wanted: &Wanted,
+    wanted: &PlannedTraffic,
 ) -> Result<Check, Failure> {
     let mut ratios = Vec::new();
     let mut shares = Vec::new();
@@ -194,7 +190,7 @@ mod tests {
         "1/h",
     ];
 
-    fn plan(lines: &[TrialLine]) -> Result<Outcome, Failure> {
+    fn plan(lines: &[TrialLine]) -> Result<PlanOutcome, Failure> {
         let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
         let wanted = arguments.wanted()?;
         let cells = Cells::new(&arguments, &wanted)?;
@@ -250,7 +246,11 @@ mod tests {
         let saved: Vec<f64> = outcome.savings.iter().map(|saving| saving.cores.median).collect();
         // 400 full handshakes of 100 us instead of 200; 100 more that are resumed, of 50.
         assert!((saved[0] - 0.08).abs() < 1e-9 && (saved[1] - 0.03).abs() < 1e-9, "{saved:?}");
-        support::assert_golden!([("a plan", super::super::words::of(&outcome))]);
+        let json = serde_json::to_string_pretty(&outcome).unwrap();
+        support::assert_golden!([
+            ("a plan", super::super::words::of(&outcome)),
+            ("to programs", json)
+        ]);
     }
 
     #[test]

@@ -6,17 +6,17 @@ use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
 use super::latency::{Kept, Latency};
 use super::memory::Memory;
-use super::{Check, OtherBusy, Outcome};
+use super::{Check, OtherBusy, PlanOutcome};
 use crate::screen;
 
-pub(super) fn of(outcome: &Outcome) -> String {
+pub(super) fn of(outcome: &PlanOutcome) -> String {
     let paragraphs = paragraphs(outcome).into_iter();
     paragraphs.map(|words| format!("{}\n", screen::wrapped(&words))).collect()
 }
 
 /// Where the plan did not stand its check, that first.
-pub(super) fn paragraphs(outcome: &Outcome) -> Vec<String> {
-    let Outcome { plan, wanted, .. } = outcome;
+pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
+    let PlanOutcome { plan, traffic: wanted, .. } = outcome;
     let mut found = Vec::new();
     let mut paragraph = |words: String| found.push(words);
     if !outcome.check.holds() {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::connection_memory::MemoryReading;
-use crate::line::Line;
 use crate::machine::RemoteSamples;
 use crate::obtained::Orders;
 use crate::ranks::RankReport;
@@ -9,6 +8,7 @@ use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::receipt::RunsOn;
 use crate::reports::{Reports, ServerReport};
 use crate::testing::{job, outcome};
+use crate::trial_record::TrialRecord;
 use crate::verdict::Limit;
 use crate::warning::{Neighbours, NotSteady, WarningKind};
 use cpus::CpuList;
@@ -266,7 +266,7 @@ fn nothing() -> Reports {
     Reports { server: Ok(ServerReport::default()), ranks: None }
 }
 
-fn run(trouble: &Trouble) -> (Line, Stage) {
+fn run(trouble: &Trouble) -> (TrialRecord, Stage) {
     let stage = Stage::new();
     let mut job = job("https://localhost/bytes/1MiB");
     job.plan.ramp = trouble.ramp;
@@ -442,7 +442,10 @@ fn an_interrupt_in_the_warm_up_measured_nothing() {
     assert!(!line.valid);
     assert_eq!((line.operations.completed, line.rate_per_s), (0, 0.0));
     // A journal line of numbers, not of NaN.
-    assert_eq!(serde_json::from_str::<Line>(&serde_json::to_string(&line).unwrap()).unwrap(), line);
+    assert_eq!(
+        serde_json::from_str::<TrialRecord>(&serde_json::to_string(&line).unwrap()).unwrap(),
+        line
+    );
 }
 
 #[test]
