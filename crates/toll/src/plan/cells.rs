@@ -143,21 +143,20 @@ impl Cells {
     /// How often in a second each keeps a core as busy as it is to, by what an operation took in a pilot. A
     /// closed loop has neither the traffic nor a quarter of a core.
     pub(super) fn rates(&self, pilot: &[TrialLine]) -> Result<Vec<f64>, Failure> {
-        let of = |name: &str| pilot.iter().filter(move |line| line.place.case == name);
         let each = |name: &str| {
             // The median trial, by what an operation takes.
-            let valid = of(name).filter(|line| line.line.valid);
+            let valid = of_case(pilot, name).filter(|line| line.line.valid);
             let mut found: Vec<Request> = valid.filter_map(|of| rounds::each(&of.line)).collect();
             found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
             found.get(found.len() / 2).copied().ok_or_else(|| {
-                let why = of(name).find_map(|line| line.line.target_error.clone());
+                let why = of_case(pilot, name).find_map(|line| line.line.target_error.clone());
                 let why = why.unwrap_or_else(|| "no trial of its pilot is valid".to_owned());
                 Failure::measurement(format!("{name} cannot be measured: {why}"))
             })
         };
         let rate = |case: &Case| {
             let each = match case.part {
-                _ if of(&case.name).next().is_some() => each(&case.name)?.cost,
+                _ if of_case(pilot, &case.name).next().is_some() => each(&case.name)?.cost,
                 TRAFFIC => {
                     let costs = self.costs("", each)?;
                     self.traffic.load(&costs).all() * 1e9 / self.traffic.requests_per_s()
@@ -201,6 +200,10 @@ impl Cells {
         }
         text
     }
+}
+
+fn of_case<'a>(lines: &'a [TrialLine], name: &'a str) -> impl Iterator<Item = &'a TrialLine> {
+    lines.iter().filter(move |line| line.place.case == name)
 }
 
 /// The same suite with an ECDSA certificate; that of TLS 1.3 is for all keys.

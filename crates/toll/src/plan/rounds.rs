@@ -304,7 +304,7 @@ mod tests {
                 .map(|case| line(&case.name, 0, 1_000, full as u64, 1.0))
                 .collect();
             let mut rates = cells.rates(&closed).unwrap();
-            for _ in 0..CORRECTIONS {
+            for _ in CORRECTIONS {
                 rates = cells.rates(&pilot(&cells, &rates, full, idle)).unwrap();
             }
             for (case, of) in cells.cases().iter().zip(pilot(&cells, &rates, full, idle)) {
