@@ -89,7 +89,7 @@ pub(crate) fn serves(library: Stack) {
     }
     for setting in ["on", "off"] {
         let server = start(library, &["--tls", "1.2", "--tickets", setting]);
-        let seen = s_client(&server, &["-reconnect"]);
+        let seen = s_client(&server, &["-tls1_2", "-reconnect"]);
         assert!(seen.contains("New, TLSv1."), "{seen}");
         assert_eq!(seen.contains("Reused, TLSv1."), setting == "on", "{seen}");
     }

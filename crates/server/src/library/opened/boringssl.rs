@@ -19,6 +19,7 @@ const CTRL_FLUSH: c_int = 11;
 const ERROR_WANT_READ: c_int = 2;
 const ERROR_SYSCALL: c_int = 5;
 const ERROR_ZERO_RETURN: c_int = 6;
+const TLS13: c_int = 0x0304;
 const CACHE_OFF: c_int = 0;
 const CACHE_SERVER: c_int = 2;
 const NO_TICKET: c_uint = 0x4000;
@@ -71,6 +72,7 @@ functions!(Functions {
     SSL_free(Handle);
     SSL_set_bio(Handle, Handle, Handle);
     SSL_get0_alpn_selected(Handle, *mut *const u8, *mut c_uint);
+    SSL_version(Handle) -> c_int;
     SSL_accept(Handle) -> c_int;
     SSL_read(Handle, *mut c_void, c_int) -> c_int;
     SSL_write(Handle, *const c_void, c_int) -> c_int;
@@ -140,7 +142,7 @@ pub(super) fn build(
         refused("a context", !context.is_null())?;
         let code_point = |version: Option<&Version>| match version {
             Some(Version::Tls12) => 0x0303,
-            _ => 0x0304,
+            _ => TLS13 as u16,
         };
         (functions.SSL_CTX_set_min_proto_version)(context, code_point(versions.first()));
         (functions.SSL_CTX_set_max_proto_version)(context, code_point(versions.last()));
@@ -373,7 +375,14 @@ impl Session for BoringSession {
         // SAFETY: the session is valid, here and below.
         match self.call(|functions, session| unsafe { (functions.SSL_accept)(session) }) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => Ok(Handshake::Complete),
+            Ok(_) => {
+                // Tickets of TLS 1.3 wait for what is written next, which may be nothing.
+                // SAFETY: as above.
+                if unsafe { (self.functions.SSL_version)(self.session) } == TLS13 {
+                    let _ = self.write(&[]);
+                }
+                Ok(Handshake::Complete)
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Handshake::Unready),
             Err(error) => Err(error),
         }

@@ -1,13 +1,13 @@
 //! s2n-tls.
 //!
-//! It knows suites and groups by the names of policies alone. The one that is taken here has all that s2n-tls has: what
-//! a connection uses is its client's choice, which the receipt proves.
+//! It knows versions, suites and groups by the names of policies alone. What a connection uses is its client's choice of
+//! what the policy has, which the receipt proves.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::io;
 use std::sync::Arc;
 
-use tls::{Identity, Version};
+use tls::{Identity, KeyExchange, Mac, Suite, Version};
 
 use super::{
     AnySession, OpenedLibrary, SharedObject, WireCell, check_resumption, functions, wire_cell,
@@ -18,9 +18,10 @@ use crate::{ServerError, Settings};
 
 const SERVER: c_int = 0;
 const SELF_SERVICE_BLINDING: c_int = 1;
-/// The policies of this name have all suites.
-const POLICY: &CStr = c"test_all";
-const POLICY_TLS12: &CStr = c"test_all_tls12";
+/// Its default of July 2025: AEAD suites first, and X25519MLKEM768.
+const POLICY: &CStr = c"20250721";
+/// All suites, weak ones first: for those that are asked for and the other policy does not have.
+const POLICY_OF_ALL: &CStr = c"test_all";
 /// `s2n_error_get_type`.
 const CLOSED: c_int = 2;
 const BLOCKED: c_int = 3;
@@ -28,8 +29,8 @@ const BLOCKED: c_int = 3;
 const TICKETS: u8 = 2;
 
 type Handle = *mut c_void;
-type Receive = unsafe extern "C" fn(Handle, *mut u8, u32) -> c_int;
-type Send = unsafe extern "C" fn(Handle, *const u8, u32) -> c_int;
+type ReceiveFrom = unsafe extern "C" fn(Handle, *mut u8, u32) -> c_int;
+type SendTo = unsafe extern "C" fn(Handle, *const u8, u32) -> c_int;
 
 functions!(Functions {
     s2n_init() -> c_int;
@@ -52,8 +53,8 @@ functions!(Functions {
     s2n_connection_prefer_throughput(Handle) -> c_int;
     s2n_connection_set_recv_ctx(Handle, Handle) -> c_int;
     s2n_connection_set_send_ctx(Handle, Handle) -> c_int;
-    s2n_connection_set_recv_cb(Handle, Receive) -> c_int;
-    s2n_connection_set_send_cb(Handle, Send) -> c_int;
+    s2n_connection_set_recv_cb(Handle, ReceiveFrom) -> c_int;
+    s2n_connection_set_send_cb(Handle, SendTo) -> c_int;
     s2n_get_application_protocol(Handle) -> *const c_char;
     s2n_negotiate(Handle, *mut c_uint) -> c_int;
     s2n_recv(Handle, *mut c_void, isize, *mut c_uint) -> isize;
@@ -82,11 +83,12 @@ struct S2nSession {
 pub(super) fn build(
     object: &SharedObject,
     settings: &Settings,
-    versions: &[Version],
+    _: &[Version],
     identity: &Identity,
 ) -> Result<OpenedLibrary, ServerError> {
     check_resumption(settings)?;
     let functions = Functions::of(object)?;
+    let has_wanted = settings.suites.iter().all(|suite| is_usual(suite));
     let refused = |what, code: c_int| match code {
         0.. => Ok(()),
         _ => Err(ServerError::Opened {
@@ -102,7 +104,7 @@ pub(super) fn build(
     let configuration = unsafe {
         refused("its start", (functions.s2n_init)())?;
         let configuration = (functions.s2n_config_new_minimal)();
-        let policy = if versions == [Version::Tls12] { POLICY_TLS12 } else { POLICY };
+        let policy = if has_wanted { POLICY } else { POLICY_OF_ALL };
         let set = functions.s2n_config_set_cipher_preferences;
         refused("its policy", set(configuration, policy.as_ptr()))?;
         let protocols = [c"h2".as_ptr(), c"http/1.1".as_ptr()];
@@ -137,7 +139,13 @@ pub(super) fn build(
     let record_size = settings.record_size.get();
     let version = object.built_as().unwrap_or_else(|| "s2n-tls".to_owned());
     let library = S2n { functions: Arc::new(functions), configuration, record_size };
-    Ok(OpenedLibrary::new(library, version, |_| true, |_| true))
+    Ok(OpenedLibrary::new(library, version, |suite| !has_wanted || is_usual(suite), |_| true))
+}
+
+/// Whether the usual policy has the suite.
+fn is_usual(suite: &Suite) -> bool {
+    let is_ephemeral = suite.key_exchange != KeyExchange::Rsa;
+    is_ephemeral && matches!(suite.mac, Mac::Aead | Mac::Sha256 | Mac::Sha384)
 }
 
 /// Why the last call failed.
