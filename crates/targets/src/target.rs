@@ -398,7 +398,8 @@ impl Target {
         for key in keys::names::<Self>().iter().filter(|key| !self.server.uses(key)) {
             add("server", "has no use for that key", &[key]);
         }
-        if self.library != TlsLibrary::default() {
+        let is_opened = self.library.stack().file().is_some();
+        if self.library != TlsLibrary::default() && !is_opened {
             add("library", "says where it comes from", &["library-path"]);
         }
         if self.host.is_none() {

@@ -9,9 +9,10 @@ use units::Bytes;
 
 /// Whether it is here; what is not, no test tries.
 pub(crate) fn is_here(library: Stack) -> bool {
-    // A folder that is not there is refused once the library is open.
-    let settings = ["--library", library.name(), "--listen", "127.0.0.1:0", "--root", "/nowhere"];
-    let output = toll().arg("serve").args(settings).output().unwrap();
+    // What cannot be written is refused once the library is open.
+    let mut server = toll();
+    server.args(["serve", "--listen", "127.0.0.1:0", "--library", library.name()]);
+    let output = server.args(["--write-certificate", "/nowhere/certificate"]).output().unwrap();
     let why = text(&output.stderr);
     let is_here = !why.contains(" is not here: ");
     if !is_here {
