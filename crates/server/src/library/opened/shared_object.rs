@@ -1,6 +1,7 @@
 //! Where a library is, and what is in it.
 
 use std::env;
+use std::error::Error as _;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
@@ -89,7 +90,11 @@ impl SharedObject {
 
 fn open(path: &Path) -> Result<Library, String> {
     // SAFETY: the user asks for the library and has installed it; its constructors run, as in any program.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| error.to_string())
+    let opened = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    // What the loader says is the source of what `libloading` says.
+    opened.map_err(|error| {
+        error.source().map_or_else(|| error.to_string(), |source| source.to_string())
+    })
 }
 
 /// The folders `target` of the program and of the current folder.

@@ -123,3 +123,47 @@ pub(super) fn fail(error: &io::Error) -> c_int {
     unsafe { *libc::__errno_location() = number };
     -1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epoll::Readiness;
+    use std::os::unix::net::UnixStream;
+    use std::rc::Rc;
+
+    #[test]
+    fn what_was_received_ahead_is_given_in_order_and_then_forgotten() {
+        let (mut client, server) = UnixStream::pair().unwrap();
+        server.set_nonblocking(true).unwrap();
+        let mut wire = Wire::new(server.into(), Rc::default(), None);
+        wire.ready(&Readiness { token: 0, readable: true, writable: true, hung_up: false });
+        let cell = WireCell::new(wire);
+        let sent: Vec<u8> = (0..1000_u16).map(|at| at as u8).collect();
+        client.write_all(&sent).unwrap();
+        let mut received = Vec::new();
+        // As a library asks for records: a header, then a body.
+        let mut ask = |length: usize| {
+            let mut room = vec![0; length];
+            // SAFETY: the cell lives, and the memory is as long as it is said to be.
+            let count = unsafe { receive(cell.pointer(), room.as_mut_ptr().cast(), length) };
+            count.map(|count| received.extend_from_slice(&room[..count]))
+        };
+        for length in [5, 300, 5, 600, 500] {
+            ask(length).unwrap();
+        }
+        assert_eq!(ask(5).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(received, sent);
+        // SAFETY: nobody else uses the cell.
+        let ends = unsafe { cell.0.as_ref() };
+        assert_eq!(ends.ahead.capacity(), 0);
+    }
+
+    #[test]
+    fn what_is_sent_gathers() {
+        let (_client, server) = UnixStream::pair().unwrap();
+        let cell = WireCell::new(Wire::new(server.into(), Rc::default(), None));
+        // SAFETY: the cell lives, and the memory is as long as it is said to be.
+        unsafe { send(cell.pointer(), b"record".as_ptr().cast(), 6) };
+        assert_eq!(cell.wire().gathered(), 6);
+    }
+}
