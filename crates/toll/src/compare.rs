@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use answer::compare::{Comparison, Side};
+use answer::compare::{ComparedRun, Comparison};
 use journal::Results;
 use study::Metric;
 
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
-use crate::{Failure, screen};
+use crate::{Failure, json, screen};
 
 /// Compare two runs, cell by cell and algorithm by algorithm: B over A, with intervals.
 ///
@@ -55,7 +55,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .judge_by(|gate| gate.judge_later(&a.study, (&b.study, &b.analysis), &comparison))?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
-        crate::print_json(&all)?;
+        json::print(json::COMPARISON, &all)?;
     } else {
         let width = screen::width();
         crate::print(&report::comparison(&comparison, width, screen::style()));
@@ -74,7 +74,7 @@ fn read(folder: &Path) -> Result<Found, Failure> {
     Found::read(&Results::open(folder).map_err(Failure::request)?)
 }
 
-fn side(found: &Found) -> Side<'_> {
+fn side(found: &Found) -> ComparedRun<'_> {
     let Found { study, analysis, machine, hosts, targets, .. } = found;
-    Side { study, analysis, machine: machine.as_ref(), hosts, targets }
+    ComparedRun { study, analysis, machine: machine.as_ref(), hosts, targets }
 }

@@ -10,7 +10,6 @@ use answer::gate::GateOutcome;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
-use serde::Serialize;
 use study::Study;
 
 use crate::{Failure, screen};
@@ -29,9 +28,6 @@ pub(crate) struct Found {
     pub(crate) hosts: BTreeMap<String, Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }
-
-/// The version of what `toll report --json` prints; it grows when a field goes or means something else.
-const SCHEMA: u32 = 3;
 
 impl Found {
     /// Reads a result folder; nothing in it is changed.
@@ -68,17 +64,6 @@ impl Found {
     /// The answers and the tables, as wide and as colourful as stdout allows.
     pub(crate) fn in_words(&self) -> String {
         report::terminal(&self.run(), screen::width(), screen::style())
-    }
-
-    /// All of it for a program, as [`SCHEMA`] has it.
-    pub(crate) fn data(&self) -> impl Serialize {
-        #[derive(Serialize)]
-        struct Data<'a> {
-            schema: u32,
-            #[serde(flatten)]
-            analysis: &'a Analysis,
-        }
-        Data { schema: SCHEMA, analysis: &self.analysis }
     }
 
     /// What became of the gates of the study's answers.

@@ -3,9 +3,9 @@ use std::process::ExitCode;
 
 use journal::Results;
 
-use crate::Failure;
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
+use crate::{Failure, json};
 
 /// Make the report of an earlier run again, from its journal.
 ///
@@ -42,8 +42,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
-        let all = WithGates { of: &findings.data(), gates: outcomes.all() };
-        crate::print_json(&all)?;
+        let all = WithGates { of: &findings.analysis, gates: outcomes.all() };
+        json::print(json::REPORT, &all)?;
     } else if arguments.openmetrics {
         crate::print(&findings.openmetrics());
     } else {
