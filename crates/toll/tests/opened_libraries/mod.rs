@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use support::{Desk, Serve, peer, text, toll};
 use tls::{Stack, Suite};
-use trial::Line;
+use trial::TrialRecord;
 use units::Bytes;
 
 /// Whether it is here; what is not, no test tries.
@@ -109,7 +109,7 @@ pub(crate) fn is_measured(library: Stack) {
     ));
     let output = desk.undisturbed(desk.run(&["--quiet"]).output().unwrap());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let lines: Vec<Line> = desk.lines();
+    let lines: Vec<TrialRecord> = desk.lines();
     assert_eq!(lines.len(), 3);
     for line in lines {
         assert!(line.valid && line.operations.completed > 0, "{:?}", line.receipt.mismatch);
