@@ -16,7 +16,7 @@ use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::list;
 use primitives::Unit;
-use study::primitive::{SIZE, TableRow};
+use study::primitive::SIZE;
 use study::{Metric, Study};
 
 pub use expression::Gate;
@@ -60,13 +60,9 @@ impl Gate {
             return Err(GateError::NoRatio { gate: self.to_string() });
         };
         self.check_scope(study)?;
-        let is_about = |case: &str, name: &str| self.is_about(case, name);
-        let of_cells =
-            study.cells.iter().any(|of| is_about(&of.case, &of.name) && metric.is_of(of));
-        let rows = rows(study);
-        let mut rows = rows.iter().filter(|(table, row)| is_about(table, &row.name));
-        let of_row = |row: &TableRow| Metric::of_algorithm(row.key.algorithm.unit());
-        match of_cells || rows.any(|(_, row)| of_row(row).contains(&metric)) {
+        let rows = study.rows();
+        let mut rows = rows.iter().filter(|row| self.is_about(row.case, &row.name));
+        match rows.any(|row| row.metrics.contains(&metric)) {
             true => Ok(metric),
             false => Err(GateError::NoSuchFigure { gate: self.to_string(), metric }),
         }
@@ -127,32 +123,19 @@ impl Gate {
 
     fn check_scope(&self, study: &Study) -> Result<(), GateError> {
         let Some(scope) = &self.scope else { return Ok(()) };
-        let rows = rows(study);
-        let all = study.cells.iter().map(|cell| (cell.case.as_str(), cell.name.as_str()));
-        let all = all.chain(rows.iter().map(|(table, row)| (*table, row.name.as_str())));
-        let mut cases = Vec::new();
-        for (case, name) in all {
-            if self.is_about(case, name) {
-                return Ok(());
-            }
-            cases.push(case.to_owned());
+        let rows = study.rows();
+        if rows.iter().any(|row| self.is_about(row.case, &row.name)) {
+            return Ok(());
         }
+        let mut cases: Vec<&str> = rows.iter().map(|row| row.case).collect();
         cases.dedup();
         let (gate, scope) = (self.to_string(), scope.clone());
-        Err(GateError::UnknownScope { gate, scope, known: list(&cases) })
+        Err(GateError::UnknownScope { gate, scope, known: list(cases) })
     }
 
     fn is_about(&self, case: &str, cell: &str) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope == case || scope == cell)
     }
-}
-
-/// The rows of all tables, each with its table.
-fn rows(study: &Study) -> Vec<(&str, TableRow)> {
-    let tables = study.primitives.tables.iter();
-    tables
-        .flat_map(|table| table.all_rows().into_iter().map(|row| (table.name.as_str(), row)))
-        .collect()
 }
 
 /// Whether an algorithm can have a metric, and its library does it.

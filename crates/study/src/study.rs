@@ -62,6 +62,19 @@ pub struct Study {
     pub cut: Vec<Cut>,
 }
 
+/// Something that a study measures in rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyRow<'a> {
+    /// Its case, or its table.
+    pub case: &'a str,
+    /// Unique in the study.
+    pub name: String,
+    /// What tells it from the others of its case.
+    pub params: Params,
+    /// Those that it can have.
+    pub metrics: Vec<Metric>,
+}
+
 /// Something that was cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
@@ -294,13 +307,32 @@ impl Study {
         }
     }
 
+    /// All that it measures: the cells, then the rows of tables.
+    #[must_use]
+    pub fn rows(&self) -> Vec<StudyRow<'_>> {
+        let cells = self.cells.iter().map(|cell| StudyRow {
+            case: &cell.case,
+            name: cell.name.clone(),
+            params: cell.params.clone(),
+            metrics: Metric::of_cells().filter(|metric| metric.is_of(cell)).collect(),
+        });
+        let tables = self.primitives.tables.iter();
+        let tables = tables.flat_map(|table| {
+            table.all_rows().into_iter().map(|row| StudyRow {
+                case: &table.name,
+                name: row.name,
+                params: row.params,
+                metrics: Metric::of_algorithm(row.key.algorithm.unit()).into(),
+            })
+        });
+        cells.chain(tables).collect()
+    }
+
     /// What tells the rows of a case or a table from each other.
     #[must_use]
     pub fn params(&self, case: &str) -> Vec<Params> {
-        let cells = self.cells.iter().filter(|cell| cell.case == case);
-        let tables = self.primitives.tables.iter().filter(|table| table.name == case);
-        let of_tables = tables.flat_map(AlgorithmTable::all_rows).map(|row| row.params);
-        cells.map(|cell| cell.params.clone()).chain(of_tables).collect()
+        let own = self.rows().into_iter().filter(|row| row.case == case);
+        own.map(|row| row.params).collect()
     }
 
     /// Leaves out answers that have no row with their baseline.
