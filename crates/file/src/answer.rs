@@ -15,7 +15,7 @@ use ::keys::{did_you_mean, full};
 use ::primitives::{Algorithm, Unit, library};
 use load::Operation;
 use offload::Way;
-use study::headline::{HeadlineTemplates, RowOf};
+use study::headline::{BestOf, HeadlineTemplates, RowOf};
 use study::metric::Kind;
 use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, SIZE};
 use study::reference::{Published, PublishedUnit, Reference};
@@ -107,7 +107,9 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
                 metric.name()
             )),
         })?,
-        written: headline::read(fields, &metrics, |row| cell(row, known.cases, &case.name))?,
+        written: headline::read(fields, &metrics, |row| {
+            cell(row, known.cases, &case.name, &compare)
+        })?,
         ..rule(fields, keys, about, compare)?
     };
     let rule = AnswerRule { show: show(fields, &rule, cells)?, ..rule };
@@ -489,10 +491,10 @@ fn check_published(published: &Published) -> Result<(), String> {
 const BEST: &str = "best";
 
 /// Which cell a row is, of the answer's case where it names no other.
-fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str, compare: &str) -> Result<RowOf, Flaw> {
     let name = fields.get(CASE).map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
     let (case, _) = &cases[name.unwrap_or(usual)];
-    row(fields, About::Case(case), &[CASE, BEST])
+    row(fields, About::Case(case), compare, &[CASE, BEST])
 }
 
 fn algorithm(of: &Param) -> Option<Algorithm> {
@@ -503,16 +505,31 @@ fn algorithm(of: &Param) -> Option<Algorithm> {
 }
 
 /// The values of a row that it names.
-fn row(fields: Field<'_>, about: About<'_>, others: &[&str]) -> Result<RowOf, Flaw> {
-    let is_best = fields.get(BEST).map_or(Ok(false), Field::read)?;
+fn row(fields: Field<'_>, about: About<'_>, compare: &str, others: &[&str]) -> Result<RowOf, Flaw> {
+    let value = |key: &str, field| Ok(Param::of(key, &about.value(key, field)?));
     let named = fields.iter().filter(|field| !others.contains(&field.key));
     let params = named.map(|field| {
         let key = about.key(field.key).map_err(|why| field.flaw(&why))?;
-        let value = Param::of(&key, &about.value(&key, field)?);
+        let value = value(&key, field)?;
         Ok((key, value))
     });
     let params = params.collect::<Result<_, Flaw>>()?;
-    Ok(RowOf { case: about.name().to_owned(), params, is_best })
+    let best = match fields.get(BEST) {
+        None => None,
+        Some(field) => match field.elements() {
+            None => field.read::<bool>()?.then_some(BestOf::All),
+            Some(these) if these.len() < 2 => {
+                return Err(field.flaw("is the best of two or more; name them, or write true"));
+            }
+            Some(these) => {
+                let these = these.into_iter().map(|field| {
+                    Ok([(compare.to_owned(), value(compare, field)?)].into_iter().collect())
+                });
+                Some(BestOf::These(these.collect::<Result<_, Flaw>>()?))
+            }
+        },
+    };
+    Ok(RowOf { case: about.name().to_owned(), params, best })
 }
 
 /// Which row of a table; of a list that it does not name the first value, and the largest of the answer's sizes.
@@ -522,9 +539,9 @@ fn table_row(
     compare: &str,
     largest: Option<&Bytes>,
 ) -> Result<RowOf, Flaw> {
-    let mut row = row(fields, About::Table(table), &[SIZE, BEST])?;
+    let mut row = row(fields, About::Table(table), compare, &[SIZE, BEST])?;
     for key in [ALGORITHM, LIBRARY, HARDWARE, CACHE] {
-        let is_open = row.is_best && key == compare;
+        let is_open = row.best.is_some() && key == compare;
         let first = table.values(key).into_iter().next().filter(|_| !is_open);
         if let Some(first) = first.filter(|_| !row.params.contains_key(key)) {
             row.params.set(key, &first);

@@ -54,7 +54,10 @@ fn choices<'a>(
                 open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
             let mut rows = all.iter().filter(|of| row.is(of.case, of.params) && agrees(of.params));
-            if row.is_best { best(rule.metric, rows) } else { rows.next() }
+            match &row.best {
+                Some(of) => best(rule.metric, rows.filter(|row| of.has(row.params))),
+                None => rows.next(),
+            }
         };
         written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?))).collect()
     })
@@ -68,8 +71,9 @@ fn best<'a>(metric: Metric, rows: impl Iterator<Item = &'a Row<'a>>) -> Option<&
 
 /// The keys that a row does not name, with the values here; the best has any value of what is compared.
 fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a str, &'a Param> {
-    let is_open =
-        |key: &String| !(row.params.contains_key(key) || row.is_best && *key == rule.compare);
+    let is_open = |key: &String| {
+        !(row.params.contains_key(key) || row.best.is_some() && *key == rule.compare)
+    };
     let params = params.iter().filter(|(key, _)| is_open(key));
     params.map(|(key, value)| (key.as_str(), value)).collect()
 }
