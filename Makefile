@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb petstore openssl crypto-mb lint \
+.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb petstore openssl stacks crypto-mb lint \
 	bench-client bench-client-instructions bench-ktls fuzz miri
 
 # What is built, installed and packed: release, or PROFILE=dev for what the tests have built, without
@@ -86,6 +86,12 @@ openssl: target/openssl/lib/libssl.so.3
 target/openssl/lib/libssl.so.3: scripts/openssl
 	./scripts/needs build
 	./scripts/openssl "$(CURDIR)/target/openssl"
+
+# Builds AWS-LC, BoringSSL, s2n-tls and wolfSSL, for target.library of the same names, in some minutes; says of each that
+# does not build here why.
+stacks:
+	./scripts/needs stacks
+	./scripts/stacks target/stacks
 
 # Installs Intel's crypto_mb and the runtime that it is linked with, from PyPI, for toll bench --library crypto-mb.
 # It computes eight operations with private keys at once, on CPUs with AVX-512 IFMA.

@@ -39,6 +39,11 @@ pub fn label(key: &str, value: &Param) -> String {
             Stack::OpenSsl => "OpenSSL",
             Stack::RustlsRing => "rustls on ring",
             Stack::RustlsAwsLc => "rustls on AWS-LC",
+            Stack::AwsLc => "AWS-LC",
+            Stack::BoringSsl => "BoringSSL",
+            Stack::S2n => "s2n-tls",
+            Stack::WolfSsl => "wolfSSL",
+            Stack::GnuTls => "GnuTLS",
         }
         .to_owned(),
         Param::Send(send) => send.words().to_owned(),

@@ -80,6 +80,22 @@ pub enum ServerError {
     Rustls { library: Stack, source: rustls::Error },
     #[error("{library} has no {lacks}; choose something else, or --library openssl")]
     Lacks { library: Stack, lacks: String },
+    /// A library that is opened when it is asked for.
+    #[error(
+        "{library} is not here: no {} in LD_LIBRARY_PATH, in target/stacks/lib or in the system's folders; {}",
+        .library.file().unwrap_or_default(),
+        .library.installation()
+    )]
+    NoLibrary { library: Stack },
+    #[error("{library} cannot be opened: {why}; {}", .library.installation())]
+    NotOpened { library: Stack, why: String },
+    #[error(
+        "this is no {library} of a version that toll knows: it has no function {function}; {}",
+        .library.installation()
+    )]
+    Function { library: Stack, function: &'static str },
+    #[error("{library} refuses {what}: {why}")]
+    Opened { library: Stack, what: &'static str, why: String },
     #[error("a server thread failed: {source}")]
     Thread { source: io::Error },
 }

@@ -2,7 +2,7 @@
 //!
 //! One thread a CPU, each pinned, each with its own epoll and its own listening sockets
 //! (`SO_REUSEPORT`), so that threads share nothing on the way of a request. TLS is that of
-//! OpenSSL or rustls. What makes it cheap: encrypted records are gathered and leave in few, large sends;
+//! OpenSSL or rustls, or of a library that is opened. What makes it cheap: encrypted records are gathered and leave in few, large sends;
 //! generated objects are encrypted straight from memory; one `epoll_ctl` a connection.
 //!
 //! It serves `GET` and `HEAD` over HTTP/1.1, HTTP/1.0 and HTTP/2 (RFC 9110, 9112, 9113): files from a
@@ -148,6 +148,13 @@ impl Server {
         self.service.settings.library
     }
 
+    /// What that says of itself where it is no part of toll: its name and version, and the suites and groups that it
+    /// does not have.
+    #[must_use]
+    pub fn opened(&self) -> Option<(&str, &[&'static str])> {
+        self.library.opened()
+    }
+
     /// The library that private keys are used by, with its version, where it is not the TLS library.
     #[must_use]
     pub fn accelerator(&self) -> Option<&'static str> {
@@ -167,6 +174,7 @@ impl Server {
             AnyLibrary::OpenSsl(library) => self.service.run(library, stop),
             AnyLibrary::Kernel(library) => self.service.run(library, stop),
             AnyLibrary::Rustls(library) => self.service.run(library, stop),
+            AnyLibrary::Opened(library) => self.service.run(library, stop),
         }
     }
 }

@@ -74,6 +74,7 @@ impl Cell {
             Stack::OpenSsl => "openssl",
             Stack::RustlsRing => "ring",
             Stack::RustlsAwsLc => "aws-lc",
+            _ => return None,
         })
     }
 }

@@ -125,10 +125,11 @@ pub enum PublishedUnit {
 const SCHEMA: u32 = 1;
 
 /// Each name with its file.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("isa-l-crypto", include_str!("../../../studies/reference/isa-l-crypto.toml")),
     ("petstore-xeon-e5620", include_str!("../../../studies/reference/petstore-xeon-e5620.toml")),
     ("quickassist-8955", include_str!("../../../studies/reference/quickassist-8955.toml")),
+    ("tls-stacks", include_str!("../../../studies/reference/tls-stacks.toml")),
     ("xeon-e5-v3-2014", include_str!("../../../studies/reference/xeon-e5-v3-2014.toml")),
     ("xeon-gold-6142", include_str!("../../../studies/reference/xeon-gold-6142.toml")),
     ("xeon-scalable", include_str!("../../../studies/reference/xeon-scalable.toml")),

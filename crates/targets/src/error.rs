@@ -3,7 +3,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use congestion::CongestionControl;
-use tls::{CertificateKey, IdentityError};
+use tls::{CertificateKey, IdentityError, Stack};
 use units::Bytes;
 
 /// Why a server could not be started, or no longer runs. Each message is one line.
@@ -29,6 +29,10 @@ pub enum TargetError {
     /// target out.
     #[error("{0}; or leave this target out")]
     NoAccelerator(String),
+    /// The TLS library that it is to open is not there, is none that toll knows, does not have what is asked of it,
+    /// or ends its process; a caller may leave the target out.
+    #[error("{library}: {why}; or leave this target out")]
+    NoLibrary { library: Stack, why: String },
     /// The security level of its TLS library forbids the certificate's key; a caller may leave the
     /// target out.
     #[error(
@@ -130,6 +134,7 @@ impl TargetError {
             Self::Missing { .. }
                 | Self::NotBuilt { .. }
                 | Self::NoAccelerator(_)
+                | Self::NoLibrary { .. }
                 | Self::WeakKey { .. }
         )
     }
@@ -140,6 +145,17 @@ impl TargetError {
         match FORBIDDEN.iter().any(|words| why.contains(words)) {
             true => Self::WeakKey { key, why },
             false => self,
+        }
+    }
+
+    /// The same, or that its library cannot be used, where it ended at its start and runs on one that is no part of
+    /// it.
+    pub(crate) fn of_library(self, library: Stack) -> Self {
+        match self {
+            Self::Died { how, log, .. } if library.file().is_some() => {
+                Self::NoLibrary { library, why: format!("the server ended ({how}); {log}") }
+            }
+            other => other,
         }
     }
 
@@ -176,6 +192,7 @@ mod tests {
             TargetError::Missing { program: "nginx", package: "nginx-core" },
             TargetError::NotBuilt { what: "it", looked: "/a".into(), command: "make it" },
             TargetError::WeakKey { key: CertificateKey::Rsa(1024), why: why() },
+            TargetError::NoLibrary { library: Stack::GnuTls, why: why() },
             TargetError::path("nginx", &path(), "quotes"),
             TargetError::Space { needed: Bytes(1 << 30), free: "/dev/shm has 1MiB free".into() },
             TargetError::File { path: path(), source: refused() },

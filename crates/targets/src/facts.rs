@@ -70,6 +70,9 @@ pub struct Facts {
     pub client: Option<ClientFiles>,
     /// The TLS library that it says it runs on, and its version, where it has a choice.
     pub stack: Option<(Stack, String)>,
+    /// The suites and groups that this library does not have, where that was asked.
+    #[serde(default)]
+    pub lacks: Vec<String>,
     /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked statically,
     /// or has none that is known.
     pub libraries: Vec<Library>,

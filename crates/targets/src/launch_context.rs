@@ -70,7 +70,7 @@ impl LaunchContext<'_> {
     /// What is known of a server that answers on its two ports.
     pub(crate) fn started(&self) -> Started {
         let (https, http) = (self.https[0], self.http[0]);
-        Started { version: self.version.clone(), https, http, stack: None }
+        Started { version: self.version.clone(), https, http, stack: None, lacks: Vec::new() }
     }
 
     /// Writes a file of the configuration.

@@ -40,6 +40,11 @@ pub enum TlsLibrary {
 }
 
 impl TlsLibrary {
+    /// The files that it is made of, by the start of their names, the one that has a version in it first.
+    pub(crate) fn files(self) -> Vec<&'static str> {
+        self.stack().file().map_or_else(|| OPENSSL.to_vec(), |file| vec![file])
+    }
+
     /// The same, whatever its version is.
     #[must_use]
     pub fn stack(self) -> Stack {
@@ -107,7 +112,9 @@ impl Library {
     /// Whether this file is one of that folder, or one that a link in the folder leads to.
     #[must_use]
     pub fn is_from(&self, folder: &Path) -> bool {
-        OPENSSL.iter().any(|name| self.is(name) && is_of(&self.path, folder, name))
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = file.find(".so").map(|end| &file[..end + ".so".len()]);
+        name.is_some_and(|name| is_of(&self.path, folder, name))
     }
 
     /// Whether it is an OpenSSL without this group. No, where its version is not known.
@@ -120,7 +127,9 @@ impl Library {
         group == Group::X25519MlKem768 && number().is_some_and(|number| number < FIRST_WITH_ML_KEM)
     }
 
-    fn is(&self, name: &str) -> bool {
+    /// Whether it is the file of this name, whatever follows that.
+    #[must_use]
+    pub fn is(&self, name: &str) -> bool {
         self.path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
     }
 }
@@ -201,15 +210,16 @@ fn version_in(content: &[u8], family: &str) -> Option<String> {
 pub(crate) fn check_folder(folder: &Path, library: TlsLibrary) -> Result<(), TargetError> {
     let looked = folder.display();
     match library {
-        _ if OPENSSL.iter().any(|name| has(folder, name)) => Ok(()),
+        _ if library.files().into_iter().any(|name| has(folder, name)) => Ok(()),
         TlsLibrary::Built => Err(TargetError::NotBuilt {
             what: "a newer OpenSSL",
             looked: looked.to_string(),
             command: "make openssl",
         }),
         TlsLibrary::Own(_) => Err(TargetError::Settings(format!(
-            "{looked} holds no libssl.so and no libcrypto.so; name the folder of a shared OpenSSL in \
-             library-path"
+            "{looked} holds no {}; name the folder of a shared {} in library-path",
+            library.files().join(" and no "),
+            if library.stack().file().is_some() { library.stack().name() } else { "OpenSSL" },
         ))),
     }
 }
@@ -230,9 +240,10 @@ fn files(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
 pub(crate) fn check_mapped(
     server: &str,
     folder: &Path,
+    library: TlsLibrary,
     mapped: &[Library],
 ) -> Result<(), TargetError> {
-    for name in OPENSSL {
+    for name in library.files() {
         let is_wanted = has(folder, name);
         let why = match mapped.iter().find(|library| library.is(name)) {
             Some(library) if !is_wanted || is_of(&library.path, folder, name) => continue,
@@ -346,10 +357,11 @@ mod tests {
         let library = |path: &Path| Library { path: path.to_owned(), version: None };
         let real = fs::canonicalize(&own).unwrap();
         let system = Path::new("/usr/lib/libssl.so.3");
-        check_mapped("nginx", folder.path(), &[library(&real), library(system)]).unwrap();
+        let openssl = TlsLibrary::default();
+        check_mapped("nginx", folder.path(), openssl, &[library(&real), library(system)]).unwrap();
         let other = Path::new("/usr/lib/libcrypto.so.3");
         let refusal = |mapped: &[Library]| {
-            check_mapped("nginx", folder.path(), mapped).unwrap_err().to_string()
+            check_mapped("nginx", folder.path(), openssl, mapped).unwrap_err().to_string()
         };
         assert!(refusal(&[library(other)]).contains("/usr/lib/libcrypto.so.3"));
         assert!(refusal(&[]).contains("libcrypto.so"));

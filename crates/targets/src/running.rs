@@ -41,6 +41,8 @@ pub struct Started {
     pub(crate) http: SocketAddr,
     /// The TLS library that it says it runs on, and its version, where it has a choice.
     pub(crate) stack: Option<(Stack, String)>,
+    /// The suites and groups that this library does not have, where that was asked.
+    pub(crate) lacks: Vec<String>,
 }
 
 /// A server's process and files, whether or not it answers yet.
@@ -69,7 +71,7 @@ impl Starting {
         libraries: &[&str],
         ready: impl FnMut(Instant) -> Result<Started, Unready>,
     ) -> Result<Running, TargetError> {
-        let Started { version, https, http, stack } = self.poll(ready)?;
+        let Started { version, https, http, stack, lacks } = self.poll(ready)?;
         // Another program might have answered.
         self.check_alive()?;
         let asked = settings.target.congestion.as_ref();
@@ -80,13 +82,19 @@ impl Starting {
             return Err(TargetError::Congestion { name, control, source });
         }
         // Whose memory may not be looked at has not proven anything either.
+        let mapped = |names: &[&str]| library::mapped_by_tree(self.process.pid(), names);
         let libraries = match &stack {
-            // It is part of toll, which has OpenSSL mapped for other things.
-            Some((stack, _)) if *stack != Stack::OpenSsl => Vec::new(),
-            _ => library::mapped_by_tree(self.process.pid(), libraries),
+            None | Some((Stack::OpenSsl, _)) => mapped(libraries),
+            Some((stack, version)) => {
+                // One without a file is part of toll, which has OpenSSL mapped for other things.
+                let mapped = stack.file().map(|file| mapped(&[file])).unwrap_or_default();
+                let of_version =
+                    |library| crate::Library { version: Some(version.clone()), ..library };
+                mapped.into_iter().map(of_version).collect()
+            }
         };
         if let Some(folder) = settings.target.library_folder() {
-            library::check_mapped(&self.dir.name, &folder, &libraries)?;
+            library::check_mapped(&self.dir.name, &folder, settings.target.library, &libraries)?;
         }
         if let Some(provider) = &settings.target.provider {
             library::check_provider(&self.dir.name, self.process.pid(), provider)?;
@@ -100,6 +108,7 @@ impl Starting {
                 certificate: self.dir.trusted(settings),
                 client: self.dir.client(),
                 stack,
+                lacks,
                 libraries,
                 cpus: settings.target.cpus.clone(),
                 backend_cpus: self.backend.as_ref().map(|backend| backend.facts.cpus.clone()),

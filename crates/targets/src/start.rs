@@ -49,6 +49,7 @@ pub fn start(
 ) -> Result<Running, TargetError> {
     start_as(server.name(), program_of(server)?, settings, objects, folder, ports)
         .map_err(|error| error.of_key(settings.target.certificate_key))
+        .map_err(|error| error.of_library(settings.target.library.stack()))
 }
 
 /// Ends a server and starts another process of it, with the same settings, folders, key, certificate

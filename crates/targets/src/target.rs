@@ -76,8 +76,12 @@ pub struct Target {
     #[arg(long, value_name = "HOW", default_value_t, value_parser = Suggested::<AskClient>::new(ask_client), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub client_certificate: AskClient,
 
-    /// TLS library: openssl, rustls-ring or rustls-aws-lc
-    // In studies: `openssl-built` is that of `make openssl`; those of rustls run with `server = "embedded"`.
+    /// TLS library: openssl, rustls-ring, rustls-aws-lc, or one that is opened, such as gnutls
+    ///
+    /// openssl, rustls-ring and rustls-aws-lc are built in. gnutls and wolfssl come from the system; aws-lc,
+    /// boringssl, s2n-tls and a faster wolfssl from make stacks.
+    // In studies: `openssl-built` is that of `make openssl`; all but OpenSSL run with `server = "embedded"`
+    // ([which](libraries.md)).
     #[arg(long, value_name = "NAME", default_value_t, value_parser = Suggested::<TlsLibrary>::new(libraries), hide_possible_values = true, help_heading = TLS)]
     pub library: TlsLibrary,
 
@@ -394,7 +398,8 @@ impl Target {
         for key in keys::names::<Self>().iter().filter(|key| !self.server.uses(key)) {
             add("server", "has no use for that key", &[key]);
         }
-        if self.library != TlsLibrary::default() {
+        let is_opened = self.library.stack().file().is_some();
+        if self.library != TlsLibrary::default() && !is_opened {
             add("library", "says where it comes from", &["library-path"]);
         }
         if self.host.is_none() {

@@ -225,14 +225,15 @@ fn accelerator(target: &Target) -> Option<AcceleratorSource> {
 fn version(library: Stack) -> String {
     match library {
         Stack::OpenSsl => tls::openssl_version().to_owned(),
-        Stack::RustlsRing | Stack::RustlsAwsLc => primitives::library::open(library.name())
+        _ => primitives::library::open(library.name())
             .map_or_else(|_| library.to_string(), |library| library.title().to_owned()),
     }
 }
 
 fn announce(server: &Server, json: bool) {
     let (tls, plain) = (server.tls_addresses(), server.plain_addresses());
-    let version = version(server.library());
+    let (opened, lacks) = server.opened().unzip();
+    let version = opened.map_or_else(|| version(server.library()), str::to_owned);
     let text = if json {
         serde_json::json!({
             "tls": tls.first(),
@@ -241,6 +242,7 @@ fn announce(server: &Server, json: bool) {
             "library": server.library(),
             "accelerator": server.accelerator(),
             "version": version,
+            "lacks": lacks.unwrap_or_default(),
         })
         .to_string()
     } else {

@@ -72,6 +72,12 @@ impl Receipt {
                 self.mismatch.push(Mismatch::new("library", library.to_string(), obtained));
             }
         }
+        if let Some(file) = stack.as_ref().and_then(|(reported, _)| reported.file())
+            && !libraries.iter().any(|library| library.is(file))
+        {
+            let obtained = format!("a process that has mapped no {file}");
+            self.mismatch.push(Mismatch::new("library", library.to_string(), obtained));
+        }
         if let Some(folder) = target.library_folder()
             && !libraries.iter().any(|library| library.is_from(&folder))
         {
@@ -179,6 +185,27 @@ mod tests {
         let mismatch = &receipt(Stack::RustlsAwsLc).mismatch[0];
         assert_eq!((mismatch.what.as_str(), mismatch.asked.as_str()), ("library", "rustls-ring"));
         assert!(mismatch.obtained.starts_with("rustls-aws-lc"), "{mismatch}");
+    }
+
+    #[test]
+    fn a_library_that_is_opened_is_to_be_mapped() {
+        let receipt = |libraries: &[Library]| {
+            let library = TlsLibrary::Own(Stack::GnuTls);
+            let mut receipt = Receipt::default();
+            receipt.add_server(&RunsOn {
+                target: Target { library, ..Target::default() },
+                libraries: libraries.to_vec(),
+                stack: Some((Stack::GnuTls, "GnuTLS 3.7.9".to_owned())),
+            });
+            receipt
+        };
+        let version = Some("GnuTLS 3.7.9".to_owned());
+        let mapped = Library { path: "/lib/libgnutls.so.30.34.3".into(), version };
+        let proven = receipt(&[mapped]);
+        assert!(proven.mismatch.is_empty(), "{:?}", proven.mismatch);
+        assert_eq!(proven.obtained.library, ["/lib/libgnutls.so.30.34.3 (GnuTLS 3.7.9)"]);
+        let mismatch = &receipt(&[]).mismatch[0];
+        assert_eq!((mismatch.what.as_str(), mismatch.asked.as_str()), ("library", "gnutls"));
     }
 
     #[test]

@@ -319,6 +319,17 @@ impl Bench for ThisBench<'_> {
     }
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), Refusal> {
+        let suite = cell.load.only_suite();
+        if let (Some(facts), Some(suite)) = (target.facts(), suite)
+            && facts.lacks.iter().any(|lacks| lacks == suite.name)
+        {
+            let library = facts.stack.as_ref().map(|(_, version)| version.as_str());
+            return Err(Refusal::missing(format!(
+                "{} runs on {}, which lacks {suite}; use another library, or leave load.suite = {suite} out",
+                cell.target.server,
+                library.unwrap_or_default()
+            )));
+        }
         if let (Some(facts), Some(group)) = (target.facts(), cell.load.group)
             && let Some(library) = lacking(facts, group)
         {
@@ -587,6 +598,9 @@ fn lacking(facts: &Facts, group: Group) -> Option<String> {
     let stack = facts.stack.as_ref().map(|(stack, _)| stack);
     if let Some(stack) = stack.filter(|stack| !stack.has_group(group)) {
         return Some(stack.to_string());
+    }
+    if facts.lacks.iter().any(|lacks| lacks == group.name()) {
+        return facts.stack.as_ref().map(|(_, version)| version.clone());
     }
     facts.libraries.iter().find(|library| library.lacks(group)).map(ToString::to_string)
 }

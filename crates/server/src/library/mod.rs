@@ -5,6 +5,7 @@
 
 mod jobs;
 mod kernel;
+mod opened;
 mod openssl;
 mod rustls;
 
@@ -20,6 +21,7 @@ use tls::{AskClient, CertificateKey, Identity, KeyExchange, SendMode, Stack, Sui
 use crate::wire::Wire;
 use crate::{AcceleratorSource, ServerError, Settings};
 use kernel::KernelTls;
+use opened::OpenedLibrary;
 
 /// A TLS library with the settings and the certificate of one server.
 pub(crate) trait Library: Sync {
@@ -89,6 +91,7 @@ pub(crate) enum AnyLibrary {
     /// OpenSSL, and the kernel for what is sent.
     Kernel(KernelTls),
     Rustls(Arc<ServerConfig>),
+    Opened(OpenedLibrary),
 }
 
 impl AnyLibrary {
@@ -119,7 +122,20 @@ impl AnyLibrary {
             Stack::RustlsRing | Stack::RustlsAwsLc => {
                 Self::Rustls(rustls::build(settings, &versions, identity)?)
             }
+            Stack::AwsLc | Stack::BoringSsl | Stack::S2n | Stack::WolfSsl | Stack::GnuTls => {
+                Self::Opened(opened::build(settings, &versions, identity)?)
+            }
         })
+    }
+}
+
+impl AnyLibrary {
+    /// What a library that was opened says of itself: its name and version, and the suites and groups that it lacks.
+    pub(crate) fn opened(&self) -> Option<(&str, &[&'static str])> {
+        match self {
+            Self::Opened(library) => Some((library.version(), library.lacks())),
+            _ => None,
+        }
     }
 }
 

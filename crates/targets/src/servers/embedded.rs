@@ -39,6 +39,9 @@ struct Announcement {
     version: String,
     /// The library that private keys are used by, with its version.
     accelerator: Option<String>,
+    /// The suites and groups that its TLS library does not have, where that was asked.
+    #[serde(default)]
+    lacks: Vec<String>,
 }
 
 pub(crate) static EMBEDDED: Server = Server {
@@ -93,7 +96,7 @@ impl Program for Embedded {
     }
 
     fn ready(&self, context: &LaunchContext<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let Announcement { tls, plain, library, version, accelerator } =
+        let Announcement { tls, plain, library, version, accelerator, lacks } =
             ready::announcement(&context.announcement())?;
         ready::attempt(plain, tls, context.smallest, deadline)?;
         Ok(Started {
@@ -104,6 +107,7 @@ impl Program for Embedded {
             https: tls,
             http: plain,
             stack: Some((library, version)),
+            lacks,
         })
     }
 

@@ -112,7 +112,7 @@ impl Program for Tomcat {
             ready::announcement(&context.announcement())?;
         ready::attempt(plain, tls, context.smallest, deadline)?;
         let version = format!("{tomcat}, Java {java}");
-        Ok(Started { version, https: tls, http: plain, stack: None })
+        Ok(Started { version, https: tls, http: plain, stack: None, lacks: Vec::new() })
     }
 
     /// Java and the new database take some seconds of a CPU, of which a busy machine gives a part.

@@ -12,9 +12,12 @@ mod http2;
 mod isa_l;
 mod kernel_tls;
 mod latency_logs;
+mod libraries;
 mod man_pages;
 mod namespaces;
 mod offload;
+#[path = "../opened_libraries/mod.rs"]
+mod opened_libraries;
 mod other_servers;
 mod peers;
 mod plan;

@@ -16,10 +16,13 @@ mod full_disk;
 mod help;
 mod http2;
 mod install;
+mod libraries;
 mod load;
 mod methods;
 mod names;
 mod older_findings;
+#[path = "../opened_libraries/mod.rs"]
+mod opened_libraries;
 mod plan;
 mod primitives;
 mod profile;

@@ -5,7 +5,7 @@ use tls::Stack;
 
 /// The server on each of its TLS libraries, one after another.
 fn on_each_library(options: &[&str]) -> impl Iterator<Item = Serve> {
-    Stack::ALL.into_iter().map(move |library| {
+    Stack::BUILT_IN.into_iter().map(move |library| {
         eprintln!("on {library}");
         Serve::start(&[&["--library", library.name()], options].concat())
     })

@@ -32,7 +32,7 @@ impl Serve {
 
     /// Starts the server on each of its TLS libraries, one after another.
     pub(crate) fn on_each_library(options: &[&str]) -> impl Iterator<Item = Self> {
-        Stack::ALL.into_iter().map(|library| Self::start_on(library, options))
+        Stack::BUILT_IN.into_iter().map(|library| Self::start_on(library, options))
     }
 
     pub(crate) fn start_on(library: Stack, options: &[&str]) -> Self {

@@ -1,0 +1,273 @@
+//! s2n-tls.
+//!
+//! It knows versions, suites and groups by the names of policies alone. What a connection uses is its client's choice of
+//! what the policy has, which the receipt proves.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::io;
+use std::sync::Arc;
+
+use tls::{Identity, KeyExchange, Mac, Suite, Version};
+
+use super::{
+    AnySession, OpenedLibrary, SharedObject, WireCell, check_resumption, functions, wire_cell,
+};
+use crate::library::{Handshake, Library, Session};
+use crate::wire::Wire;
+use crate::{ServerError, Settings};
+
+const SERVER: c_int = 0;
+const SELF_SERVICE_BLINDING: c_int = 1;
+/// Its default of July 2025: AEAD suites first, and X25519MLKEM768.
+const POLICY: &CStr = c"20250721";
+/// All suites, weak ones first: for those that are asked for and the other policy does not have.
+const POLICY_OF_ALL: &CStr = c"test_all";
+/// `s2n_error_get_type`.
+const CLOSED: c_int = 2;
+const BLOCKED: c_int = 3;
+/// As many as OpenSSL sends by default.
+const TICKETS: u8 = 2;
+
+type Handle = *mut c_void;
+type ReceiveFrom = unsafe extern "C" fn(Handle, *mut u8, u32) -> c_int;
+type SendTo = unsafe extern "C" fn(Handle, *const u8, u32) -> c_int;
+
+functions!(Functions {
+    s2n_init() -> c_int;
+    s2n_errno_location() -> *mut c_int;
+    s2n_error_get_type(c_int) -> c_int;
+    s2n_strerror(c_int, *const c_char) -> *const c_char;
+    s2n_config_new_minimal() -> Handle;
+    s2n_config_set_cipher_preferences(Handle, *const c_char) -> c_int;
+    s2n_config_set_protocol_preferences(Handle, *const *const c_char, c_int) -> c_int;
+    s2n_config_set_session_tickets_onoff(Handle, u8) -> c_int;
+    s2n_config_set_initial_ticket_count(Handle, u8) -> c_int;
+    s2n_config_add_ticket_crypto_key(Handle, *const u8, u32, *mut u8, u32, u64) -> c_int;
+    s2n_cert_chain_and_key_new() -> Handle;
+    s2n_cert_chain_and_key_load_pem_bytes(Handle, *mut u8, u32, *mut u8, u32) -> c_int;
+    s2n_config_add_cert_chain_and_key_to_store(Handle, Handle) -> c_int;
+    s2n_connection_new(c_int) -> Handle;
+    s2n_connection_free(Handle) -> c_int;
+    s2n_connection_set_config(Handle, Handle) -> c_int;
+    s2n_connection_set_blinding(Handle, c_int) -> c_int;
+    s2n_connection_prefer_throughput(Handle) -> c_int;
+    s2n_connection_set_recv_ctx(Handle, Handle) -> c_int;
+    s2n_connection_set_send_ctx(Handle, Handle) -> c_int;
+    s2n_connection_set_recv_cb(Handle, ReceiveFrom) -> c_int;
+    s2n_connection_set_send_cb(Handle, SendTo) -> c_int;
+    s2n_get_application_protocol(Handle) -> *const c_char;
+    s2n_negotiate(Handle, *mut c_uint) -> c_int;
+    s2n_recv(Handle, *mut c_void, isize, *mut c_uint) -> isize;
+    s2n_send(Handle, *const c_void, isize, *mut c_uint) -> isize;
+    s2n_shutdown_send(Handle, *mut c_uint) -> c_int;
+});
+
+struct S2n {
+    functions: Arc<Functions>,
+    configuration: Handle,
+    record_size: usize,
+}
+
+// SAFETY: a configuration is only read once it is made, but for its keys of tickets, which s2n-tls locks.
+unsafe impl Sync for S2n {}
+// SAFETY: as above.
+unsafe impl Send for S2n {}
+
+struct S2nSession {
+    functions: Arc<Functions>,
+    session: Handle,
+    cell: WireCell,
+    record_size: usize,
+}
+
+pub(super) fn build(
+    object: &SharedObject,
+    settings: &Settings,
+    _: &[Version],
+    identity: &Identity,
+) -> Result<OpenedLibrary, ServerError> {
+    check_resumption(settings)?;
+    let functions = Functions::of(object)?;
+    let has_wanted = settings.suites.iter().all(|suite| is_usual(suite));
+    let refused = |what, code: c_int| match code {
+        0.. => Ok(()),
+        _ => Err(ServerError::Opened {
+            library: object.stack,
+            what,
+            why: error(&functions).to_string(),
+        }),
+    };
+    // Otherwise s2n-tls locks its memory, of which a process may lock little.
+    // SAFETY: the server has no other threads yet.
+    unsafe { std::env::set_var("S2N_DONT_MLOCK", "1") };
+    // SAFETY: the pointers are those that the functions give, or memory that outlives the calls.
+    let configuration = unsafe {
+        refused("its start", (functions.s2n_init)())?;
+        let configuration = (functions.s2n_config_new_minimal)();
+        let policy = if has_wanted { POLICY } else { POLICY_OF_ALL };
+        let set = functions.s2n_config_set_cipher_preferences;
+        refused("its policy", set(configuration, policy.as_ptr()))?;
+        let protocols = [c"h2".as_ptr(), c"http/1.1".as_ptr()];
+        let set = functions.s2n_config_set_protocol_preferences;
+        refused("the protocols", set(configuration, protocols.as_ptr(), 2))?;
+        let chain = (functions.s2n_cert_chain_and_key_new)();
+        let (mut certificate, mut key) =
+            (identity.certificate_pem.clone(), identity.key_pem.clone());
+        let load = functions.s2n_cert_chain_and_key_load_pem_bytes;
+        let (certificate_length, key_length) = (certificate.len() as u32, key.len() as u32);
+        let loaded =
+            load(chain, certificate.as_mut_ptr(), certificate_length, key.as_mut_ptr(), key_length);
+        refused("the certificate and its key", loaded)?;
+        let add = functions.s2n_config_add_cert_chain_and_key_to_store;
+        refused("the certificate and its key", add(configuration, chain))?;
+        if settings.tickets {
+            let set = functions.s2n_config_set_session_tickets_onoff;
+            refused("tickets", set(configuration, 1))?;
+            refused(
+                "tickets",
+                (functions.s2n_config_set_initial_ticket_count)(configuration, TICKETS),
+            )?;
+            let mut key = [0; 32];
+            openssl::rand::rand_bytes(&mut key)
+                .map_err(|source| ServerError::OpenSsl { what: "random bytes", source })?;
+            let (name, length) = (b"toll", key.len() as u32);
+            let add = functions.s2n_config_add_ticket_crypto_key;
+            refused("tickets", add(configuration, name.as_ptr(), 4, key.as_mut_ptr(), length, 0))?;
+        }
+        configuration
+    };
+    let record_size = settings.record_size.get();
+    let version = object.built_as().unwrap_or_else(|| "s2n-tls".to_owned());
+    let library = S2n { functions: Arc::new(functions), configuration, record_size };
+    Ok(OpenedLibrary::new(library, version, |suite| !has_wanted || is_usual(suite), |_| true))
+}
+
+/// Whether the usual policy has the suite.
+fn is_usual(suite: &Suite) -> bool {
+    let is_ephemeral = suite.key_exchange != KeyExchange::Rsa;
+    is_ephemeral && matches!(suite.mac, Mac::Aead | Mac::Sha256 | Mac::Sha384)
+}
+
+/// Why the last call failed.
+fn error(functions: &Functions) -> io::Error {
+    // SAFETY: the number is of this thread, the text s2n-tls's own.
+    unsafe {
+        let number = *(functions.s2n_errno_location)();
+        match (functions.s2n_error_get_type)(number) {
+            BLOCKED => io::ErrorKind::WouldBlock.into(),
+            CLOSED => io::ErrorKind::UnexpectedEof.into(),
+            _ => {
+                let text = (functions.s2n_strerror)(number, c"EN".as_ptr());
+                io::Error::other(CStr::from_ptr(text).to_string_lossy().into_owned())
+            }
+        }
+    }
+}
+
+impl Library for S2n {
+    type Session = AnySession;
+
+    fn accept(&self, wire: Wire) -> io::Result<AnySession> {
+        let functions = &self.functions;
+        let cell = WireCell::new(wire);
+        // SAFETY: the configuration lives as long as the server, the cell as long as the session.
+        let session = unsafe {
+            let session = (functions.s2n_connection_new)(SERVER);
+            if session.is_null()
+                || (functions.s2n_connection_set_config)(session, self.configuration) != 0
+            {
+                return Err(error(functions));
+            }
+            // A connection that fails ends at once; nobody measures how long that takes.
+            (functions.s2n_connection_set_blinding)(session, SELF_SERVICE_BLINDING);
+            // Otherwise its records are at most 8 KiB.
+            (functions.s2n_connection_prefer_throughput)(session);
+            (functions.s2n_connection_set_recv_ctx)(session, cell.pointer());
+            (functions.s2n_connection_set_send_ctx)(session, cell.pointer());
+            (functions.s2n_connection_set_recv_cb)(session, receive);
+            (functions.s2n_connection_set_send_cb)(session, send);
+            session
+        };
+        let (functions, record_size) = (Arc::clone(functions), self.record_size);
+        Ok(Box::new(S2nSession { functions, session, cell, record_size }))
+    }
+}
+
+unsafe extern "C" fn send(cell: Handle, bytes: *const u8, length: u32) -> c_int {
+    // SAFETY: the pointer is that of the session's cell; the memory is s2n-tls's.
+    unsafe { wire_cell::send(cell, bytes.cast(), length as usize) };
+    length as c_int
+}
+
+unsafe extern "C" fn receive(cell: Handle, room: *mut u8, length: u32) -> c_int {
+    // SAFETY: as above.
+    match unsafe { wire_cell::receive(cell, room.cast(), length as usize) } {
+        Ok(count) => count as c_int,
+        Err(error) => wire_cell::fail(&error),
+    }
+}
+
+impl Session for S2nSession {
+    fn wire(&self) -> &Wire {
+        self.cell.wire()
+    }
+
+    fn wire_mut(&mut self) -> &mut Wire {
+        self.cell.wire_mut()
+    }
+
+    fn handshake(&mut self) -> io::Result<Handshake> {
+        // SAFETY: the session is valid, here and below.
+        if unsafe { (self.functions.s2n_negotiate)(self.session, &mut 0) } == 0 {
+            return Ok(Handshake::Complete);
+        }
+        match error(&self.functions) {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(Handshake::Unready),
+            error => Err(error),
+        }
+    }
+
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let (place, length) = (room.as_mut_ptr().cast(), room.len().cast_signed());
+        // SAFETY: the memory is as long as it is said to be.
+        match unsafe { (self.functions.s2n_recv)(self.session, place, length, &mut 0) } {
+            count @ 0.. => Ok(count.cast_unsigned()),
+            _ => match error(&self.functions) {
+                error if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+                error => Err(error),
+            },
+        }
+    }
+
+    fn is_http2(&self) -> bool {
+        // SAFETY: the text lives with the session, and ends with a zero.
+        unsafe {
+            let protocol = (self.functions.s2n_get_application_protocol)(self.session);
+            !protocol.is_null() && CStr::from_ptr(protocol).to_bytes() == http2::ALPN
+        }
+    }
+
+    fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
+        let length = plaintext.len().min(self.record_size).cast_signed();
+        let bytes = plaintext.as_ptr().cast();
+        // SAFETY: the memory is as long as it is said to be, or longer.
+        match unsafe { (self.functions.s2n_send)(self.session, bytes, length, &mut 0) } {
+            count @ 0.. => Ok(count.cast_unsigned()),
+            _ => Err(error(&self.functions)),
+        }
+    }
+
+    fn close(&mut self) {
+        // SAFETY: the session is valid.
+        unsafe { (self.functions.s2n_shutdown_send)(self.session, &mut 0) };
+    }
+
+    fn abandon(&mut self) {}
+}
+
+impl Drop for S2nSession {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it any more; its cell goes after it.
+        unsafe { (self.functions.s2n_connection_free)(self.session) };
+    }
+}
