@@ -5,5 +5,5 @@ mod model;
 mod sizes;
 
 pub use access_log::{AccessLog, Connections, LogError, read};
-pub use model::{Checked, Costs, Load, Plan, Traffic};
+pub use model::{Checked, Costs, Load, Plan, Request, Traffic};
 pub use sizes::Sizes;

@@ -23,10 +23,36 @@ pub struct Costs {
     pub full: f64,
     /// One that resumes a session; as `full` where none does.
     pub resumed: f64,
-    /// A request for one of the traffic's objects on a kept connection.
-    pub request: f64,
-    /// The same with objects of another mean size in bytes.
-    pub other: (f64, f64),
+    /// A request on a kept connection, whose object had so many bytes.
+    pub request: Request,
+    /// A byte of a body.
+    pub byte: f64,
+}
+
+/// What a request costs, and how many bytes its response had: means of many. Objects of several sizes are drawn
+/// anew in each trial, and few large ones more or less are much of its bytes; so they are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Request {
+    pub cost: f64,
+    pub bytes: f64,
+}
+
+impl Request {
+    /// What a byte costs, by requests of two sizes; noise does not make it cost less than nothing, nor a request
+    /// without its bytes.
+    #[must_use]
+    pub fn byte(&self, other: &Self) -> f64 {
+        let slope = (self.cost - other.cost) / (self.bytes - other.bytes);
+        let most = (self.cost / self.bytes).min(other.cost / other.bytes);
+        if slope.is_finite() { slope.clamp(0.0, most) } else { 0.0 }
+    }
+}
+
+impl Costs {
+    /// Of a request whose object has so many bytes.
+    fn request_of(&self, bytes: f64) -> f64 {
+        self.request.cost + self.byte * (bytes - self.request.bytes)
+    }
 }
 
 /// CPU-seconds in a second.
@@ -60,14 +86,12 @@ impl Traffic {
     #[must_use]
     pub fn load(&self, costs: &Costs) -> Load {
         let handshake = costs.full * (1.0 - self.resumed) + costs.resumed * self.resumed;
-        let (other_bytes, other) = costs.other;
-        let byte = (costs.request - other) / (self.mean_bytes - other_bytes);
-        // The line through both sizes; noise does not make a byte or a request cost less than nothing.
-        let bytes = (byte * self.mean_bytes).clamp(0.0, costs.request);
+        let request = costs.request_of(self.mean_bytes);
+        let bytes = (costs.byte * self.mean_bytes).min(request);
         let second = |of: f64| of * 1e-9;
         Load {
             handshakes: second(self.connections_per_s * handshake),
-            requests: second(self.requests_per_s() * (costs.request - bytes)),
+            requests: second(self.requests_per_s() * (request - bytes)),
             bytes: second(self.requests_per_s() * bytes),
         }
     }
@@ -79,6 +103,8 @@ pub struct Checked {
     /// Connections that were opened, and requests that were answered.
     pub connections: f64,
     pub requests: f64,
+    /// Of their bodies.
+    pub bytes: f64,
     /// The server's CPU time in ns.
     pub cpu: f64,
 }
@@ -93,7 +119,8 @@ impl Checked {
             ..*traffic
         };
         let handshakes = each.load(costs).handshakes * 1e9;
-        (handshakes + self.requests * costs.request) / self.cpu
+        let request = costs.request_of(self.bytes / self.requests.max(1.0));
+        (handshakes + self.requests * request) / self.cpu
     }
 }
 
@@ -105,6 +132,8 @@ pub struct Plan {
     pub cores: Estimate,
     /// Cores for each part: the median of all rounds.
     pub parts: Load,
+    /// The same in each round.
+    pub rounds: Vec<Load>,
 }
 
 impl Plan {
@@ -113,16 +142,32 @@ impl Plan {
     /// # Errors
     /// There is no round.
     pub fn of(traffic: &Traffic, rounds: &[Costs], busy: f64) -> Result<Self, SampleError> {
-        let loads: Vec<Load> = rounds.iter().map(|costs| traffic.load(costs)).collect();
-        let cores =
-            |of: fn(&Load) -> f64| loads.iter().map(|load| of(load) / busy).collect::<Vec<_>>();
-        let part = |of| stats::median(&cores(of));
+        let cores = |costs| {
+            let Load { handshakes, requests, bytes } = traffic.load(costs);
+            Load { handshakes: handshakes / busy, requests: requests / busy, bytes: bytes / busy }
+        };
+        let rounds: Vec<Load> = rounds.iter().map(cores).collect();
+        let each = |of: fn(&Load) -> f64| rounds.iter().map(of).collect::<Vec<_>>();
+        let part = |of| stats::median(&each(of));
         let parts = Load {
             handshakes: part(|load| load.handshakes)?,
             requests: part(|load| load.requests)?,
             bytes: part(|load| load.bytes)?,
         };
-        Ok(Self { busy, cores: Estimate::of(&cores(Load::all))?, parts })
+        Ok(Self { busy, cores: Estimate::of(&each(Load::all))?, parts, rounds })
+    }
+}
+
+impl Plan {
+    /// The cores of each part in each round.
+    #[must_use]
+    pub fn by_part(&self) -> [(&'static str, Vec<f64>); 3] {
+        let of = |part: fn(&Load) -> f64| self.rounds.iter().map(part).collect();
+        [
+            ("handshakes", of(|load| load.handshakes)),
+            ("bytes", of(|load| load.bytes)),
+            ("requests", of(|load| load.requests)),
+        ]
     }
 }
 
@@ -132,8 +177,13 @@ mod tests {
 
     use super::*;
 
-    const COSTS: Costs =
-        Costs { full: 200_000.0, resumed: 50_000.0, request: 20_000.0, other: (1_000.0, 11_000.0) };
+    // A request costs 10 us, a byte 1 ns.
+    const COSTS: Costs = Costs {
+        full: 200_000.0,
+        resumed: 50_000.0,
+        request: Request { cost: 20_000.0, bytes: 10_000.0 },
+        byte: 1.0,
+    };
     const TRAFFIC: Traffic = Traffic {
         connections_per_s: 1_000.0,
         resumed: 0.6,
@@ -157,20 +207,45 @@ mod tests {
 
     #[test]
     fn a_check_that_costs_more_than_its_parts_shows() {
-        let checked = Checked { connections: 100.0, requests: 800.0, cpu: 27e6 };
+        let checked = Checked { connections: 100.0, requests: 800.0, bytes: 8e6, cpu: 27e6 };
         assert!((checked.ratio(&TRAFFIC, &COSTS) - 1.0).abs() < 1e-9);
         let dearer = Checked { cpu: 54e6, ..checked };
         assert!((dearer.ratio(&TRAFFIC, &COSTS) - 0.5).abs() < 1e-9);
     }
 
+    #[test]
+    fn more_large_objects_than_usual_are_no_error_of_the_model() {
+        // Both the cell and the check drew other objects than the traffic has on average.
+        let drawn = Costs { request: Request { cost: 25_000.0, bytes: 15_000.0 }, ..COSTS };
+        let checked = Checked { connections: 100.0, requests: 800.0, bytes: 4e6, cpu: 23e6 };
+        assert!((checked.ratio(&TRAFFIC, &drawn) - 1.0).abs() < 1e-9);
+        assert!((TRAFFIC.load(&drawn).all() - TRAFFIC.load(&COSTS).all()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_byte_costs_what_two_sizes_differ_by() {
+        let of = |cost, bytes| Request { cost, bytes };
+        assert_eq!(of(20_000.0, 10_000.0).byte(&of(11_000.0, 1_000.0)), 1.0);
+        // Noise: the larger one was cheaper, or all of it was its bytes.
+        assert_eq!(of(10_000.0, 10_000.0).byte(&of(11_000.0, 1_000.0)), 0.0);
+        assert_eq!(of(20_000.0, 10_000.0).byte(&of(1.0, 1_000.0)), 0.001);
+        assert_eq!(of(1.0, 5.0).byte(&of(1.0, 5.0)), 0.0);
+    }
+
     proptest! {
         #[test]
-        fn parts_are_never_negative_and_add_up(request in 1.0f64..1e7, other in 1.0f64..1e7, bytes in 1.0f64..1e7) {
-            let costs = Costs { request, other: (bytes, other), ..COSTS };
-            let load = TRAFFIC.load(&costs);
-            prop_assume!(load.all().is_finite());
+        fn parts_are_never_negative_and_add_up(
+            cost in 1.0f64..1e7,
+            bytes in 1.0f64..1e7,
+            other in (1.0f64..1e7, 1.0f64..1e7),
+        ) {
+            let request = Request { cost, bytes };
+            let byte = request.byte(&Request { cost: other.0, bytes: other.1 });
+            let costs = Costs { request, byte, ..COSTS };
+            let traffic = Traffic { mean_bytes: bytes, ..TRAFFIC };
+            let load = traffic.load(&costs);
             prop_assert!(load.requests >= 0.0 && load.bytes >= 0.0);
-            let all = 0.110 + 8_000.0 * request * 1e-9;
+            let all = 0.110 + 8_000.0 * cost * 1e-9;
             prop_assert!((load.all() - all).abs() < all * 1e-9);
         }
     }

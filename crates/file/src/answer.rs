@@ -20,6 +20,7 @@ use study::metric::Kind;
 use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, SIZE};
 use study::reference::{Published, PublishedUnit, Reference};
 use study::{AnswerRule, Cell, Metric, Param, Show};
+use targets::Restart;
 use units::Bytes;
 
 /// The keys whose value `none` is plain HTTP.
@@ -39,6 +40,7 @@ pub(super) struct Known<'a> {
     /// As a scale leaves them.
     pub(super) scaled: &'a [AlgorithmTable],
     pub(super) reference: Option<&'a Reference>,
+    pub(super) restart: Option<Restart>,
 }
 
 /// What one answer is about.
@@ -83,6 +85,22 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
         return Err(
             field.wrong("is of algorithms, which a case has none of; choose another metric")
         );
+    }
+    if metric.is_of_connections() {
+        let few =
+            cells.iter().find(|cell| (cell.load.connections as u64) < Metric::LEAST_CONNECTIONS);
+        if let Some(cell) = few {
+            return Err(field.wrong(&format!(
+                "cannot be told from what else a server allocates with {} connections; use {} or more",
+                cell.load.connections,
+                Metric::LEAST_CONNECTIONS
+            )));
+        }
+        if known.restart != Some(Restart::Trial) {
+            return Err(field.wrong(
+                "needs restart = \"trial\", since memory that connections free stays with the process",
+            ));
+        }
     }
     if metric.row().is_of_bodies && is_of_handshakes {
         return Err(field.wrong(&format!(

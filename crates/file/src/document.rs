@@ -48,7 +48,8 @@ pub(super) struct Document {
     /// minutes; disturbed trials are repeated in that time ([how](figures.md#when-are-there-enough-rounds))
     /// [default: open]
     pub(super) until: Option<Until>,
-    /// When servers are started again: `round` (before each round but the first) or `never`
+    /// When servers are started again: `round` (before each round but the first), `trial` (before each trial but
+    /// the first, as `memory-per-connection` needs it) or `never`
     /// ([why](figures.md#when-are-servers-started-again)). A server of `address`, and one whose load is
     /// searched for, keeps its process in any case [default: `round` for `embedded`, `nginx`, `haproxy` and
     /// `apache`, `never` for `tomcat`, `command` and `address`]

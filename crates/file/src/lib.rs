@@ -138,6 +138,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         tables: &written,
         scaled: &scaled,
         reference: reference.as_ref(),
+        restart: document.restart,
     };
     let mut answers = Vec::new();
     for fields in fields.tables("answer")? {

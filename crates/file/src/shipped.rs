@@ -34,7 +34,8 @@ shipped!(
     "http2",
     "post-quantum",
     "ktls",
-    "offload"
+    "offload",
+    "memory"
 );
 
 /// The names of the built-in studies, each with its question.

@@ -26,6 +26,8 @@ pub enum ObserveError {
     NoKernelTls,
     #[error("{0}")]
     NoMemoryCounters(String),
+    #[error("{0}")]
+    NoEnergyCounters(String),
     #[error("not available here: {0}")]
     NotAvailable(&'static str),
     /// Of another machine, in its words.

@@ -10,8 +10,10 @@
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
 //! - [`net_counters`]: the kernel's TCP and IP counters.
 //! - [`TcpConnections`]: what connections really use for congestion control.
+//! - [`OpenSockets`]: how many connections a server has, and what the kernel keeps for them.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
 //! - [`MemoryTraffic`]: what moves between the processors and the memory.
+//! - [`EnergyMeter`]: what the processors take from the mains.
 //! - [`interrupt_time`]: where the kernel counts the time of interrupts.
 //! - [`machine`]: everything that goes into `machine.json`.
 //! - [`Snapshot`]: the CPU time of all CPUs and all programs until one moment.
@@ -25,6 +27,7 @@ mod cpu_clock;
 pub mod cpu_series;
 mod cycle_counter;
 mod descriptors;
+mod energy;
 mod error;
 pub mod frequency;
 mod inet_diag;
@@ -41,6 +44,7 @@ mod namespace;
 pub mod net_counters;
 mod netlink;
 mod on_cpu;
+mod open_sockets;
 mod perf_event;
 mod pid_stat;
 mod proc_stat;
@@ -58,6 +62,7 @@ pub use core_reading::CoreReading;
 pub use cpu_series::{CoreShares, CpuSeries, Sampler};
 pub use cycle_counter::CycleCounter;
 pub use descriptors::{OpenDescriptors, open_descriptors};
+pub use energy::{EnergyMeter, EnergyReading};
 pub use error::ObserveError;
 pub use frequency::core_hz;
 pub use inet_diag::End;
@@ -70,6 +75,7 @@ pub use machine::Machine;
 pub use memory_traffic::{MemoryBytes, MemorySource, MemoryTraffic};
 pub use named_thread::NamedThread;
 pub use net_counters::NetCounters;
+pub use open_sockets::OpenSockets;
 pub use perf_event::PARANOID_ALLOWS_CPUS;
 pub use proc_stat::{CoreTicks, parse_proc_stat};
 pub use process_tree::{CpuSource, ProcessTree, TreeCpu};

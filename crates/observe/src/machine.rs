@@ -30,7 +30,7 @@ pub use system::{Descriptors, System, limits as descriptors};
 pub use turbo::{Turbo, turbo};
 
 use crate::root::Root;
-use crate::{Availability, memory_traffic};
+use crate::{Availability, energy, memory_traffic};
 
 /// The machine as it is now; JSON in snake_case with units in the names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,9 @@ pub struct Machine {
     /// Whether what moves between processors and memory is counted, tried.
     #[serde(default = "not_recorded")]
     pub memory_traffic: Availability,
+    /// Whether the processors' energy can be read, tried.
+    #[serde(default = "not_recorded")]
+    pub energy: Availability,
 }
 
 /// Of a machine that an earlier toll described.
@@ -79,6 +82,7 @@ impl Machine {
             kernel_tls: kernel_tls::probe(),
             hardware_counters: hardware_counters::probe(),
             memory_traffic: memory_traffic::probe(),
+            energy: energy::probe(),
         }
     }
 

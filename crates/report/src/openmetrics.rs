@@ -23,6 +23,8 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
         Quantity::Share | Quantity::BytesPerByte => ("ratio", 1.0),
         Quantity::Bytes => ("bytes", 1.0),
         Quantity::Packets | Quantity::Cycles | Quantity::CyclesPerByte => ("", 1.0),
+        Quantity::Joules => ("joules", 1.0),
+        Quantity::JoulesPerGigabyte => ("joules", 1e-9),
         // Seconds per 10^9 bytes are seconds per byte here.
         Quantity::Cpus => ("cpus", 1.0),
         Quantity::CyclesPerSecond => ("hertz", 1.0),

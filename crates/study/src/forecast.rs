@@ -100,11 +100,15 @@ impl Study {
 
     /// How long all restarts of servers take.
     fn restarting(&self, rounds: u32) -> Nanos {
+        let takes = |cells: &[usize], times: u32| {
+            let cells: Vec<&Cell> = cells.iter().map(|cell| &self.cells[*cell]).collect();
+            restart_takes(&cells).0.saturating_mul(u64::from(times))
+        };
         let of = |(_, cells): ((Target, Only), Vec<usize>)| match self.restart(&cells) {
             Restart::Never => 0,
-            Restart::Round => {
-                let cells: Vec<&Cell> = cells.iter().map(|cell| &self.cells[*cell]).collect();
-                restart_takes(&cells).0.saturating_mul(u64::from(rounds.saturating_sub(1)))
+            Restart::Round => takes(&cells, rounds.saturating_sub(1)),
+            Restart::Trial => {
+                takes(&cells, rounds.saturating_mul(cells.len() as u32).saturating_sub(1))
             }
         };
         Nanos(self.servers().into_iter().map(of).fold(0, u64::saturating_add))

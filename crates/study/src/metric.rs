@@ -353,6 +353,54 @@ metrics! {
         csv: "handshake_packets_received",
         gauge: "toll_handshake_packets_received",
     }
+    MemoryPerConnection: "Memory of the server's processes per open connection: the growth of their proportional set sizes." {
+        words: "memory per connection",
+        axis: "of the server's processes per open connection",
+        quantity: Quantity::Bytes,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.connection_memory?.each()),
+        beside: Metric::SocketBuffersPerConnection,
+        json: "memory_per_connection_bytes",
+        csv: "memory_per_connection_bytes",
+        gauge: "toll_memory_per_connection",
+    }
+    SocketBuffersPerConnection: "Memory of the kernel in the buffers of a server's socket." {
+        words: "socket buffers per connection",
+        axis: "in buffers of the kernel per open connection",
+        quantity: Quantity::Bytes,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.connection_memory?.each_in_buffers()),
+        beside: Metric::MemoryPerConnection,
+        json: "socket_buffers_per_connection_bytes",
+        csv: "socket_buffers_per_connection_bytes",
+        gauge: "toll_socket_buffers_per_connection",
+    }
+    EnergyPerOperation: "Energy of the processors per operation, beyond what they take when idle." {
+        words: "energy per operation",
+        axis: "of the processors per operation, beyond idle",
+        quantity: Quantity::Joules,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| (line.operations.completed > 0).then_some(line.joules()? / line.operations.completed as f64),
+        beside: Metric::EnergyPerOperation,
+        json: "joules_per_operation",
+        csv: "joules_per_operation",
+        gauge: "toll_energy_per_operation",
+    }
+    EnergyPerGigabyte: "Energy of the processors per 10^9 bytes of bodies, beyond what they take when idle." {
+        words: "energy per GB",
+        axis: "of the processors, beyond idle",
+        quantity: Quantity::JoulesPerGigabyte,
+        kind: Kind::Cost,
+        is_of_bodies: true,
+        of: |line| (line.bytes.body > 0).then_some(line.joules()? / line.bytes.body as f64 * 1e9),
+        beside: Metric::EnergyPerGigabyte,
+        json: "joules_per_gb",
+        csv: "joules_per_gb",
+        gauge: "toll_energy_per_byte",
+    }
     CyclesPerByte: "Core cycles of an algorithm per byte of messages." {
         words: "cost per byte",
         axis: "of messages",
@@ -476,6 +524,15 @@ impl Metric {
         matches!(self, Self::P50 | Self::P99 | Self::ResponseTime)
     }
 
+    /// The fewest connections whose memory is told from what else a server allocates.
+    pub const LEAST_CONNECTIONS: u64 = trial::LEAST_CONNECTIONS;
+
+    /// Whether it is what an open connection takes.
+    #[must_use]
+    pub fn is_of_connections(self) -> bool {
+        matches!(self, Self::MemoryPerConnection | Self::SocketBuffersPerConnection)
+    }
+
     /// Whether it is what the whole load keeps busy, so that a server which serves less of it has a
     /// smaller figure.
     #[must_use]
@@ -546,7 +603,8 @@ mod tests {
              server_busy client_busy server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
               handshake_bytes_received handshake_packets_sent handshake_packets_received \
-              cycles_per_byte cycles_per_op bytes_per_s"
+              memory_per_connection_bytes socket_buffers_per_connection_bytes \
+              joules_per_operation joules_per_gb cycles_per_byte cycles_per_op bytes_per_s"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
@@ -555,7 +613,9 @@ mod tests {
              client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_body_byte latency_p50_ns \
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
-              handshake_packets_sent handshake_packets_received cycles_per_byte cycles_per_op bytes_per_s"
+              handshake_packets_sent handshake_packets_received \
+              memory_per_connection_bytes socket_buffers_per_connection_bytes \
+              joules_per_operation joules_per_gb cycles_per_byte cycles_per_op bytes_per_s"
         );
     }
 

@@ -48,6 +48,8 @@ pub struct Server {
 pub enum Restart {
     /// Before each round but the first.
     Round,
+    /// Before each trial but the first.
+    Trial,
     /// One process serves all trials.
     Never,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
-use answer::findings::Findings;
+use answer::findings::{Findings, ShownAnswer};
 use answer::gate::GateOutcome;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
@@ -52,13 +52,23 @@ impl Found {
         Ok(Self { study, analysis, findings, lines, stacks, machine, hosts, targets })
     }
 
+    /// Puts an answer before those of the study.
+    pub(crate) fn lead_with(&mut self, answer: ShownAnswer) {
+        self.findings.answers.insert(0, answer);
+    }
+
     /// Writes `cells.csv` and `report.html`; the path of the latter.
     pub(crate) fn write(&self, results: &Results) -> Result<PathBuf, Failure> {
-        let html = report::html(&self.run()).map_err(Failure::measurement)?;
+        let html = self.html()?;
         results
             .write_derived("cells.csv", &report::cells_csv(&self.analysis))
             .and_then(|_| results.write_derived("report.html", &html))
             .map_err(Failure::measurement)
+    }
+
+    /// All of it as a page.
+    pub(crate) fn html(&self) -> Result<String, Failure> {
+        report::html(&self.run()).map_err(Failure::measurement)
     }
 
     /// The answers and the tables, as wide and as colourful as stdout allows.

@@ -1,6 +1,11 @@
 //! `toll plan`: how many cores traffic needs, checked by the traffic itself.
 
 mod cells;
+mod document;
+mod energy;
+mod latency;
+mod memory;
+mod page;
 mod rounds;
 mod words;
 
@@ -15,27 +20,38 @@ use capacity::{Plan, Traffic};
 use clap::ValueHint;
 use experiment::{Ended, Event};
 use journal::{Results, TrialLine};
+use observe::KernelTlsCounters;
 use serde::Serialize;
 use stats::Estimate;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, PerSecond};
 
 use crate::json::Versioned;
+use crate::outputs::Found;
 use crate::progress::RunProgress;
 use crate::{Failure, interrupt, json};
-use cells::Cells;
+use cells::{CORRECTIONS, Cells, Window};
+use latency::Kept;
+use memory::Memory;
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
 ///
 /// Full and resumed handshakes, requests and bytes are measured apart, each as often as keeps a core
 /// so busy as is planned. What they cost together is compared with what the traffic itself costs,
 /// which is loaded in proportion: as much as keeps one core so busy, and a quarter of a core. It
-/// takes about two minutes.
+/// takes two to three minutes.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
+        "new_connections", "goodput", "access_log", "requests_per_connection", "resumed", "object", "server",
+        "certificate_key", "suite", "group", "busy", "latency", "open_connections", "price", "trials",
+    ])]
+    file: Option<PathBuf>,
+
     /// Connections that are opened in a second, resumed ones included
-    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
+    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log", "file"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
     new_connections: Option<PerSecond>,
 
     /// Data rate of all responses' bodies, such as 20Gb/s, instead of --new-connections
@@ -82,6 +98,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PERCENT", default_value = "60%", help_heading = PLAN)]
     busy: Percent,
 
+    /// A limit of the traffic's latency, such as p99<=50ms: p50, p99 or response-time
+    ///
+    /// It is checked with one core as busy as is planned, not modelled.
+    #[arg(long, value_name = "LIMIT", help_heading = PLAN)]
+    latency: Option<latency::Limit>,
+
+    /// How many connections are open at a time: says what memory they take
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = PLAN)]
+    open_connections: Option<u32>,
+
     /// What a core costs in an hour, in any currency, such as 0.043/h
     #[arg(long, value_name = "PRICE", value_parser = price, help_heading = PLAN)]
     price: Option<f64>,
@@ -111,7 +137,7 @@ Examples:
   toll plan --goodput 20Gb/s --object 4MiB --requests-per-connection 20 --busy 50%
   toll plan --access-log /var/log/nginx/access.log.1.gz --price 0.043/h
 
-Exit codes: 0 done; 2 the request was wrong; 3 the check failed: the costs do not explain what the
+Exit codes: 0 done; 1 the latency is not kept; 2 the request was wrong; 3 the check failed: the costs do not explain what the
 traffic costs, or something other than the server limited it.";
 
 fn price(text: &str) -> Result<f64, String> {
@@ -147,11 +173,21 @@ struct PlanOutcome {
     plan: Plan,
     /// With as much of the traffic as keeps a core as busy as is planned.
     check: Check,
-    /// With a quarter of a core: what an operation costs a server that mostly waits.
+    /// With a quarter of a core, whose parts were measured there too: an operation costs a server that
+    /// mostly waits more.
     quarter: Check,
+    /// The cells that did not keep a core as busy as they were to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_so_busy: Vec<OtherBusy>,
     savings: Vec<Saving>,
     /// What was not measured, and why.
     not_measured: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<latency::Latency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<memory::Memory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy: Option<energy::Energy>,
     /// Per hour, where a price was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     price_per_hour: Option<f64>,
@@ -167,6 +203,14 @@ struct Check {
     /// Why it is none: something other than the server limited a trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
+}
+
+/// A cell that kept a core more or less busy than it was to; shares of 0 to 1.
+#[derive(Debug, Clone, Serialize)]
+struct OtherBusy {
+    cell: String,
+    asked: f64,
+    busy: f64,
 }
 
 /// How far a prediction may be off and the plan still stand.
@@ -186,39 +230,92 @@ struct Saving {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(path) = &arguments.file {
+        let Arguments { json, out, .. } = arguments;
+        return main(&Arguments { json: *json, out: out.clone(), ..document::read(path)? });
+    }
     let interrupted = interrupt::flag()?;
     let wanted = arguments.wanted()?;
     let cells = Cells::new(arguments, &wanted)?;
     let folder = tempfile::tempdir().map_err(Failure::request)?;
-    let results = |parent: &Path, name| {
-        Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
+    let pilot = |number: usize, study: &str| {
+        let results = results_in(folder.path(), &format!("pilot-{number}"))?;
+        let lines = measure(study, &results, arguments.json, &interrupted)?;
+        lines.map(|lines| cells.rates(&lines)).transpose()
     };
-    let pilot = results(folder.path(), "pilot")?;
-    let pilot = measure(&cells.pilot(), &pilot, arguments.json, &interrupted)?;
-    let Some(pilot) = pilot else { return Ok(ExitCode::from(interrupt::EXIT)) };
-    let rates = cells.rates(&pilot, arguments.busy())?;
-    let results = results(&arguments.out, "plan")?;
-    let study = cells.study(arguments.trials, &rates);
+    let mut rates = pilot(0, &cells.closed_loop())?;
+    for (number, trials) in (1..).zip(CORRECTIONS) {
+        let Some(found) = rates else { break };
+        rates = pilot(number, &cells.open_loop(&Window::Pilot, trials, &found))?;
+    }
+    let Some(rates) = rates else { return Ok(ExitCode::from(interrupt::EXIT)) };
+    let results = results_in(&arguments.out, "plan")?;
+    let study = cells.open_loop(&Window::Measured, arguments.trials, &rates);
     let lines = measure(&study, &results, arguments.json, &interrupted)?;
     let Some(lines) = lines else {
         let folder = results.folder().display();
         eprintln!("toll: interrupted; toll run --continue {folder} measures the rest of its cells");
         return Ok(ExitCode::from(interrupt::EXIT));
     };
-    let outcome = rounds::outcome(arguments, &wanted, &cells, &lines)?;
+    let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines)?;
+    outcome.name_what_is_missing(arguments);
+    if let Some(open) = arguments.open_connections {
+        // With a process for each trial, and kept beside the others.
+        let memory = results_in(results.folder(), "memory")?;
+        let lines = measure(&cells.memory(open), &memory, arguments.json, &interrupted)?;
+        let Some(lines) = lines else { return Ok(ExitCode::from(interrupt::EXIT)) };
+        outcome.remember(open, &lines);
+    }
     let file = serde_json::to_string_pretty(&Versioned { schema: json::PLAN, of: &outcome });
     let file = file.map_err(Failure::measurement)?;
     results.write_derived("plan.json", &file).map_err(Failure::measurement)?;
+    let mut found = Found::read(&results)?;
+    found.lead_with(page::shown(&outcome));
+    results.write_derived("plan.html", &found.html()?).map_err(Failure::measurement)?;
     match arguments.json {
         true => json::print(json::PLAN, &outcome)?,
         false => {
             crate::print(&words::of(&outcome));
-            crate::print(&format!("Everything is in {}\n", results.folder().display()));
+            let folder = results.folder().display();
+            crate::print(&format!("Everything is in {folder}; plan.html shows it.\n"));
         }
     }
-    match outcome.check.holds() {
-        true => Ok(ExitCode::SUCCESS),
-        false => Err(Failure::measurement("the plan did not stand its check")),
+    if !outcome.check.holds() {
+        return Err(Failure::measurement("the plan did not stand its check"));
+    }
+    match outcome.latency.as_ref().filter(|latency| latency.kept == Kept::No) {
+        Some(latency) => Err(Failure::gate(format!("not kept: {}", latency.limit))),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+impl PlanOutcome {
+    /// Names what this machine does not give and what nobody asked for.
+    fn name_what_is_missing(&mut self, arguments: &Arguments) {
+        let mut missing = Vec::new();
+        if self.energy.is_none() {
+            let why = observe::EnergyMeter::open().err().map(|error| error.to_string());
+            let why = why.unwrap_or_else(|| "it took no more than the idle machine".to_owned());
+            missing.push(format!("energy: {why}"));
+        }
+        if arguments.open_connections.is_none() {
+            missing.push("memory: give --open-connections".to_owned());
+        }
+        let kernel_tls = match KernelTlsCounters::of_process(std::process::id()) {
+            Ok(_) => "compare target.send in a study".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        missing.push(format!("what kTLS sendfile saves: {kernel_tls}"));
+        missing.push("what another OpenSSL saves: compare target.library in a study".to_owned());
+        self.not_measured.extend(missing);
+    }
+
+    /// Adds what open connections take, by the trials of that.
+    fn remember(&mut self, open: u32, lines: &[TrialLine]) {
+        self.memory = Memory::of(open, lines);
+        if self.memory.is_none() {
+            self.not_measured.push("memory: no trial of it has a figure".to_owned());
+        }
     }
 }
 
@@ -272,6 +369,10 @@ impl Arguments {
             minute,
         })
     }
+}
+
+fn results_in(parent: &Path, name: &str) -> Result<Results, Failure> {
+    Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
 }
 
 /// Measures a study; its trials, or `None` where it was interrupted.

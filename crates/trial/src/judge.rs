@@ -11,6 +11,7 @@ use units::Nanos;
 use crate::accelerator::Handshakes;
 use crate::busy_program::BusyProgram;
 use crate::compilers;
+use crate::energy_use::EnergyUse;
 use crate::evidence::{Evidence, Facts, OtherMachine};
 use crate::littles_law::LittlesLaw;
 use crate::nouns::Nouns;
@@ -81,6 +82,8 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         cpu_ns: cpu_times(observed, outcome),
         // Of this machine, which says nothing of a server elsewhere.
         memory: observed.readings.memory(outcome.window).filter(|_| trial.is_server_read()),
+        energy: energy(observed, outcome.window).filter(|_| trial.is_server_read()),
+        connection_memory: observed.connection_memory,
         core_hz: observed.core_hz,
         ranks: ranks.map(|ranks| ranks.figures.clone()).unwrap_or_default(),
         lost_ranks: ranks.map(RankReport::lost_numbers).unwrap_or_default(),
@@ -360,6 +363,11 @@ fn lost_in_words(lost: &[String]) -> Option<String> {
         [why] => Some(format!("a load thread ended early: {why}")),
         [first, ..] => Some(format!("{} load threads ended early, the first: {first}", lost.len())),
     }
+}
+
+fn energy(observed: &Observed, window: Nanos) -> Option<EnergyUse> {
+    let joules = observed.readings.joules(window)?;
+    Some(EnergyUse { joules, idle_watts: observed.idle_watts? })
 }
 
 /// Of completed operations, where their times are known.

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant, SystemTime};
 use cpus::CpuList;
 use load::Source;
 use observe::{
-    CpuSeries, CpuSource, End, InterruptTime, KernelTlsCounters, Link, ListenQueue, MemoryTraffic,
-    NamedThread, NetCounters, ObserveError, OpenDescriptors, ProcessTree, Root, Sampler, Snapshot,
-    TcpConnections, ThreadCpu, TreeCpu,
+    CpuSeries, CpuSource, End, EnergyMeter, InterruptTime, KernelTlsCounters, Link, ListenQueue,
+    MemoryTraffic, NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets,
+    ProcessTree, Root, Sampler, Snapshot, TcpConnections, ThreadCpu, TreeCpu,
 };
 use units::Nanos;
 
 use crate::congestion::Connections;
+use crate::connection_memory::MemoryReading;
 use crate::evidence::Interface;
 use crate::reading::{NetReading, ProcessesChanged, Reading, TaskReading};
 use crate::warning::Neighbours;
@@ -69,6 +70,16 @@ pub trait Machine {
     /// # Errors
     /// Why there is none.
     fn take_series(&mut self) -> Result<CpuSeries, ObserveError>;
+    /// What the server has of memory now, and its connections at this address; `None` where that is not known,
+    /// as of another machine.
+    fn server_memory(&self, _address: SocketAddr) -> Option<MemoryReading> {
+        None
+    }
+    /// What the processors take now, in watts; `None` where that is not known, as of another machine. Takes a
+    /// while where it is.
+    fn watts(&self) -> Option<f64> {
+        None
+    }
     /// Ends the record of the server's machine, where that is another one.
     fn take_remote_series(&mut self) -> Option<RemoteSamples> {
         None
@@ -94,7 +105,11 @@ pub struct ThisMachine {
     sampler: Option<Result<Sampler, ObserveError>>,
     programs: Option<Snapshot>,
     memory: Option<MemoryTraffic>,
+    energy: Option<EnergyMeter>,
 }
+
+/// How long the processors are watched while the server waits.
+const IDLE: Duration = Duration::from_millis(300);
 
 #[derive(Debug)]
 struct Server {
@@ -114,6 +129,7 @@ impl ThisMachine {
             sampler: None,
             programs: None,
             memory: MemoryTraffic::open().ok(),
+            energy: EnergyMeter::open().ok(),
         }
     }
 
@@ -227,8 +243,25 @@ impl Machine for ThisMachine {
             listener_drops: self.listeners.as_ref().and_then(|queue| queue.drops().ok().flatten()),
             links,
             memory,
+            energy: self.energy.as_ref().and_then(|meter| meter.read().ok()),
             there: None,
         }
+    }
+
+    fn server_memory(&self, address: SocketAddr) -> Option<MemoryReading> {
+        let Server { pid, tree } = self.server.as_ref()?;
+        Some(MemoryReading {
+            process_bytes: tree.memory().ok()?,
+            sockets: OpenSockets::at(address, *pid).ok()?,
+        })
+    }
+
+    fn watts(&self) -> Option<f64> {
+        let meter = self.energy.as_ref()?;
+        let (before, at) = (meter.read().ok()?, Instant::now());
+        std::thread::sleep(IDLE);
+        let joules = meter.read().ok()?.joules_since(&before)?;
+        Some(joules / at.elapsed().as_secs_f64())
     }
 
     fn find_links(&mut self, peers: &[IpAddr], sources: &[Source]) {

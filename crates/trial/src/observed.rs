@@ -10,6 +10,7 @@ use observe::{
 use units::Nanos;
 
 use crate::congestion::Connections;
+use crate::connection_memory::ConnectionMemory;
 use crate::evidence::Interface;
 use crate::machine::RemoteSamples;
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
@@ -32,6 +33,10 @@ pub(crate) struct Observed {
     /// Where the kernel counts the time of interrupts, if that is known.
     pub(crate) interrupt_time: Option<InterruptTime>,
     pub(crate) interfaces: Vec<Interface>,
+    /// What connections took of the server's memory.
+    pub(crate) connection_memory: Option<ConnectionMemory>,
+    /// What the processors took while the server waited, in watts.
+    pub(crate) idle_watts: Option<f64>,
     /// What the kernel encrypted by itself from before the load to after it.
     pub(crate) kernel_tls: Fact<KernelTlsCounters>,
     /// What connections had for congestion control.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use load::ThreadUse;
-use observe::{LinkCounters, MemoryBytes, MemorySource, NetCounters};
+use observe::{EnergyReading, LinkCounters, MemoryBytes, MemorySource, NetCounters};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -39,6 +39,8 @@ pub struct Reading {
     pub links: Vec<LinkCounters>,
     /// What moved between processors and memory, and what counted it.
     pub memory: Option<(MemorySource, MemoryBytes)>,
+    /// What the processors have taken from the mains.
+    pub energy: Option<EnergyReading>,
     /// What was read on the server's machine, where that is another one, by the clock of that.
     pub there: Option<Box<Reading>>,
 }
@@ -302,6 +304,14 @@ impl Readings {
             written_bytes: side(end.written, start.written),
             bytes: moved(end.total, start.total),
         })
+    }
+
+    /// Joules of the server's machine within a window of this length, by those between the readings.
+    #[must_use]
+    pub fn joules(&self, window: Nanos) -> Option<f64> {
+        let readings = self.at_server();
+        let (start, end) = (readings.start.energy.as_ref()?, readings.end.energy.as_ref()?);
+        Some(end.joules_since(start)? * window.seconds() / readings.seconds()?)
     }
 
     /// The usage of the server's backend.

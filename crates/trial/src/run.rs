@@ -10,6 +10,7 @@ use load::{Job, Load};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 
 use crate::congestion::Connections;
+use crate::connection_memory::{ConnectionMemory, LEAST_CONNECTIONS};
 use crate::judge::judge;
 use crate::machine::Machine;
 use crate::moment::Moment;
@@ -20,6 +21,10 @@ use crate::trial::{Hooks, Measured, STEP, Trial};
 /// How long before the window's end the threads of another program are read once more, for the case that
 /// they end with it.
 const BEFORE_END: Duration = Duration::from_millis(2);
+
+/// How long before the window's end a server's memory is looked at, which takes some milliseconds: then all
+/// connections are open, and its CPU time is read when that is over.
+const MEMORY_BEFORE_END: Duration = Duration::from_millis(100);
 
 /// How long after the last answer a server is read: its kernel charges a thread that runs at its next
 /// tick, at most 10 ms later, or when it goes to sleep, which it does at once for lack of requests.
@@ -44,6 +49,13 @@ impl Trial {
         machine.find_links(&[self.job.address.ip()], &self.job.plan.source);
         machine.find_listeners(self.job.address);
         let kernel_tls = machine.kernel_tls();
+        let idle_watts = machine.watts();
+        let looks_at_memory =
+            self.is_first_load && self.job.plan.connections as u64 >= LEAST_CONNECTIONS;
+        let memory = |machine: &M| {
+            looks_at_memory.then(|| machine.server_memory(self.job.address)).flatten()
+        };
+        let memory_before = memory(machine);
         let is_whole = self.job.ends_by_itself();
         let mut whole = None;
         let load = start(self.job.clone(), &mut || {
@@ -76,6 +88,10 @@ impl Trial {
             let both = server_descriptors.into_iter().chain(Machine::server_descriptors(machine));
             server_descriptors = both.min_by_key(|files| files.limit.saturating_sub(files.open));
         };
+        if looks_at_memory {
+            wait_until(window.1 - MEMORY_BEFORE_END, window, &load, machine, hooks, &mut read);
+        }
+        let memory_after = memory(machine);
         wait_until(window.1 - BEFORE_END, window, &load, machine, hooks, &mut read);
         wait_until(window.1, window, &load, machine, hooks, &mut read);
         let ended = machine.now();
@@ -125,6 +141,10 @@ impl Trial {
             interfaces: machine.interfaces(),
             kernel_tls: kernel_tls.into(),
             connections,
+            connection_memory: memory_before
+                .zip(memory_after)
+                .and_then(|(before, after)| ConnectionMemory::since(&before, &after)),
+            idle_watts,
             series,
             there,
             core_hz,

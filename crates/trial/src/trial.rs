@@ -35,6 +35,8 @@ pub struct Trial {
     pub runs_on: Option<RunsOn>,
     /// Why the server's objects are not in memory, where they are not.
     pub objects_on_disk: Option<String>,
+    /// Whether the server's processes have had no load yet, so that what they grow by is their connections'.
+    pub is_first_load: bool,
     /// Where the server was warmed up but did not become steady.
     pub not_steady: Option<NotSteady>,
     /// How far the next larger load of a search was above its limit, as a share of the limit.
@@ -75,6 +77,7 @@ impl Trial {
             neighbours,
             runs_on: None,
             objects_on_disk: None,
+            is_first_load: false,
             not_steady: None,
             beyond_limit: None,
             latency_file: None,

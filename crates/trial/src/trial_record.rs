@@ -12,6 +12,8 @@ use serde_with::skip_serializing_none;
 use units::Nanos;
 
 use crate::busy_program::BusyProgram;
+use crate::connection_memory::ConnectionMemory;
+use crate::energy_use::EnergyUse;
 use crate::littles_law::LittlesLaw;
 use crate::memory_use::MemoryUse;
 use crate::operations::Operations;
@@ -55,6 +57,11 @@ pub struct TrialRecord {
     pub cpu_ns: CpuTimes,
     /// What moved between processors and memory; absent where this machine does not count it.
     pub memory: Option<MemoryUse>,
+    /// What the processors took from the mains; absent where they have no counters that can be read.
+    pub energy: Option<EnergyUse>,
+    /// What open connections took of the memory of the server's machine; only of the first load of a server's
+    /// processes, with a thousand connections or more.
+    pub connection_memory: Option<ConnectionMemory>,
     /// What each rank did, in their order; empty where the load was made here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFigures>,
@@ -283,6 +290,12 @@ impl TrialRecord {
     pub fn memory_per_byte(&self) -> Option<f64> {
         let memory = self.memory.filter(|_| self.bytes.body > 0)?;
         Some(memory.bytes as f64 / self.bytes.body as f64)
+    }
+
+    /// Joules in the window, but for those that the machine takes without the load.
+    #[must_use]
+    pub fn joules(&self) -> Option<f64> {
+        self.energy?.beyond_idle(Nanos(self.window_ns))
     }
 
     /// CPU-seconds per GB (10^9 bytes) of goodput, if there was any.

@@ -32,6 +32,10 @@ pub enum Quantity {
     Cycles,
     /// Core cycles per byte.
     CyclesPerByte,
+    /// Joules.
+    Joules,
+    /// Joules per GB (10^9 bytes).
+    JoulesPerGigabyte,
 }
 
 /// A unit with its number of decimals.
@@ -75,6 +79,8 @@ impl Quantity {
             Self::Packets => number("packets", "not a number of packets such as 9 packets"),
             Self::Cycles => number("cycles", "not a number of cycles such as 900 cycles"),
             Self::CyclesPerByte => number("cycles/byte", "not a cost such as 0.5 cycles/byte"),
+            Self::Joules => number("J", "not an energy such as 0.02J"),
+            Self::JoulesPerGigabyte => number("J/GB", "not an energy per GB such as 1.5J/GB"),
         }
     }
 
@@ -94,6 +100,8 @@ impl Quantity {
             Self::Packets => &[("packets", 1.0)],
             Self::Cycles => &[("kilocycles", 1e3), ("cycles", 1.0)],
             Self::CyclesPerByte => &[("cycles/byte", 1.0)],
+            Self::Joules => &[("J", 1.0), ("mJ", 1e-3), ("µJ", 1e-6)],
+            Self::JoulesPerGigabyte => &[("J/GB", 1.0), ("mJ/GB", 1e-3)],
         }
     }
 

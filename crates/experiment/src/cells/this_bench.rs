@@ -71,6 +71,8 @@ pub struct ThisTarget {
     warmed_up: Vec<(Option<OrPlain<&'static Suite>>, Option<NotSteady>)>,
     /// What its cryptography runs on, once it was asked.
     crypto: Option<CryptoFacts>,
+    /// Whether a load of this run has been on it.
+    was_loaded: bool,
 }
 
 #[derive(Debug)]
@@ -392,10 +394,12 @@ impl Bench for ThisBench<'_> {
             backend_cpus: target.facts().and_then(|facts| facts.backend_cpus.clone()),
             runs_on: target.runs_on(cell),
             objects_on_disk: self.note_of(cell.target.host.as_ref()).map(str::to_owned),
+            is_first_load: !target.was_loaded && cell.target.warmup.is_none(),
             not_steady,
             beyond_limit,
             latency_file: Some(latency_file),
         };
+        target.was_loaded = true;
         if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
             objects.drop_cached(files).map_err(|error| error.to_string())?;
         }
@@ -439,7 +443,9 @@ impl Bench for ThisBench<'_> {
 
 impl ThisTarget {
     fn new(life: Life) -> Self {
-        Self { life, warmed_up: Vec::new(), crypto: None }
+        // What was there before has had loads that nobody knows.
+        let was_loaded = matches!(life, Life::Found(_));
+        Self { life, warmed_up: Vec::new(), crypto: None, was_loaded }
     }
 
     fn running(server: RunningServer) -> Self {

@@ -291,7 +291,9 @@ fn the_time_is_that_of_all_warm_ups_and_windows() {
 fn a_study_says_when_its_servers_are_started_again() {
     let read = |line: &str| parse(&format!("{line}\n{}", with(&[], &[])));
     assert_eq!(read("").restart, None);
-    for (line, expected) in [("round", Restart::Round), ("never", Restart::Never)] {
+    for (line, expected) in
+        [("round", Restart::Round), ("trial", Restart::Trial), ("never", Restart::Never)]
+    {
         let study = read(&format!("restart = \"{line}\""));
         assert_eq!((study.restart, study.restart(&[0])), (Some(expected), expected));
         assert_eq!(read_back(&study), study);

@@ -210,6 +210,13 @@ fn answers() {
         full_answer("bluk", "tls-tax", "load.suite", none),
         full_answer("bulk", "goodputt", "load.suite", none),
         full_answer("bulk", "server-busy", "load.suite", none),
+        full_answer("bulk", "memory-per-connection", "load.suite", none),
+        full_answer(
+            "setup",
+            "socket-buffers-per-connection",
+            "target.certificate-key",
+            "baseline = 'rsa:2048'"
+        ),
         full_answer("bulk", "tls-tax", "load.group", none),
         full_answer("bulk", "tls-tax", "load.suite", "baseline = 'AES256-SHA'"),
         full_answer("bulk", "tls-tax", "load.suite", "baseline = 'AES128-SHA'"),

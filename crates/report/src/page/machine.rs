@@ -70,6 +70,7 @@ pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
         availability("Kernel TLS", &machine.kernel_tls),
         availability("Hardware counters", &machine.hardware_counters),
         availability("Counters of memory traffic", &machine.memory_traffic),
+        availability("Counters of energy (RAPL)", &machine.energy),
     ]
 }
 

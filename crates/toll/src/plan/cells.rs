@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use ::load::Percent;
-use capacity::{Costs, Traffic};
+use capacity::{Costs, Request, Traffic};
 use journal::TrialLine;
+use study::Metric;
 use tls::{CertificateKey, KeyExchange, Suite};
 
 use super::{Arguments, PlannedTraffic, rounds};
@@ -17,17 +18,20 @@ pub(super) const REQUESTS: &str = "requests";
 pub(super) const OTHER: &str = "requests-of-another-size";
 pub(super) const OTHER_KEY: &str = "full-handshakes-ecdsa";
 pub(super) const TRAFFIC: &str = "traffic";
-pub(super) const QUARTER: &str = "traffic-quarter";
+
+/// How busy a core is that mostly waits.
+const QUARTER: f64 = 0.25;
 
 /// The other size, where the traffic's is not near it; what a byte costs follows from two.
 const SMALL: u64 = 1 << 10;
 const LARGE: u64 = 64 << 10;
 
+/// What the names of cells end with that keep a quarter of a core busy.
+pub(super) const AT_A_QUARTER: &str = "-at-a-quarter";
+
 pub(super) struct Cells {
     common: String,
     cases: Vec<Case>,
-    /// Of [`OTHER`], in bytes.
-    other: u64,
     traffic: Traffic,
     resumed: Percent,
 }
@@ -35,9 +39,25 @@ pub(super) struct Cells {
 /// Connections that are open at a time, which is enough for a core that has room left.
 const CONNECTIONS: u32 = 16;
 
-struct Case {
-    name: &'static str,
+/// The most that are opened to learn what one takes.
+const MOST_OPEN: u64 = 1_500;
+
+/// The trials of each pilot in an open loop, which correct the rates one after the other. The costs of an operation
+/// change with the rate, so that once is not enough; and one trial may be disturbed.
+pub(super) const CORRECTIONS: [u32; 2] = [1, 3];
+
+pub(super) struct Case {
+    pub(super) name: String,
+    part: &'static str,
     keys: String,
+    /// How busy it is to keep a core, 0 to 1.
+    pub(super) busy: f64,
+}
+
+/// How long trials are.
+pub(super) enum Window {
+    Pilot,
+    Measured,
 }
 
 impl Cells {
@@ -57,89 +77,133 @@ impl Cells {
         let requests =
             |object: &str| format!("load.operation = \"requests\"\ntarget.object = \"{object}\"\n");
         let object = wanted.object.to_string();
-        let case = |name, keys| Case { name, keys };
-        let mut cases = vec![case(FULL, "load.operation = \"handshakes\"\n".to_owned())];
+        let mut parts = vec![(FULL, "load.operation = \"handshakes\"\n".to_owned())];
         if is_resumed {
             let keys = "load.operation = \"handshakes\"\nload.resumption = \"100%\"\n";
-            cases.push(case(RESUMED, keys.to_owned()));
+            parts.push((RESUMED, keys.to_owned()));
         }
         if let Some(suite) = of_ecdsa(suite).filter(|_| matches!(key, CertificateKey::Rsa(_))) {
             let keys = format!(
                 "load.operation = \"handshakes\"\ntarget.certificate-key = \"ecdsa:p256\"\nload.suite = \"{suite}\"\n"
             );
-            cases.push(case(OTHER_KEY, keys));
+            parts.push((OTHER_KEY, keys));
         }
-        cases.push(case(REQUESTS, requests(&object)));
-        cases.push(case(OTHER, requests(&format!("{other}B"))));
+        parts.push((REQUESTS, requests(&object)));
+        parts.push((OTHER, requests(&format!("{other}B"))));
         let traffic = format!(
             "{}load.requests-per-connection = {}\n",
             requests(&object),
             wanted.requests_per_connection
         );
-        cases.push(case(TRAFFIC, traffic.clone()));
-        cases.push(case(QUARTER, traffic));
+        parts.push((TRAFFIC, traffic));
+        let case = |(part, keys): &(&'static str, String), suffix: &str, busy| Case {
+            name: format!("{part}{suffix}"),
+            part,
+            keys: keys.clone(),
+            busy,
+        };
+        // What a byte costs beside a request follows from the cells at `--busy`.
+        let is_at_a_quarter = |of: &&(&'static str, String)| !matches!(of.0, OTHER | OTHER_KEY);
+        let planned = parts.iter().map(|part| case(part, "", arguments.busy()));
+        let quarter = parts.iter().filter(is_at_a_quarter);
+        let cases = planned.chain(quarter.map(|part| case(part, AT_A_QUARTER, QUARTER))).collect();
         let (traffic, resumed) = (wanted.traffic, wanted.resumed);
-        Ok(Self { common, cases, other, traffic, resumed })
+        Ok(Self { common, cases, traffic, resumed })
     }
 
-    /// Each as often as a core can.
-    pub(super) fn pilot(&self) -> String {
+    pub(super) fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// Each part as often as a core can. A full core's batches make it cheaper than one that has room left, so
+    /// this says only where to begin.
+    pub(super) fn closed_loop(&self) -> String {
         let times = "connections = 64\nwarmup = \"300ms\"\nduration = \"300ms\"\n";
         let mut text = format!("trials = 1\n{}{times}", self.common);
-        let is_part = |case: &&Case| case.name != TRAFFIC && case.name != QUARTER;
-        for Case { name, keys } in self.cases.iter().filter(is_part) {
+        let is_part = |case: &&Case| case.name == case.part && case.part != TRAFFIC;
+        for Case { name, keys, .. } in self.cases.iter().filter(is_part) {
             let _ = write!(text, "[[case]]\nname = \"{name}\"\n{keys}");
         }
         text
     }
 
-    /// What each part costs, by what an operation of its cell takes.
-    pub(super) fn costs<E>(&self, each: impl Fn(&str) -> Result<f64, E>) -> Result<Costs, E> {
-        let full = each(FULL)?;
-        let resumed = if self.resumed.get() > 0 { each(RESUMED)? } else { full };
-        let other = (self.other as f64, each(OTHER)?);
-        Ok(Costs { full, resumed, request: each(REQUESTS)?, other })
+    /// What each part costs, by what an operation of its cell takes; `suffix` is of the cells' names.
+    pub(super) fn costs<E>(
+        &self,
+        suffix: &str,
+        each: impl Fn(&str) -> Result<Request, E>,
+    ) -> Result<Costs, E> {
+        let part = |name: &str| each(&format!("{name}{suffix}"));
+        let full = part(FULL)?.cost;
+        let resumed = if self.resumed.get() > 0 { part(RESUMED)?.cost } else { full };
+        let byte = each(REQUESTS)?.byte(&each(OTHER)?);
+        Ok(Costs { full, resumed, request: part(REQUESTS)?, byte })
     }
 
-    /// How often in a second each keeps a core so busy, the last a quarter of one; by the pilot.
-    pub(super) fn rates(&self, pilot: &[TrialLine], busy: f64) -> Result<Vec<f64>, Failure> {
+    /// How often in a second each keeps a core as busy as it is to, by what an operation took in a pilot. A
+    /// closed loop has neither the traffic nor a quarter of a core.
+    pub(super) fn rates(&self, pilot: &[TrialLine]) -> Result<Vec<f64>, Failure> {
         let each = |name: &str| {
-            let line = pilot.iter().find(|line| line.place.case == name).map(|line| &line.line);
-            let each = line.filter(|line| line.valid).and_then(rounds::each);
-            each.ok_or_else(|| {
-                let why = line.and_then(|line| line.target_error.clone());
-                let why = why.unwrap_or_else(|| "its first trial is not valid".to_owned());
+            // The median trial, by what an operation takes.
+            let valid = of_case(pilot, name).filter(|line| line.line.valid);
+            let mut found: Vec<Request> = valid.filter_map(|of| rounds::each(&of.line)).collect();
+            found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+            found.get(found.len() / 2).copied().ok_or_else(|| {
+                let why = of_case(pilot, name).find_map(|line| line.line.target_error.clone());
+                let why = why.unwrap_or_else(|| "no trial of its pilot is valid".to_owned());
                 Failure::measurement(format!("{name} cannot be measured: {why}"))
             })
         };
-        let costs = self.costs(each)?;
-        let of_traffic = self.traffic.load(&costs).all() * 1e9 / self.traffic.requests_per_s();
         let rate = |case: &Case| {
-            Ok(match case.name {
-                TRAFFIC => busy * 1e9 / of_traffic,
-                QUARTER => 0.25 * 1e9 / of_traffic,
-                name => busy * 1e9 / each(name)?,
-            })
+            let each = match case.part {
+                _ if of_case(pilot, &case.name).next().is_some() => each(&case.name)?.cost,
+                TRAFFIC => {
+                    let costs = self.costs("", each)?;
+                    self.traffic.load(&costs).all() * 1e9 / self.traffic.requests_per_s()
+                }
+                part => each(part)?.cost,
+            };
+            Ok(case.busy * 1e9 / each)
         };
         self.cases.iter().map(rate).collect()
     }
 
+    /// Connections that wait after a request, of a server that has had no load before. More of them than are
+    /// needed for a figure say no more.
+    pub(super) fn memory(&self, open: u32) -> String {
+        let connections = u64::from(open).clamp(Metric::LEAST_CONNECTIONS, MOST_OPEN);
+        format!(
+            "trials = 3\nrestart = \"trial\"\n{}connections = {connections}\noperation = \"requests\"\n\
+             arrival = \"paced 2s\"\nwarmup = \"4s\"\nduration = \"1s\"\n\
+             [[case]]\nname = \"memory\"\ntarget.object = \"1KiB\"\n",
+            self.common
+        )
+    }
+
     /// Each in an open loop at its rate.
-    pub(super) fn study(&self, trials: u32, rates: &[f64]) -> String {
-        let times = format!("connections = {CONNECTIONS}\nwarmup = \"500ms\"\nduration = \"1s\"\n");
-        let mut text = format!("trials = {trials}\n{}{times}", self.common);
-        for (Case { name, keys }, rate) in self.cases.iter().zip(rates) {
+    pub(super) fn open_loop(&self, window: &Window, trials: u32, rates: &[f64]) -> String {
+        let times = match window {
+            Window::Pilot => "warmup = \"300ms\"\nduration = \"500ms\"\n",
+            Window::Measured => "warmup = \"500ms\"\nduration = \"1s\"\n",
+        };
+        let mut text =
+            format!("trials = {trials}\n{}connections = {CONNECTIONS}\n{times}", self.common);
+        for (Case { name, part, keys, .. }, rate) in self.cases.iter().zip(rates) {
             let arrival = format!("load.arrival = \"poisson {rate:.3}/s\"\n");
             let _ = write!(text, "[[case]]\nname = \"{name}\"\n{keys}{arrival}");
             // The first connection of each place has no session to resume: with few connections they are
             // most. These hardly count in what the traffic takes.
             let connections = rate / self.traffic.requests_per_connection;
-            if matches!(*name, TRAFFIC | QUARTER) && connections > f64::from(8 * CONNECTIONS) {
+            if *part == TRAFFIC && connections > f64::from(8 * CONNECTIONS) {
                 let _ = writeln!(text, "load.resumption = \"{}\"", self.resumed);
             }
         }
         text
     }
+}
+
+fn of_case<'a>(lines: &'a [TrialLine], name: &'a str) -> impl Iterator<Item = &'a TrialLine> {
+    lines.iter().filter(move |line| line.place.case == name)
 }
 
 /// The same suite with an ECDSA certificate; that of TLS 1.3 is for all keys.

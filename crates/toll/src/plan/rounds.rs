@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use capacity::{Checked, Costs, Plan, Traffic};
+use capacity::{Checked, Costs, Plan, Request, Traffic};
 use journal::TrialLine;
 use stats::Estimate;
 use tls::CertificateKey;
 use trial::{Limit, TrialRecord};
 
-use super::cells::{Cells, OTHER_KEY, QUARTER, RESUMED, TRAFFIC};
-use super::{Arguments, Check, PlanOutcome, PlannedTraffic, Saving};
+use super::cells::{AT_A_QUARTER, Case, Cells, OTHER_KEY, RESUMED, TRAFFIC};
+use super::energy::Energy;
+use super::{Arguments, Check, OtherBusy, PlanOutcome, PlannedTraffic, Saving};
 use crate::Failure;
 
 /// Cells and their trials in one round.
@@ -26,10 +27,8 @@ pub(super) fn outcome(
     for TrialLine { place, line } in lines.iter().filter(|of| of.line.valid) {
         by_round.entry(place.round).or_default().insert(&place.case, line);
     }
-    let measured: Vec<(&Round<'_>, Costs)> = by_round
-        .values()
-        .filter_map(|round| Some((round, cells.costs(|case| of(round, case).ok_or(())).ok()?)))
-        .collect();
+    let measured: Vec<(&Round<'_>, Costs)> =
+        by_round.values().filter_map(|round| Some((round, costs(cells, round, "")?))).collect();
     let rounds: Vec<Costs> = measured.iter().map(|(_, costs)| *costs).collect();
     let busy = arguments.busy();
     let traffic = &wanted.traffic;
@@ -38,8 +37,8 @@ pub(super) fn outcome(
             "no round has a valid trial of each part; toll report shows what became of them",
         )
     })?;
-    let [check, quarter] = [TRAFFIC, QUARTER].map(|case| check(case, &measured, wanted));
-    let (check, quarter) = (check?, quarter?);
+    let check = |suffix| check(suffix, cells, by_round.values(), wanted);
+    let (check, quarter) = (check("")?, check(AT_A_QUARTER)?);
     let mut savings = Vec::new();
     let cores = |costs: &Costs, of: &Traffic| of.load(costs).all() / busy;
     let mut save = |choice: &str, saved: &dyn Fn(&Round<'_>, &Costs) -> Option<f64>| {
@@ -50,7 +49,7 @@ pub(super) fn outcome(
         );
     };
     save("an ECDSA P-256 certificate", &|round, costs| {
-        let full = of(round, OTHER_KEY)?;
+        let full = of(round, OTHER_KEY)?.cost;
         Some(cores(costs, traffic) - cores(&Costs { full, ..*costs }, traffic))
     });
     save("ten more points of resumption", &|round, costs| {
@@ -76,45 +75,79 @@ pub(super) fn outcome(
         plan,
         check,
         quarter,
+        not_so_busy: other_busy(cells, &by_round),
         savings,
         not_measured,
+        latency: arguments.latency.as_ref().and_then(|limit| limit.judge(lines)),
+        memory: None,
+        energy: Energy::of(lines),
     })
 }
 
+/// The costs of a round, by the cells whose names end so; `None` where a part has no valid trial.
+fn costs(cells: &Cells, round: &Round<'_>, suffix: &str) -> Option<Costs> {
+    cells.costs(suffix, |case| of(round, case).ok_or(())).ok()
+}
+
+/// How far a cell's share of a core may be from what was asked, in shares of a core.
+const NEAR: f64 = 0.05;
+
+/// The cells that kept a core more or less busy than they were to.
+fn other_busy(cells: &Cells, rounds: &BTreeMap<u32, Round<'_>>) -> Vec<OtherBusy> {
+    let of_case = |case: &Case| {
+        let lines = rounds.values().filter_map(|round| round.get(&*case.name));
+        let busy = stats::median(&lines.filter_map(|line| busy(line)).collect::<Vec<_>>()).ok()?;
+        let found = OtherBusy { cell: case.name.clone(), asked: case.busy, busy };
+        ((busy - case.busy).abs() > NEAR).then_some(found)
+    };
+    cells.cases().iter().filter_map(of_case).collect()
+}
+
+/// How busy the server kept a core.
+fn busy(line: &TrialRecord) -> Option<f64> {
+    Some(line.cpu_ns.server? as f64 / line.window_ns as f64)
+}
+
 /// What [`each`] says of a cell in a round.
-fn of(round: &Round<'_>, case: &str) -> Option<f64> {
+fn of(round: &Round<'_>, case: &str) -> Option<Request> {
     each(round.get(case)?)
 }
 
-/// CPU time of the server per operation in ns.
-pub(super) fn each(line: &TrialRecord) -> Option<f64> {
-    let operations = line.operations.completed;
-    (operations > 0).then_some(line.cpu_ns.server? as f64 / operations as f64)
+/// CPU time of the server per operation in ns, and its bytes.
+pub(super) fn each(line: &TrialRecord) -> Option<Request> {
+    let operations = line.operations.completed as f64;
+    let cost = line.cpu_ns.server? as f64 / operations;
+    let request = Request { cost, bytes: line.bytes.body as f64 / operations };
+    (operations > 0.0).then_some(request)
 }
 
-fn check(
-    case: &str,
-    rounds: &[(&Round<'_>, Costs)],
+fn check<'a>(
+    suffix: &str,
+    cells: &Cells,
+    rounds: impl Iterator<Item = &'a Round<'a>>,
     wanted: &PlannedTraffic,
 ) -> Result<Check, Failure> {
     let mut ratios = Vec::new();
-    let mut busy = Vec::new();
+    let mut shares = Vec::new();
     let mut refused = None;
-    for (round, costs) in rounds {
-        let Some(line) = round.get(case) else { continue };
-        let Some(cpu) = line.cpu_ns.server.map(|cpu| cpu as f64) else { continue };
+    for round in rounds {
+        let Some(costs) = costs(cells, round, suffix) else { continue };
+        let Some(line) = round.get(&*format!("{TRAFFIC}{suffix}")) else { continue };
+        let (Some(cpu), Some(busy)) = (line.cpu_ns.server, busy(line)) else { continue };
         // An open loop asks for less than the server could do; what else keeps it from that is no check.
         if !matches!(line.verdict.limit, Limit::OfferedLoad | Limit::ServerCpu | Limit::Noise) {
             refused.get_or_insert(format!("{} limited a trial of it", line.verdict.limit));
         }
         let connections = line.connections_opened.unwrap_or_default() as f64;
-        let checked = Checked { connections, requests: line.operations.completed as f64, cpu };
+        let requests = line.operations.completed as f64;
+        let bytes = line.bytes.body as f64;
+        let checked = Checked { connections, requests, bytes, cpu: cpu as f64 };
         let obtained = &line.receipt.obtained;
         let [full, resumed] =
             [obtained.full, obtained.resumed].map(|count| count.unwrap_or_default() as f64);
         let traffic = Traffic { resumed: resumed / (full + resumed).max(1.0), ..wanted.traffic };
-        ratios.push(checked.ratio(&traffic, costs));
-        busy.push(cpu / line.window_ns as f64);
+        ratios.push(checked.ratio(&traffic, &costs));
+        shares.push(busy);
     }
     let none = |_| {
         Failure::measurement(
@@ -122,7 +155,7 @@ fn check(
         )
     };
     Ok(Check {
-        busy: stats::median(&busy).map_err(none)?,
+        busy: stats::median(&shares).map_err(none)?,
         predicted_over_measured: Estimate::of(&ratios).map_err(none)?,
         refused,
     })
@@ -132,7 +165,7 @@ fn check(
 mod tests {
     use clap::Parser;
 
-    use super::super::cells::{FULL, OTHER, REQUESTS};
+    use super::super::cells::{CORRECTIONS, FULL, OTHER, REQUESTS};
     use super::*;
 
     #[derive(Parser)]
@@ -141,58 +174,75 @@ mod tests {
         plan: Arguments,
     }
 
-    /// Trials of `rounds` rounds whose parts cost what `each` says in us, and what the traffic is found to
-    /// take beside its parts.
-    fn planned(rounds: u32, beside: f64, limit: Limit) -> Result<PlanOutcome, Failure> {
-        let arguments = [
-            "plan",
-            "--new-connections",
-            "1000/s",
-            "--requests-per-connection",
-            "8",
-            "--resumed",
-            "60%",
-            "--object",
-            "16KiB",
-            "--busy",
-            "50%",
-            "--price",
-            "1/h",
-        ];
-        let Command { plan: arguments } = Command::parse_from(arguments);
+    const TRAFFIC_OF_IT: [&str; 13] = [
+        "plan",
+        "--new-connections",
+        "1000/s",
+        "--requests-per-connection",
+        "8",
+        "--resumed",
+        "60%",
+        "--object",
+        "16KiB",
+        "--busy",
+        "50%",
+        "--price",
+        "1/h",
+    ];
+
+    fn plan(lines: &[TrialLine]) -> Result<PlanOutcome, Failure> {
+        let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
         let wanted = arguments.wanted()?;
         let cells = Cells::new(&arguments, &wanted)?;
+        outcome(&arguments, &wanted, &cells, lines)
+    }
+
+    /// A trial that took the server so many us and kept a core `busy`.
+    fn line(case: &str, round: u32, completed: u64, us: u64, busy: f64) -> TrialLine {
+        let mut line = journal::testing::example();
+        (line.place.case, line.place.round) = (case.to_owned(), round);
+        let obtained = &mut line.line.receipt.obtained;
+        (obtained.full, obtained.resumed) = (Some(40), Some(60));
+        line.line.operations.completed = completed;
+        let size = if case.starts_with(OTHER) { 1 << 10 } else { 16 << 10 };
+        line.line.bytes.body = completed * size;
+        line.line.connections_opened = Some(100);
+        line.line.cpu_ns.server = Some(us * 1_000);
+        line.line.window_ns = (us as f64 * 1e3 / busy) as u64;
+        line.line.verdict.limit = Limit::OfferedLoad;
+        line
+    }
+
+    /// Trials of `rounds` rounds, and what the traffic is found to take beside its parts.
+    fn lines(rounds: u32, beside: f64) -> Vec<TrialLine> {
         let each = [(FULL, 200), (RESUMED, 50), (OTHER_KEY, 100), (REQUESTS, 20), (OTHER, 11)];
         // A connection of the traffic takes 110 us, a request 20.
         let traffic = ((100 * 110 + 800 * 20) as f64 * beside) as u64;
-        let line = |case: &str, round, completed, us: u64| {
-            let mut line = journal::testing::example();
-            (line.place.case, line.place.round) = (case.to_owned(), round);
-            (line.line.receipt.obtained.full, line.line.receipt.obtained.resumed) =
-                (Some(40), Some(60));
-            line.line.operations.completed = completed;
-            line.line.connections_opened = Some(100);
-            line.line.cpu_ns.server = Some(us * 1_000);
-            line.line.window_ns = us * 2_000;
-            line.line.verdict.limit = limit;
-            line
+        let of_round = |round| {
+            // A server that mostly waits spends half as much again on all of it.
+            [("", 0.5, 2), (AT_A_QUARTER, 0.25, 3)].into_iter().flat_map(
+                move |(suffix, busy, halves)| {
+                    let cell = move |case: &str, completed, us: u64| {
+                        line(&format!("{case}{suffix}"), round, completed, us * halves / 2, busy)
+                    };
+                    let parts = each.map(|(case, us)| cell(case, 1_000, us * 1_000));
+                    parts.into_iter().chain([cell(TRAFFIC, 800, traffic)])
+                },
+            )
         };
-        let lines: Vec<TrialLine> = (0..rounds)
-            .flat_map(|round| {
-                let parts = each.map(|(case, us)| line(case, round, 1_000, us * 1_000));
-                let checks = [TRAFFIC, QUARTER].map(|case| line(case, round, 800, traffic));
-                parts.into_iter().chain(checks)
-            })
-            .collect();
-        outcome(&arguments, &wanted, &cells, &lines)
+        (0..rounds).flat_map(of_round).collect()
     }
 
     #[test]
     fn a_plan_stands_where_the_traffic_takes_what_its_parts_take() {
-        let outcome = planned(7, 1.0, Limit::OfferedLoad).unwrap();
+        let outcome = plan(&lines(7, 1.0)).unwrap();
         // 1,000 connections of 110 us and 8,000 requests of 20, at half a core each.
         assert!((outcome.plan.cores.median - 0.54).abs() < 1e-9);
         assert!(outcome.check.holds() && (outcome.check.busy - 0.5).abs() < 1e-9);
+        // A quarter of it is explained by what its parts cost at a quarter.
+        let quarter = &outcome.quarter;
+        assert!(quarter.holds() && (quarter.predicted_over_measured.median - 1.0).abs() < 1e-9);
+        assert!((quarter.busy - 0.25).abs() < 1e-9 && outcome.not_so_busy.is_empty());
         let saved: Vec<f64> = outcome.savings.iter().map(|saving| saving.cores.median).collect();
         // 400 full handshakes of 100 us instead of 200; 100 more that are resumed, of 50.
         assert!((saved[0] - 0.08).abs() < 1e-9 && (saved[1] - 0.03).abs() < 1e-9, "{saved:?}");
@@ -205,15 +255,63 @@ mod tests {
 
     #[test]
     fn a_plan_falls_where_the_traffic_takes_more_or_is_limited_otherwise() {
-        assert!(planned(7, 1.05, Limit::OfferedLoad).unwrap().check.holds());
-        let dearer = planned(7, 1.3, Limit::OfferedLoad).unwrap();
+        assert!(plan(&lines(7, 1.05)).unwrap().check.holds());
+        let dearer = plan(&lines(7, 1.3)).unwrap();
         assert!(!dearer.check.holds() && dearer.check.refused.is_none());
-        let client = planned(7, 1.0, Limit::ClientCpu).unwrap();
+        let mut by_client = lines(7, 1.0);
+        by_client.iter_mut().for_each(|of| of.line.verdict.limit = Limit::ClientCpu);
+        let client = plan(&by_client).unwrap();
         assert!(!client.check.holds() && client.check.refused.is_some());
         support::assert_golden!([
             ("dearer", super::super::words::of(&dearer)),
             ("the client's limit", super::super::words::of(&client)),
         ]);
-        assert!(planned(0, 1.0, Limit::OfferedLoad).is_err());
+        assert!(plan(&lines(0, 1.0)).is_err());
+    }
+
+    #[test]
+    fn a_cell_that_keeps_a_core_otherwise_busy_is_named() {
+        let mut busier = lines(7, 1.0);
+        for of in busier.iter_mut().filter(|of| of.place.case == FULL) {
+            of.line.window_ns = of.line.window_ns * 2 / 3;
+        }
+        let found = plan(&busier).unwrap().not_so_busy;
+        let cells: Vec<&str> = found.iter().map(|of| &*of.cell).collect();
+        assert_eq!(cells, [FULL]);
+        assert!((found[0].busy - 0.75).abs() < 1e-6 && found[0].asked == 0.5, "{found:?}");
+    }
+
+    /// A server whose operations cost `full` ns on a full core and `idle` on one that has nothing to do.
+    fn pilot(cells: &Cells, rates: &[f64], full: f64, idle: f64) -> Vec<TrialLine> {
+        let trial = |(case, rate): (&Case, &f64)| {
+            // In equilibrium: busy = rate x cost, and cost = idle - (idle - full) x busy.
+            let busy = rate * idle * 1e-9 / (1.0 + rate * (idle - full) * 1e-9);
+            let cost = idle - (idle - full) * busy;
+            line(&case.name, 0, 1_000, cost as u64, busy)
+        };
+        cells.cases().iter().zip(rates).map(trial).collect()
+    }
+
+    #[test]
+    fn corrected_rates_keep_a_core_as_busy_as_is_asked() {
+        let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
+        let cells = Cells::new(&arguments, &arguments.wanted().unwrap()).unwrap();
+        for (full, idle) in [(100_000.0, 100_000.0), (100_000.0, 180_000.0), (9_000.0, 20_000.0)] {
+            // A closed loop keeps the core full, and has neither the traffic nor a quarter.
+            let closed = cells.cases().iter().filter(|case| case.busy == 0.5);
+            let closed: Vec<TrialLine> = closed
+                .filter(|case| case.name != TRAFFIC)
+                .map(|case| line(&case.name, 0, 1_000, full as u64, 1.0))
+                .collect();
+            let mut rates = cells.rates(&closed).unwrap();
+            for _ in CORRECTIONS {
+                rates = cells.rates(&pilot(&cells, &rates, full, idle)).unwrap();
+            }
+            for (case, of) in cells.cases().iter().zip(pilot(&cells, &rates, full, idle)) {
+                let busy = busy(&of.line).unwrap();
+                assert!((busy - case.busy).abs() < 0.02, "{}: {busy}, {idle}", case.name);
+            }
+        }
+        assert!(cells.rates(&[]).is_err());
     }
 }

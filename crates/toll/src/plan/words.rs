@@ -1,17 +1,32 @@
 //! A plan for a person: cores first, then whether the check bears them out.
 
+use capacity::Plan;
 use stats::Estimate;
-use units::{BitsPerSecond, PerSecond, decimal, places};
+use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
-use super::{Check, PlanOutcome};
+use super::latency::{Kept, Latency};
+use super::memory::Memory;
+use super::{Check, OtherBusy, PlanOutcome};
 use crate::screen;
 
 pub(super) fn of(outcome: &PlanOutcome) -> String {
+    let paragraphs = paragraphs(outcome).into_iter();
+    paragraphs.map(|words| format!("{}\n", screen::wrapped(&words))).collect()
+}
+
+/// Where the plan did not stand its check, that first.
+pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
     let PlanOutcome { plan, traffic: wanted, .. } = outcome;
-    let mut text = String::new();
-    let mut paragraph = |words: String| text += &format!("{}\n", screen::wrapped(&words));
+    let mut found = Vec::new();
+    let mut paragraph = |words: String| found.push(words);
     if !outcome.check.holds() {
-        paragraph(format!("No plan: {}.", failed(&outcome.check)));
+        let least_certain =
+            least_certain(plan).map(|part| format!(" The least certain part is {part}."));
+        paragraph(format!(
+            "No plan: {}.{}",
+            failed(&outcome.check),
+            least_certain.unwrap_or_default()
+        ));
     }
     let share = |part: f64| percent(part / plan.parts.all());
     paragraph(format!(
@@ -34,17 +49,49 @@ pub(super) fn of(outcome: &PlanOutcome) -> String {
     paragraph(match &outcome.quarter.refused {
         Some(why) => format!("A quarter of it is no check: {why}."),
         None => format!(
-            "At {} of a core they give {}: costs are those of a core as busy as is planned.",
+            "At {} of a core its parts, measured there too, give {}.",
             percent(outcome.quarter.busy),
             ratio(&outcome.quarter)
         ),
     });
+    for OtherBusy { cell, asked, busy } in &outcome.not_so_busy {
+        let (asked, busy) = (percent(*asked), percent(*busy));
+        paragraph(format!("{cell} kept a core {busy} busy, not {asked}."));
+    }
     for saving in &outcome.savings {
         let interval = &saving.cores.interval;
         paragraph(match interval.low > 0.0 {
             true => format!("Saves {}: {}.", cores(&saving.cores), saving.choice),
             false => format!("No significant saving: {}.", saving.choice),
         });
+    }
+    if let Some(Latency { limit, measured_ns, kept }) = &outcome.latency {
+        let in_words = match kept {
+            Kept::Yes => "is kept",
+            Kept::No => "is not kept",
+            Kept::Inconclusive => "is neither shown to be kept nor to be broken",
+        };
+        let measured = estimate(measured_ns, |ns| Nanos(ns.round() as u64).to_string());
+        let busy = percent(outcome.check.busy);
+        paragraph(format!("{limit} {in_words} at {busy} of a core: {measured}."));
+    }
+    if let Some(Memory { open_connections, each_bytes, each_buffer_bytes }) = &outcome.memory {
+        let all = |each: f64| size(each * f64::from(*open_connections));
+        paragraph(format!(
+            "Memory for {open_connections} open connections that wait: {} in the server ({} each), {} in buffers \
+             of its sockets.",
+            estimate(each_bytes, all),
+            size(each_bytes.median),
+            all(each_buffer_bytes.median),
+        ));
+    }
+    if let Some(energy) = &outcome.energy {
+        paragraph(format!(
+            "Energy of the processors, the client's share included, beyond what they take idle: {} mJ per full \
+             handshake, {} J per GB.",
+            estimate(&energy.joules_per_full_handshake, |joules| number(joules * 1e3)),
+            estimate(&energy.joules_per_gigabyte, number),
+        ));
     }
     let traffic = &wanted.traffic;
     let minute = wanted.minute.as_ref().map(|minute| format!(", the minute {minute}"));
@@ -64,7 +111,7 @@ pub(super) fn of(outcome: &PlanOutcome) -> String {
     for what in &outcome.not_measured {
         paragraph(format!("Not measured: {what}."));
     }
-    text
+    found
 }
 
 fn failed(check: &Check) -> String {
@@ -77,13 +124,36 @@ fn failed(check: &Check) -> String {
     }
 }
 
+/// The part whose interval is the widest, in cores.
+fn least_certain(plan: &Plan) -> Option<String> {
+    let width = |of: &Estimate| of.interval.high - of.interval.low;
+    let parts = plan.by_part().into_iter();
+    let found = parts.filter_map(|(name, cores)| Some((name, Estimate::of(&cores).ok()?)));
+    let (name, widest) = found.max_by(|a, b| width(&a.1).total_cmp(&width(&b.1)))?;
+    (width(&widest) > 0.0).then(|| format!("{name}: {}", cores(&widest)))
+}
+
 fn ratio(check: &Check) -> String {
     let Estimate { median, interval, .. } = &check.predicted_over_measured;
     format!("{} [{}, {}]", percent(*median), percent(interval.low), percent(interval.high))
 }
 
+/// `4.6 [4.3, 5.0]`.
+fn estimate(of: &Estimate, write: impl Fn(f64) -> String) -> String {
+    let Estimate { median, interval, .. } = of;
+    format!("{} [{}, {}]", write(*median), write(interval.low), write(interval.high))
+}
+
+/// `1.9 GiB`.
+fn size(bytes: f64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let of = units.into_iter().find(|(_, power)| bytes >= f64::from(1_u32 << power));
+    let (unit, power) = of.unwrap_or(("B", 0));
+    format!("{} {unit}", number(bytes / f64::from(1_u32 << power)))
+}
+
 /// `4.6 [4.3, 5.0] cores`.
-fn cores(of: &Estimate) -> String {
+pub(super) fn cores(of: &Estimate) -> String {
     let places = places(of.median, 2);
     let number = |value| decimal(value, places);
     format!(
@@ -94,10 +164,10 @@ fn cores(of: &Estimate) -> String {
     )
 }
 
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     decimal(value, places(value, 2))
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }

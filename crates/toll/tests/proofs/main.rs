@@ -1,6 +1,7 @@
 //! What `make proofs` adds to `make test`: servers, clients and readers of others, several hosts,
 //! accelerators, kernel TLS, and verdicts and receipts that are made false from outside.
 
+mod connection_memory;
 mod cross_check;
 mod crypto_mb;
 #[path = "../every_server/mod.rs"]

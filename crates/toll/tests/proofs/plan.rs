@@ -45,5 +45,6 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
         std::fs::read_dir(folder.path().join("results")).unwrap().next().unwrap().unwrap();
     let kept = |name: &str| std::fs::read_to_string(results.path().join(name)).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&kept("plan.json")).unwrap()["parts"], plan["parts"]);
+    assert!(kept("plan.html").contains("Cores by what they do"));
     assert!(!kept("study.toml").contains("127.0.0.1 - -"));
 }

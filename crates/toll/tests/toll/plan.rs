@@ -16,6 +16,10 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         (&["--goodput", "1Gb/s", "--object", "/index.html"], "--object"),
         (&["--new-connections", "5/s", "--server", "ngnix"], "nginx"),
         (&["--access-log", log], "line 1"),
+        (&["--new-connections", "5/s", "--latency", "p99>=5ms"], "p99<=50ms"),
+        (&["--new-connections", "5/s", "--open-connections", "0"], "0"),
+        (&[log], "TOML"),
+        (&[log, "--busy", "50%"], "--busy"),
         (&["--access-log", "/nothing"], "/nothing"),
     ] {
         let output = toll().arg("plan").args(arguments).output().unwrap();

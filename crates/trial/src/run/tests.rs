@@ -1,4 +1,5 @@
 use super::*;
+use crate::connection_memory::MemoryReading;
 use crate::machine::RemoteSamples;
 use crate::obtained::Orders;
 use crate::ranks::RankReport;
@@ -12,7 +13,7 @@ use crate::verdict::Limit;
 use crate::warning::{Neighbours, NotSteady, WarningKind};
 use cpus::CpuList;
 use load::{Load, Outcome, Progress};
-use observe::{CpuSeries, MemoryBytes, MemorySource, NamedThread};
+use observe::{CpuSeries, EnergyReading, MemoryBytes, MemorySource, NamedThread, OpenSockets};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -46,6 +47,15 @@ struct FakeMachine {
 }
 
 const NO_BYTES: MemoryBytes = MemoryBytes { read: None, written: None, total: 0 };
+
+/// What the processors take under the load.
+const WATTS: u64 = 50;
+
+/// A reading of one package.
+fn microjoules(count: u64) -> EnergyReading {
+    serde_json::from_value(serde_json::json!([{ "microjoules": count, "range": u64::MAX }]))
+        .unwrap()
+}
 
 /// The kernel's number of the server's compiler; the next is that of the thread that serves.
 const COMPILER: u32 = 7;
@@ -88,6 +98,7 @@ impl Machine for FakeMachine {
             server_threads: server_threads.unwrap_or_default(),
             memory: Some((MemorySource::Resctrl, MemoryBytes { total: elapsed, ..NO_BYTES })),
             at: Some(self.now()),
+            energy: Some(microjoules(elapsed / 1_000 * WATTS)),
             ..Reading::default()
         };
         if !self.is_elsewhere {
@@ -95,7 +106,22 @@ impl Machine for FakeMachine {
         }
         // The other machine's clock is an hour ahead.
         let there = Reading { at: Some(self.now() + AHEAD), ..reading.clone() };
-        Reading { server: None, memory: None, there: Some(Box::new(there)), ..reading }
+        let there = Some(Box::new(there));
+        Reading { server: None, memory: None, energy: None, there, ..reading }
+    }
+
+    /// A server that has 30,000 bytes and 500 in buffers for each of 2,000 connections, once they are open.
+    fn server_memory(&self, _: std::net::SocketAddr) -> Option<MemoryReading> {
+        self.stage.note("memory");
+        let connections =
+            if self.stage.elapsed.get() < Duration::from_millis(200) { 0 } else { 2_000 };
+        let sockets = OpenSockets { count: connections, buffer_bytes: connections * 500 };
+        Some(MemoryReading { process_bytes: (5 << 20) + connections * 30_000, sockets })
+    }
+
+    /// Less than with a load.
+    fn watts(&self) -> Option<f64> {
+        (!self.is_elsewhere).then_some(20.0)
     }
 
     fn find_links(&mut self, _: &[std::net::IpAddr], _: &[load::Source]) {}
@@ -231,6 +257,8 @@ struct Trouble {
     is_elsewhere: bool,
     not_steady: Option<NotSteady>,
     compiler_percent: Option<u64>,
+    /// Of a server that no load was on before.
+    connections: Option<usize>,
 }
 
 /// The reports of a server and of a load of which nothing is known.
@@ -242,8 +270,10 @@ fn run(trouble: &Trouble) -> (TrialRecord, Stage) {
     let stage = Stage::new();
     let mut job = job("https://localhost/bytes/1MiB");
     job.plan.ramp = trouble.ramp;
+    job.plan.connections = trouble.connections.unwrap_or(job.plan.connections);
     let mut trial = Trial::new(job, Some(CpuList::from(0)), Neighbours::Apart);
     trial.not_steady = trouble.not_steady;
+    trial.is_first_load = trouble.connections.is_some();
     trial.runs_on =
         trouble.runs_on.clone().map(|target| RunsOn { target, libraries: Vec::new(), stack: None });
     let interrupt = AtomicBool::new(false);
@@ -312,6 +342,37 @@ fn everything_is_read_over_the_loads_window() {
     let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
     assert_eq!((cpus, steps), (vec![0, 1, 2], vec![6, 6, 1]));
     assert_eq!(line.receipt.asked.server_cpus, Some(CpuList::from(0)));
+}
+
+#[test]
+fn energy_is_that_of_the_window_beyond_an_idle_machine_s() {
+    let (line, _) = run(&Trouble::default());
+    let energy = line.energy.unwrap();
+    // 600 ms at 50 W, of which an idle machine takes 20.
+    assert!((energy.joules - 30.0).abs() < 1e-9 && energy.idle_watts == 20.0, "{energy:?}");
+    assert!((line.joules().unwrap() - 18.0).abs() < 1e-9);
+    // What another machine takes idle is not known, so nothing is said.
+    assert_eq!(run(&Trouble { is_elsewhere: true, ..Trouble::default() }).0.energy, None);
+}
+
+#[test]
+fn memory_of_connections_is_read_before_the_load_and_near_the_windows_end() {
+    let (line, stage) = run(&Trouble { connections: Some(2_000), ..Trouble::default() });
+    let memory = line.connection_memory.unwrap();
+    assert_eq!(
+        (memory.connections, memory.each(), memory.each_in_buffers()),
+        (2_000, 30_000.0, 500.0)
+    );
+    let log = stage.log.borrow();
+    let at: Vec<u64> =
+        log.iter().filter(|(_, what)| *what == "memory").map(|(at, _)| *at).collect();
+    assert_eq!(at, [0, 700]);
+    // Few connections, and a process that had a load before.
+    for trouble in [Trouble { connections: Some(999), ..Trouble::default() }, Trouble::default()] {
+        let (line, stage) = run(&trouble);
+        assert_eq!(line.connection_memory, None);
+        assert!(stage.log.borrow().iter().all(|(_, what)| *what != "memory"));
+    }
 }
 
 #[test]

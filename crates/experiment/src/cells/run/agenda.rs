@@ -80,7 +80,13 @@ impl<'a> Agenda<'a> {
         let searches = interleaved(study.cells.len(), 1, study.seed).concat();
         let cells = study.cells.iter().map(|_| Progress::default()).collect();
         let servers = study.servers().into_iter().map(|(_, cells)| cells);
-        let restarted = servers.filter(|cells| study.restart(cells) == Restart::Round).collect();
+        let restarted = servers
+            .flat_map(|cells| match study.restart(&cells) {
+                Restart::Never => Vec::new(),
+                Restart::Round => vec![cells],
+                Restart::Trial => cells.into_iter().map(|cell| vec![cell]).collect(),
+            })
+            .collect();
         let mut agenda = Self {
             study,
             searches,

@@ -139,9 +139,14 @@ impl<T> Servers<T> {
     ) -> Result<Option<(&mut T, u32)>, RunError> {
         let Some(index) = self.of_cell[task.cell] else { return Ok(None) };
         let server = &mut self.running[index];
-        if task.role == Role::Measure && server.restart == Restart::Round {
+        if task.role == Role::Measure {
             let last = server.round.replace(task.round);
-            if last.is_some_and(|last| last != task.round) {
+            let is_due = last.is_some_and(|last| match server.restart {
+                Restart::Never => false,
+                Restart::Round => last != task.round,
+                Restart::Trial => true,
+            });
+            if is_due {
                 server.start_again(bench, task.round)?;
             }
         }

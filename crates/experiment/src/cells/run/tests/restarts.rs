@@ -49,6 +49,17 @@ fn each_server_is_another_process_in_each_round() {
 }
 
 #[test]
+fn a_study_can_have_a_process_for_each_trial() {
+    // Two cells of one server, three rounds.
+    let study = Study { restart: Some(Restart::Trial), ..study_of(&["nginx", "nginx"]) };
+    let log = scenario(&study);
+    let of = |start: &str| log.iter().filter(|what| what.starts_with(start)).count();
+    assert_eq!((of("start"), of("bulk"), of("restart")), (1, 6, 5), "{log:?}");
+    let round = Study { restart: Some(Restart::Round), ..study.clone() };
+    assert!(study.forecast().time > round.forecast().time);
+}
+
+#[test]
 fn a_study_and_a_server_can_keep_the_process() {
     let never = Study { restart: Some(Restart::Never), ..study_of(&["embedded", "nginx"]) };
     let restarts =

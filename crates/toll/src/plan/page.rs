@@ -1,0 +1,72 @@
+//! A plan on the page of its run: the cores as a stacked bar, and what each choice saves, the most first.
+
+use answer::analysis::Figure;
+use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
+use stats::Estimate;
+use units::Quantity;
+
+use super::{PlanOutcome, words};
+
+pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
+    let mut notes = words::paragraphs(outcome).into_iter();
+    // What keeps a plan from standing comes first.
+    let doubts = if outcome.check.holds() { Vec::new() } else { notes.by_ref().take(1).collect() };
+    let cores = words::cores(&outcome.plan.cores);
+    ShownAnswer {
+        title: "Cores for this traffic".to_owned(),
+        headline: Some(Headline {
+            value: words::number(outcome.plan.cores.median),
+            unit: format!("cores at {} busy", words::percent(outcome.plan.busy)),
+            sentence: format!("The traffic needs {cores}."),
+            advice: None,
+        }),
+        charts: [Some(stack(outcome)), tornado(outcome)].into_iter().flatten().collect(),
+        notes: notes.collect(),
+        doubts,
+        ..ShownAnswer::default()
+    }
+}
+
+fn stack(outcome: &PlanOutcome) -> Chart {
+    let series = [Series::PrivateKey, Series::Tls, Series::Rest];
+    let bar = |((name, samples), series): ((&str, Vec<f64>), Series)| {
+        let figure = Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples });
+        Bar { name: name.to_owned(), series, figure, ..Bar::default() }
+    };
+    let bars_of_parts = outcome.plan.by_part().into_iter().zip(series).map(bar).collect();
+    let label = format!("{}, {}", outcome.server, outcome.certificate_key);
+    let row = BarRow { label, bars: bars_of_parts, lacking: None };
+    bars("Cores by what they do", true, vec![row], [outcome.plan.cores.median])
+}
+
+/// `None` where nothing was compared.
+fn tornado(outcome: &PlanOutcome) -> Option<Chart> {
+    let mut savings: Vec<_> = outcome.savings.iter().collect();
+    savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
+    let medians: Vec<f64> = savings.iter().map(|saving| saving.cores.median).collect();
+    let row = |saving: &&super::Saving| {
+        let figure = Figure { estimate: saving.cores, samples: Vec::new() };
+        let bar = Bar { figure: Some(figure), ..Bar::default() };
+        BarRow { label: saving.choice.clone(), bars: vec![bar], lacking: None }
+    };
+    let rows: Vec<BarRow> = savings.iter().map(row).collect();
+    (!rows.is_empty()).then(|| bars("Cores that another choice saves", false, rows, medians))
+}
+
+fn bars(
+    title: &str,
+    is_stacked: bool,
+    rows: Vec<BarRow>,
+    values: impl IntoIterator<Item = f64>,
+) -> Chart {
+    Chart::Bars(Bars {
+        title: title.to_owned(),
+        subtitle: String::new(),
+        axis: "cores".to_owned(),
+        unit: Quantity::Cpus.unit_for(values),
+        is_share: false,
+        is_stacked,
+        rows,
+        published: None,
+    })
+}
