@@ -5,7 +5,7 @@ use std::path::Path;
 use cpus::Topology;
 
 use super::StudyError;
-use super::error::one_line;
+use super::error::{Flaw, one_line};
 use ::keys::did_you_mean;
 use study::Study;
 
@@ -34,7 +34,8 @@ shipped!(
     "http2",
     "post-quantum",
     "ktls",
-    "offload"
+    "offload",
+    "papers"
 );
 
 /// The names of the built-in studies, each with its question.
@@ -87,6 +88,15 @@ impl StudyFile {
                 shipped: names.collect::<Vec<_>>().join(", "),
             }),
         }
+    }
+
+    /// As errors name it.
+    pub(super) fn path(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn flaw(&self, what: &str) -> StudyError {
+        Flaw::lacking(what).in_file(&self.name)
     }
 
     /// The names of its scales.

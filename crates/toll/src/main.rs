@@ -8,6 +8,7 @@ mod gates;
 mod interrupt;
 mod load;
 mod outputs;
+mod parts;
 mod plan;
 mod progress;
 mod report;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use journal::{Role, TargetRecord, TrialLine};
 use load::Operation;
 use profile::Profile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use study::metric::words_of;
 use study::{Cell, Metric, Param, Params, Study};
 use trial::{Limit, Line};
@@ -24,7 +24,7 @@ use crate::mark::Mark;
 const MOST_SPREAD: f64 = 0.25;
 
 /// How many trials there are, or rounds of an algorithm, by what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialCounts {
     /// How many a whole run has, without those of skipped targets.
     pub planned: usize,

@@ -35,6 +35,7 @@ pub(super) fn all(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Diff
         let named = |of: Difference| Difference { what: format!("{} of {host}", of.what), ..of };
         differences.extend(of_host.map(named));
     }
+    differences.extend(cut(a, b));
     differences.extend(targets(a, b, matches));
     differences.extend(libraries(matches));
     differences.extend(congestion(matches));
@@ -84,6 +85,18 @@ fn processor_settings(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Differenc
     both.collect()
 }
 
+/// What was cut from a study of which only a summary is there, which has no settings.
+fn cut(a: &Side<'_>, b: &Side<'_>) -> Option<Difference> {
+    let words = |side: &Side<'_>| match &side.analysis.cut[..] {
+        [] => "nothing".to_owned(),
+        cut => cut.join("; "),
+    };
+    let (of_a, of_b) = (words(a), words(b));
+    let is_summary = a.study.is_none() || b.study.is_none();
+    let differs = is_summary && of_a != of_b;
+    differs.then(|| Difference::of("cut from the study", Some(of_a), Some(of_b)))
+}
+
 /// The versions of the servers that the compared cells were measured with.
 fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
     let version = |side: &Side<'_>, cell: &String| {
@@ -93,9 +106,10 @@ fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference>
         }))
     };
     let of = |both: &Match<'_>| {
-        let cell = both.a.cell?;
-        let (a, b) = (version(a, &cell.name), version(b, &both.b.cell?.name));
-        (a != b).then(|| Difference::of(cell.target.server.name(), a, b))
+        let (cell_a, cell_b) = (&both.a.summary.cell, &both.b.summary.cell);
+        let target = a.targets.iter().find(|target| target.cells.contains(cell_a))?;
+        let (a, b) = (version(a, cell_a), version(b, cell_b));
+        (a != b).then(|| Difference::of(&target.server, a, b))
     };
     counted(matches.iter().filter_map(of), matches.len())
 }
