@@ -80,6 +80,7 @@ use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
 use crate::summary::SummaryRow;
 use compared::Compared;
+pub(crate) use row::IS_A_MAXIMUM;
 use row::Row;
 use warnings::warnings;
 

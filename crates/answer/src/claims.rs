@@ -4,12 +4,16 @@
 //! and differs where all of it lies outside. Of one published figure, which no interval lies in, it holds where the
 //! two do not differ significantly, if the interval is narrow enough to say so.
 
+#[cfg(test)]
+mod tests;
+
 use serde::Serialize;
 use stats::{Decision, Direction};
 use study::headline::RowOf;
 use study::metric::Kind;
 use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
 
+use crate::analysis::IS_A_MAXIMUM;
 use crate::figure::Figure;
 use crate::findings::PaperClaims;
 use crate::mark::Mark;
@@ -228,7 +232,8 @@ impl<'a> Rows<'a> {
     /// What keeps a figure from being the server's, in a clause.
     fn limited(self) -> Option<String> {
         let row = self.all().find(|row| row.mark.is_some_and(Mark::is_not_a_maximum))?;
-        let (limit, count) = row.limits.iter().max_by_key(|(_, count)| **count)?;
+        let others = row.limits.iter().filter(|(limit, _)| !IS_A_MAXIMUM.contains(limit));
+        let (limit, count) = others.max_by_key(|(_, count)| **count)?;
         let words = crate::analysis::limit_in_words(*limit);
         Some(format!("{words} in {count} of {} trials ({})", row.trials.valid, row.label))
     }

@@ -16,8 +16,8 @@ pub(super) fn check(fields: Field<'_>, measures: bool) -> Result<Vec<String>, Fl
     let Some(field) = fields.get(INCLUDE) else { return Ok(Vec::new()) };
     if measures {
         return Err(field.flaw(
-            "includes other studies, so the study has no cases and primitives of its own; write these into a \
-             file that is included",
+            "stands beside cases or primitives, and a study that includes others has none of its own; write these \
+             into a file that is included",
         ));
     }
     let mut names: Vec<String> = Vec::new();

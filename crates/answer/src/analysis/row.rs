@@ -62,7 +62,7 @@ pub(super) struct Row<'a> {
 }
 
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
-pub(super) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
+pub(crate) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
 
 /// All cells and then all rows of tables, in the study's order.
 pub(super) fn rows<'a>(

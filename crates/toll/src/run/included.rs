@@ -14,6 +14,7 @@ use units::Nanos;
 
 use super::{Arguments, Part, in_words};
 use crate::parts::Parts;
+use crate::studies::{self, time_of};
 use crate::{Failure, interrupt};
 
 /// Runs the studies that a study includes; `file` is its file where it is a new run, and `results` its folder
@@ -34,7 +35,7 @@ pub(super) fn run(
         for (_, study) in &included {
             crate::print(&format!("{}\n", in_words(study, &[], &arguments.out)));
         }
-        let time: Duration = included.iter().map(|(_, study)| time(study)).sum();
+        let time: Duration = included.iter().map(|(_, study)| time_of(study)).sum();
         crate::print(&format!("All of it takes {} at most.\n", words(time)));
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,10 +59,8 @@ pub(super) fn run(
         }
     }
     // What a run of all of it takes, where this is a shorter one.
-    let whole = file.filter(|_| scale.is_some()).and_then(|file| {
-        let whole = file.included(&file.read(machine, None).ok()?, machine, None).ok()?;
-        Some(whole.iter().map(|(_, study)| time(study)).sum::<Duration>())
-    });
+    let whole = file.filter(|_| scale.is_some());
+    let whole = whole.and_then(|file| studies::time(file, machine, None).ok());
     let parts = Parts::studies(&results, &study)?;
     let ended = measure(arguments, &parts, interrupted)?;
     present(arguments, &results, &study, &ended, whole)
@@ -83,7 +82,7 @@ fn measure(
     let mut ended = PartsEnded::default();
     for (place, (study, results)) in parts.iter().enumerate() {
         let name = format!("{} of {}, {}: ", place + 1, parts.len(), study.name);
-        let later = parts[place + 1..].iter().map(|(study, _)| time(study)).sum();
+        let later = parts[place + 1..].iter().map(|(study, _)| time_of(study)).sum();
         arguments.say(&format!("\n{name}{}", study.question));
         let mut ran = 0;
         let part = Part { study, unchecked: &[], results, name: &name, later };
@@ -163,11 +162,6 @@ fn present(
             "not every trial was run and is valid; toll run --continue {folder} measures those again"
         ))),
     }
-}
-
-/// The longest that a study may take.
-pub(crate) fn time(study: &Study) -> Duration {
-    experiment::of(study).iter().map(|of| of.time()).sum()
 }
 
 fn words(time: Duration) -> Nanos {
