@@ -80,8 +80,8 @@ use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
 use crate::summary::SummaryRow;
 use compared::Compared;
-pub(crate) use row::IS_A_MAXIMUM;
 use row::Row;
+pub(crate) use row::{IS_A_MAXIMUM, is_more_than_a_tenth};
 use warnings::warnings;
 
 /// What a run found.

@@ -13,12 +13,13 @@ use study::headline::RowOf;
 use study::metric::Kind;
 use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
 
-use crate::analysis::IS_A_MAXIMUM;
+use crate::analysis::{IS_A_MAXIMUM, is_more_than_a_tenth};
 use crate::figure::Figure;
 use crate::findings::PaperClaims;
 use crate::mark::Mark;
 use crate::summary::SummaryRow;
 use crate::wording::{times, with_interval};
+use trial::Limit;
 use units::Hertz;
 
 /// An interval that is wider than this part of its median agrees with too much.
@@ -115,11 +116,14 @@ impl JudgedClaim {
         let limited = rows.limited();
         let is_of_client =
             measured.metric.row().kind == Kind::Throughput && rows.has(Mark::ClientBound);
-        let (result, why) = match result {
+        let (result, why) = match (result, rows.disturbed()) {
             // What the client limited says nothing of the server.
             _ if is_of_client => (ClaimResult::NotMeasurable, limited),
-            ClaimResult::Holds | ClaimResult::TooFewTrials => (result, None),
-            _ => {
+            (ClaimResult::TooFewTrials, _) => (result, None),
+            // An interval does not cover what disturbs all trials alike.
+            (_, Some(why)) => (ClaimResult::NotDecided, Some(why)),
+            (ClaimResult::Holds, None) => (result, None),
+            (_, None) => {
                 let why: Vec<String> = claim.why.clone().into_iter().chain(limited).collect();
                 (result, (!why.is_empty()).then(|| why.join("; ")))
             }
@@ -236,6 +240,16 @@ impl<'a> Rows<'a> {
         let (limit, count) = others.max_by_key(|(_, count)| **count)?;
         let words = crate::analysis::limit_in_words(*limit);
         Some(format!("{words} in {count} of {} trials ({})", row.trials.valid, row.label))
+    }
+
+    /// That other work disturbed more than a tenth of the trials, or an algorithm's samples, in a clause.
+    fn disturbed(self) -> Option<String> {
+        let noise = |row: &SummaryRow| row.limits.get(&Limit::Noise).copied().unwrap_or_default();
+        let is_disturbed = |row: &&SummaryRow| {
+            row.mark == Some(Mark::Disturbed) || is_more_than_a_tenth(noise(row), row.trials.valid)
+        };
+        let row = self.all().find(is_disturbed)?;
+        Some(format!("disturbed by other work on the CPUs ({})", row.label))
     }
 
     fn in_words(self, measured: &ClaimedFigure, figure: &Figure) -> String {

@@ -153,7 +153,7 @@ fn machine(machine: Option<&Machine>) -> String {
     format!("{model}{}{is_virtual}", cpus.unwrap_or_default())
 }
 
-/// What was measured with.
+/// What was measured by, and at which scale.
 fn versions(summary: &Summary) -> String {
     let servers = summary.targets.iter().filter_map(|target| target.version.clone());
     let libraries = summary.rows.iter().filter_map(|row| row.library.clone());
@@ -164,7 +164,9 @@ fn versions(summary: &Summary) -> String {
             versions.push(version);
         }
     }
-    format!("Measured with {}.", versions.join("; "))
+    let scale = summary.cut.iter().find_map(|cut| cut.what.strip_prefix("scale ")?.split_once(':'));
+    let scale = scale.map_or_else(String::new, |(scale, _)| format!(" with --scale {scale}"));
+    format!("Measured{scale} by {}.", versions.join("; "))
 }
 
 /// `2026-11-26`.

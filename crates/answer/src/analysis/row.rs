@@ -136,7 +136,7 @@ pub(super) fn of_cells<'a>(
 
 /// Whether some of the trials are enough to count for a median. A tenth of them moves it by a twentieth of
 /// the trials at most, which is well within its interval.
-pub(super) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
+pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
     some * 10 > all
 }
 

@@ -147,6 +147,20 @@ fn a_throughput_that_the_client_limited_is_not_the_servers() {
 }
 
 #[test]
+fn what_other_work_disturbed_decides_nothing() {
+    for (disturbed, result) in [(0, ClaimResult::DiffersMore), (1, ClaimResult::NotDecided)] {
+        let claim = claim(
+            published(PublishedUnit::Ratio, 1.0, 1.5),
+            Metric::GoodputPerServerCpu,
+            Some(CBC),
+        );
+        let mut scene = scene(2.2, vec![claim]);
+        (0..disturbed).for_each(|round| scene.trial(1, round).verdict.limit = Limit::Noise);
+        assert_eq!(judged(&scene).result, result, "{disturbed}");
+    }
+}
+
+#[test]
 fn rows_that_were_received_differently_are_not_divided() {
     let claim =
         claim(published(PublishedUnit::Ratio, 2.0, 2.4), Metric::GoodputPerServerCpu, Some(CBC));
