@@ -94,7 +94,20 @@ fn glance(Paper { study, machines }: &Paper) -> String {
     let Some(OnMachine { claims, name, .. }) = machines.first() else {
         return format!("{link}: not yet measured on a reference machine.\n");
     };
-    format!("{link}, on {name}:\n\n{COLUMNS}{}", claims.iter().map(row).collect::<String>())
+    let claimed = claims.iter().map(row).collect::<String>();
+    format!("{link}, on {name}: {}.\n\n{COLUMNS}{claimed}", counts(claims))
+}
+
+/// How many claims hold, in a clause.
+fn counts(claims: &[JudgedClaim]) -> String {
+    let count = |is: fn(ClaimResult) -> bool| claims.iter().filter(|of| is(of.result)).count();
+    let measured = count(|of| of != ClaimResult::NotMeasurable);
+    let holds = count(|of| of == ClaimResult::Holds);
+    let differs = count(|of| matches!(of, ClaimResult::DiffersLess | ClaimResult::DiffersMore));
+    format!(
+        "of {} claims {measured} can be measured, {holds} hold and {differs} differ",
+        claims.len()
+    )
 }
 
 fn section(Paper { study, machines }: &Paper) -> Result<String, Box<dyn Error>> {

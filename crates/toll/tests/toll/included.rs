@@ -120,7 +120,7 @@ fn what_is_absent_is_left_out_and_every_claim_has_its_row() {
 #[test]
 fn an_interrupted_run_keeps_what_was_measured_and_continues() {
     let desk = desk();
-    let mut run = Killed::piped(desk.run(&[]));
+    let mut run = Killed::piped(&mut desk.run(&[]));
     let first = || desk.results_if_any().map(|folder| folder.join("ciphers"));
     until("a row is in the journal", || {
         assert!(run.0.try_wait().unwrap().is_none());
