@@ -51,9 +51,9 @@ use serde::Serialize;
 use study::Study;
 
 pub use answer::Answer;
-pub use bar::{Bar, Curve, Point, Projected};
+pub use bar::{AnswerCurve, AnswerFigure, AnswerPoint, Projected};
 pub use bill::{Bill, CellBill, Parts, Sampled};
-pub use bounds::Bounds;
+pub use bounds::LittlesLawBounds;
 pub use cipher::CipherCost;
 pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
@@ -66,8 +66,9 @@ pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use remeasured::Remeasured;
+pub(crate) use row::Timed;
 pub use row::TrialCounts;
-pub use search::{Search, SearchEnd, SearchStep};
+pub use search::{SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::{CellSummary, Figures};
 pub use warnings::Repeated;
@@ -94,7 +95,7 @@ pub struct Analysis {
     /// How many trials there are, by what became of them.
     pub trials: TrialCounts,
     /// Those that were disturbed and measured again.
-    pub again: Remeasured,
+    pub remeasured: Remeasured,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
     /// How well the figures of the answers hold; `None` where there are none.
@@ -174,7 +175,10 @@ impl Analysis {
             trials: of_cells().map(Row::counts).fold(TrialCounts::default(), sum),
             quality: quality::quality(&study.answers, &rows),
             servers: Servers::all(&study.answers, &rows),
-            again: rows.iter().map(|row| row.again).fold(Remeasured::default(), Remeasured::sum),
+            remeasured: rows
+                .iter()
+                .map(|row| row.again)
+                .fold(Remeasured::default(), Remeasured::sum),
             answers: answers::answers(&study.answers, &rows, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&rows),
             profile_changes: ProfileChange::all(&study.answers, &rows),

@@ -22,11 +22,11 @@ use study::{Metric, Study};
 
 pub use difference::Difference;
 use pair::Match;
-pub use pair::Pair;
+pub use pair::PairedRow;
 
 /// One of two runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
+pub struct ComparedRun<'a> {
     /// What was asked; a summary has no cells.
     pub study: Option<&'a Study>,
     /// What was found.
@@ -43,11 +43,11 @@ pub struct Side<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// For each metric, the answer and the figures that it is made of.
-    pub metrics: Vec<Compared>,
+    pub metrics: Vec<ComparedMetric>,
     /// In what else the runs differ: machine, servers, settings of cells.
     pub differences: Vec<Difference>,
     /// The cells that only one run has.
-    pub only: Vec<Only>,
+    pub only: Vec<OnlyInOne>,
     /// The trials of A that are not valid, and are in no figure.
     pub invalid_in_a: Vec<Invalid>,
     /// The same of B.
@@ -56,18 +56,18 @@ pub struct Comparison {
 
 /// All cells in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct ComparedMetric {
     /// The figure.
     pub metric: Metric,
     /// The answer.
     pub sentence: String,
     /// The cells that both runs have, in A's order.
-    pub cells: Vec<Pair>,
+    pub cells: Vec<PairedRow>,
 }
 
 /// A row that one run has and the other has not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Only {
+pub struct OnlyInOne {
     /// `a` or `b`.
     pub run: &'static str,
     pub cell: String,
@@ -80,18 +80,22 @@ impl Comparison {
     /// Compares in `measures`; where there are none, in what one core of the server does, of bytes or of
     /// operations, as the study's answers about the cell are.
     #[must_use]
-    pub fn of(a: &Side<'_>, b: &Side<'_>, measures: &[Metric]) -> Self {
+    pub fn of(a: &ComparedRun<'_>, b: &ComparedRun<'_>, measures: &[Metric]) -> Self {
         let (matches, only) = pair::matched(a, b);
         let usual_of = |both: &Match<'_>| both.usual(a.study, b.study);
         let usual = |measure: &Metric| matches.iter().any(|both| usual_of(both) == *measure);
-        let metrics: Vec<Compared> = match measures {
+        let metrics: Vec<ComparedMetric> = match measures {
             [] => Metric::of_rows()
                 .filter(usual)
-                .map(|measure| Compared::of(measure, &matches, |both| usual_of(both) == measure))
+                .map(|measure| {
+                    ComparedMetric::of(measure, &matches, |both| usual_of(both) == measure)
+                })
                 .collect(),
             measures => measures
                 .iter()
-                .map(|measure| Compared::of(*measure, &matches, |both| both.a.can_have(*measure)))
+                .map(|measure| {
+                    ComparedMetric::of(*measure, &matches, |both| both.a.can_have(*measure))
+                })
                 .collect(),
         };
         Self {
@@ -115,10 +119,10 @@ impl Comparison {
     }
 }
 
-impl Compared {
+impl ComparedMetric {
     fn of(metric: Metric, matches: &[Match<'_>], is_wanted: impl Fn(&Match<'_>) -> bool) -> Self {
         let wanted = matches.iter().filter(|both| is_wanted(both));
-        let cells: Vec<Pair> = wanted.map(|both| Pair::of(metric, both)).collect();
+        let cells: Vec<PairedRow> = wanted.map(|both| PairedRow::of(metric, both)).collect();
         Self { metric, sentence: sentence::of(metric, &cells), cells }
     }
 }

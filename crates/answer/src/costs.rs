@@ -18,7 +18,7 @@ use crate::wording::grouped;
 use journal::Entries;
 use journal::primitive::{BoundLine, RowLine};
 use study::Study;
-use study::primitive::{Table, TableRow};
+use study::primitive::{AlgorithmTable, TableRow};
 use study::reference::Reference;
 
 /// What was found of a study's tables.
@@ -59,14 +59,18 @@ impl Costs {
 
     /// What was measured of these tables, beside what was published.
     #[must_use]
-    pub fn of_tables(tables: &[Table], references: &[Reference], entries: &Entries) -> Self {
+    pub fn of_tables(
+        tables: &[AlgorithmTable],
+        references: &[Reference],
+        entries: &Entries,
+    ) -> Self {
         let mut discarded = Vec::new();
-        let all = |table| Table::all_rows(table).into_iter().map(move |row| (table, row));
-        let keys: Vec<(&Table, TableRow)> = tables.iter().flat_map(all).collect();
+        let all = |table| AlgorithmTable::all_rows(table).into_iter().map(move |row| (table, row));
+        let keys: Vec<(&AlgorithmTable, TableRow)> = tables.iter().flat_map(all).collect();
         let lines = sound(&keys, &entries.primitives, &mut discarded);
         let rounds = tables.iter().map(|table| table.rounds).max().unwrap_or(0);
         let mut bounds = bounds(rounds, &entries.bounds, &mut discarded);
-        let row = |(table, row): &(&Table, TableRow)| {
+        let row = |(table, row): &(&AlgorithmTable, TableRow)| {
             AlgorithmRow::of(table, row, &lines, &bounds, references)
         };
         let rows: Vec<AlgorithmRow> = keys.iter().map(row).collect();
@@ -104,7 +108,7 @@ impl Costs {
 
 /// The lines that belong to the study and do not contradict themselves.
 fn sound<'a>(
-    keys: &[(&Table, TableRow)],
+    keys: &[(&AlgorithmTable, TableRow)],
     lines: &'a [RowLine],
     discarded: &mut Vec<Discarded>,
 ) -> Vec<&'a RowLine> {

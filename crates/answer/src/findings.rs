@@ -11,7 +11,7 @@ use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
 pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, ChartLine, Curve, Dot, LineLimit, Series};
-pub use table::{Cell, Column, SortKey, Table};
+pub use table::{Column, SortKey, Table, TableCell};
 
 /// What a study found.
 #[derive(Debug, Clone, Default, PartialEq)]

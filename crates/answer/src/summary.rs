@@ -18,7 +18,7 @@ pub use row::SummaryRow;
 pub(crate) use row::kept;
 
 use crate::analysis::{Analysis, CellSummary};
-use crate::compare::Side;
+use crate::compare::ComparedRun;
 
 /// The form of the file; it grows when a field goes or means something else.
 const SCHEMA: u32 = 1;
@@ -72,8 +72,8 @@ const CHECKSUM: &str = "{\"sha256\":\"";
 impl Summary {
     /// Of a run that began at this time, by this build of toll.
     #[must_use]
-    pub fn of(run: &Side<'_>, started_unix_ms: Option<u64>, toll: &str) -> Self {
-        let Side { study, analysis, machine, hosts, targets } = run;
+    pub fn of(run: &ComparedRun<'_>, started_unix_ms: Option<u64>, toll: &str) -> Self {
+        let ComparedRun { study, analysis, machine, hosts, targets } = run;
         let cut = study.map_or_else(Vec::new, |study| study.cut.clone());
         let headlines = analysis.answers.iter().filter_map(|answer| answer.headline.as_ref());
         Self {

@@ -85,7 +85,9 @@ pub(crate) fn brief_beside(quantity: Quantity, value: f64, first: f64) -> String
     }
     let rounded = |value: f64| {
         let rounding = 10f64.powi(places(value, 3));
-        (value * rounding).round() / rounding
+        let rounded = (value * rounding).round() / rounding;
+        // The largest numbers can only be rounded down.
+        if rounded.is_finite() { rounded } else { value }
     };
     let unit = quantity.unit_for([rounded(first)]);
     let scaled = unit.scaled(rounded(value));
@@ -208,6 +210,8 @@ mod tests {
         assert_eq!(brief(Quantity::Share, 0.558), "56%");
         assert_eq!(plain_percent(0.9375), "93.8%");
         assert_eq!(plain_percent(0.75), "75%");
+        // It would round up to more than a number can be.
+        assert!(!brief(Quantity::PerSecond, 1.797e308).contains("inf"));
     }
 
     #[test]

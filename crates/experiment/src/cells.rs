@@ -25,7 +25,7 @@ pub(crate) use description::too_few;
 pub use run::{Ask, Bench, run};
 pub use this_bench::{ThisBench, ThisTarget, commands};
 
-use crate::{Ended, Event, Experiment, Plan, RunError};
+use crate::{DryRun, Ended, Event, Experiment, RunError};
 
 /// The cells of a study.
 struct Cells<'a>(&'a Study);
@@ -51,10 +51,10 @@ impl Experiment for Cells<'_> {
         description::notes(self.0)
     }
 
-    fn plan(&self, folder: &Path) -> Plan {
+    fn plan(&self, folder: &Path) -> DryRun {
         let (cells, trials) = (self.0.cells.len(), self.0.trials);
         let least = if self.0.until.is_some() { "at least " } else { "" };
-        Plan {
+        DryRun {
             summary: format!("{cells} cells, {least}{trials} trials each, {}", self.forecast()),
             parts: description::list(self.0),
             heading: "Commands that would be started",

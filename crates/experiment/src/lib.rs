@@ -32,7 +32,7 @@ pub trait Experiment {
     }
 
     /// What would be done, with the result folder in `folder`.
-    fn plan(&self, folder: &Path) -> Plan;
+    fn plan(&self, folder: &Path) -> DryRun;
 
     /// Every CPU that it uses.
     fn cpus(&self) -> Vec<CpuList>;
@@ -67,7 +67,7 @@ pub fn of(study: &Study) -> Vec<Box<dyn Experiment + '_>> {
 
 /// What would be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct DryRun {
     /// How much there is to measure, and how long that takes.
     pub summary: String,
     /// What is measured, a line each.

@@ -14,14 +14,14 @@ use std::time::Duration;
 use cpus::CpuList;
 use journal::Results;
 use study::Study;
-use study::primitive::{Part, Table};
+use study::primitive::{AlgorithmTable, Part};
 use units::Nanos;
 
 pub use child::Child;
-pub use run::{Meter, Reading, run};
+pub use run::{Meter, PartReading, run};
 
 use crate::cells::too_few;
-use crate::{Ended, Event, Experiment, Plan, RunError};
+use crate::{DryRun, Ended, Event, Experiment, RunError};
 
 /// The tables of a study.
 struct Tables<'a>(&'a Study);
@@ -46,9 +46,9 @@ impl Experiment for Tables<'_> {
         self.0.primitives.forecast().into()
     }
 
-    fn plan(&self, _folder: &Path) -> Plan {
+    fn plan(&self, _folder: &Path) -> DryRun {
         let parts = self.0.primitives.parts();
-        Plan {
+        DryRun {
             summary: self.forecast(),
             parts: Vec::new(),
             heading: "Commands that would measure primitives, once per round",
@@ -61,7 +61,7 @@ impl Experiment for Tables<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let note = |table: &Table| {
+        let note = |table: &AlgorithmTable| {
             let note = too_few("rounds", table.rounds, self.0.most_comparisons_of(table)?)?;
             Some(format!("primitives {}: {note}", table.name))
         };

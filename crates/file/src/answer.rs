@@ -15,9 +15,9 @@ use ::keys::{did_you_mean, full};
 use ::primitives::{Algorithm, Unit, library};
 use load::Operation;
 use offload::Way;
-use study::headline::{RowOf, Written};
+use study::headline::{BestOf, HeadlineTemplates, RowOf};
 use study::metric::Kind;
-use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table};
+use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, SIZE};
 use study::reference::{Published, PublishedUnit, Reference};
 use study::{AnswerRule, Cell, Metric, Param, Show};
 use units::Bytes;
@@ -35,9 +35,9 @@ pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, Vec<Cell>)>;
 pub(super) struct Known<'a> {
     pub(super) cases: &'a Cases<'a>,
     /// The tables as they are written.
-    pub(super) tables: &'a [Table],
+    pub(super) tables: &'a [AlgorithmTable],
     /// As a scale leaves them.
-    pub(super) scaled: &'a [Table],
+    pub(super) scaled: &'a [AlgorithmTable],
     pub(super) reference: Option<&'a Reference>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Known<'a> {
 #[derive(Clone, Copy)]
 enum About<'a> {
     Case(&'a Case<'a>),
-    Table(&'a Table),
+    Table(&'a AlgorithmTable),
 }
 
 /// Reads an answer: a rule, and of a table that has algorithms both of bytes and of operations one for each.
@@ -107,7 +107,9 @@ fn of_case(fields: Field<'_>, keys: AnswerKeys, known: &Known<'_>) -> Result<Ans
                 metric.name()
             )),
         })?,
-        written: headline::read(fields, &metrics, |row| cell(row, known.cases, &case.name))?,
+        written: headline::read(fields, &metrics, |row| {
+            cell(row, known.cases, &case.name, &compare)
+        })?,
         ..rule(fields, keys, about, compare)?
     };
     let rule = AnswerRule { show: show(fields, &rule, cells)?, ..rule };
@@ -174,7 +176,7 @@ fn rule(
 fn of_table(
     fields: Field<'_>,
     keys: AnswerKeys,
-    table: &Table,
+    table: &AlgorithmTable,
     known: &Known<'_>,
 ) -> Result<Vec<AnswerRule>, Flaw> {
     let about = About::Table(table);
@@ -194,7 +196,7 @@ fn of_table(
     let rule = AnswerRule { show: show(fields, &rule, &[])?, ..rule };
     let of_unit = |unit: Unit| {
         let algorithm = |row: &RowOf| algorithm(row.params.get(ALGORITHM)?);
-        let is_own = |written: &Written| {
+        let is_own = |written: &HeadlineTemplates| {
             written.rows.values().find_map(algorithm).is_none_or(|of| of.unit() == unit)
         };
         AnswerRule {
@@ -383,7 +385,7 @@ fn nominal(
     field: Field<'_>,
     metric: Metric,
     cells: &[Cell],
-    tables: &[Table],
+    tables: &[AlgorithmTable],
 ) -> Result<String, Flaw> {
     let table = named(field, tables)?;
     match metric {
@@ -399,7 +401,7 @@ fn nominal(
     Ok(table.name.clone())
 }
 
-fn private_keys(field: Field<'_>, cells: &[Cell], table: &Table) -> Result<(), Flaw> {
+fn private_keys(field: Field<'_>, cells: &[Cell], table: &AlgorithmTable) -> Result<(), Flaw> {
     for cell in cells {
         let case = &cell.case;
         let Some(algorithm) = cell.private_key_operation() else {
@@ -418,7 +420,7 @@ fn private_keys(field: Field<'_>, cells: &[Cell], table: &Table) -> Result<(), F
 }
 
 /// What no table can have of a cell is missing there alone.
-fn record_ciphers(field: Field<'_>, cells: &[Cell], table: &Table) -> Result<(), Flaw> {
+fn record_ciphers(field: Field<'_>, cells: &[Cell], table: &AlgorithmTable) -> Result<(), Flaw> {
     let ciphers = cells.iter().filter_map(|cell| Some((cell, cell.record_cipher()?)));
     for (cell, cipher) in ciphers {
         let (case, size) = (&cell.case, cell.record_size());
@@ -491,13 +493,13 @@ fn check_published(published: &Published) -> Result<(), String> {
 }
 
 /// Whether a row is the best of those that differ in what is compared.
-const BEST: &str = "best";
+pub(super) const BEST: &str = "best";
 
 /// Which cell a row is, of the answer's case where it names no other.
-fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str) -> Result<RowOf, Flaw> {
+fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str, compare: &str) -> Result<RowOf, Flaw> {
     match fields.get(CASE) {
-        Some(field) => cell_of(fields, field, cases),
-        None => row(fields, About::Case(cases[usual].0), &[CASE, BEST]),
+        Some(field) => cell_of(fields, field, cases, compare),
+        None => row(fields, About::Case(cases[usual].0), compare, &[CASE, BEST]),
     }
 }
 
@@ -506,8 +508,9 @@ pub(super) fn cell_of(
     fields: Field<'_>,
     named: Field<'_>,
     cases: &Cases<'_>,
+    compare: &str,
 ) -> Result<RowOf, Flaw> {
-    row(fields, About::Case(case(named, cases)?.0), &[CASE, BEST])
+    row(fields, About::Case(case(named, cases)?.0), compare, &[CASE, BEST])
 }
 
 fn algorithm(of: &Param) -> Option<Algorithm> {
@@ -518,28 +521,43 @@ fn algorithm(of: &Param) -> Option<Algorithm> {
 }
 
 /// The values of a row that it names.
-fn row(fields: Field<'_>, about: About<'_>, others: &[&str]) -> Result<RowOf, Flaw> {
-    let is_best = fields.get(BEST).map_or(Ok(false), Field::read)?;
+fn row(fields: Field<'_>, about: About<'_>, compare: &str, others: &[&str]) -> Result<RowOf, Flaw> {
+    let value = |key: &str, field| Ok(Param::of(key, &about.value(key, field)?));
     let named = fields.iter().filter(|field| !others.contains(&field.key));
     let params = named.map(|field| {
         let key = about.key(field.key).map_err(|why| field.flaw(&why))?;
-        let value = Param::of(&key, &about.value(&key, field)?);
+        let value = value(&key, field)?;
         Ok((key, value))
     });
     let params = params.collect::<Result<_, Flaw>>()?;
-    Ok(RowOf { case: about.name().to_owned(), params, is_best })
+    let best = match fields.get(BEST) {
+        None => None,
+        Some(field) => match field.elements() {
+            None => field.read::<bool>()?.then_some(BestOf::All),
+            Some(these) if these.len() < 2 => {
+                return Err(field.flaw("is the best of two or more; name them, or write true"));
+            }
+            Some(these) => {
+                let these = these.into_iter().map(|field| {
+                    Ok([(compare.to_owned(), value(compare, field)?)].into_iter().collect())
+                });
+                Some(BestOf::These(these.collect::<Result<_, Flaw>>()?))
+            }
+        },
+    };
+    Ok(RowOf { case: about.name().to_owned(), params, best })
 }
 
 /// Which row of a table; of a list that it does not name the first value, and the largest of the answer's sizes.
 pub(super) fn table_row(
     fields: Field<'_>,
-    table: &Table,
+    table: &AlgorithmTable,
     compare: &str,
     largest: Option<&Bytes>,
 ) -> Result<RowOf, Flaw> {
-    let mut row = row(fields, About::Table(table), &[primitives::NAME, SIZE, BEST])?;
+    let mut row = row(fields, About::Table(table), compare, &[primitives::NAME, SIZE, BEST])?;
     for key in [ALGORITHM, LIBRARY, HARDWARE, CACHE] {
-        let is_open = row.is_best && key == compare;
+        let is_open = row.best.is_some() && key == compare;
         let first = table.values(key).into_iter().next().filter(|_| !is_open);
         if let Some(first) = first.filter(|_| !row.params.contains_key(key)) {
             row.params.set(key, &first);
@@ -559,7 +577,11 @@ pub(super) fn table_row(
 }
 
 /// The sizes that are written, but for those that a scale leaves out; the largest where there are none.
-fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
+fn at(
+    field: Option<Field<'_>>,
+    table: &AlgorithmTable,
+    sizes: &[Bytes],
+) -> Result<Vec<Bytes>, Flaw> {
     let mut at = Vec::new();
     for value in field.map(Field::one_or_more).unwrap_or_default() {
         at.push(size(value, table)?);
@@ -573,7 +595,7 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
     Ok(at)
 }
 
-fn size(field: Field<'_>, table: &Table) -> Result<Bytes, Flaw> {
+fn size(field: Field<'_>, table: &AlgorithmTable) -> Result<Bytes, Flaw> {
     let Size(size) = field.read()?;
     if table.sizes.contains(&size) {
         return Ok(size);

@@ -13,7 +13,7 @@ use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::{StudyKey, Table};
+use super::keys::{KeyTable, StudyKey};
 use super::merged::Level;
 use super::{find, ranks};
 use study::{Cell, Cut, Only, Params};
@@ -88,7 +88,7 @@ impl<'a> Case<'a> {
     pub(super) fn cells(
         &self,
         machine: &Topology,
-        ranks: &[ranks::Written],
+        ranks: &[ranks::WrittenRank],
     ) -> Result<(Vec<Cell>, Vec<Cut>), Flaw> {
         let mut cells = Vec::new();
         let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
@@ -128,7 +128,7 @@ impl<'a> Case<'a> {
         index: usize,
         number: usize,
         machine: &Topology,
-        ranks: &[ranks::Written],
+        ranks: &[ranks::WrittenRank],
     ) -> Result<Made, Flaw> {
         let mut draft = self.draft.clone();
         let mut params = Params::default();
@@ -265,7 +265,7 @@ fn sweeps<'a>(field: Field<'a>, draft: &Draft<'a>) -> Result<Vec<Sweep<'a>>, Fla
 
 /// A key of `sweep` with its values.
 pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
-    if let Some(table) = Table::SWEPT.into_iter().find(|table| table.name() == field.key) {
+    if let Some(table) = KeyTable::SWEPT.into_iter().find(|table| table.name() == field.key) {
         return Err(Flaw::at(
             field.line(),
             format!("sweep.{0} needs quotes; write sweep.\"{0}.KEY\" = [...]", table.name()),

@@ -2,7 +2,7 @@
 
 use study::{Claim, ClaimedFigure, Metric};
 
-use super::answer::{self, CASE, Known};
+use super::answer::{self, BEST, CASE, Known};
 use super::document::{ClaimKeys, Sentence};
 use super::error::Flaw;
 use super::fields::Field;
@@ -50,11 +50,16 @@ pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Claim, Flaw> 
 
 /// A cell, or a row of a table.
 fn row(fields: Field<'_>, known: &Known<'_>) -> Result<RowOf, Flaw> {
+    if let Some(field) = fields.get(BEST) {
+        return Err(
+            field.flaw("would choose the row by its figure; name the row that was published")
+        );
+    }
     match fields.get(primitives::NAME) {
         Some(field) => {
             let table = named(field, known.tables)?;
             answer::table_row(fields, table, "", table.sizes.last())
         }
-        None => answer::cell_of(fields, fields.field(CASE)?, known.cases),
+        None => answer::cell_of(fields, fields.field(CASE)?, known.cases, ""),
     }
 }

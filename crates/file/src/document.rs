@@ -13,8 +13,8 @@ use serde_with::DeserializeFromStr;
 use study::{Hosts, Metric, RatioGate, Until};
 use targets::{Restart, Target};
 
-use super::primitives::{Scaled, Written};
-use super::search::Search;
+use super::primitives::{PrimitiveKeys, Scaled};
+use super::search::SearchKeys;
 use super::up_to::UpTo;
 
 /// The only form of study files so far.
@@ -68,13 +68,13 @@ pub(super) struct Document {
     /// What the clients do, for all cases [default: open]
     load: Option<Plan>,
     /// What is searched for, for all cases [default: nothing]
-    find: Option<Search>,
+    find: Option<SearchKeys>,
     /// What is measured, a `[[case]]` each [default: none]
     #[serde(default)]
     case: Vec<CaseKeys>,
     /// Algorithms that are measured alone, a table of them for each `[[primitives]]` [default: none]
     #[serde(default)]
-    primitives: Vec<Written>,
+    primitives: Vec<PrimitiveKeys>,
     /// What is said of the figures, an `[[answer]]` each [default: none]
     #[serde(default)]
     answer: Vec<IgnoredAny>,
@@ -104,7 +104,7 @@ pub(super) struct CaseKeys {
     /// Keys of the load, `load.connections = 8` [default: open]
     load: Option<Plan>,
     /// Keys of the search, `find.to = 64` [default: open]
-    find: Option<Search>,
+    find: Option<SearchKeys>,
     /// Keys with the values that they take, `sweep."load.suite" = [...]` [default: one cell]
     #[serde(default)]
     sweep: BTreeMap<String, IgnoredAny>,
@@ -128,7 +128,7 @@ pub(super) struct ScaleKeys {
     /// Keys of the load, for all cases [default: as in the study]
     load: Option<Plan>,
     /// Keys of the search, for the cases that have one [default: as in the study]
-    find: Option<Search>,
+    find: Option<SearchKeys>,
     /// Other values for swept keys [default: as in the study]
     #[serde(default)]
     sweep: BTreeMap<String, IgnoredAny>,

@@ -9,7 +9,7 @@ use targets::Target;
 
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::Table;
+use super::keys::KeyTable;
 use super::merged::{Level, Merged};
 use study::CpuOrder;
 
@@ -40,41 +40,41 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn table(&self, table: Table) -> &Merged<'a> {
+    pub(super) fn table(&self, table: KeyTable) -> &Merged<'a> {
         match table {
-            Table::Target => &self.target,
-            Table::Load => &self.load,
-            Table::Find => &self.find,
+            KeyTable::Target => &self.target,
+            KeyTable::Load => &self.load,
+            KeyTable::Find => &self.find,
         }
     }
 
-    pub(super) fn table_mut(&mut self, table: Table) -> &mut Merged<'a> {
+    pub(super) fn table_mut(&mut self, table: KeyTable) -> &mut Merged<'a> {
         match table {
-            Table::Target => &mut self.target,
-            Table::Load => &mut self.load,
-            Table::Find => &mut self.find,
+            KeyTable::Target => &mut self.target,
+            KeyTable::Load => &mut self.load,
+            KeyTable::Find => &mut self.find,
         }
     }
 
     /// Puts all keys of the tables of a file or a case into this.
     pub(super) fn apply(&mut self, fields: Field<'a>, level: Level) {
-        for table in Table::ALL {
+        for table in KeyTable::ALL {
             if let Some(field) = fields.get(table.name()) {
                 self.table_mut(table).apply(field, level);
             }
         }
-        self.find_line = fields.get(Table::Find.name()).map(Field::line).or(self.find_line);
+        self.find_line = fields.get(KeyTable::Find.name()).map(Field::line).or(self.find_line);
     }
 
     /// The keys of a table with the values that hold for all cells, whether they are written or not.
-    pub(super) fn values(&self, table: Table) -> Result<Vec<(String, String)>, Flaw> {
+    pub(super) fn values(&self, table: KeyTable) -> Result<Vec<(String, String)>, Flaw> {
         let mut values = match table {
-            Table::Load => ::keys::values(&self.load.read::<Plan>()?.settled()),
-            Table::Target | Table::Find => self.table(table).values(table)?,
+            KeyTable::Load => ::keys::values(&self.load.read::<Plan>()?.settled()),
+            KeyTable::Target | KeyTable::Find => self.table(table).values(table)?,
         };
         let cpus = match table {
-            Table::Target => &self.usual_cpus.0,
-            Table::Load | Table::Find => &self.usual_cpus.1,
+            KeyTable::Target => &self.usual_cpus.0,
+            KeyTable::Load | KeyTable::Find => &self.usual_cpus.1,
         };
         let own = values.iter_mut().find(|(key, _)| key == "cpus");
         if let Some((_, value)) = own.filter(|_| !self.table(table).has("cpus")) {

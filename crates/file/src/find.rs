@@ -8,7 +8,7 @@ use units::Nanos;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::merged::Level;
-use super::search::{self, Load, Search};
+use super::search::{self, Load, SearchKeys};
 use study::Metric;
 use study::metric::Kind;
 
@@ -19,23 +19,25 @@ const LIMIT: &str = "\"first-byte-max <= 2s\"";
 /// The search of a cell, whose load it takes over; `None` where nothing is searched for.
 pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>, Flaw> {
     let Some(line) = draft.find_line else { return Ok(None) };
-    let search: Search = draft.find.read()?;
+    let search: SearchKeys = draft.find.read()?;
     let lacking = |key: &str, value: &str| {
         Flaw::at(line, format!("find has no {key}; write {key} = {value}"))
     };
     let maximize = search.maximize.ok_or_else(|| lacking("maximize", "\"goodput\""))?;
     let ceiling = search.ceiling.ok_or_else(|| lacking("while", LIMIT))?;
     let (least, key, example) = match search.over {
-        search::Over::Connections => (Some(Load::Connections(1)), full::CONNECTIONS, "4096"),
-        search::Over::Arrival => (None, full::ARRIVAL, "\"poisson 50000/s\""),
+        search::OverKey::Connections => (Some(Load::Connections(1)), full::CONNECTIONS, "4096"),
+        search::OverKey::Arrival => (None, full::ARRIVAL, "\"poisson 50000/s\""),
     };
     let end = |name: &str, end: Option<Load>| match (search.over, end, draft.find.field(name)) {
-        (search::Over::Connections, Some(Load::Connections(count)), _) => {
+        (search::OverKey::Connections, Some(Load::Connections(count)), _) => {
             Ok((Over::Connections, count))
         }
-        (search::Over::Arrival, Some(Load::Arrival(Arrival::Open { rate, distribution })), _) => {
-            Ok((Over::Arrival(distribution), rate.thousandths()))
-        }
+        (
+            search::OverKey::Arrival,
+            Some(Load::Arrival(Arrival::Open { rate, distribution })),
+            _,
+        ) => Ok((Over::Arrival(distribution), rate.thousandths())),
         (.., Some(field)) => Err(field.wrong(&format!(
             "is not a value of {key}, which is searched over; write one such as {example}"
         ))),
@@ -93,10 +95,10 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
 
 /// Refuses a case that says itself what the search is to find, and connections as the load where
 /// arrivals are: more of them ask for no more.
-fn check_free(draft: &Draft<'_>, key: search::Over, plan: &Plan) -> Result<(), Flaw> {
+fn check_free(draft: &Draft<'_>, key: search::OverKey, plan: &Plan) -> Result<(), Flaw> {
     let name = match key {
-        search::Over::Connections => "connections",
-        search::Over::Arrival => "arrival",
+        search::OverKey::Connections => "connections",
+        search::OverKey::Arrival => "arrival",
     };
     if draft.load.level(name) > Level::File {
         let what =

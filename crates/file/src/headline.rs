@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use study::Metric;
-use study::headline::{Decides, RowOf, Template, Written};
+use study::headline::{Decides, HeadlineTemplates, RowOf, Template};
 
 use super::document::Sentence;
 use super::error::Flaw;
@@ -20,7 +20,7 @@ pub(super) fn read(
     fields: Field<'_>,
     metrics: &[Metric],
     row: impl Fn(Field<'_>) -> Result<RowOf, Flaw>,
-) -> Result<Option<Written>, Flaw> {
+) -> Result<Option<HeadlineTemplates>, Flaw> {
     let Some(headline) = fields.get("headline") else {
         let stray = KEYS.iter().find_map(|key| fields.get(key));
         return match stray {
@@ -57,7 +57,7 @@ pub(super) fn read(
             None => None,
         },
     };
-    Ok(Some(Written { headline: template(headline)?, decides, rows }))
+    Ok(Some(HeadlineTemplates { headline: template(headline)?, decides, rows }))
 }
 
 fn rows(

@@ -5,21 +5,21 @@ use std::fmt;
 use load::Plan;
 use targets::Target;
 
-use super::search::Search;
+use super::search::SearchKeys;
 use ::keys::did_you_mean;
 use study::Cell;
 
 /// A key of a target or a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StudyKey {
-    pub(super) table: Table,
+    pub(super) table: KeyTable,
     /// Without its table.
     pub(super) name: &'static str,
 }
 
 /// A table whose keys are merged for each cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Table {
+pub(super) enum KeyTable {
     Target,
     Load,
     /// What is searched for; its keys are not swept.
@@ -29,7 +29,7 @@ pub(super) enum Table {
 /// The one key that says how a study is run, and not what is measured.
 const NOT_SWEPT: &str = "target.if-missing";
 
-impl Table {
+impl KeyTable {
     pub(super) const ALL: [Self; 3] = [Self::Target, Self::Load, Self::Find];
     pub(super) const SWEPT: [Self; 2] = [Self::Target, Self::Load];
 
@@ -45,7 +45,7 @@ impl Table {
         match self {
             Self::Target => ::keys::names::<Target>(),
             Self::Load => ::keys::names::<Plan>(),
-            Self::Find => ::keys::names::<Search>(),
+            Self::Find => ::keys::names::<SearchKeys>(),
         }
     }
 }
@@ -59,8 +59,8 @@ impl fmt::Display for StudyKey {
 
 impl StudyKey {
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        let keys = |table: Table| table.names().iter().map(move |name| Self { table, name });
-        Table::SWEPT.into_iter().flat_map(keys)
+        let keys = |table: KeyTable| table.names().iter().map(move |name| Self { table, name });
+        KeyTable::SWEPT.into_iter().flat_map(keys)
     }
 
     /// The key with this name, `load.suite`.

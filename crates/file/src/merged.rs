@@ -10,17 +10,17 @@ use targets::Target;
 
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::Table;
+use super::keys::KeyTable;
 use super::read;
-use super::search::Search;
+use super::search::SearchKeys;
 
 /// The keys of a table, from all levels.
 #[derive(Clone, Default)]
-pub(super) struct Merged<'a>(BTreeMap<&'a str, Written<'a>>);
+pub(super) struct Merged<'a>(BTreeMap<&'a str, WrittenKey<'a>>);
 
 /// A value with its level.
 #[derive(Clone, Copy)]
-struct Written<'a> {
+struct WrittenKey<'a> {
     field: Field<'a>,
     level: Level,
 }
@@ -39,12 +39,12 @@ pub(super) enum Level {
 impl<'a> Merged<'a> {
     /// One key alone.
     pub(super) fn of(name: &'a str, field: Field<'a>) -> Self {
-        Self(BTreeMap::from([(name, Written { field, level: Level::File })]))
+        Self(BTreeMap::from([(name, WrittenKey { field, level: Level::File })]))
     }
 
     /// Puts a value in the place of those of farther levels.
     pub(super) fn put(&mut self, name: &'a str, field: Field<'a>, level: Level) {
-        self.0.insert(name, Written { field, level });
+        self.0.insert(name, WrittenKey { field, level });
     }
 
     /// Puts all keys of a table into this.
@@ -74,11 +74,11 @@ impl<'a> Merged<'a> {
     }
 
     /// All keys of the table with their values, whether they are written or not; without those that are left open.
-    pub(super) fn values(&self, table: Table) -> Result<Vec<(String, String)>, Flaw> {
+    pub(super) fn values(&self, table: KeyTable) -> Result<Vec<(String, String)>, Flaw> {
         Ok(match table {
-            Table::Target => ::keys::values(&self.read::<Target>()?),
-            Table::Load => ::keys::values(&self.read::<Plan>()?),
-            Table::Find => ::keys::values(&self.read::<Search>()?),
+            KeyTable::Target => ::keys::values(&self.read::<Target>()?),
+            KeyTable::Load => ::keys::values(&self.read::<Plan>()?),
+            KeyTable::Find => ::keys::values(&self.read::<SearchKeys>()?),
         })
     }
 

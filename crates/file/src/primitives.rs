@@ -13,7 +13,7 @@ use super::error::Flaw;
 use super::fields::Field;
 use super::up_to::UpTo;
 use ::keys::did_you_mean;
-use study::primitive::Table;
+use study::primitive::AlgorithmTable;
 use study::{CpuOrder, Cut};
 
 /// The name of the tables in study files.
@@ -22,7 +22,7 @@ pub(super) const NAME: &str = "primitives";
 /// A `[[primitives]]` table.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Written {
+pub(super) struct PrimitiveKeys {
     /// Small letters, digits and hyphens. [default: an error]
     name: Option<String>,
     /// As in `toll bench`: `AES-128-GCM`, `"RSA-2048 sign"`, or kinds such as `gcm`, `rsa` (`toll bench
@@ -58,7 +58,7 @@ pub(super) struct Scaled {
     samples: Option<UpTo<10_000>>,
 }
 
-impl Default for Written {
+impl Default for PrimitiveKeys {
     fn default() -> Self {
         Self {
             name: None,
@@ -132,8 +132,8 @@ pub(super) fn tables(
     fields: Field<'_>,
     shared: &Draft<'_>,
     allowed: &CpuList,
-) -> Result<Vec<Table>, Flaw> {
-    let mut tables: Vec<Table> = Vec::new();
+) -> Result<Vec<AlgorithmTable>, Flaw> {
+    let mut tables: Vec<AlgorithmTable> = Vec::new();
     let mut rows = 0usize;
     for fields in fields.tables(NAME)? {
         let line = fields.line();
@@ -162,17 +162,21 @@ pub(super) fn tables(
     Ok(tables)
 }
 
-fn read(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
+fn read(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<AlgorithmTable, Flaw> {
     let name = super::case::name(fields.field("name")?, "a table")?;
     fields.field("algorithms")?;
     settings(fields, shared, allowed)
-        .map(|table| Table { name: name.clone(), ..table })
+        .map(|table| AlgorithmTable { name: name.clone(), ..table })
         .map_err(|flaw| flaw.within(&format!("primitives {name}"), fields.line()))
 }
 
 /// All but the name.
-fn settings(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
-    let written: Written = fields.read()?;
+fn settings(
+    fields: Field<'_>,
+    shared: &Draft<'_>,
+    allowed: &CpuList,
+) -> Result<AlgorithmTable, Flaw> {
+    let written: PrimitiveKeys = fields.read()?;
     let cpus = cpus(fields, &written, shared, allowed)?;
     // Each once, in the order of toll's tables, whatever the words.
     let is_chosen = |algorithm: &Algorithm| {
@@ -194,7 +198,7 @@ fn settings(fields: Field<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<
         None => Vec::new(),
     };
     let libraries = unique(fields.get("libraries"), written.libraries)?;
-    Ok(Table {
+    Ok(AlgorithmTable {
         name: String::new(),
         algorithms,
         libraries: libraries.into_iter().map(|library| library.0).collect(),
@@ -231,7 +235,7 @@ fn unique<T: PartialEq>(field: Option<Field<'_>>, values: Vec<T>) -> Result<Vec<
 /// The CPUs that are written, or as many threads as are asked for on those of the servers.
 fn cpus(
     fields: Field<'_>,
-    written: &Written,
+    written: &PrimitiveKeys,
     shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<CpuList, Flaw> {
@@ -271,7 +275,7 @@ fn cpus(
 /// Applies what a scale says of all tables. What was changed is noted.
 pub(super) fn scale(
     field: Field<'_>,
-    tables: &mut [Table],
+    tables: &mut [AlgorithmTable],
     note: &mut impl FnMut(Cut),
 ) -> Result<(), Flaw> {
     let Scaled { sizes, rounds, samples } = field.read()?;
@@ -307,7 +311,10 @@ fn words(sizes: &[Bytes]) -> String {
 }
 
 /// The table of this name, which an answer is about.
-pub(super) fn named<'a>(field: Field<'_>, tables: &'a [Table]) -> Result<&'a Table, Flaw> {
+pub(super) fn named<'a>(
+    field: Field<'_>,
+    tables: &'a [AlgorithmTable],
+) -> Result<&'a AlgorithmTable, Flaw> {
     let text = field.text()?;
     tables.iter().find(|table| table.name == text).ok_or_else(|| {
         let hint = match tables.is_empty() {

@@ -15,14 +15,14 @@ use super::fields::Field;
 pub(super) const NAME: &str = "rank";
 
 /// A rank, and where the file says so.
-pub(super) struct Written {
+pub(super) struct WrittenRank {
     pub(super) place: Rank,
     line: usize,
 }
 
 /// The ranks of a study, in the order of the file.
-pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<Written>, Flaw> {
-    let mut ranks: Vec<Written> = Vec::new();
+pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<WrittenRank>, Flaw> {
+    let mut ranks: Vec<WrittenRank> = Vec::new();
     for (fields, place) in fields.tables(NAME)?.into_iter().zip(places) {
         if !is_host(&place.host) {
             return Err(fields.field("host")?.wrong(
@@ -30,7 +30,7 @@ pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<Written>
                  configuration of ssh",
             ));
         }
-        let shares_a_cpu = |other: &&Written| {
+        let shares_a_cpu = |other: &&WrittenRank| {
             let own = &other.place.cpus;
             other.place.host == place.host && own.without(&place.cpus).as_ref() != Some(own)
         };
@@ -41,7 +41,7 @@ pub(super) fn check(fields: Field<'_>, places: Vec<Rank>) -> Result<Vec<Written>
             );
             return Err(fields.field("cpus")?.wrong(&what));
         }
-        ranks.push(Written { place, line: fields.line() });
+        ranks.push(WrittenRank { place, line: fields.line() });
     }
     Ok(ranks)
 }
@@ -57,7 +57,7 @@ pub(super) fn settle(
     draft: &Draft<'_>,
     target: &Target,
     load: &mut Plan,
-    ranks: &[Written],
+    ranks: &[WrittenRank],
 ) -> Result<(), Flaw> {
     let count = match (load.ranks, ranks.len()) {
         (None, 0) => return Ok(()),

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Error, Expected, Unexpected};
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{DeserializeOwned, Error, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use serde_path_to_error::Segment;
-use serde_value::{Value, ValueDeserializer};
 use toml::de::DeValue;
 
 use super::error::Flaw;
@@ -60,52 +61,117 @@ impl Error for Refusal {
 
 /// The table of these fields as a type has it.
 pub(super) fn table<'a, T: DeserializeOwned>(
-    fields: impl Iterator<Item = (&'a str, Field<'a>)> + Clone,
+    fields: impl Iterator<Item = (&'a str, Field<'a>)>,
 ) -> Result<T, Flaw> {
-    let content = |taken: &Taken| {
-        let entry = |(key, field): (&str, Field<'a>)| (text(key), field.content(taken));
-        Value::Map(fields.clone().map(entry).collect())
-    };
+    let mut fields: Vec<_> = fields.collect();
+    fields.sort_by_key(|(_, field)| field.span);
     let field = |path: &[&Segment]| match path.split_first()? {
         (Segment::Map { key }, rest) => {
-            fields.clone().find(|(name, _)| name == key).map(|(_, field)| field.at(rest))
+            fields.iter().find(|(name, _)| name == key).map(|(_, field)| field.at(rest))
         }
         _ => None,
     };
-    read(content, field)
+    read(|taken| Content::Fields(fields.clone(), taken), field)
+}
+
+/// What a type is read from, in the order of the file, so that the first error is the first of its lines.
+enum Content<'a, 't> {
+    Value(Field<'a>, &'t Taken),
+    /// A value that stands for a list of one.
+    Alone(Field<'a>, &'t Taken),
+    Fields(Vec<(&'a str, Field<'a>)>, &'t Taken),
+}
+
+impl<'a, 't> Content<'a, 't> {
+    fn of(field: Field<'a>, taken: &'t Taken) -> Self {
+        match taken.as_lists.contains(&field.span.0) {
+            true => Self::Alone(field, taken),
+            false => Self::Value(field, taken),
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for Content<'_, '_> {
+    type Error = Refusal;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        let (field, taken) = match self {
+            Self::Value(field, taken) => (field, taken),
+            Self::Alone(field, taken) => {
+                let values = std::iter::once(Self::Value(field, taken));
+                return visitor.visit_seq(SeqDeserializer::new(values));
+            }
+            Self::Fields(fields, taken) => {
+                let entry = |(key, field)| (key, Content::of(field, taken));
+                return visitor.visit_map(MapDeserializer::new(fields.into_iter().map(entry)));
+            }
+        };
+        match field.value {
+            DeValue::String(own) => visitor.visit_str(own),
+            _ if taken.as_text == Some(field.span.0) => visitor.visit_str(&field.written()),
+            DeValue::Boolean(flag) => visitor.visit_bool(*flag),
+            DeValue::Integer(number) => {
+                let number = i128::from_str_radix(number.as_str(), number.radix());
+                let number = number.unwrap_or(i128::MAX);
+                match (u64::try_from(number), i64::try_from(number)) {
+                    (Ok(number), _) => visitor.visit_u64(number),
+                    (_, Ok(number)) => visitor.visit_i64(number),
+                    _ => visitor.visit_f64(f64::NAN),
+                }
+            }
+            // What no key takes.
+            DeValue::Float(_) | DeValue::Datetime(_) => visitor.visit_f64(f64::NAN),
+            DeValue::Array(_) => {
+                let values = field.elements().unwrap_or_default().into_iter();
+                visitor.visit_seq(SeqDeserializer::new(values.map(|of| Self::of(of, taken))))
+            }
+            DeValue::Table(_) => {
+                let entries = field.iter().map(|field| (field.key, Self::of(field, taken)));
+                visitor.visit_map(MapDeserializer::new(entries))
+            }
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        let text = String::deserialize(self)?;
+        visitor.visit_enum(IntoDeserializer::<Refusal>::into_deserializer(text))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq
+        tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Refusal> for Content<'_, '_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
 }
 
 impl<'a> Field<'a> {
     /// The value as a type has it.
     pub(super) fn read<T: DeserializeOwned>(self) -> Result<T, Flaw> {
-        read(|taken| self.content(taken), |path| Some(self.at(path)))
-    }
-
-    fn content(self, taken: &Taken) -> Value {
-        let value = match self.value {
-            DeValue::String(own) => text(own),
-            _ if taken.as_text == Some(self.span.0) => text(&self.written()),
-            DeValue::Boolean(flag) => Value::Bool(*flag),
-            DeValue::Integer(number) => {
-                let number = i128::from_str_radix(number.as_str(), number.radix());
-                let number = number.unwrap_or(i128::MAX);
-                let signed = i64::try_from(number).map_or(NO_VALUE, Value::I64);
-                u64::try_from(number).map_or(signed, Value::U64)
-            }
-            DeValue::Float(_) | DeValue::Datetime(_) => NO_VALUE,
-            DeValue::Array(_) => {
-                let values = self.elements().unwrap_or_default();
-                Value::Seq(values.into_iter().map(|value| value.content(taken)).collect())
-            }
-            DeValue::Table(_) => {
-                let entries = self.iter().map(|field| (text(field.key), field.content(taken)));
-                Value::Map(entries.collect())
-            }
-        };
-        match taken.as_lists.contains(&self.span.0) {
-            true => Value::Seq(vec![value]),
-            false => value,
-        }
+        read(|taken| Content::of(self, taken), |path| Some(self.at(path)))
     }
 
     /// What stands at the end of a path from here, as far as it leads.
@@ -167,13 +233,6 @@ impl<'a> Field<'a> {
 /// A list, as serde calls it.
 const LIST: &str = "a sequence";
 
-/// What no key takes, as it takes no fraction and no date.
-const NO_VALUE: Value = Value::F64(f64::NAN);
-
-fn text(text: &str) -> Value {
-    Value::String(text.to_owned())
-}
-
 /// What is taken otherwise than it is written, by where it begins.
 #[derive(Default)]
 struct Taken {
@@ -192,12 +251,11 @@ struct Refused<'a> {
 
 /// Reads a type; `field` is what stands at a path of the content.
 fn read<'a, T: DeserializeOwned>(
-    content: impl Fn(&Taken) -> Value,
+    content: impl for<'t> Fn(&'t Taken) -> Content<'a, 't>,
     field: impl Fn(&[&Segment]) -> Option<Field<'a>>,
 ) -> Result<T, Flaw> {
     let attempt = |taken: &Taken| -> Result<T, Box<Refused<'a>>> {
-        let value = ValueDeserializer::<Refusal>::new(content(taken));
-        serde_path_to_error::deserialize(value).map_err(|error| {
+        serde_path_to_error::deserialize(content(taken)).map_err(|error| {
             let path: Vec<&Segment> = error.path().iter().collect();
             let table = path.split_last().and_then(|(_, table)| field(table));
             let place = field(&path);

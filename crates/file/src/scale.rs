@@ -11,7 +11,7 @@ use super::document::Trials;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::{StudyKey, Table};
+use super::keys::{KeyTable, StudyKey};
 use super::merged::Level;
 use super::primitives;
 use super::up_to::UpTo;
@@ -102,7 +102,7 @@ impl<'a> Scale<'a> {
     /// Changes the tables of primitives. What was changed is added to `cut`.
     pub(super) fn apply_to_tables(
         &self,
-        tables: &mut [primitive::Table],
+        tables: &mut [primitive::AlgorithmTable],
         cut: &mut Vec<Cut>,
     ) -> Result<(), Flaw> {
         let mut note = self.note(cut);
@@ -155,7 +155,7 @@ fn set<'a>(
     cases: &mut [Case<'a>],
     note: &mut impl FnMut(Cut),
 ) -> Result<(), Flaw> {
-    for table in Table::ALL {
+    for table in KeyTable::ALL {
         let Some(fields) = written.get(table.name()) else { continue };
         for field in fields.iter() {
             let is_own = |key: StudyKey| key.table == table && key.name == field.key;
@@ -168,7 +168,7 @@ fn set<'a>(
                 )));
             }
         }
-        let has_table = |draft: &Draft<'_>| table != Table::Find || draft.find_line.is_some();
+        let has_table = |draft: &Draft<'_>| table != KeyTable::Find || draft.find_line.is_some();
         for case in cases.iter_mut().filter(|case| has_table(&case.draft)) {
             let before = case.draft.values(table)?;
             case.draft.table_mut(table).apply(fields, Level::File);

@@ -14,12 +14,12 @@ use units::Nanos;
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Search {
+pub(super) struct SearchKeys {
     /// The figure to maximize: `goodput` or `rate`. [default: an error]
     pub(super) maximize: Option<Metric>,
     /// The key that is searched over: `load.connections`, or `load.arrival` for the rate of an open loop.
     /// [default: `load.connections`]
-    pub(super) over: Over,
+    pub(super) over: OverKey,
     /// The smallest load to try, as a value of that key. [default: `1`; for arrivals an error]
     pub(super) from: Option<Load>,
     /// The largest load to try. [default: an error]
@@ -38,7 +38,7 @@ pub(super) struct Search {
 
 /// The key that is searched over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Over {
+pub(super) enum OverKey {
     #[default]
     #[serde(rename = "load.connections")]
     Connections,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trial::Line;
+use trial::TrialRecord;
 
 use crate::primitive::{BoundLine, RowLine};
 use crate::sought::Sought;
@@ -30,7 +30,7 @@ pub struct TrialLine {
     #[serde(flatten)]
     pub place: Place,
     #[serde(flatten)]
-    pub line: Line,
+    pub line: TrialRecord,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,28 +12,28 @@ mod sparkline;
 use answer::findings;
 use serde::Serialize;
 
-use bars::Bars;
-use curve::Curve;
+use bars::DrawnBars;
+use curve::DrawnCurve;
 pub(crate) use sparkline::{Sparkline, sparkline};
 
 /// A chart, drawn.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
-pub(crate) enum Chart {
-    Bars(Bars),
-    Curve(Curve),
+pub(crate) enum DrawnChart {
+    Bars(DrawnBars),
+    Curve(DrawnCurve),
 }
 
-impl Chart {
+impl DrawnChart {
     pub(crate) fn of(chart: &findings::Chart) -> Self {
         match chart {
-            findings::Chart::Bars(bars) => Self::Bars(Bars::of(bars)),
+            findings::Chart::Bars(bars) => Self::Bars(DrawnBars::of(bars)),
             findings::Chart::Curve(curve) => Self::curve(curve),
         }
     }
 
     pub(crate) fn curve(curve: &findings::Curve) -> Self {
-        Self::Curve(Curve::of(curve))
+        Self::Curve(DrawnCurve::of(curve))
     }
 }
 

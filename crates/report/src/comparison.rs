@@ -2,7 +2,7 @@
 
 use answer::Mark;
 use answer::analysis::{Figure, Invalid};
-use answer::compare::{Compared, Comparison, Difference, Pair};
+use answer::compare::{ComparedMetric, Comparison, Difference, PairedRow};
 use answer::findings::{Column, Item, Listing};
 use answer::wording::{NO_DIFFERENCE, interval, ratio_alone, ratio_interval};
 use stats::{Decision, Direction};
@@ -66,7 +66,7 @@ fn differences(page: &mut Page, differences: &[Difference]) {
     }
 }
 
-fn table(page: &mut Page, metric: &Compared) {
+fn table(page: &mut Page, metric: &ComparedMetric) {
     if metric.cells.is_empty() {
         return;
     }
@@ -81,8 +81,8 @@ fn table(page: &mut Page, metric: &Compared) {
     let ends = |figure: &Option<Figure>| {
         figure.as_ref().map(|figure| interval(figure, &unit)).unwrap_or_default()
     };
-    let words = |of: &dyn Fn(&Pair) -> String| Column::words("", cells.iter().map(of));
-    let numbers = |name: &str, unit: &str, yields_to, of: &dyn Fn(&Pair) -> String| {
+    let words = |of: &dyn Fn(&PairedRow) -> String| Column::words("", cells.iter().map(of));
+    let numbers = |name: &str, unit: &str, yields_to, of: &dyn Fn(&PairedRow) -> String| {
         Column::numbers(name, unit, cells.iter().map(of)).yields_to(yields_to)
     };
     let columns = vec![
@@ -97,7 +97,8 @@ fn table(page: &mut Page, metric: &Compared) {
         numbers("interval", "", 1, &|pair| pair.ratio.map(ratio_interval).unwrap_or_default()),
         words(&|pair| verdict(pair.verdict).to_owned()).yields_to(3),
     ];
-    let is_doubtful = |pair: &Pair| pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
+    let is_doubtful =
+        |pair: &PairedRow| pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
     page.table(columns, |row| is_doubtful(&cells[row]));
 }
 

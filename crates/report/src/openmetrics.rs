@@ -8,7 +8,7 @@ use std::fmt::Write;
 use answer::analysis::{Analysis, CellSummary};
 use answer::wording::grouped;
 use study::Metric;
-use study::metric::Row;
+use study::metric::MetricRow;
 use units::Quantity;
 
 use crate::Run;
@@ -116,7 +116,7 @@ fn counts(text: &mut Text, analysis: &Analysis) {
 }
 
 fn figures(text: &mut Text, analysis: &Analysis, metric: Metric) {
-    let Row { gauge: name, help, quantity, .. } = metric.row();
+    let MetricRow { gauge: name, help, quantity, .. } = metric.row();
     let (unit, factor) = base(*quantity);
     let cells = analysis.cells.iter();
     let with_figure = cells.filter_map(|cell| Some((cell, cell.figures.get(metric)?.estimate)));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::headline::RowOf;
-use crate::primitive::Table;
+use crate::primitive::AlgorithmTable;
 use crate::{AnswerRule, Metric, Params, Study};
 
 impl AnswerRule {
@@ -77,7 +77,7 @@ impl Study {
 
     /// The most comparisons that an answer about a table makes; `None` where there is none about it.
     #[must_use]
-    pub fn most_comparisons_of(&self, table: &Table) -> Option<usize> {
+    pub fn most_comparisons_of(&self, table: &AlgorithmTable) -> Option<usize> {
         self.most_of(&[&table.name])
     }
 

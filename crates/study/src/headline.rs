@@ -15,11 +15,11 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use crate::{Metric, Param, Params};
+use crate::{Metric, Params};
 
 /// What the author of a study writes of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct HeadlineTemplates {
     /// What the sentences speak of, by the names that they have there.
     pub rows: BTreeMap<String, RowOf>,
     /// What it says where nothing is to be decided, or the difference that decides is sure.
@@ -39,7 +39,7 @@ pub struct Decides {
     pub advice: Option<Template>,
 }
 
-impl Written {
+impl HeadlineTemplates {
     /// All of its sentences.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         let others = self
@@ -68,9 +68,28 @@ pub struct RowOf {
     pub case: String,
     /// As they are written in a study file.
     pub params: Params,
-    /// Whether it is the best of those that differ in what the answer compares.
+    /// Of cells that differ in what the answer compares, which of them the row is the best of.
     #[serde(default)]
-    pub is_best: bool,
+    pub best: Option<BestOf>,
+}
+
+/// The cells of which a row is the best.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BestOf {
+    All,
+    /// Those with these values of what the answer compares.
+    These(Vec<Params>),
+}
+
+impl BestOf {
+    /// Whether a cell with these parameters is one of them.
+    #[must_use]
+    pub fn has(&self, params: &Params) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(these) => these.iter().any(|of| of.is_part_of(params)),
+        }
+    }
 }
 
 impl RowOf {
@@ -78,8 +97,7 @@ impl RowOf {
     /// first is meant.
     #[must_use]
     pub fn is(&self, case: &str, params: &Params) -> bool {
-        let has = |(key, value): (&String, &Param)| params.get(key) == Some(value);
-        self.case == case && self.params.iter().all(has)
+        self.case == case && self.params.is_part_of(params)
     }
 }
 

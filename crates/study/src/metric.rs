@@ -7,14 +7,14 @@ use std::str::FromStr;
 use keys::did_you_mean;
 use load::Operation;
 use serde::{Deserialize, Serialize};
-use trial::{CoreHz, Line};
+use trial::{CoreHz, TrialRecord};
 use units::Quantity;
 
 use crate::Cell;
 
 /// What is known of a metric, beside its name.
 #[derive(Debug)]
-pub struct Row {
+pub struct MetricRow {
     /// In a sentence, after "in", and as the heading of a column.
     pub words: &'static str,
     /// What it counts on the axis of a chart, after the unit.
@@ -26,7 +26,7 @@ pub struct Row {
     /// Whether it is about the bytes of bodies, which handshakes have none of.
     pub is_of_bodies: bool,
     /// Its value in a valid trial; `None` where that was not measured.
-    pub of: fn(&Line) -> Option<f64>,
+    pub of: fn(&TrialRecord) -> Option<f64>,
     /// The metric that is to be compared with it, and so is written in the same unit.
     pub beside: Metric,
     /// Its field in JSON, with the unit in which it is kept.
@@ -67,7 +67,7 @@ macro_rules! metrics {
             $(#[doc = $help] $name,)*
         }
 
-        static ROWS: &[Row] = &[$(Row { help: $help, $($field: $value),* }),*];
+        static ROWS: &[MetricRow] = &[$(MetricRow { help: $help, $($field: $value),* }),*];
     };
 }
 
@@ -251,7 +251,7 @@ metrics! {
         quantity: Quantity::BytesPerSecond,
         kind: Kind::Cost,
         is_of_bodies: false,
-        of: Line::memory_bandwidth,
+        of: TrialRecord::memory_bandwidth,
         beside: Metric::MemoryBandwidth,
         json: "memory_bytes_per_s",
         csv: "memory_bytes_per_s",
@@ -263,7 +263,7 @@ metrics! {
         quantity: Quantity::BytesPerByte,
         kind: Kind::Cost,
         is_of_bodies: true,
-        of: Line::memory_per_byte,
+        of: TrialRecord::memory_per_byte,
         beside: Metric::MemoryPerByte,
         json: "memory_bytes_per_byte",
         csv: "memory_bytes_per_body_byte",
@@ -391,12 +391,12 @@ metrics! {
     }
 }
 
-fn bits_per_server_cpu(line: &Line) -> Option<f64> {
+fn bits_per_server_cpu(line: &TrialRecord) -> Option<f64> {
     Some(8.0 * per_server_cpu(line, line.bytes.body)?)
 }
 
 /// The count per CPU-second of the server; `None` where its CPU time is not known.
-fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
+fn per_server_cpu(line: &TrialRecord, count: u64) -> Option<f64> {
     let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
     Some(count as f64 / (ns as f64 / 1e9))
 }
@@ -430,7 +430,7 @@ impl Metric {
 
     /// What is known of it.
     #[must_use]
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static MetricRow {
         &ROWS[self as usize]
     }
 
@@ -442,7 +442,7 @@ impl Metric {
 
     /// Its value in a valid trial; `None` where that was not measured.
     #[must_use]
-    pub fn value(self, line: &Line) -> Option<f64> {
+    pub fn value(self, line: &TrialRecord) -> Option<f64> {
         (self.row().of)(line)
     }
 
@@ -536,7 +536,7 @@ mod tests {
     /// Scripts read them: they stay.
     #[test]
     fn exported_names_are_kept() {
-        let names = |of: fn(&Row) -> &'static str| -> Vec<_> {
+        let names = |of: fn(&MetricRow) -> &'static str| -> Vec<_> {
             Metric::of_rows().map(|metric| of(metric.row())).collect()
         };
         assert_eq!(
@@ -561,8 +561,8 @@ mod tests {
 
     #[test]
     fn no_two_metrics_share_a_name_and_what_stands_beside_one_has_its_unit() {
-        type Of = fn(&Row) -> &'static str;
-        let names: [Of; 4] = [|row| row.words, |row| row.json, |row| row.csv, |row| row.gauge];
+        type NameOf = fn(&MetricRow) -> &'static str;
+        let names: [NameOf; 4] = [|row| row.words, |row| row.json, |row| row.csv, |row| row.gauge];
         for name in names {
             let mut all: Vec<_> = ROWS.iter().map(name).collect();
             all.sort_unstable();
@@ -570,7 +570,7 @@ mod tests {
             assert_eq!(all.len(), ROWS.len(), "{all:?}");
         }
         for metric in Metric::of_rows() {
-            let Row { beside, quantity, .. } = metric.row();
+            let MetricRow { beside, quantity, .. } = metric.row();
             assert_eq!((beside.row().beside, beside.row().quantity), (metric, *quantity));
         }
     }

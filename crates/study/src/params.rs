@@ -112,6 +112,12 @@ impl PartialOrd for Param {
 }
 
 impl Params {
+    /// Whether `others` have all of these.
+    #[must_use]
+    pub fn is_part_of(&self, others: &Self) -> bool {
+        self.iter().all(|(key, value)| others.get(key) == Some(value))
+    }
+
     /// Gives a key the value that a text says.
     pub fn set(&mut self, key: &str, text: &str) {
         self.insert(key.to_owned(), Param::of(key, text));

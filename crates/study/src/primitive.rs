@@ -24,7 +24,7 @@ pub const SIZE: &str = "size";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Primitives {
     /// In the order of the file.
-    pub tables: Vec<Table>,
+    pub tables: Vec<AlgorithmTable>,
 }
 
 /// A row of a table, named and described as a cell is.
@@ -39,7 +39,7 @@ pub struct TableRow {
 /// A `[[primitives]]` table: everything in it is measured in every combination.
 #[serde_as]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
+pub struct AlgorithmTable {
     /// Unique among the study's tables.
     pub name: String,
     /// What is measured.
@@ -61,7 +61,7 @@ pub struct Table {
     pub samples: u16,
 }
 
-impl Table {
+impl AlgorithmTable {
     /// How many rows one combination of hardware and cache has.
     #[must_use]
     pub fn rows(&self) -> usize {

@@ -17,10 +17,10 @@ use crate::claim::Claim;
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
-use crate::headline::Written;
+use crate::headline::HeadlineTemplates;
 use crate::metric::Metric;
 use crate::params::{Param, Params};
-use crate::primitive::{Primitives, Table};
+use crate::primitive::{AlgorithmTable, Primitives};
 use crate::reference::Published;
 use crate::show::Show;
 
@@ -208,7 +208,7 @@ pub struct AnswerRule {
     pub nominal: Option<String>,
     /// What its author writes of it; absent, toll words it.
     #[serde(default)]
-    pub written: Option<Written>,
+    pub written: Option<HeadlineTemplates>,
 }
 
 impl AnswerRule {
@@ -284,7 +284,7 @@ impl Study {
         }
         self.trials = times;
         for table in self.primitives.tables.iter_mut().filter(|table| table.rounds != times) {
-            let Table { name, rounds, .. } = table;
+            let AlgorithmTable { name, rounds, .. } = table;
             let what = format!("rounds = {times} instead of {rounds} (primitives {name})");
             self.cut.push(Cut::of_key("rounds", what));
             table.rounds = times;
@@ -306,7 +306,7 @@ impl Study {
     pub fn params(&self, case: &str) -> Vec<Params> {
         let cells = self.cells.iter().filter(|cell| cell.case == case);
         let tables = self.primitives.tables.iter().filter(|table| table.name == case);
-        let of_tables = tables.flat_map(Table::all_rows).map(|row| row.params);
+        let of_tables = tables.flat_map(AlgorithmTable::all_rows).map(|row| row.params);
         cells.map(|cell| cell.params.clone()).chain(of_tables).collect()
     }
 

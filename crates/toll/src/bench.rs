@@ -167,7 +167,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let costs = round.costs(bounds);
     if arguments.json {
-        crate::print_json(&json::of(&round, &costs))?;
+        crate::json::print(crate::json::BENCH, &json::of(&round, &costs))?;
     } else {
         one_round::print(&round.findings(costs));
     }

@@ -16,8 +16,8 @@ use primitives::row::Outcome;
 use primitives::{Aes, Algorithm, Cache, library};
 use serde::Serialize;
 
-use crate::Failure;
 use crate::progress::Progress;
+use crate::{Failure, json};
 
 /// Show what on this machine will spoil a measurement, and how to fix it.
 ///
@@ -74,7 +74,7 @@ if a setting could not be made or restored.";
 
 /// What is printed with --json.
 #[derive(Serialize)]
-struct Found<'a> {
+struct ItemsJson<'a> {
     /// How many items are a warning or bad.
     spoiling: usize,
     /// How many of those a setting fixes.
@@ -87,13 +87,13 @@ struct Found<'a> {
 
 /// What is printed with --json and --apply or --restore.
 #[derive(Serialize)]
-struct Changed<'a> {
+struct ChangesJson<'a> {
     settings: &'a [Made],
 }
 
 /// What is printed with --json and --like.
 #[derive(Serialize)]
-struct Compared<'a> {
+struct SettingsJson<'a> {
     settings: &'a [Setting],
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.json {
         let spoiling = items.iter().filter(|item| item.trouble().is_some()).count();
         let settable = items.iter().filter(|item| !item.changes().is_empty()).count();
-        crate::print_json(&Found { spoiling, settable, former_values, items: &items })?;
+        json::print(json::CHECK, &ItemsJson { spoiling, settable, former_values, items: &items })?;
     } else {
         crate::print(&printed::of(&items, former_values.is_some()));
     }
@@ -134,7 +134,7 @@ fn compare(root: &Root, file: &Path, json: bool) -> Result<ExitCode, Failure> {
     let settings = settings_file::beside(root, &text)
         .map_err(|why| Failure::request(format!("{}, {why}", file.display())))?;
     match json {
-        true => crate::print_json(&Compared { settings: &settings })?,
+        true => json::print(json::CHECK, &SettingsJson { settings: &settings })?,
         false => crate::print(&printed::compared(&settings, file)),
     }
     Ok(ExitCode::SUCCESS)
@@ -164,7 +164,7 @@ impl Arguments {
 
     fn tell_changes(&self, made: &[Made], words: &str) -> Result<ExitCode, Failure> {
         match self.json {
-            true => crate::print_json(&Changed { settings: made })?,
+            true => json::print(json::CHECK, &ChangesJson { settings: made })?,
             false => crate::print(words),
         }
         match made.iter().filter(|made| made.refused.is_some()).count() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use answer::analysis::Analysis;
-use answer::compare::{Comparison, Side};
+use answer::compare::{ComparedRun, Comparison};
 use answer::summary::Summary;
 use journal::{Results, TargetRecord};
 use observe::Machine;
@@ -13,7 +13,7 @@ use study::{Metric, Study};
 
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
-use crate::{Failure, screen};
+use crate::{Failure, json, screen};
 
 /// Compare two runs, cell by cell and algorithm by algorithm: B over A, with intervals.
 ///
@@ -62,7 +62,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
-        crate::print_json(&all)?;
+        json::print(json::COMPARISON, &all)?;
     } else {
         let width = screen::width();
         crate::print(&report::comparison(&comparison, width, screen::style()));
@@ -104,9 +104,9 @@ impl OneRun {
         Ok(Self { study: Some(study), analysis, machine, hosts, targets })
     }
 
-    fn side(&self) -> Side<'_> {
+    fn side(&self) -> ComparedRun<'_> {
         let Self { study, analysis, machine, hosts, targets } = self;
-        Side { study: study.as_ref(), analysis, machine: machine.as_ref(), hosts, targets }
+        ComparedRun { study: study.as_ref(), analysis, machine: machine.as_ref(), hosts, targets }
     }
 }
 

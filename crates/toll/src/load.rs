@@ -6,13 +6,15 @@ use ::load::{AddressError, Engine, HostPort, Job, Mix, Plan, Url};
 use clap::ValueHint;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use trial::{Hooks, Line, Measured, Moment, Neighbours, Reports, ServerReport, ThisMachine, Trial};
+use trial::{
+    Hooks, Measured, Moment, Neighbours, Reports, ServerReport, ThisMachine, Trial, TrialRecord,
+};
 use units::Nanos;
 
 use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::summary::{self, Detail};
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, json};
 
 /// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
@@ -113,15 +115,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     ::load::probe(&trial.job).map_err(Failure::request)?;
     let measured = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
-        crate::print_json(&measured.line)?;
+        json::print_line(&measured.line)?;
     } else {
         let detail = if arguments.verbose { Detail::Verbose } else { Detail::Usual };
         crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
     }
     Ok(match measured.line {
-        Line { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
-        Line { valid: true, .. } => ExitCode::SUCCESS,
-        Line { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
+        TrialRecord { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
+        TrialRecord { valid: true, .. } => ExitCode::SUCCESS,
+        TrialRecord { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
     })
 }
 

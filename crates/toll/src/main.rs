@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod gates;
 mod interrupt;
+mod json;
 mod load;
 mod outputs;
 mod parts;
@@ -26,7 +27,6 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use cpus::{CpuList, Topology};
 use primitives::bench::BenchError;
-use serde::Serialize;
 
 /// Measures what TLS costs, and shows what limited each number and what to change.
 #[derive(Parser)]
@@ -110,12 +110,6 @@ pub(crate) fn print(text: &str) {
         }
         Ok(()) | Err(_) => {}
     }
-}
-
-pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(Failure::measurement)?;
-    print(&format!("{text}\n"));
-    Ok(())
 }
 
 pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
-use answer::compare::Side;
+use answer::compare::ComparedRun;
 use answer::findings::{Findings, Headline};
 use answer::gate::GateOutcome;
 use answer::summary::Summary;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
-use serde::Serialize;
 use study::Study;
 
 use crate::{Failure, screen};
@@ -31,9 +30,6 @@ pub(crate) struct Found {
     pub(crate) hosts: BTreeMap<String, Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }
-
-/// The version of what `toll report --json` prints; it grows when a field goes or means something else.
-const SCHEMA: u32 = 3;
 
 impl Found {
     /// Reads a result folder; nothing in it is changed.
@@ -76,24 +72,13 @@ impl Found {
     pub(crate) fn summary(&self) -> Summary {
         let Self { study, analysis, machine, hosts, targets, .. } = self;
         let machine = machine.as_ref();
-        let side = Side { study: Some(study), analysis, machine, hosts, targets };
+        let side = ComparedRun { study: Some(study), analysis, machine, hosts, targets };
         Summary::of(&side, self.findings.started_unix_ms, build_identity::own())
     }
 
     /// What its answers say first.
     pub(crate) fn headlines(&self) -> impl Iterator<Item = &Headline> {
         self.findings.answers.iter().filter_map(|answer| answer.headline.as_ref())
-    }
-
-    /// All of it for a program, as [`SCHEMA`] has it.
-    pub(crate) fn data(&self) -> impl Serialize {
-        #[derive(Serialize)]
-        struct Data<'a> {
-            schema: u32,
-            #[serde(flatten)]
-            analysis: &'a Analysis,
-        }
-        Data { schema: SCHEMA, analysis: &self.analysis }
     }
 
     /// What became of the gates of the study's answers.

@@ -76,7 +76,7 @@ impl Parts {
 
     /// What was found of each, for a program.
     pub(crate) fn data(&self) -> serde_json::Value {
-        let parts = self.measured().map(|part| serde_json::json!(part.found.data()));
+        let parts = self.measured().map(|part| serde_json::json!(part.found.analysis));
         serde_json::json!({ "study": self.name, "studies": parts.collect::<Vec<_>>() })
     }
 

@@ -20,8 +20,9 @@ use stats::Estimate;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, PerSecond};
 
+use crate::json::Versioned;
 use crate::progress::RunProgress;
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, json};
 use cells::Cells;
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
@@ -122,10 +123,14 @@ fn price(text: &str) -> Result<f64, String> {
 
 /// The traffic to plan for, and the load that is like it.
 #[derive(Debug, Clone, Serialize)]
-struct Wanted {
+struct PlannedTraffic {
+    #[serde(flatten)]
     traffic: Traffic,
     object: Mix,
+    /// Whole ones, as the load has them.
+    #[serde(skip)]
     requests_per_connection: NonZeroU32,
+    #[serde(skip)]
     resumed: Percent,
     /// The busiest minute of the log, as the log writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,11 +139,10 @@ struct Wanted {
 
 /// What came of it, as it is printed with --json and kept in `plan.json`.
 #[derive(Debug, Serialize)]
-struct Outcome {
-    schema: u32,
+struct PlanOutcome {
     server: String,
     certificate_key: CertificateKey,
-    wanted: Wanted,
+    traffic: PlannedTraffic,
     #[serde(flatten)]
     plan: Plan,
     /// With as much of the traffic as keeps a core as busy as is planned.
@@ -202,10 +206,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(interrupt::EXIT));
     };
     let outcome = rounds::outcome(arguments, &wanted, &cells, &lines)?;
-    let json = serde_json::to_string_pretty(&outcome).map_err(Failure::measurement)?;
-    results.write_derived("plan.json", &json).map_err(Failure::measurement)?;
+    let file = serde_json::to_string_pretty(&Versioned { schema: json::PLAN, of: &outcome });
+    let file = file.map_err(Failure::measurement)?;
+    results.write_derived("plan.json", &file).map_err(Failure::measurement)?;
     match arguments.json {
-        true => crate::print_json(&outcome)?,
+        true => json::print(json::PLAN, &outcome)?,
         false => {
             crate::print(&words::of(&outcome));
             crate::print(&format!("Everything is in {}\n", results.folder().display()));
@@ -223,7 +228,7 @@ impl Arguments {
         f64::from(self.busy.get()) / 100.0
     }
 
-    fn wanted(&self) -> Result<Wanted, Failure> {
+    fn wanted(&self) -> Result<PlannedTraffic, Failure> {
         if !(1..=95).contains(&self.busy.get()) {
             return Err(Failure::request(
                 "--busy is from 1% to 95%: a server needs room for bursts",
@@ -259,7 +264,13 @@ impl Arguments {
         let whole = NonZeroU32::new(requests.round() as u32).unwrap_or(NonZeroU32::MIN);
         let percent = Percent::new((resumed * 100.0).round() as u8).unwrap_or_default();
         let minute = log.map(|log| log.minute);
-        Ok(Wanted { traffic, object, requests_per_connection: whole, resumed: percent, minute })
+        Ok(PlannedTraffic {
+            traffic,
+            object,
+            requests_per_connection: whole,
+            resumed: percent,
+            minute,
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trial::Line;
+use trial::TrialRecord;
 
 /// How often it changes: a person cannot read faster.
 const PER_SECOND: u8 = 5;
@@ -67,7 +67,7 @@ struct Noise {
 }
 
 impl Noise {
-    fn note(&mut self, line: &Line) {
+    fn note(&mut self, line: &TrialRecord) {
         self.trials += 1;
         if line.verdict.is_disturbed() {
             self.disturbed += 1;
@@ -96,7 +96,7 @@ impl RunProgress {
     }
 
     /// Takes note of a trial that ended.
-    pub(crate) fn note(&mut self, line: &Line) {
+    pub(crate) fn note(&mut self, line: &TrialRecord) {
         self.noise.note(line);
     }
 

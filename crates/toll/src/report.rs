@@ -7,7 +7,7 @@ use journal::Results;
 use crate::gates::{self, WithGates};
 use crate::outputs::{self, Found};
 use crate::parts::Parts;
-use crate::{Failure, print, print_json};
+use crate::{Failure, json, print};
 
 /// Make the report of an earlier run again, from its journal.
 ///
@@ -57,8 +57,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
-        let all = WithGates { of: &findings.data(), gates: outcomes.all() };
-        print_json(&all)?;
+        let all = WithGates { of: &findings.analysis, gates: outcomes.all() };
+        json::print(json::REPORT, &all)?;
     } else if arguments.openmetrics {
         print(&findings.openmetrics());
     } else if let Some(folder) = &arguments.summary {
@@ -81,7 +81,7 @@ fn of_parts(arguments: &Arguments, results: &Results, parts: &Parts) -> Result<E
         ));
     }
     if arguments.json {
-        print_json(&parts.data())?;
+        json::print(json::REPORTS, &parts.data())?;
     } else if let Some(folder) = &arguments.summary {
         parts.summaries().try_for_each(|summary| write(folder, &summary))?;
     } else {

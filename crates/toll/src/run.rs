@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use cpus::{CpuList, Topology};
-use experiment::{Ended, Event, Experiment, Plan, RunError};
+use experiment::{DryRun, Ended, Event, Experiment, RunError};
 use file::{LeftOut, StudyFile};
 use journal::{Entry, Results};
 use keys::Suggested;
@@ -16,7 +16,7 @@ use study::{Profiling, Study};
 
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
-use crate::{Failure, gates, interrupt, screen, studies};
+use crate::{Failure, gates, interrupt, json, screen, studies};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -308,7 +308,7 @@ impl Arguments {
                     }
                     progress.beside(|| match self.json {
                         // It cannot fail: the same lines have just been written to the journal.
-                        true => entries.iter().for_each(|entry| drop(crate::print_json(entry))),
+                        true => entries.iter().for_each(|entry| drop(json::print_line(entry))),
                         false => wrong.iter().for_each(|text| self.say(text)),
                     });
                 }
@@ -355,7 +355,7 @@ impl Arguments {
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
-                crate::print_json(&serde_json::json!({ "cross_check": check }))?;
+                json::print_line(&serde_json::json!({ "cross_check": check }))?;
             }
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());
@@ -399,7 +399,7 @@ impl Arguments {
 fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     let experiments = experiment::of(study);
     let folder = out.join(format!("TIME-{}", study.name));
-    let plans: Vec<Plan> = experiments.iter().map(|of| of.plan(&folder)).collect();
+    let plans: Vec<DryRun> = experiments.iter().map(|of| of.plan(&folder)).collect();
     let summaries: Vec<&str> = plans.iter().map(|plan| plan.summary.as_str()).collect();
     let mut text =
         format!("{}\n\n{}. Nothing was started.\n\n", study.question, summaries.join("; and "));
@@ -414,7 +414,7 @@ fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     for part in plans.iter().flat_map(|plan| &plan.parts) {
         text += &format!("  {part}\n");
     }
-    for Plan { heading, commands, .. } in plans {
+    for DryRun { heading, commands, .. } in plans {
         text += &format!("\n{heading}:\n");
         text.extend(commands.iter().map(|command| format!("  {command}\n")));
     }

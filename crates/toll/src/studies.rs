@@ -8,7 +8,7 @@ use serde::Serialize;
 use study::Study;
 use units::Nanos;
 
-use crate::{Failure, screen};
+use crate::{Failure, json, screen};
 
 /// A built-in study on this machine.
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ pub(crate) fn list(machine: &Topology, is_json: bool) -> Result<(), Failure> {
         .collect();
     let listed = listed.map_err(Failure::request)?;
     match is_json {
-        true => crate::print_json(&serde_json::json!({ "studies": listed }))?,
+        true => json::print(json::STUDIES, &serde_json::json!({ "studies": listed }))?,
         false => crate::print(&in_words(&listed, screen::width())),
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! What a line says that cannot have been measured.
 
-use crate::line::{CpuTimes, Line};
+use crate::trial_record::{CpuTimes, TrialRecord};
 
 /// The kernel books a running thread's CPU time at its ticks, up to 10 ms apart, so what is read at a
 /// window's ends may be a tick of each CPU too much.
 const TICK_NS: u64 = 10_000_000;
 
-impl Line {
+impl TrialRecord {
     /// Why this cannot have been measured; `None` where that is not certain.
     #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use observe::{CoreShares, CpuSeries};
 
-use crate::line::CoreSeries;
 use crate::observed::Observed;
 use crate::trial::{STEP, Trial};
+use crate::trial_record::CoreSeries;
 
 /// How many steps the record of a window's CPU time has at most.
 const SERIES_STEPS: u32 = 10;

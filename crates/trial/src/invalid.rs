@@ -1,10 +1,10 @@
 //! Why a trial is not valid and what limited it, in its own words.
 
-use crate::line::Line;
 use crate::nouns::Nouns;
+use crate::trial_record::TrialRecord;
 use crate::verdict::Limit;
 
-impl Line {
+impl TrialRecord {
     /// Why the figures are not those of what was asked for, in a sentence without its full stop;
     /// `None` where they are.
     #[must_use]
@@ -62,13 +62,13 @@ impl Line {
 mod tests {
     use super::*;
     use crate::evidence::Evidence;
-    use crate::line::Walks;
     use crate::mismatch::Mismatch;
     use crate::testing::example;
+    use crate::trial_record::Walks;
     use crate::verdict::Verdict;
 
-    fn why(change: impl FnOnce(&mut Line)) -> String {
-        let mut line = Line { valid: false, ..example() };
+    fn why(change: impl FnOnce(&mut TrialRecord)) -> String {
+        let mut line = TrialRecord { valid: false, ..example() };
         change(&mut line);
         line.why_invalid().unwrap()
     }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_load_that_ended_is_not_to_be_measured_longer() {
-        let mut line = Line { valid: false, ..example() };
+        let mut line = TrialRecord { valid: false, ..example() };
         (line.operations.completed, line.verdict) = (0, Verdict::of(Evidence::default()));
         assert!(line.remedy().contains("--duration"), "{}", line.remedy());
         line.load_error = Some("wrk ended with exit status: 1".into());
@@ -91,27 +91,27 @@ mod tests {
     fn each_reason_is_told_the_gravest_first() {
         let mismatch =
             Mismatch { what: "suite".into(), asked: "A".into(), obtained: "B in 64".into() };
-        let mismatched = |line: &mut Line| line.receipt.mismatch.push(mismatch.clone());
+        let mismatched = |line: &mut TrialRecord| line.receipt.mismatch.push(mismatch.clone());
         let rows = [("mismatched", why(mismatched))];
-        let lost = |line: &mut Line| {
+        let lost = |line: &mut TrialRecord| {
             mismatched(line);
             line.load_error = Some("a load thread ended early: no epoll".into());
         };
         assert!(why(lost).contains("no epoll"));
-        let died = |line: &mut Line| {
+        let died = |line: &mut TrialRecord| {
             lost(line);
             line.target_error = Some("nginx died".into());
         };
         assert_eq!(why(died), "nginx died");
-        let failed = |line: &mut Line| line.verdict.limit = Limit::Errors;
-        let starved = |line: &mut Line| line.operations.completed = 0;
-        let of_session = |change: &dyn Fn(&mut Line)| {
+        let failed = |line: &mut TrialRecord| line.verdict.limit = Limit::Errors;
+        let starved = |line: &mut TrialRecord| line.operations.completed = 0;
+        let of_session = |change: &dyn Fn(&mut TrialRecord)| {
             why(|line| {
                 line.walks = Some(Walks { completed: 3, failed: 1 });
                 change(line);
             })
         };
-        let in_warm_up = |line: &mut Line| {
+        let in_warm_up = |line: &mut TrialRecord| {
             (line.interrupted, line.window_ns, line.operations.completed) = (true, 0, 0);
             line.verdict.limit = Limit::Errors;
         };

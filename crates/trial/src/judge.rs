@@ -12,7 +12,6 @@ use crate::accelerator::Handshakes;
 use crate::busy_program::BusyProgram;
 use crate::compilers;
 use crate::evidence::{Evidence, Facts, OtherMachine};
-use crate::line::{ByteCounts, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks, rates};
 use crate::littles_law::LittlesLaw;
 use crate::nouns::Nouns;
 use crate::observed::Observed;
@@ -20,6 +19,9 @@ use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::ranks::RankReport;
 use crate::receipt::Receipt;
 use crate::trial::Trial;
+use crate::trial_record::{
+    ByteCounts, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, Walks, rates,
+};
 use crate::verdict::{Limit, NOISE, Verdict};
 use crate::warning::Warning;
 use crate::workers::Workers;
@@ -28,7 +30,7 @@ use crate::workers::Workers;
 const NAMED: usize = 3;
 
 /// Judges a trial: its line follows from what was asked and what was seen, and from nothing else.
-pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Line {
+pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> TrialRecord {
     let job = &trial.job;
     let operations = Operations {
         completed: outcome.completed,
@@ -54,7 +56,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Li
     let ranks = observed.reports.ranks.as_ref();
     let target_error = observed.reports.server.as_ref().err().cloned();
     let load_error = ranks.and_then(RankReport::lost_in_words).or(lost_threads);
-    Line {
+    TrialRecord {
         schema: SCHEMA,
         valid: receipt.mismatch.is_empty()
             && target_error.is_none()
@@ -89,7 +91,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Li
         },
         traffic: Traffic::mean(outcome.traffic),
         littles_law,
-        pages: outcome.pages.iter().map(Page::from).collect(),
+        pages: outcome.pages.iter().map(PageFigures::from).collect(),
         walks: (job.plan.operation == Operation::Session).then(|| Walks::from(outcome.walks)),
         profile: None,
         cpu_share: trial.series(observed),

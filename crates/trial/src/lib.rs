@@ -1,6 +1,6 @@
 //! One trial: a load and the observation of the machine over the same window, judged.
 //!
-//! What comes out is a [`Line`]: the figures, the receipt (was it what was asked?) and the verdict
+//! What comes out is a [`TrialRecord`]: the figures, the receipt (was it what was asked?) and the verdict
 //! (what limited it?), with the evidence of both. A figure without those two is not worth printing.
 //!
 //! - [`Trial`] runs one, on a [`Machine`].
@@ -22,7 +22,7 @@ mod http2_use;
 mod invalid;
 mod judge;
 mod latency_log;
-mod line;
+
 mod littles_law;
 mod machine;
 mod memory_use;
@@ -43,6 +43,7 @@ mod server_cpus;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trial;
+mod trial_record;
 mod verdict;
 mod warning;
 mod workers;
@@ -54,7 +55,6 @@ pub use congestion::Connections;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use http2_use::{Http2Settings, Http2Use};
 pub use latency_log::latency_log;
-pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, RemoteSamples, ThisMachine, neighbours};
 pub use memory_use::MemoryUse;
@@ -72,6 +72,9 @@ pub use reports::{Reports, ServerReport};
 pub use sending::Sending;
 pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Measured, Trial};
+pub use trial_record::{
+    ByteCounts, CoreSeries, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, Walks,
+};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
     SIBLING_BUSY, Verdict,

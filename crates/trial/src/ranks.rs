@@ -12,7 +12,7 @@ use load::Source;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::Line;
+use crate::TrialRecord;
 use crate::evidence::{Evidence, NetworkEvidence};
 use crate::mismatch::Mismatch;
 
@@ -98,7 +98,7 @@ pub struct ClientFigures {
 impl ClientFigures {
     /// Of the client of a trial on this machine.
     #[must_use]
-    pub fn of(line: &Line) -> Self {
+    pub fn of(line: &TrialRecord) -> Self {
         let evidence = &line.verdict.evidence;
         Self {
             cpu_ns: line.cpu_ns.client,
@@ -292,7 +292,7 @@ mod tests {
     fn the_client_may_have_used_the_cpus_of_all_ranks_and_no_more() {
         // 600 ms and a tick of each CPU; this machine has one.
         let used = |ns: u64| {
-            let mut line = Line { ranks: report(|_| {}).figures, ..example() };
+            let mut line = TrialRecord { ranks: report(|_| {}).figures, ..example() };
             line.cpu_ns.client = Some(ns);
             line
         };

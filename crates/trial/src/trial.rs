@@ -7,10 +7,10 @@ use cpus::CpuList;
 use load::{Job, Outcome};
 use tls::CertificateKey;
 
-use crate::line::Line;
 use crate::moment::Moment;
 use crate::receipt::RunsOn;
 use crate::reports::Reports;
+use crate::trial_record::TrialRecord;
 use crate::warning::{Neighbours, NotSteady};
 
 /// How often a trial looks up: for an interrupt, and to report its progress.
@@ -57,7 +57,7 @@ pub struct Hooks<'a> {
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// Its line in the journal.
-    pub line: Line,
+    pub line: TrialRecord,
     /// What the load itself counted, and the latencies that its percentiles were taken from.
     pub outcome: Outcome,
 }

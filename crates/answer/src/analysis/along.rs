@@ -5,8 +5,8 @@ use study::{Metric, Param, Params, Show};
 
 use super::accelerator;
 use super::answer::Answer;
-use super::bar::{Bar, Curve, Point};
-use super::bounds::Bounds;
+use super::bar::{AnswerCurve, AnswerFigure, AnswerPoint};
+use super::bounds::LittlesLawBounds;
 use super::caveats::{caveats, said_once};
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
@@ -43,7 +43,7 @@ impl<'a> Along<'a> {
     pub(super) fn answer(&self) -> Option<Answer> {
         let rule = self.points.first()?.rule;
         let curve = self.curve();
-        let bar = |(point, bar): (&Point, &Bar)| Bar {
+        let bar = |(point, bar): (&AnswerPoint, &AnswerFigure)| AnswerFigure {
             label: list_of([&point.label, &bar.label]),
             ..bar.clone()
         };
@@ -90,17 +90,17 @@ impl<'a> Along<'a> {
         self.common.iter().filter_map(words).collect()
     }
 
-    fn curve(&self) -> Curve {
-        let point = |compared: &Compared<'_>| Point {
+    fn curve(&self) -> AnswerCurve {
+        let point = |compared: &Compared<'_>| AnswerPoint {
             label: self.label(compared),
-            bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
+            bars: compared.shown().map(|entry| AnswerFigure::of(compared, entry)).collect(),
             is_compared: compared.rule.is_compared_at(&compared.common),
             busy: compared.shown().map(|entry| entry.row.figure(Metric::ServerBusy)).collect(),
         };
-        Curve {
+        AnswerCurve {
             along: self.key.to_owned(),
             points: self.points.iter().map(point).collect(),
-            bounds: Bounds::all(self.key, &self.points),
+            bounds: LittlesLawBounds::all(self.key, &self.points),
             least: self.least(),
             crossovers: self.crossovers(),
         }

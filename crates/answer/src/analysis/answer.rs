@@ -5,7 +5,7 @@ use serde::Serialize;
 use study::{Metric, Params, Published, Show};
 
 use super::alike::{other_path, share_of_sendfile, with_reading};
-use super::bar::{Bar, Curve};
+use super::bar::{AnswerCurve, AnswerFigure};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
@@ -54,7 +54,7 @@ pub struct Answer {
     pub common_in_words: Vec<String>,
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
     /// has none for its baseline, which is not taxed.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<AnswerFigure>,
     pub published: Vec<Published>,
     /// What the cost of the cipher predicts of the bars, where the servers report it.
     pub predictions: Vec<Prediction>,
@@ -66,7 +66,7 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loopback: Option<Loopback>,
     /// The bars along another swept key, where the study asks for that.
-    pub curve: Option<Curve>,
+    pub curve: Option<AnswerCurve>,
 }
 
 impl Answer {
@@ -117,7 +117,7 @@ impl Answer {
             operation: compared.operation(),
             common: compared.common.clone(),
             common_in_words: compared.common_in_words(),
-            bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
+            bars: compared.shown().map(|entry| AnswerFigure::of(compared, entry)).collect(),
             published: rule.published.clone(),
             bill,
             loopback: Loopback::of(compared),

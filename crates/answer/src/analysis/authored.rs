@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::{Decision, Direction};
 use study::Metric;
-use study::headline::{Comparing, Decides, Slot, Template, Written};
+use study::headline::{Comparing, Decides, HeadlineTemplates, Slot, Template};
 use units::Quantity;
 
 use super::offered::not_kept_up;
@@ -17,11 +17,11 @@ use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor};
 pub(super) type Rows<'a> = BTreeMap<&'a str, &'a Row<'a>>;
 
 /// Two rows, one beside the other.
-pub(super) type Pair = (Metric, [String; 2]);
+pub(super) type RowPair = (Metric, [String; 2]);
 
 /// What an author wrote, and what is known of its rows.
 pub(super) struct Authored<'a> {
-    pub(super) written: &'a Written,
+    pub(super) written: &'a HeadlineTemplates,
     /// In which the rows are compared that decide.
     pub(super) metric: Metric,
     /// The key whose values are compared.
@@ -29,7 +29,7 @@ pub(super) struct Authored<'a> {
     /// By the names that the author gave them.
     pub(super) rows: &'a Rows<'a>,
     /// How the rows compare that the sentences speak of: ratios.
-    pub(super) decided: BTreeMap<Pair, Decided>,
+    pub(super) decided: BTreeMap<RowPair, Decided>,
 }
 
 impl Authored<'_> {

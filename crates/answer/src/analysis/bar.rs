@@ -6,7 +6,7 @@ use study::metric::Kind;
 use study::{Metric, Param, Params};
 use units::Bytes;
 
-use super::bounds::Bounds;
+use super::bounds::LittlesLawBounds;
 use super::compared::{Compared, Entry};
 use super::crossover::Crossover;
 use crate::costs::PublishedCost;
@@ -15,7 +15,7 @@ use crate::mark::Mark;
 
 /// One figure of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bar {
+pub struct AnswerFigure {
     /// The value of the compared key in words: `AES-128-GCM`.
     pub label: String,
     pub cell: String,
@@ -67,11 +67,11 @@ impl Projected {
 
 /// The bars at one value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Point {
+pub struct AnswerPoint {
     /// The value in words: `1 MiB objects`.
     pub label: String,
     /// A bar for each value of the compared key.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<AnswerFigure>,
     /// Whether its bars are compared: of an algorithm only some sizes are.
     #[serde(skip)]
     pub is_compared: bool,
@@ -81,14 +81,14 @@ pub struct Point {
 
 /// The bars of an answer along a swept key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Curve {
+pub struct AnswerCurve {
     /// The key: `target.object`.
     pub along: String,
     /// In the study's order.
-    pub points: Vec<Point>,
+    pub points: Vec<AnswerPoint>,
     /// What Little's law allows, for each value of the compared key, where the points are numbers of
     /// users of a closed loop.
-    pub bounds: Vec<Bounds>,
+    pub bounds: Vec<LittlesLawBounds>,
     /// What the instructions allow, where that is one cost for all of it, in words and as a number.
     #[serde(skip)]
     pub least: Option<(String, f64)>,
@@ -97,7 +97,7 @@ pub struct Curve {
     pub crossovers: Vec<Crossover>,
 }
 
-impl Bar {
+impl AnswerFigure {
     pub(super) fn of(compared: &Compared<'_>, entry: &Entry<'_>) -> Self {
         // A tax is as weak as the weaker of the two that it is taken from.
         let baseline = compared
@@ -123,7 +123,7 @@ impl Bar {
     }
 }
 
-impl Curve {
+impl AnswerCurve {
     /// Whether its points are numbers of connections.
     #[must_use]
     pub fn is_of_users(&self) -> bool {
@@ -131,7 +131,7 @@ impl Curve {
     }
 }
 
-impl Point {
+impl AnswerPoint {
     /// Its value of a key as a number: bytes, or a count.
     #[must_use]
     pub fn place(&self, along: &str) -> Option<f64> {

@@ -14,7 +14,7 @@ use crate::figure::Figure;
 
 /// The bounds of one value of the compared key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bounds {
+pub struct LittlesLawBounds {
     /// The value in words.
     pub label: String,
     /// D: the least median of a point.
@@ -27,7 +27,7 @@ pub struct Bounds {
     pub cores: usize,
 }
 
-impl Bounds {
+impl LittlesLawBounds {
     /// One for each value of the compared key of closed loops whose server has CPUs of its own.
     pub(super) fn all(key: &str, points: &[Compared<'_>]) -> Vec<Self> {
         let is_shown = |first: &&Compared<'_>| first.rule.shows(Show::LittlesLaw);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn bounds_meet_at_the_knee() {
-        let bounds = Bounds {
+        let bounds = LittlesLawBounds {
             label: String::new(),
             demand_ns: 2e6,
             demand_at: String::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cpus::CpuList;
 use serde::Serialize;
-use trial::{CoreSeries, Line};
+use trial::{CoreSeries, TrialRecord};
 
 /// What used one CPU: shares of its time, each the median over the trials.
 ///
@@ -30,7 +30,7 @@ pub struct CpuUse {
 
 impl CpuUse {
     /// Of each CPU that some of the trials know; none where the server's CPUs are not known.
-    pub fn of<'a>(trials: impl Iterator<Item = &'a Line>) -> Vec<Self> {
+    pub fn of<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<Self> {
         let mut by_cpu: BTreeMap<(bool, usize), Vec<Self>> = BTreeMap::new();
         for cpu in trials.flat_map(of_trial) {
             by_cpu.entry((cpu.of_host, cpu.cpu)).or_default().push(cpu);
@@ -55,7 +55,7 @@ fn median(all: &[CpuUse]) -> Option<CpuUse> {
     })
 }
 
-fn of_trial(line: &Line) -> Vec<CpuUse> {
+fn of_trial(line: &TrialRecord) -> Vec<CpuUse> {
     let asked = &line.receipt.asked;
     let lists = asked.server_cpus.as_ref().zip(asked.client_cpus.as_ref());
     let times = line.cpu_ns.server.zip(line.cpu_ns.client);
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     /// A trial of a second: for each CPU what was in programs, in interrupts, and idle.
-    fn trial(server: u64, client: u64, cpus: &[(f64, f64, f64)]) -> Line {
+    fn trial(server: u64, client: u64, cpus: &[(f64, f64, f64)]) -> TrialRecord {
         let mut line = example().line;
         line.window_ns = 1_000_000_000;
         (line.cpu_ns.server, line.cpu_ns.client) = (Some(server), Some(client));

@@ -21,7 +21,7 @@ pub struct Crossover {
 }
 
 /// One value of the key that an answer goes along: its words, and the ratio there.
-type Point<'a> = (String, &'a Decided);
+type RatioAt<'a> = (String, &'a Decided);
 
 impl Crossover {
     /// Of `name` against `baseline`, at the points where the two were compared; `None` where there are
@@ -29,11 +29,11 @@ impl Crossover {
     pub(super) fn of(
         (label, name): (&str, &str),
         baseline: &str,
-        points: &[Point<'_>],
+        points: &[RatioAt<'_>],
     ) -> Option<Self> {
         let runs = runs(points);
         let last = points.len().checked_sub(1)?;
-        let is_too_few = |(_, ratio): &Point<'_>| ratio.decision == Decision::TooFew;
+        let is_too_few = |(_, ratio): &RatioAt<'_>| ratio.decision == Decision::TooFew;
         let has_too_few = points.iter().any(is_too_few);
         let from = match runs[..] {
             [(first, end)] if end == last && !has_too_few => Some(points[first].0.clone()),
@@ -67,7 +67,7 @@ impl Crossover {
 }
 
 /// The first and the last of each row of points that lie ahead.
-fn runs(points: &[Point<'_>]) -> Vec<(usize, usize)> {
+fn runs(points: &[RatioAt<'_>]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (place, (_, ratio)) in points.iter().enumerate() {
         if ratio.decision != Decision::Sure(Direction::Above) {

@@ -20,7 +20,7 @@ use crate::wording::{NO_DIFFERENCE, brief, brief_beside, capitalized, factor, fi
 
 /// What a sentence is filled with; a figure stands with its unit.
 #[derive(Debug, Default, Serialize)]
-struct Facts {
+struct SentenceFacts {
     /// `Rate of one core`.
     metric: String,
     /// Which of several combinations it is of, in brackets after a space.
@@ -51,7 +51,7 @@ struct Kept {
     template: &'static str,
     value: String,
     unit: String,
-    facts: Facts,
+    facts: SentenceFacts,
 }
 
 /// Of the first of several comparisons that has figures; what was not measured says why.
@@ -62,7 +62,8 @@ pub(super) fn headline(all: &[&Compared<'_>]) -> Option<Headline> {
         let lacking = first.shown().next().map(|entry| first.lacking(entry)).unwrap_or_default();
         return Some(Headline::not_measured(&lacking));
     };
-    let sentence = filled(kept.template, &Facts { context: context(compared, all), ..kept.facts })?;
+    let sentence =
+        filled(kept.template, &SentenceFacts { context: context(compared, all), ..kept.facts })?;
     Some(Headline {
         value: kept.value,
         unit: kept.unit,
@@ -79,7 +80,7 @@ pub(super) fn along(all: &[Along<'_>]) -> Option<Headline> {
     };
     let others = all.iter().filter(|of| !std::ptr::eq(*of, along)).map(Along::common_in_words);
     let context = which(along.common_in_words(), others);
-    let sentence = filled(kept.template, &Facts { context, ..kept.facts })?;
+    let sentence = filled(kept.template, &SentenceFacts { context, ..kept.facts })?;
     Some(Headline {
         value: kept.value,
         unit: kept.unit,
@@ -136,7 +137,12 @@ fn two(compared: &Compared<'_>, entry: &Entry<'_>, baseline: &Entry<'_>) -> Opti
     Some(decided(template, compared, &ratio, facts(compared, more, less)))
 }
 
-fn decided(template: &'static str, compared: &Compared<'_>, ratio: &Decided, facts: Facts) -> Kept {
+fn decided(
+    template: &'static str,
+    compared: &Compared<'_>,
+    ratio: &Decided,
+    facts: SentenceFacts,
+) -> Kept {
     let times = factor(ratio.median());
     let is_sure = ratio.decision.is_sure();
     let (value, unit) = match is_sure {
@@ -144,7 +150,7 @@ fn decided(template: &'static str, compared: &Compared<'_>, ratio: &Decided, fac
         false => undecided(compared, ratio.decision == Decision::TooFew),
     };
     let undecided = between(compared, ratio.decision == Decision::TooFew);
-    Kept { template, value, unit, facts: Facts { is_sure, times, undecided, ..facts } }
+    Kept { template, value, unit, facts: SentenceFacts { is_sure, times, undecided, ..facts } }
 }
 
 /// The best of several beside the worst.
@@ -159,7 +165,7 @@ fn several(compared: &Compared<'_>, rivals: &[&Entry<'_>]) -> Option<Kept> {
     let alike = leaders.iter().skip(usize::from(last.is_some()));
     let alike = list(alike.map(|entry| compared.name(entry)));
     let has_too_few = compared.has_too_few();
-    let facts = Facts {
+    let facts = SentenceFacts {
         alike,
         undecided: from(compared, has_too_few),
         ..facts(compared, first, last.unwrap_or(first))
@@ -167,7 +173,7 @@ fn several(compared: &Compared<'_>, rivals: &[&Entry<'_>]) -> Option<Kept> {
     let template = include_str!("headline/several.txt");
     let Some(last) = last else {
         let (value, unit) = undecided(compared, has_too_few);
-        let facts = Facts { undecided: between(compared, has_too_few), ..facts };
+        let facts = SentenceFacts { undecided: between(compared, has_too_few), ..facts };
         return Some(Kept { template, value, unit, facts });
     };
     let times = compared.ratio(first.row, last.row);
@@ -176,7 +182,7 @@ fn several(compared: &Compared<'_>, rivals: &[&Entry<'_>]) -> Option<Kept> {
         template,
         value: facts.figure.clone(),
         unit: format!("{} {}", compared.metric(), facts.with),
-        facts: Facts { is_sure: true, times, ..facts },
+        facts: SentenceFacts { is_sure: true, times, ..facts },
     })
 }
 
@@ -200,7 +206,7 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
         template: include_str!("headline/tax.txt"),
         value,
         unit,
-        facts: Facts {
+        facts: SentenceFacts {
             is_sure,
             is_less: tax.median() > 0.0,
             share,
@@ -209,7 +215,7 @@ fn tax(compared: &Compared<'_>) -> Option<Kept> {
             other_figure: rate(plain),
             with: compared.with(entry),
             name: compared.name(entry),
-            ..Facts::default()
+            ..SentenceFacts::default()
         },
     })
 }
@@ -244,7 +250,7 @@ fn range(along: &Along<'_>) -> Option<Kept> {
     let crossover = crossovers.into_iter().find(|of| of.label == own);
     let unsure = || ratios.iter().filter(|(_, ratio)| !ratio.decision.is_sure());
     let has_too_few = unsure().any(|(_, ratio)| ratio.decision == Decision::TooFew);
-    let facts = Facts {
+    let facts = SentenceFacts {
         crossover: crossover.map(|of| of.sentence).unwrap_or_default(),
         alike: list(unsure().map(|(place, _)| place.as_str())),
         undecided: undecided(first, has_too_few).1,
@@ -259,7 +265,7 @@ fn range(along: &Along<'_>) -> Option<Kept> {
         None => {
             let (value, unit) = undecided(first, has_too_few);
             let undecided = between(first, has_too_few);
-            Kept { template, value, unit, facts: Facts { undecided, ..facts } }
+            Kept { template, value, unit, facts: SentenceFacts { undecided, ..facts } }
         }
         Some((least, most)) => {
             let (value, times) = match std::ptr::eq(least, most) {
@@ -269,7 +275,12 @@ fn range(along: &Along<'_>) -> Option<Kept> {
                     format!("{} to {}", at(least), at(most)),
                 ),
             };
-            Kept { template, value, unit: metric, facts: Facts { is_sure: true, times, ..facts } }
+            Kept {
+                template,
+                value,
+                unit: metric,
+                facts: SentenceFacts { is_sure: true, times, ..facts },
+            }
         }
     })
 }
@@ -279,9 +290,9 @@ fn median(entry: &Entry<'_>) -> f64 {
 }
 
 /// Both in the unit of the first.
-fn facts(compared: &Compared<'_>, entry: &Entry<'_>, other: &Entry<'_>) -> Facts {
+fn facts(compared: &Compared<'_>, entry: &Entry<'_>, other: &Entry<'_>) -> SentenceFacts {
     let figure = |of| brief_beside(compared.rule.metric.row().quantity, median(of), median(entry));
-    Facts {
+    SentenceFacts {
         metric: capitalized(&words_of(compared.operation(), compared.rule.metric.row().words)),
         figure: figure(entry),
         with: compared.with(entry),
@@ -290,7 +301,7 @@ fn facts(compared: &Compared<'_>, entry: &Entry<'_>, other: &Entry<'_>) -> Facts
         other_with: compared.with(other),
         other_name: compared.name(other),
         is_speed: compared.kind() == Kind::Cycles,
-        ..Facts::default()
+        ..SentenceFacts::default()
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use study::{Cell, Metric, Show};
-use trial::{LatencyNs, Line};
+use trial::{LatencyNs, TrialRecord};
 use units::Quantity;
 
 use super::compared::{Compared, Entry};
@@ -62,7 +62,7 @@ fn latencies(compared: &Compared<'_>) -> Vec<Derived> {
 }
 
 /// The share that resumed, and what a connection cost; `None` where that is not known.
-fn point(line: &Line) -> Option<(f64, f64)> {
+fn point(line: &TrialRecord) -> Option<(f64, f64)> {
     let obtained = &line.receipt.obtained;
     let (full, resumed) = (obtained.full?, obtained.resumed?);
     let cost = Metric::ServerCpuPerOperation.value(line).filter(|_| line.valid)?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use study::metric::Kind;
 use study::{Cell, Metric, Published, PublishedUnit};
-use trial::{Limit, Line, OFFERED_SERVED};
+use trial::{Limit, OFFERED_SERVED, TrialRecord};
 use units::{BitsPerSecond, percent};
 
 use super::limits::{in_words, of_trials};
@@ -61,9 +61,10 @@ pub(super) fn not_kept_up(trials: &Row<'_>, metric: Metric) -> Option<String> {
     }
     let others = limits.iter().filter(|(limit, _)| **limit != Limit::OfferedLoad);
     let reasons = list(others.map(|(limit, _)| in_words(*limit)));
-    let others: Vec<&Line> =
+    let others: Vec<&TrialRecord> =
         trials.valid().filter(|line| line.verdict.limit != Limit::OfferedLoad).collect();
-    let is_served = |line: &&Line| line.verdict.evidence.offered_served >= Some(OFFERED_SERVED);
+    let is_served =
+        |line: &&TrialRecord| line.verdict.evidence.offered_served >= Some(OFFERED_SERVED);
     // What is not known to be served was not.
     let what = match others.iter().all(is_served) {
         true => "all that was asked for was served, but was not the limit",
@@ -76,7 +77,7 @@ pub(super) fn not_kept_up(trials: &Row<'_>, metric: Metric) -> Option<String> {
 /// How far from a published pace the trials of these cells ran, in a sentence.
 pub(super) fn beside_published(published: &[Published], rows: &[&Row<'_>]) -> Option<String> {
     let published = published.iter().find(|of| of.unit == PublishedUnit::Pace)?;
-    let pace = |line: &Line| Some(line.receipt.obtained.pace_bps? as f64);
+    let pace = |line: &TrialRecord| Some(line.receipt.obtained.pace_bps? as f64);
     let paces: Vec<f64> = rows.iter().flat_map(|row| row.valid()).filter_map(pace).collect();
     let pace = stats::median(&paces).ok()?;
     let is_here = rows.iter().filter_map(|of| of.cell).all(|cell| cell.target.url.is_none());

@@ -9,7 +9,7 @@ use serde::Serialize;
 use stats::Decision;
 use study::Show;
 use tls::{Cipher, Suite};
-use trial::Line;
+use trial::TrialRecord;
 
 use super::compared::{Compared, Entry};
 use super::row::Row;
@@ -42,16 +42,16 @@ pub struct Prediction {
 }
 
 /// What a trial says of its cipher.
-struct Cost {
+struct CipherTime {
     cipher: Cipher,
     ns_per_byte: f64,
     bytes: f64,
     cpu_ns: f64,
 }
 
-impl Cost {
+impl CipherTime {
     /// `None` where the server reports no cost of the one cipher that was used.
-    fn of(line: &Line) -> Option<Self> {
+    fn of(line: &TrialRecord) -> Option<Self> {
         let obtained = &line.receipt.obtained;
         let mut suites = obtained.suite.keys();
         let (Some(suite), None) = (suites.next(), suites.next()) else { return None };
@@ -93,20 +93,21 @@ impl Prediction {
 
     fn of(label: String, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
         let measured = entry.ratio.clone()?;
-        let theirs = Cost::of_rounds(baseline.row);
-        let pairs: Vec<(&Cost, Cost)> = Cost::of_rounds(entry.row)
+        let theirs = CipherTime::of_rounds(baseline.row);
+        let pairs: Vec<(&CipherTime, CipherTime)> = CipherTime::of_rounds(entry.row)
             .into_iter()
             .filter_map(|(round, ours)| {
                 let (_, theirs) = theirs.iter().find(|(other, _)| *other == round)?;
                 (theirs.cipher == ours.cipher).then_some((theirs, ours))
             })
             .collect();
-        let figure = |of: &dyn Fn(&Cost, &Cost) -> f64| {
+        let figure = |of: &dyn Fn(&CipherTime, &CipherTime) -> f64| {
             Figure::of(pairs.iter().map(|(theirs, ours)| of(theirs, ours)).collect())
         };
         let median = |of| Some(figure(of)?.median());
-        let saved =
-            |theirs: &Cost, ours: &Cost| theirs.bytes * (theirs.ns_per_byte - ours.ns_per_byte);
+        let saved = |theirs: &CipherTime, ours: &CipherTime| {
+            theirs.bytes * (theirs.ns_per_byte - ours.ns_per_byte)
+        };
         Some(Self {
             label,
             cell: entry.row.name.to_owned(),

@@ -2,7 +2,7 @@
 //! how many connections descriptors, ports and queues allow.
 
 use load::Operation;
-use trial::{ACCEPT_QUEUE_LOSS, Evidence, Line};
+use trial::{ACCEPT_QUEUE_LOSS, Evidence, TrialRecord};
 use units::{counted, percent, thousands};
 
 use super::compared::Entry;
@@ -24,7 +24,8 @@ pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -
     };
     let measured = entries.filter(|entry| entry.figure.is_some());
     let lines = measured.flat_map(|entry| entry.row.valid());
-    let lines: Vec<&Line> = lines.filter(|line| line.receipt.obtained.full.is_some()).collect();
+    let lines: Vec<&TrialRecord> =
+        lines.filter(|line| line.receipt.obtained.full.is_some()).collect();
     if !are_connections || lines.is_empty() {
         return None;
     }
@@ -67,21 +68,21 @@ impl Part {
     }
 }
 
-fn sum(lines: &[&Line], of: impl Fn(&Line) -> u64) -> u64 {
+fn sum(lines: &[&TrialRecord], of: impl Fn(&TrialRecord) -> u64) -> u64 {
     lines.iter().map(|line| of(line)).sum()
 }
 
 /// The largest of a share that some of the trials know.
-fn most(lines: &[&Line], of: fn(&Evidence) -> Option<f64>) -> Option<f64> {
+fn most(lines: &[&TrialRecord], of: fn(&Evidence) -> Option<f64>) -> Option<f64> {
     lines.iter().filter_map(|line| of(&line.verdict.evidence)).max_by(f64::total_cmp)
 }
 
-fn full(lines: &[&Line]) -> Option<Part> {
+fn full(lines: &[&TrialRecord]) -> Option<Part> {
     let full = sum(lines, |line| line.receipt.obtained.full.unwrap_or_default());
     let resumed = sum(lines, |line| line.receipt.obtained.resumed.unwrap_or_default());
     let share = |count: u64| count as f64 / (full + resumed) as f64;
     let seen = format!("{:.2} full handshakes per connection", share(full));
-    let is_asked = |line: &&Line| line.receipt.asked.resumption_percent > Some(0);
+    let is_asked = |line: &&TrialRecord| line.receipt.asked.resumption_percent > Some(0);
     match resumed {
         0 => Part::fine(seen),
         _ if lines.iter().all(is_asked) => Part::fine(format!(
@@ -97,7 +98,7 @@ fn full(lines: &[&Line]) -> Option<Part> {
     }
 }
 
-fn on_each(lines: &[&Line], requests: &str) -> Option<Part> {
+fn on_each(lines: &[&TrialRecord], requests: &str) -> Option<Part> {
     match sum(lines, |line| line.receipt.obtained.kept_open.unwrap_or_default()) {
         0 => Part::fine(requests),
         kept => Part::off(
@@ -107,12 +108,12 @@ fn on_each(lines: &[&Line], requests: &str) -> Option<Part> {
     }
 }
 
-fn connections(lines: &[&Line]) -> Option<Part> {
+fn connections(lines: &[&TrialRecord]) -> Option<Part> {
     let open = lines.iter().filter_map(|line| line.receipt.obtained.connections).max()?;
     Part::fine(format!("at most {} open", counted(open as u64, "connection")))
 }
 
-fn descriptors(lines: &[&Line]) -> Option<Part> {
+fn descriptors(lines: &[&TrialRecord]) -> Option<Part> {
     const MEANING: &str = "the figure is what descriptors allow, not what handshakes cost";
     let lacking = sum(lines, |line| line.verdict.evidence.descriptors_lacking);
     if lacking > 0 {
@@ -128,7 +129,7 @@ fn descriptors(lines: &[&Line]) -> Option<Part> {
     }
 }
 
-fn ports(lines: &[&Line]) -> Option<Part> {
+fn ports(lines: &[&TrialRecord]) -> Option<Part> {
     match sum(lines, |line| line.verdict.evidence.ports_lacking) {
         0 => Part::fine("no port lacking"),
         lacking => Part::off(
@@ -138,7 +139,7 @@ fn ports(lines: &[&Line]) -> Option<Part> {
     }
 }
 
-fn accept_queue(lines: &[&Line]) -> Option<Part> {
+fn accept_queue(lines: &[&TrialRecord]) -> Option<Part> {
     let drops = sum(lines, |line| {
         let Evidence { accept_queue_drops, connects_repeated, .. } = line.verdict.evidence;
         accept_queue_drops.or(connects_repeated).unwrap_or_default()

@@ -4,7 +4,7 @@
 use stats::rounds_to_decide;
 use study::AnswerRule;
 use study::metric::Kind;
-use trial::{Limit, Line, WarningKind};
+use trial::{Limit, TrialRecord, WarningKind};
 
 use super::compared::Compared;
 use super::row::Row;
@@ -32,7 +32,7 @@ pub(super) fn quality(rules: &[AnswerRule], rows: &[Row<'_>]) -> Option<Quality>
     // Of a median of 0 there is no share.
     let shares = figures.iter().filter(|figure| figure.median() != 0.0);
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
-    let valid: Vec<&Line> = rows.iter().flat_map(Row::valid).collect();
+    let valid: Vec<&TrialRecord> = rows.iter().flat_map(Row::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
     let largest = compared.iter().map(|of| of.family).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);
@@ -70,7 +70,7 @@ fn round(share: f64) -> f64 {
     (share * 100.0 - 1e-9).ceil().max(1.0) / 100.0
 }
 
-fn is_noisy(line: &Line) -> bool {
+fn is_noisy(line: &TrialRecord) -> bool {
     use WarningKind::{BusySibling, ForeignWork, Steal};
     let is_disturbed = line
         .warnings

@@ -83,10 +83,10 @@ mod tests {
         for rate in [1.0, 1e9] {
             let quieter = scene(0.06, 0.01, rate);
             assert!(rates(&quieter).contains(&rate));
-            assert_eq!(quieter.analysis().again, Remeasured { measured: 1, replaced: 1 });
+            assert_eq!(quieter.analysis().remeasured, Remeasured { measured: 1, replaced: 1 });
             let noisier = scene(0.2, 0.01, rate);
             assert!(!rates(&noisier).contains(&rate));
-            assert_eq!(noisier.analysis().again, Remeasured { measured: 1, replaced: 0 });
+            assert_eq!(noisier.analysis().remeasured, Remeasured { measured: 1, replaced: 0 });
             let trials = noisier.analysis().cells[1].trials;
             assert_eq!((trials.done, trials.valid), (7, 7));
         }
@@ -96,7 +96,7 @@ mod tests {
     fn one_that_is_not_valid_replaces_nothing() {
         let mut scene = scene(0.0, 0.0, 1.0);
         scene.lines.last_mut().unwrap().line.valid = false;
-        assert_eq!(scene.analysis().again, Remeasured::default());
+        assert_eq!(scene.analysis().remeasured, Remeasured::default());
         assert!(!rates(&scene).contains(&1.0));
     }
 

@@ -10,11 +10,11 @@ use profile::Profile;
 use serde::{Deserialize, Serialize};
 use study::metric::words_of;
 use study::{Cell, Metric, Param, Params, Study};
-use trial::{Limit, Line};
+use trial::{Limit, TrialRecord};
 
 use super::remeasured::{Remeasured, quieter};
-use super::search::Search;
-use crate::costs::{AlgorithmRow, Cost};
+use super::search::SearchPath;
+use crate::costs::AlgorithmRow;
 use crate::figure::Figure;
 use crate::label::{label_in, server_words};
 use crate::mark::Mark;
@@ -42,10 +42,12 @@ pub(super) struct Row<'a> {
     pub(super) name: &'a str,
     /// What tells it from the others of its case.
     pub(super) params: &'a Params,
-    /// What was measured, where that is an algorithm.
-    pub(super) algorithm: Option<&'a AlgorithmRow>,
-    /// The same, where it is a server under load.
+    /// What was measured, where that is a server under load.
     pub(super) cell: Option<&'a Cell>,
+    /// What was measured of anything else, which has no trials.
+    timed: Option<Timed<'a>>,
+    /// The same, where it is an algorithm.
+    pub(super) algorithm: Option<&'a AlgorithmRow>,
     /// How many trials it should have; none where its target was left out.
     planned: usize,
     /// Why there is nothing to measure, where that is so.
@@ -58,7 +60,19 @@ pub(super) struct Row<'a> {
     /// Of those that were measured again, the lines have the quieter one.
     pub(super) again: Remeasured,
     /// How the load was found.
-    pub(super) search: Option<Search>,
+    pub(super) search: Option<SearchPath>,
+}
+
+/// What was measured in rounds without a server.
+#[derive(Debug, Default)]
+pub(crate) struct Timed<'a> {
+    /// Rounds that are in the journal, whatever came of them.
+    pub(crate) done: usize,
+    /// Of each metric that it can have, by round.
+    pub(crate) samples: BTreeMap<Metric, Vec<(u32, f64)>>,
+    pub(crate) why_invalid: Option<&'a str>,
+    /// Whether other work used the core meanwhile.
+    pub(crate) is_disturbed: bool,
 }
 
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
@@ -97,7 +111,7 @@ pub(super) fn of_cells<'a>(
         let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
         let has_lines = !lines.is_empty();
         lines.sort_by_key(|trial| (trial.place.order, trial.line.started_unix_ms));
-        let search = Search::of(cell, &lines);
+        let search = SearchPath::of(cell, &lines);
         let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
         // One of another cell says nothing of this one.
         let is_valid = |trial: &&&TrialLine| {
@@ -121,8 +135,9 @@ pub(super) fn of_cells<'a>(
             case: &cell.case,
             name: &cell.name,
             params: &cell.params,
-            algorithm: None,
             cell: Some(cell),
+            timed: None,
+            algorithm: None,
             planned,
             skipped,
             lines,
@@ -143,14 +158,28 @@ pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
 impl<'a> Row<'a> {
     fn of_algorithm(of: &'a AlgorithmRow) -> Self {
         let skipped = of.unavailable();
+        let planned = if skipped.is_some() { 0 } else { of.planned };
+        let named = [of.table.as_str(), of.name.as_str()];
+        let row = Self::of_timed(named, &of.params, planned, of.timed());
+        Self { algorithm: Some(of), skipped, ..row }
+    }
+
+    /// Of something in a case or a table that has no trials.
+    fn of_timed(
+        [case, name]: [&'a str; 2],
+        params: &'a Params,
+        planned: usize,
+        timed: Timed<'a>,
+    ) -> Self {
         Self {
-            case: &of.table,
-            name: &of.name,
-            params: &of.params,
-            algorithm: Some(of),
+            case,
+            name,
+            params,
             cell: None,
-            planned: if skipped.is_some() { 0 } else { of.planned },
-            skipped,
+            timed: Some(timed),
+            algorithm: None,
+            planned,
+            skipped: None,
             lines: Vec::new(),
             profiles: Vec::new(),
             again: Remeasured::default(),
@@ -160,7 +189,7 @@ impl<'a> Row<'a> {
 }
 
 impl Row<'_> {
-    pub(super) fn valid(&self) -> impl Iterator<Item = &Line> {
+    pub(super) fn valid(&self) -> impl Iterator<Item = &TrialRecord> {
         self.lines.iter().map(|trial| &trial.line).filter(|line| line.valid)
     }
 
@@ -198,32 +227,27 @@ impl Row<'_> {
 
     /// Whether it can have a figure of this metric.
     pub(super) fn can_have(&self, metric: Metric) -> bool {
-        match (self.algorithm, self.cell) {
-            (Some(of), _) => Metric::of_algorithm(of.key.algorithm.unit()).contains(&metric),
-            (None, cell) => cell.is_some_and(|cell| metric.is_of(cell)),
+        match &self.timed {
+            Some(of) => of.samples.contains_key(&metric),
+            None => self.cell.is_some_and(|cell| metric.is_of(cell)),
         }
-    }
-
-    /// What it took, where it is an algorithm that was measured.
-    fn cost(&self) -> Option<&Cost> {
-        self.algorithm?.cost.as_ref()
     }
 
     /// Whether other work used the core while an algorithm was timed.
     pub(super) fn is_disturbed(&self) -> bool {
-        self.cost().is_some_and(Cost::is_disturbed)
+        self.timed.as_ref().is_some_and(|of| of.is_disturbed)
     }
 
     /// Why the first that is not valid is not.
     pub(super) fn why_invalid(&self) -> Option<String> {
-        let of_algorithm = || Some(self.algorithm?.no_figure.as_ref()?.why.clone());
-        self.lines.iter().find_map(|trial| trial.line.why_invalid()).or_else(of_algorithm)
+        let of_timed = || Some(self.timed.as_ref()?.why_invalid?.to_owned());
+        self.lines.iter().find_map(|trial| trial.line.why_invalid()).or_else(of_timed)
     }
 
     /// A trial that was not valid and was made again is one.
     pub(super) fn counts(&self) -> TrialCounts {
-        if let Some(of) = self.algorithm {
-            let valid = self.cost().map_or(0, |cost| cost.rounds.len());
+        if let Some(of) = &self.timed {
+            let valid = of.samples.values().map(Vec::len).max().unwrap_or(0);
             return TrialCounts { planned: self.planned, done: of.done, valid };
         }
         let done = self.lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
@@ -275,7 +299,7 @@ impl Row<'_> {
     /// How the client of the valid trials received what was sent: `walk`, `decrypt`, or by which
     /// other program. Empty where nothing is received, or nothing is recorded of it.
     pub(super) fn received(&self) -> BTreeSet<String> {
-        let of = |line: &Line| {
+        let of = |line: &TrialRecord| {
             let receipt = &line.receipt;
             let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
             other.or_else(|| receipt.asked.receive.map(|receive| receive.to_string()))
@@ -292,7 +316,7 @@ impl Row<'_> {
     /// The congestion control of the server's connections in the valid trials; empty where none is
     /// recorded.
     pub(super) fn congestion(&self) -> BTreeSet<String> {
-        let names = |line: &Line| {
+        let names = |line: &TrialRecord| {
             line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
         };
         self.valid().flat_map(names).collect()
@@ -323,8 +347,8 @@ impl Row<'_> {
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
     /// the tax is taken from.
     pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        if let Some(of) = self.algorithm {
-            return of.samples(metric);
+        if let Some(of) = &self.timed {
+            return of.samples.get(&metric).cloned().unwrap_or_default();
         }
         let valid = self.lines.iter().filter(|trial| trial.line.valid && self.can_have(metric));
         valid.filter_map(|trial| Some((trial.place.round, metric.value(&trial.line)?))).collect()

@@ -8,7 +8,7 @@ use study::{Cell, Metric};
 
 /// How the load of a cell was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Search {
+pub struct SearchPath {
     /// What was maximized.
     pub maximize: Metric,
     /// The key that was searched over: `load.connections`.
@@ -70,7 +70,7 @@ impl SearchEnd {
     }
 }
 
-impl Search {
+impl SearchPath {
     /// Of a cell whose lines are `lines`, in the order in which they ran; `None` where its load is
     /// given.
     pub(super) fn of(cell: &Cell, lines: &[&TrialLine]) -> Option<Self> {

@@ -11,7 +11,7 @@ use trial::Limit;
 use super::cpu_use::CpuUse;
 use super::cycles::Cycles;
 use super::row::{Row, TrialCounts};
-use super::search::Search;
+use super::search::SearchPath;
 use crate::figure::Figure;
 use crate::mark::Mark;
 
@@ -48,7 +48,7 @@ pub struct CellSummary {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub congestion: BTreeSet<String>,
     /// How its load was found, where the study searches for it.
-    pub search: Option<Search>,
+    pub search: Option<SearchPath>,
     /// What used each CPU of the machine, where the server's are known.
     pub cpus: Vec<CpuUse>,
     /// Where the server's CPU time goes, where that was sampled.

@@ -9,6 +9,7 @@ mod doubts;
 mod gates;
 mod headlines;
 mod hit_rates;
+mod json;
 mod offered;
 mod predictions;
 mod profiles;

@@ -3,11 +3,11 @@
 use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 
-use study::headline::{RowOf, Slot, Written};
+use study::headline::{HeadlineTemplates, RowOf, Slot};
 use study::metric::Kind;
 use study::{AnswerRule, Metric, Param, Params};
 
-use super::authored::{Authored, Pair, Rows};
+use super::authored::{Authored, RowPair, Rows};
 use super::compared::Compared;
 use super::headline::LIMITED;
 use super::row::Row;
@@ -39,7 +39,7 @@ pub(super) fn headline<'a>(
 /// What a row leaves open is the same for all: one choice for each cell that the first row can be.
 fn choices<'a>(
     rule: &'a AnswerRule,
-    written: &'a Written,
+    written: &'a HeadlineTemplates,
     all: &'a [Row<'a>],
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
@@ -54,7 +54,10 @@ fn choices<'a>(
                 open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
             let mut rows = all.iter().filter(|of| row.is(of.case, of.params) && agrees(of.params));
-            if row.is_best { best(rule.metric, rows) } else { rows.next() }
+            match &row.best {
+                Some(of) => best(rule.metric, rows.filter(|row| of.has(row.params))),
+                None => rows.next(),
+            }
         };
         written.rows.iter().map(|(name, of)| Some((name.as_str(), row(of)?))).collect()
     })
@@ -68,24 +71,25 @@ fn best<'a>(metric: Metric, rows: impl Iterator<Item = &'a Row<'a>>) -> Option<&
 
 /// The keys that a row does not name, with the values here; the best has any value of what is compared.
 fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a str, &'a Param> {
-    let is_open =
-        |key: &String| !(row.params.contains_key(key) || row.is_best && *key == rule.compare);
+    let is_open = |key: &String| {
+        !(row.params.contains_key(key) || row.best.is_some() && *key == rule.compare)
+    };
     let params = params.iter().filter(|(key, _)| is_open(key));
     params.map(|(key, value)| (key.as_str(), value)).collect()
 }
 
 struct Named<'a> {
     rule: &'a AnswerRule,
-    written: &'a Written,
+    written: &'a HeadlineTemplates,
     rows: Rows<'a>,
 }
 
 impl<'a> Named<'a> {
     /// How the rows that it speaks of compare. What the answer compares anyway is decided there; the
     /// others are decided together with that answer.
-    fn decided(&self, compared: &[Compared<'a>]) -> BTreeMap<Pair, Decided> {
+    fn decided(&self, compared: &[Compared<'a>]) -> BTreeMap<RowPair, Decided> {
         let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
-        let pairs: BTreeSet<Pair> = self.written.compared().into_iter().chain(decides).collect();
+        let pairs: BTreeSet<RowPair> = self.written.compared().into_iter().chain(decides).collect();
         let mut decided = BTreeMap::new();
         let mut family = Vec::new();
         for (metric, rows) in pairs {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::tests::scene::{CBC, GCM, SPREAD, Scene};
-use crate::compare::{Comparison, Side};
+use crate::compare::{ComparedRun, Comparison};
 use crate::summary::{Summary, SummaryError};
 use study::testing::server;
 use study::{ClaimedFigure, Params, Published, PublishedUnit};
@@ -26,7 +26,7 @@ fn published(unit: PublishedUnit, low: f64, high: f64) -> Published {
 fn row(suite: &str) -> RowOf {
     let mut params = Params::default();
     params.set("load.suite", suite);
-    RowOf { case: "bulk".to_owned(), params, is_best: false }
+    RowOf { case: "bulk".to_owned(), params, best: None }
 }
 
 fn claim(published: Published, metric: Metric, over: Option<&str>) -> Claim {
@@ -177,7 +177,7 @@ fn summarized() -> (Scene, Summary) {
         claim(published(PublishedUnit::Ratio, 2.0, 2.4), Metric::GoodputPerServerCpu, Some(CBC));
     let scene = scene(2.2, vec![claim]).answer(Metric::TlsTax, "load.suite", GCM);
     let analysis = scene.analysis();
-    let side = Side {
+    let side = ComparedRun {
         study: Some(&scene.study),
         analysis: &analysis,
         machine: None,
@@ -220,14 +220,14 @@ fn a_summary_that_is_cut_short_edited_or_of_another_form_is_refused() {
 fn a_summary_compares_as_its_run_does() {
     let (scene, summary) = summarized();
     let (of_run, of_summary) = (scene.analysis(), summary.analysis());
-    let run = Side {
+    let run = ComparedRun {
         study: Some(&scene.study),
         analysis: &of_run,
         machine: None,
         hosts: &scene.hosts,
         targets: &scene.targets,
     };
-    let other = Side { study: None, analysis: &of_summary, ..run };
+    let other = ComparedRun { study: None, analysis: &of_summary, ..run };
     let whole = Comparison::of(&run, &run, &[]);
     for (a, b) in [(run, other), (other, run), (other, other)] {
         let comparison = Comparison::of(&a, &b, &[]);

@@ -7,7 +7,7 @@ use observe::{Fact, Machine};
 use serde::Serialize;
 use study::primitive::LIBRARY;
 
-use super::Side;
+use super::ComparedRun;
 use super::pair::Match;
 use crate::wording::grouped;
 
@@ -27,7 +27,11 @@ pub struct Difference {
 
 const UNKNOWN: &str = "not known";
 
-pub(super) fn all(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
+pub(super) fn all(
+    a: &ComparedRun<'_>,
+    b: &ComparedRun<'_>,
+    matches: &[Match<'_>],
+) -> Vec<Difference> {
     let mut differences = machines(a.machine, b.machine);
     let names: BTreeSet<&String> = a.hosts.keys().chain(b.hosts.keys()).collect();
     for host in names {
@@ -45,11 +49,11 @@ pub(super) fn all(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Diff
 
 /// What figures depend on. Frequencies are not among it: they are measured beside each trial.
 fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
-    type Of = fn(&Machine) -> Option<String>;
+    type FactOf = fn(&Machine) -> Option<String>;
     fn words<T: ToString>(fact: &Fact<T>) -> Option<String> {
         fact.known().map(ToString::to_string)
     }
-    let facts: [(&str, Of); 12] = [
+    let facts: [(&str, FactOf); 12] = [
         ("processor", |m| words(&m.processor.model)),
         ("CPUs", |m| words(&m.processor.online_cpus)),
         ("CPU features", |m| m.processor.flags.known().map(|flags| flags.join(" "))),
@@ -86,8 +90,8 @@ fn processor_settings(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Differenc
 }
 
 /// What was cut from a study of which only a summary is there, which has no settings.
-fn cut(a: &Side<'_>, b: &Side<'_>) -> Option<Difference> {
-    let words = |side: &Side<'_>| match &side.analysis.cut[..] {
+fn cut(a: &ComparedRun<'_>, b: &ComparedRun<'_>) -> Option<Difference> {
+    let words = |side: &ComparedRun<'_>| match &side.analysis.cut[..] {
         [] => "nothing".to_owned(),
         cut => cut.join("; "),
     };
@@ -98,8 +102,8 @@ fn cut(a: &Side<'_>, b: &Side<'_>) -> Option<Difference> {
 }
 
 /// The versions of the servers that the compared cells were measured with.
-fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
-    let version = |side: &Side<'_>, cell: &String| {
+fn targets(a: &ComparedRun<'_>, b: &ComparedRun<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
+    let version = |side: &ComparedRun<'_>, cell: &String| {
         let target = side.targets.iter().find(|target| target.cells.contains(cell))?;
         Some(target.version.clone().unwrap_or_else(|| {
             target.skipped.clone().map_or(UNKNOWN.to_owned(), |why| format!("left out: {why}"))

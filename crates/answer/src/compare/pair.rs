@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use stats::{Decision, Estimate};
 
-use super::{Only, Side as Run};
+use super::{ComparedRun, OnlyInOne};
 use crate::analysis::CellSummary;
 use crate::analysis::offered::fell_behind;
 use crate::figure::Figure;
@@ -13,7 +13,7 @@ use study::{Cell, Metric, Params, Study};
 
 /// A row in both runs, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pair {
+pub struct PairedRow {
     pub case: String,
     /// What distinguishes the cell from others of its case, in words.
     pub label: String,
@@ -40,7 +40,7 @@ pub struct Pair {
 
 /// A row of one run.
 #[derive(Clone, Copy)]
-pub(super) struct Side<'a> {
+pub(super) struct RunRow<'a> {
     /// Where it is one.
     pub(super) cell: Option<&'a Cell>,
     pub(super) summary: &'a CellSummary,
@@ -49,11 +49,11 @@ pub(super) struct Side<'a> {
 /// A row of A with its like of B.
 #[derive(Clone, Copy)]
 pub(super) struct Match<'a> {
-    pub(super) a: Side<'a>,
-    pub(super) b: Side<'a>,
+    pub(super) a: RunRow<'a>,
+    pub(super) b: RunRow<'a>,
 }
 
-impl Side<'_> {
+impl RunRow<'_> {
     pub(super) fn can_have(&self, metric: Metric) -> bool {
         match self.cell {
             Some(cell) => metric.is_of(cell),
@@ -98,13 +98,16 @@ impl Match<'_> {
 }
 
 /// The rows that both runs have, in A's order, and those that only one has.
-pub(super) fn matched<'a>(a: &Run<'a>, b: &Run<'a>) -> (Vec<Match<'a>>, Vec<Only>) {
-    fn rows<'a>(run: &Run<'a>) -> Vec<Side<'a>> {
+pub(super) fn matched<'a>(
+    a: &ComparedRun<'a>,
+    b: &ComparedRun<'a>,
+) -> (Vec<Match<'a>>, Vec<OnlyInOne>) {
+    fn rows<'a>(run: &ComparedRun<'a>) -> Vec<RunRow<'a>> {
         let cells = run.study.map_or(&[][..], |study| &study.cells);
         let summaries = &run.analysis.cells;
         let of = |summary: &'a CellSummary| {
             let cell = cells.iter().find(|cell| cell.name == summary.cell);
-            Side { cell: cell.filter(|_| summary.library.is_none()), summary }
+            RunRow { cell: cell.filter(|_| summary.library.is_none()), summary }
         };
         // What a library does not do is no row.
         let is_there = |of: &&CellSummary| of.library.is_none() || of.trials.planned > 0;
@@ -117,15 +120,15 @@ pub(super) fn matched<'a>(a: &Run<'a>, b: &Run<'a>) -> (Vec<Match<'a>>, Vec<Only
     for a in &of_a {
         match of_b.iter().find(|b| is_like(a.summary, b.summary)) {
             Some(b) => matches.push(Match { a: *a, b: *b }),
-            None => only.push(Only::of("a", a.summary)),
+            None => only.push(OnlyInOne::of("a", a.summary)),
         }
     }
-    let is_alone = |b: &&Side<'_>| !of_a.iter().any(|a| is_like(a.summary, b.summary));
-    only.extend(of_b.iter().filter(is_alone).map(|b| Only::of("b", b.summary)));
+    let is_alone = |b: &&RunRow<'_>| !of_a.iter().any(|a| is_like(a.summary, b.summary));
+    only.extend(of_b.iter().filter(is_alone).map(|b| OnlyInOne::of("b", b.summary)));
     (matches, only)
 }
 
-impl Only {
+impl OnlyInOne {
     fn of(run: &'static str, summary: &CellSummary) -> Self {
         Self {
             run,
@@ -136,7 +139,7 @@ impl Only {
     }
 }
 
-impl Pair {
+impl PairedRow {
     pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
         let Match { a: side_a, b: side_b } = both;
         let (a, b) = (side_a.summary.figures.get(metric), side_b.summary.figures.get(metric));

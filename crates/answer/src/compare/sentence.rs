@@ -2,14 +2,14 @@
 
 use stats::{Decision, Direction, Estimate};
 
-use super::Pair;
+use super::PairedRow;
 use crate::mark::Mark;
 use crate::wording::{NO_DIFFERENCE, factor, times};
 use study::Metric;
 
-pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
+pub(super) fn of(metric: Metric, cells: &[PairedRow]) -> String {
     let measure = metric.row().words;
-    let compared: Vec<(&Pair, &Estimate)> =
+    let compared: Vec<(&PairedRow, &Estimate)> =
         cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
     match compared[..] {
         [] if cells
@@ -34,8 +34,8 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
     }
 }
 
-fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String {
-    let of = |verdict: Decision| -> Vec<&(&Pair, &Estimate)> {
+fn of_many(measure: &str, all: usize, compared: &[(&PairedRow, &Estimate)]) -> String {
+    let of = |verdict: Decision| -> Vec<&(&PairedRow, &Estimate)> {
         compared.iter().filter(|(pair, _)| pair.verdict == Some(verdict)).collect()
     };
     let part = |verdict, words: &str| {

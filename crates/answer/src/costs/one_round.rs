@@ -12,7 +12,7 @@ const SENTENCE: &str = include_str!("one_round.txt");
 
 /// What the sentence is filled with.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct RoundFacts {
     /// `AES-128-GCM, 8KiB`
     what: String,
     cost: String,
@@ -34,7 +34,7 @@ pub fn of_one_round(row: &AlgorithmRow, other: Option<&AlgorithmRow>) -> Option<
         1 => String::new(),
         messages => format!(", {messages} messages at once"),
     };
-    let facts = Facts {
+    let facts = RoundFacts {
         what: format!("{}{size}", row.key.algorithm.name()),
         cost: row.cost_in_words()?,
         name: name(row) + &messages,

@@ -6,10 +6,11 @@ use primitives::sampler::Quality;
 use primitives::{Algorithm, Cache, Hardware, RowKey};
 use serde::Serialize;
 
+use crate::analysis::Timed;
 use crate::figure::Figure;
 use crate::wording::{brief, size};
 use journal::primitive::RowLine;
-use study::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE, Table, TableRow};
+use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, SIZE, TableRow};
 use study::reference::Reference;
 use study::{Metric, Params};
 use units::{Bytes, PerSecond, Quantity};
@@ -109,7 +110,7 @@ pub struct LowerBound {
 
 impl AlgorithmRow {
     pub(super) fn of(
-        table: &Table,
+        table: &AlgorithmTable,
         TableRow { name, params, key }: &TableRow,
         lines: &[&RowLine],
         bounds: &[LowerBound],
@@ -196,16 +197,24 @@ impl AlgorithmRow {
         Some(brief(metric.row().quantity, self.cost.as_ref()?.cycles.median()))
     }
 
-    /// A metric by round; of those that it does not have, none.
-    pub(crate) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        let Some(cost) = &self.cost else { return Vec::new() };
-        let [cycles, rate] = Metric::of_algorithm(self.key.algorithm.unit());
-        let samples = match metric {
-            _ if metric == cycles => &cost.cycles.samples,
-            _ if metric == rate => &cost.rates,
-            _ => return Vec::new(),
+    /// As a row that is compared.
+    pub(crate) fn timed(&self) -> Timed<'_> {
+        let by_round = |of: fn(&Cost) -> &[f64]| {
+            let cost = self.cost.iter();
+            cost.flat_map(|cost| cost.rounds.iter().copied().zip(of(cost).iter().copied()))
+                .collect()
         };
-        cost.rounds.iter().copied().zip(samples.iter().copied()).collect()
+        let [cycles, rate] = Metric::of_algorithm(self.key.algorithm.unit());
+        Timed {
+            done: self.done,
+            samples: [
+                (cycles, by_round(|cost| &cost.cycles.samples)),
+                (rate, by_round(|cost| &cost.rates)),
+            ]
+            .into(),
+            why_invalid: self.no_figure.as_ref().map(|none| none.why.as_str()),
+            is_disturbed: self.cost.as_ref().is_some_and(Cost::is_disturbed),
+        }
     }
 
     /// Whether it has no figure because its result is wrong, and not because the library does not do it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use units::{Bytes, Hertz, Quantity, decimal};
 
 use super::{AlgorithmRow, Cost, Costs};
-use crate::findings::{Cell, Column, Table};
+use crate::findings::{Column, Table, TableCell};
 use crate::wording::{self, factor, grouped};
 
 /// The rows of one algorithm of a library, by size.
@@ -139,12 +139,12 @@ fn cycles(name: &str, size: Option<u64>, lines: &[LibraryRow<'_>]) -> Column {
     let cell = |row: &AlgorithmRow| {
         let Some(cost) = &row.cost else {
             let text = if row.is_refused() { "refused" } else { "-" }.to_owned();
-            return Cell { is_bad: row.is_refused(), key: None, ..text.into() };
+            return TableCell { is_bad: row.is_refused(), key: None, ..text.into() };
         };
         let mark = if cost.is_disturbed() { "!" } else { "" };
         let median = cost.cycles.median();
-        let cell = Cell::from((format!("{}{mark}", short(row, median)), median));
-        Cell { more: quartiles(row, cost), ..cell }
+        let cell = TableCell::from((format!("{}{mark}", short(row, median)), median));
+        TableCell { more: quartiles(row, cost), ..cell }
     };
     let cells = lines.iter().map(|line| line.at(size).map(cell).unwrap_or_default());
     Column::numbers(name, "", cells)

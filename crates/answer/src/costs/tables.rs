@@ -1,7 +1,7 @@
 //! What timed algorithms cost, as a report shows it beside answers.
 
 use super::{AlgorithmRow, Costs, Discarded, LowerBound, table};
-use crate::findings::{Cell, Column, Findings, Item, Listing, Section, Table};
+use crate::findings::{Column, Findings, Item, Listing, Section, Table, TableCell};
 use crate::wording::{grouped, list, unique};
 use units::Quantity;
 
@@ -125,7 +125,7 @@ impl Costs {
         let bounds = || self.bounds.iter();
         let medians = bounds().map(|bound| bound.cycles_per_byte.median());
         let unit = Quantity::CyclesPerByte.unit_for(medians);
-        let cost = |bound: &LowerBound| Cell::figure(&bound.cycles_per_byte, &unit);
+        let cost = |bound: &LowerBound| TableCell::figure(&bound.cycles_per_byte, &unit);
         let beaten = |of: &LowerBound| of.beaten.clone().unwrap_or_else(|| of.of.word().to_owned());
         Table {
             title: "What the instructions allow".to_owned(),

@@ -31,12 +31,12 @@ pub struct Column {
     pub is_number: bool,
     /// 0, or where there is no room it is left out before those with a lower number.
     pub yields_to: usize,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TableCell>,
 }
 
 /// What one field shows and is sorted by.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Cell {
+pub struct TableCell {
     pub text: String,
     /// In small print: the interval.
     pub more: String,
@@ -65,7 +65,7 @@ impl Table {
 impl Column {
     /// Words, which begin under each other.
     #[must_use]
-    pub fn words<C: Into<Cell>>(name: &str, cells: impl IntoIterator<Item = C>) -> Self {
+    pub fn words<C: Into<TableCell>>(name: &str, cells: impl IntoIterator<Item = C>) -> Self {
         let cells = cells.into_iter().map(Into::into).collect();
         let (name, unit) = (name.to_owned(), String::new());
         Self { name, unit, is_number: false, yields_to: 0, cells }
@@ -73,7 +73,7 @@ impl Column {
 
     /// Numbers in a unit, which end under each other.
     #[must_use]
-    pub fn numbers<C: Into<Cell>>(
+    pub fn numbers<C: Into<TableCell>>(
         name: &str,
         unit: &str,
         cells: impl IntoIterator<Item = C>,
@@ -94,7 +94,7 @@ impl Column {
     }
 }
 
-impl Cell {
+impl TableCell {
     /// A figure with its interval in small print, sorted by its median.
     pub(crate) fn figure(figure: impl Into<Estimate>, unit: &Unit) -> Self {
         let estimate = figure.into();
@@ -116,14 +116,14 @@ impl Cell {
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for TableCell {
     fn from(text: String) -> Self {
         let key = (!text.is_empty()).then(|| SortKey::Text(text.clone()));
         Self { text, key, ..Self::default() }
     }
 }
 
-impl From<(String, f64)> for Cell {
+impl From<(String, f64)> for TableCell {
     fn from((text, value): (String, f64)) -> Self {
         Self { text, key: Some(SortKey::Number(value)), ..Self::default() }
     }

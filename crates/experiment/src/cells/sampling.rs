@@ -7,7 +7,7 @@ use cpus::CpuList;
 use observe::{CycleCounter, ProcessTree};
 use profile::{Event, Maps, Profile, Recording, Rules, flame_graph, folded, read};
 use rustix::time::{ClockId, clock_gettime};
-use trial::Line;
+use trial::TrialRecord;
 
 /// A recording that is under way.
 pub(super) struct Sampling {
@@ -44,7 +44,7 @@ impl Sampling {
     ///
     /// # Errors
     /// `perf` failed, or a file cannot be written.
-    pub(super) fn end(self, line: &Line, rules: &Rules) -> Result<Option<Profile>, String> {
+    pub(super) fn end(self, line: &TrialRecord, rules: &Rules) -> Result<Option<Profile>, String> {
         let tree = ProcessTree::find(self.server).map_err(|error| error.to_string())?;
         let processes: Vec<u32> = tree.pids().collect();
         let maps = Maps::of(&processes);

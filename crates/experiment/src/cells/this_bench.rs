@@ -452,7 +452,7 @@ impl ThisTarget {
         let job = job(cell, self, seed);
         let few = USERS_PER_CPU * cell.target.cpus.len();
         let spent = || self.started()?.cpu_time().map(Duration::from);
-        let plan = warm_up::Plan { how, few, most: cell.most_connections(), spent: &spent };
+        let plan = warm_up::WarmUpPlan { how, few, most: cell.most_connections(), spent: &spent };
         let mut each = |prepared| {
             let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
             progress(Moment { prepared, elapsed, window, progress: Progress::default() });

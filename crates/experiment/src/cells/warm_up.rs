@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(100);
 const FEW_FOR: f64 = 0.75;
 
 /// How a server is warmed up.
-pub(crate) struct Plan<'a> {
+pub(crate) struct WarmUpPlan<'a> {
     pub(crate) how: WarmUp,
     /// Users that leave its compilers a part of its CPUs.
     pub(crate) few: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Plan<'a> {
 /// # Errors
 /// The load could not begin.
 pub(crate) fn warm_up(
-    plan: &Plan<'_>,
+    plan: &WarmUpPlan<'_>,
     mut job: Job,
     interrupt: &AtomicBool,
     each: &mut dyn FnMut(Duration),

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use study::primitive::{Part, Primitives, What};
 use targets::Captured;
 
-use super::run::{Meter, Reading};
+use super::run::{Meter, PartReading};
 
 /// Starts this program again.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ const REFUSED: i32 = 2;
 
 /// What became of a process.
 enum Once {
-    Measured(Reading),
+    Measured(PartReading),
     /// One of the libraries is not here: why.
     Refused(String),
     Interrupted,
@@ -48,7 +48,7 @@ enum Once {
 struct Output {
     interrupted: bool,
     #[serde(flatten)]
-    reading: Reading,
+    reading: PartReading,
 }
 
 impl Child {
@@ -132,7 +132,7 @@ impl Meter for Child {
         part: &Part<'_>,
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Duration),
-    ) -> Result<Option<Reading>, String> {
+    ) -> Result<Option<PartReading>, String> {
         let libraries: Vec<&str> = match part.what {
             What::Bounds(_) => Vec::new(),
             What::Table { table, .. } => table.libraries.iter().map(String::as_str).collect(),
@@ -146,7 +146,7 @@ impl Meter for Child {
             return Err(why);
         }
         // Which of them is not here is found by asking for each by itself.
-        let mut all = Reading::default();
+        let mut all = PartReading::default();
         for library in libraries {
             match self.once(part, &[library], interrupt, report)? {
                 Once::Measured(reading) => all.rows.extend(reading.rows),

@@ -32,12 +32,12 @@ pub trait Meter {
         part: &Part<'_>,
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Duration),
-    ) -> Result<Option<Reading>, String>;
+    ) -> Result<Option<PartReading>, String>;
 }
 
 /// What a part gave.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub struct Reading {
+pub struct PartReading {
     /// Of a table.
     #[serde(default)]
     pub rows: Vec<Row>,
@@ -108,7 +108,7 @@ fn refused(entry: &Entry) -> Option<String> {
     Some(format!("Refused: {}, {}: {why}.", row.key.algorithm, row.library_title))
 }
 
-impl Reading {
+impl PartReading {
     /// The lines of the journal.
     fn entries(self, part: &Part<'_>, order: u32, started: SystemTime) -> Vec<Entry> {
         let started = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -106,14 +106,14 @@ impl Meter for Known {
         part: &Part<'_>,
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Duration),
-    ) -> Result<Option<Reading>, String> {
+    ) -> Result<Option<PartReading>, String> {
         report(Duration::ZERO);
         self.asked.push(format!("{}: {}", part.round, part.in_words()));
         interrupt.store(self.interrupt_after == Some(self.asked.len()), Relaxed);
         if let What::Bounds(_) = part.what {
             let bound =
                 Bound { of: Bounded::Gcm, cycles_per_byte: 0.5, arithmetic: "one half".to_owned() };
-            return Ok(Some(Reading { rows: Vec::new(), bounds: vec![bound] }));
+            return Ok(Some(PartReading { rows: Vec::new(), bounds: vec![bound] }));
         }
         let row = |key: RowKey| Row {
             library_title: format!("{} 1", key.library),
@@ -128,7 +128,7 @@ impl Meter for Known {
             key,
         };
         let rows = part.rows().into_iter().map(row).collect();
-        Ok(Some(Reading { rows, bounds: Vec::new() }))
+        Ok(Some(PartReading { rows, bounds: Vec::new() }))
     }
 }
 

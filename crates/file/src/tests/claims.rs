@@ -67,6 +67,7 @@ fn claims_that_nothing_can_decide_are_refused() {
         "published = \"nginx-in-all\"\nmetric = \"goodput\"\nof = { case = \"flies\" }".to_owned(),
         "published = \"nginx-in-all\"\nmetric = \"goodput\"\nof = { case = \"files\", cores = 1 }"
             .to_owned(),
+        "published = \"nginx-in-all\"\nmetric = \"goodput\"\nof = { case = \"files\", best = true }".to_owned(),
         "published = \"nginx-in-all\"\nwhy = \"w\"\nbecause = \"x\"".to_owned(),
     ];
     assert_golden!(refused.map(|claim| {

@@ -9,8 +9,8 @@ use study::Hosts;
 use targets::Target;
 
 use crate::document::{AnswerKeys, CaseKeys, ClaimKeys, Document, ScaleKeys};
-use crate::primitives::Written;
-use crate::search::Search;
+use crate::primitives::PrimitiveKeys;
+use crate::search::SearchKeys;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/study-files.md");
 const DOCUMENT: &str = include_str!("../document.rs");
@@ -55,8 +55,12 @@ fn all() -> [Described; 11] {
         },
         described("Rank", rank, ::keys::names::<Rank>()),
         described("CaseKeys", DOCUMENT, ::keys::names::<CaseKeys>()),
-        described("Search", include_str!("../search.rs"), ::keys::names::<Search>()),
-        described("Written", include_str!("../primitives.rs"), ::keys::names::<Written>()),
+        described("SearchKeys", include_str!("../search.rs"), ::keys::names::<SearchKeys>()),
+        described(
+            "PrimitiveKeys",
+            include_str!("../primitives.rs"),
+            ::keys::names::<PrimitiveKeys>(),
+        ),
         described("ScaleKeys", DOCUMENT, ::keys::names::<ScaleKeys>()),
         described("AnswerKeys", DOCUMENT, ::keys::names::<AnswerKeys>()),
         described("ClaimKeys", DOCUMENT, ::keys::names::<ClaimKeys>()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use study::headline::{RowOf, Slot};
+use study::headline::{BestOf, RowOf, Slot};
 
 use super::*;
 
@@ -18,6 +18,7 @@ fn rows_are_cells_by_their_case_and_what_is_swept() {
     let text = with_answer(
         "rows.plain = { 'load.suite' = 'none' }\n\
          rows.tls = { case = 'bulk', 'load.suite' = 'AES128-SHA' }\n\
+         rows.best = { best = ['none', 'AES128-SHA'] }\n\
          decides = ['tls', 'plain']\n\
          headline = '{{ tls.rate | times(plain.rate) }}'\n\
          same = '{{ tls.rate }}'",
@@ -26,11 +27,13 @@ fn rows_are_cells_by_their_case_and_what_is_swept() {
     assert_eq!(read_back(&study), study);
     let written = study.answers[0].written.clone().unwrap();
     let suite = |value: &str| BTreeMap::from([("load.suite".to_owned(), value.to_owned())]).into();
-    let plain = RowOf { case: "bulk".to_owned(), params: suite("none"), is_best: false };
+    let plain = RowOf { case: "bulk".to_owned(), params: suite("none"), best: None };
     assert_eq!(written.rows["plain"], plain);
+    let these = ["none", "TLS_RSA_WITH_AES_128_CBC_SHA"].map(suite);
+    assert_eq!(written.rows["best"].best, Some(BestOf::These(these.into())));
     let cells =
         |row: &RowOf| study.cells.iter().filter(|cell| row.is(&cell.case, &cell.params)).count();
-    assert!(written.rows.values().all(|row| cells(row) == 1));
+    assert_eq!(written.rows.values().map(cells).collect::<Vec<_>>(), [2, 1, 1]);
     let tls = Slot::Figure(study::Metric::Rate, "tls".to_owned());
     assert_eq!(written.decides.unwrap().same.asks().unwrap(), [tls]);
 }
@@ -47,6 +50,9 @@ fn what_cannot_be_said_is_refused_where_it_stands() {
             "rows.a = { 'load.suit' = 'none' }\nheadline = 'a'".to_owned(),
             "rows.a = { 'load.suite' = 'AES256-SHA' }\nheadline = 'a'".to_owned(),
             "rows.a = { case = 'bulky' }\nheadline = 'a'".to_owned(),
+            "rows.a = { best = ['none', 'AES256-SHA'] }\nheadline = 'a'".to_owned(),
+            "rows.a = { best = ['none'] }\nheadline = 'a'".to_owned(),
+            "rows.a = { best = 'none' }\nheadline = 'a'".to_owned(),
             "rows.1a = { 'load.suite' = 'none' }\nheadline = 'a'".to_owned(),
             format!("{ROW}headline = '{{{{ b.rate }}}}'"),
             format!("{ROW}headline = '{{{{ a.rat }}}}'"),

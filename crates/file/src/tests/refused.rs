@@ -74,6 +74,14 @@ fn nominal_cipher(algorithm: &str, size: &str) -> Row {
     (format!("{answer}\n{table}"), message)
 }
 
+#[test]
+fn the_first_error_is_that_of_the_first_line() {
+    let of_load = refusal(&with(&["suite = 'AES'", "connections = 'many'"], &[]));
+    assert!(of_load.starts_with("line 8: load.suite"), "{of_load}");
+    let of_study = refusal("schema = 1\nquestion = '?'\ntrials = 'many'\nseed = 'none'\n");
+    assert!(of_study.starts_with("line 3: trials"), "{of_study}");
+}
+
 /// What is wrong with keys, values and the form of a file.
 #[test]
 fn keys_and_values() {

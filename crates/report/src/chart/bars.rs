@@ -6,12 +6,12 @@ use answer::wording::{interval, joined};
 use serde::Serialize;
 use units::percent;
 
-use super::scale::Scale;
+use super::scale::AxisScale;
 use super::{Tick, rounded};
 
 /// A horizontal bar chart.
 #[derive(Debug, Serialize)]
-pub(crate) struct Bars {
+pub(crate) struct DrawnBars {
     title: String,
     subtitle: String,
     /// The chart in words, for readers who cannot see it.
@@ -59,7 +59,7 @@ struct RuledLine {
     whisker: Option<[f64; 2]>,
     /// Every trial, in percent.
     dots: Vec<f64>,
-    band: Option<Band>,
+    band: Option<DrawnBand>,
     /// All of it in words.
     title: String,
 }
@@ -84,7 +84,7 @@ struct Part {
 
 /// A published range over a bar, drawn as an outline.
 #[derive(Debug, Serialize)]
-struct Band {
+struct DrawnBand {
     /// Its left end and its length in percent; a single figure is a thin mark.
     x: f64,
     width: f64,
@@ -105,12 +105,12 @@ const NOT_MEASURED: &str = "not measured";
 /// A published figure that is no range is a mark: what has no width is not drawn at all.
 const LEAST_WIDTH: f64 = 0.4;
 
-impl Bars {
+impl DrawnBars {
     pub(super) fn of(bars: &findings::Bars) -> Self {
         let scale = match bars.is_share {
             // The sum of shares can be more than the whole by their rounding.
-            true => Scale::around(bars.values().into_iter().map(|share| share.min(1.0))),
-            false => Scale::around(bars.values()),
+            true => AxisScale::around(bars.values().into_iter().map(|share| share.min(1.0))),
+            false => AxisScale::around(bars.values()),
         };
         let mut rows: Vec<Row> = bars.rows.iter().map(|row| Row::of(row, bars, &scale)).collect();
         let mut titles: Vec<String> = Vec::new();
@@ -142,7 +142,7 @@ impl Bars {
 }
 
 impl Row {
-    fn of(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Self {
+    fn of(row: &findings::BarRow, chart: &findings::Bars, scale: &AxisScale) -> Self {
         let lines: Vec<RuledLine> = match chart.is_stacked {
             true => RuledLine::stack(row, chart, scale).into_iter().collect(),
             false => {
@@ -177,7 +177,7 @@ impl RuledLine {
         bar: &findings::Bar,
         row: &findings::BarRow,
         chart: &findings::Bars,
-        scale: &Scale,
+        scale: &AxisScale,
     ) -> Option<Self> {
         let figure = bar.figure.as_ref()?;
         let at = |value: f64| scale.percent(value);
@@ -195,7 +195,7 @@ impl RuledLine {
             is_hatched: bar.mark.is_some_and(Mark::is_not_a_maximum),
             whisker: ends.and_then(|ends| Some([at(ends.low)?, at(ends.high)?])),
             dots: figure.samples.iter().filter_map(|sample| at(*sample)).collect(),
-            band: bar.published.as_ref().and_then(|band| Band::of(band, scale)),
+            band: bar.published.as_ref().and_then(|band| DrawnBand::of(band, scale)),
             title: format!("{}{comma}{}: {words}", row.label, bar.name),
         };
         line.end = line.rightmost(scale);
@@ -203,7 +203,7 @@ impl RuledLine {
     }
 
     /// The parts of a whole, each from where the one before it ends; `None` where there are none.
-    fn stack(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Option<Self> {
+    fn stack(row: &findings::BarRow, chart: &findings::Bars, scale: &AxisScale) -> Option<Self> {
         let median = |bar: &findings::Bar| Some(bar.figure.as_ref()?.median());
         let medians: Vec<(&findings::Bar, f64, f64)> = row
             .bars
@@ -247,7 +247,7 @@ impl RuledLine {
         Some(line)
     }
 
-    fn rightmost(&self, scale: &Scale) -> f64 {
+    fn rightmost(&self, scale: &AxisScale) -> f64 {
         let parts = self.parts.iter().map(|part| part.x + part.width);
         let whisker = self.whisker.iter().map(|[_, high]| *high);
         let band = self.band.iter().map(|band| band.x + band.width);
@@ -263,15 +263,15 @@ impl RuledLine {
 
 impl Part {
     /// `None` where it cannot be drawn, because an end is no finite number, or it has no length.
-    fn between(series: Series, begin: f64, end: f64, scale: &Scale) -> Option<Self> {
+    fn between(series: Series, begin: f64, end: f64, scale: &AxisScale) -> Option<Self> {
         let (begin, end) = (scale.percent(begin)?, scale.percent(end)?.min(100.0));
         let width = rounded((end - begin).abs());
         (width > 0.0).then(|| Self { series, x: begin.min(end), width, share: None })
     }
 }
 
-impl Band {
-    fn of(band: &findings::Band, scale: &Scale) -> Option<Self> {
+impl DrawnBand {
+    fn of(band: &findings::Band, scale: &AxisScale) -> Option<Self> {
         let (low, high) = (scale.percent(band.low)?, scale.percent(band.high)?);
         Some(Self {
             x: low,
@@ -325,14 +325,14 @@ mod tests {
         }
     }
 
-    fn labels(chart: &Bars) -> Vec<&str> {
+    fn labels(chart: &DrawnBars) -> Vec<&str> {
         chart.ticks.iter().map(|tick| tick.label.as_str()).collect()
     }
 
     #[test]
     fn a_chart_says_in_words_what_it_shows() {
         let rows = [vec![36.9e9, 36.0e9, 37.1e9], vec![7.2e9], vec![]];
-        let chart = Bars::of(&chart(Quantity::BitsPerSecond, &rows));
+        let chart = DrawnBars::of(&chart(Quantity::BitsPerSecond, &rows));
         assert_eq!(
             chart.description,
             "suite 0: 36.90 Gb/s [36.00, 37.10]. suite 1: 7.20 Gb/s (client-bound). \
@@ -354,7 +354,7 @@ mod tests {
         chart.rows[0].bars[2].name = "GCM".to_owned();
         chart.rows[0].bars[2].published =
             Some(findings::Band { low: 4e9, high: 6e9, title: String::new() });
-        let chart = Bars::of(&chart);
+        let chart = DrawnBars::of(&chart);
         assert_eq!(
             chart.description,
             "suite 0: 2.00 Gb/s [2.00, 2.00]; suite 0, GCM: 8.00 Gb/s [8.00, 8.00] (client-bound)."
@@ -375,7 +375,7 @@ mod tests {
             row.bars[0].published =
                 Some(findings::Band { low: 1.0, high: 2.0, title: title.to_owned() });
         }
-        let chart = Bars::of(&chart);
+        let chart = DrawnBars::of(&chart);
         let firsts = chart.rows.iter().map(|row| row.lines[0].band.as_ref().unwrap().is_first);
         assert_eq!(firsts.collect::<Vec<_>>(), [true, false, true]);
     }
@@ -387,7 +387,7 @@ mod tests {
         chart.is_stacked = true;
         chart.rows[0].bars.extend([bar(0, &[20.0]), bar(0, &[50.0])]);
         chart.rows[1].bars = [60.0, 30.0, -25.0].map(|part| bar(0, &[part])).to_vec();
-        let chart = Bars::of(&chart);
+        let chart = DrawnBars::of(&chart);
         assert_eq!(labels(&chart), ["-50", "0", "50", "100"]);
         let third = 100.0 / 3.0;
         for (row, begins, lengths) in [
@@ -419,7 +419,7 @@ mod tests {
         chart.rows[0].bars[0].name = "server".to_owned();
         chart.rows[0].bars.push(findings::Bar { name: "client".to_owned(), ..bar(0, &[0.2]) });
         chart.rows[1].bars = vec![bar(0, &[0.0])];
-        let chart = Bars::of(&chart);
+        let chart = DrawnBars::of(&chart);
         assert_eq!(labels(&chart), ["0", "20", "40", "60", "80", "100"]);
         let [full, empty] = [0, 1].map(|row| &chart.rows[row].lines[0]);
         assert_eq!(full.parts.iter().map(|part| part.width).sum::<f64>(), 100.0);
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_share_is_drawn_before_the_whole() {
-        let chart = Bars::of(&chart(Quantity::Share, &[vec![0.0], vec![0.81, 0.8]]));
+        let chart = DrawnBars::of(&chart(Quantity::Share, &[vec![0.0], vec![0.81, 0.8]]));
         assert_eq!(labels(&chart), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(chart.rows[1].lines[0].parts[0].width, 80.5);
         assert!(chart.is_share);
@@ -442,7 +442,7 @@ mod tests {
     fn what_cannot_be_drawn_is_left_out_of_the_drawing_only() {
         let mut chart = chart(Quantity::PerSecond, &[vec![0.0, 0.0], vec![1.0]]);
         chart.rows[1].bars[0].figure = figure(&[f64::MAX]);
-        let chart = Bars::of(&chart);
+        let chart = DrawnBars::of(&chart);
         assert!(chart.rows[0].lines[0].parts.is_empty());
         assert!(chart.rows[1].lines[0].parts.is_empty());
         assert_eq!(chart.rows[1].lines[0].values.len(), 1);
@@ -455,7 +455,7 @@ mod tests {
         ) {
             let medians: Vec<f64> =
                 cells.iter().map(|samples| figure(samples).unwrap().estimate.median).collect();
-            let chart = Bars::of(&chart(Quantity::BitsPerSecond, &cells));
+            let chart = DrawnBars::of(&chart(Quantity::BitsPerSecond, &cells));
             let end = |line: &RuledLine| line.parts.iter().map(|part| part.width).sum::<f64>();
             let widths: Vec<f64> = chart.rows.iter().map(|row| end(&row.lines[0])).collect();
             for (median, width) in medians.iter().zip(&widths) {

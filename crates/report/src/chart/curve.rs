@@ -1,15 +1,15 @@
 //! Figures by a number, which is plotted by its logarithm: equal factors are equal distances.
 
-use answer::findings::{self, Axis, ChartLine, Dot as Figure};
+use answer::findings::{self, Axis, ChartLine, Dot};
 use serde::Serialize;
 use units::Unit;
 
-use super::scale::Scale;
+use super::scale::AxisScale;
 use super::{Tick, rounded};
 
 /// A drawing of curves, or of dots alone.
 #[derive(Debug, Serialize)]
-pub(crate) struct Curve {
+pub(crate) struct DrawnCurve {
     title: String,
     subtitle: String,
     x_axis: String,
@@ -30,12 +30,12 @@ pub(crate) struct Curve {
     /// For the longest of their labels, in characters.
     y_room: usize,
     segments: Vec<Segment>,
-    dots: Vec<Dot>,
-    published: Vec<Dot>,
+    dots: Vec<DrawnDot>,
+    published: Vec<DrawnDot>,
     bound: Option<Tick>,
     /// Thin, what no figure of a line crosses.
     limits: Vec<Segment>,
-    knees: Vec<Dot>,
+    knees: Vec<DrawnDot>,
     notes: Vec<String>,
     /// In percent, as the numbers.
     marks: Vec<Tick>,
@@ -70,7 +70,7 @@ struct Segment {
 
 /// A figure with its range.
 #[derive(Debug, Serialize)]
-struct Dot {
+struct DrawnDot {
     series: usize,
     x: f64,
     y: f64,
@@ -91,15 +91,15 @@ const APART: f64 = 16.0;
 /// Longer names of lines have no room beside the plot, in characters.
 const LONGEST: usize = 18;
 
-impl Curve {
+impl DrawnCurve {
     /// Figures that cannot be plotted are left out: on an axis of factors, those that are not positive.
     pub(super) fn of(curve: &findings::Curve) -> Self {
         let places = Places::of(curve);
         let (mut dots, mut segments) = (Vec::new(), Vec::new());
-        let (mut published, mut legend): (Vec<Dot>, Vec<LegendKey>) = (Vec::new(), Vec::new());
+        let (mut published, mut legend): (Vec<DrawnDot>, Vec<LegendKey>) = (Vec::new(), Vec::new());
         let series = series(&curve.lines);
         for (line, series) in curve.lines.iter().zip(series.iter().copied()) {
-            let plotted: Vec<Dot> =
+            let plotted: Vec<DrawnDot> =
                 line.dots.iter().filter_map(|figure| places.dot(series, figure)).collect();
             let y = plotted.last().map_or(HEIGHT, |dot| dot.y);
             legend.push(LegendKey { series, label: line.label.clone(), y });
@@ -109,8 +109,7 @@ impl Curve {
             dots.extend(plotted);
             for figure in &line.dots {
                 for (title, y) in &figure.published {
-                    let of =
-                        Figure { x: figure.x, y: *y, title: title.clone(), ..Figure::default() };
+                    let of = Dot { x: figure.x, y: *y, title: title.clone(), ..Dot::default() };
                     // What was published of several lines is plotted once.
                     let is_new = !published.iter().any(|known| known.title == *title);
                     published.extend(places.dot(series, &of).filter(|_| is_new));
@@ -122,9 +121,9 @@ impl Curve {
             let series = series[limit.line];
             let at = |(x, y): (f64, f64), title: &str| {
                 let title = title.to_owned();
-                places.dot(series, &Figure { x, y, title, ..Figure::default() })
+                places.dot(series, &Dot { x, y, title, ..Dot::default() })
             };
-            let plotted: Vec<Dot> =
+            let plotted: Vec<DrawnDot> =
                 limit.points.iter().filter_map(|point| at(*point, "")).collect();
             limits.extend(joined(series, &plotted));
             knees.extend(limit.knee.as_ref().and_then(|(title, point)| at(*point, title)));
@@ -199,7 +198,7 @@ fn series(lines: &[ChartLine]) -> Vec<usize> {
 }
 
 /// Lines from each dot to the next.
-fn joined(series: usize, dots: &[Dot]) -> impl Iterator<Item = Segment> {
+fn joined(series: usize, dots: &[DrawnDot]) -> impl Iterator<Item = Segment> {
     dots.windows(2).map(move |pair| Segment {
         series,
         x1: pair[0].x,
@@ -210,7 +209,7 @@ fn joined(series: usize, dots: &[Dot]) -> impl Iterator<Item = Segment> {
 }
 
 fn in_words(line: &ChartLine) -> String {
-    let dot = |dot: &Figure| format!("{} {}", dot.x_label, dot.y_label);
+    let dot = |dot: &Dot| format!("{} {}", dot.x_label, dot.y_label);
     format!("{}: {}.", line.label, line.dots.iter().map(dot).collect::<Vec<_>>().join(", "))
 }
 
@@ -223,7 +222,7 @@ struct Places {
 
 enum Upwards {
     Factors { least: f64, most: f64 },
-    FromZero(Scale, Unit),
+    FromZero(AxisScale, Unit),
 }
 
 impl Places {
@@ -246,7 +245,7 @@ impl Places {
                 Axis::FromZero(unit) => {
                     // The axis of a share ends where the whole does.
                     let whole = (unit.name == "%").then_some(1.0);
-                    Upwards::FromZero(Scale::around(values.chain(whole)), unit)
+                    Upwards::FromZero(AxisScale::around(values.chain(whole)), unit)
                 }
             },
         }
@@ -265,8 +264,8 @@ impl Places {
         Some(rounded(HEIGHT * (1.0 - share)))
     }
 
-    fn dot(&self, series: usize, figure: &Figure) -> Option<Dot> {
-        Some(Dot {
+    fn dot(&self, series: usize, figure: &Dot) -> Option<DrawnDot> {
+        Some(DrawnDot {
             series,
             x: self.x(figure.x)?,
             y: self.y(figure.y)?,
@@ -283,7 +282,7 @@ impl Places {
     /// One for each number, as far as they have room.
     fn xs(&self, curve: &findings::Curve) -> Vec<XTick> {
         let dots = curve.lines.iter().flat_map(|line| &line.dots);
-        let tick = |dot: &Figure| Some(Tick { at: self.x(dot.x)?, label: dot.x_label.clone() });
+        let tick = |dot: &Dot| Some(Tick { at: self.x(dot.x)?, label: dot.x_label.clone() });
         let mut ticks: Vec<Tick> = dots.filter_map(tick).collect();
         ticks.sort_by(|a, b| a.at.total_cmp(&b.at));
         ticks.dedup_by(|next, last| next.at == last.at);
@@ -362,17 +361,11 @@ mod tests {
 
     use super::*;
 
-    fn dot(x: f64, y: f64) -> Figure {
-        Figure {
-            x,
-            x_label: format!("{x}"),
-            y,
-            range: Some((y * 0.9, y * 1.1)),
-            ..Figure::default()
-        }
+    fn dot(x: f64, y: f64) -> Dot {
+        Dot { x, x_label: format!("{x}"), y, range: Some((y * 0.9, y * 1.1)), ..Dot::default() }
     }
 
-    fn curve(dots: Vec<Figure>) -> findings::Curve {
+    fn curve(dots: Vec<Dot>) -> findings::Curve {
         let line = ChartLine { label: "a".to_owned(), is_baseline: true, is_joined: true, dots };
         let (title, subtitle) = ("t".to_owned(), String::new());
         findings::Curve {
@@ -389,7 +382,7 @@ mod tests {
         }
     }
 
-    fn numbers(plotted: &Curve) -> Vec<&str> {
+    fn numbers(plotted: &DrawnCurve) -> Vec<&str> {
         plotted.xs.iter().map(|of| of.tick.label.as_str()).collect()
     }
 
@@ -399,7 +392,8 @@ mod tests {
 
     #[test]
     fn equal_factors_are_equal_distances() {
-        let plotted = Curve::of(&curve(vec![dot(64.0, 4.0), dot(256.0, 2.0), dot(1024.0, 1.0)]));
+        let plotted =
+            DrawnCurve::of(&curve(vec![dot(64.0, 4.0), dot(256.0, 2.0), dot(1024.0, 1.0)]));
         let [a, b, c] = &plotted.dots[..] else { panic!() };
         assert!((b.x - a.x - (c.x - b.x)).abs() < 0.02, "{plotted:?}");
         assert!((b.y - a.y - (c.y - b.y)).abs() < 0.02, "{plotted:?}");
@@ -417,7 +411,7 @@ mod tests {
         let unit = Quantity::BitsPerSecond.unit_for([4e9]);
         curve.axis = Axis::FromZero(unit);
         curve.lines[0].is_joined = false;
-        let plotted = Curve::of(&curve);
+        let plotted = DrawnCurve::of(&curve);
         assert_eq!(labels(&plotted.ys), ["0", "1", "2", "3", "4", "5"]);
         assert_eq!(plotted.dots[0].y - plotted.dots[1].y, HEIGHT / 5.0);
         assert!(plotted.segments.is_empty());
@@ -429,7 +423,7 @@ mod tests {
     fn a_phone_has_room_for_fewer_numbers() {
         let mut curve = curve((0..8).map(|power| dot(1024.0 * 2f64.powi(power), 1.0)).collect());
         let spare = |curve: &findings::Curve| {
-            Curve::of(curve).xs.iter().map(|of| of.is_spare).collect::<Vec<_>>()
+            DrawnCurve::of(curve).xs.iter().map(|of| of.is_spare).collect::<Vec<_>>()
         };
         for dot in &mut curve.lines[0].dots {
             dot.x_label = "1".to_owned();
@@ -447,29 +441,29 @@ mod tests {
         curve.axis = Axis::FromZero(Quantity::PerSecond.unit_for([10.0]));
         let line = |label: &str| ChartLine { label: label.to_owned(), ..curve.lines[0].clone() };
         curve.lines = vec![line("a"), line("bb"), line("ccc")];
-        let plotted = Curve::of(&curve);
+        let plotted = DrawnCurve::of(&curve);
         let ys: Vec<f64> = plotted.legend.iter().map(|key| key.y).collect();
         assert!(ys.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{ys:?}");
         assert_eq!(plotted.room, 4);
         curve.lines[0].label = "too long for the right side".to_owned();
-        let plotted = Curve::of(&curve);
+        let plotted = DrawnCurve::of(&curve);
         assert_eq!((plotted.room, plotted.legend.len()), (0, 3), "they are above the plot");
         curve.lines.truncate(1);
-        assert!(Curve::of(&curve).legend.is_empty(), "one line needs no name");
+        assert!(DrawnCurve::of(&curve).legend.is_empty(), "one line needs no name");
     }
 
     #[test]
     fn the_axis_of_a_share_ends_at_the_whole() {
         let mut curve = curve(vec![dot(1.0, 0.2), dot(2.0, 0.4)]);
         curve.axis = Axis::FromZero(Quantity::Share.unit_for([]));
-        assert_eq!(labels(&Curve::of(&curve).ys).last(), Some(&"100"));
+        assert_eq!(labels(&DrawnCurve::of(&curve).ys).last(), Some(&"100"));
     }
 
     #[test]
     fn a_mark_lies_at_its_number_and_is_told() {
         let mut curve = curve(vec![dot(64.0, 0.9), dot(1024.0, 1.2)]);
         curve.marks = vec![("a is ahead from 1024 on".to_owned(), 1024.0)];
-        let plotted = Curve::of(&curve);
+        let plotted = DrawnCurve::of(&curve);
         assert_eq!(plotted.marks[0].at, plotted.dots[1].x);
         assert!(
             plotted.description.ends_with("a is ahead from 1024 on."),
@@ -485,7 +479,7 @@ mod tests {
             dot.published = vec![("Xeon".to_owned(), 2.64)];
         }
         curve.bound = Some(("x".to_owned(), 0.5));
-        let plotted = Curve::of(&curve);
+        let plotted = DrawnCurve::of(&curve);
         assert_eq!(plotted.published.len(), 1, "what is published once is drawn once");
         assert_eq!(plotted.published[0].x, plotted.dots[0].x);
         assert_eq!(plotted.bound.unwrap().at, HEIGHT);
@@ -505,7 +499,7 @@ mod tests {
             points: vec![(1.0, 150.0), (10.0, 1_500.0), (100.0, 1_500.0)],
             knee: Some(("b: knee at 10 users".into(), (10.0, 1_500.0))),
         }];
-        let plotted = Curve::of(&curve);
+        let plotted = DrawnCurve::of(&curve);
         let [rising, level] = &plotted.limits[..] else { panic!("{plotted:?}") };
         assert_eq!((rising.series, level.series, plotted.dots[2].series), (1, 1, 1));
         assert!(rising.y1 > rising.y2 && level.y1 == level.y2, "{plotted:?}");
@@ -516,8 +510,8 @@ mod tests {
     #[test]
     fn what_is_no_cost_is_not_drawn() {
         let plotted =
-            Curve::of(&curve(vec![dot(64.0, f64::NAN), dot(256.0, 0.0), dot(1024.0, 1.0)]));
+            DrawnCurve::of(&curve(vec![dot(64.0, f64::NAN), dot(256.0, 0.0), dot(1024.0, 1.0)]));
         assert_eq!(plotted.dots.len(), 1);
-        assert!(Curve::of(&curve(Vec::new())).dots.is_empty());
+        assert!(DrawnCurve::of(&curve(Vec::new())).dots.is_empty());
     }
 }

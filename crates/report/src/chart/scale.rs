@@ -4,7 +4,7 @@ use super::rounded;
 
 /// An axis: which value lies where.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     /// In steps: the axis runs from `first * step` to `last * step`.
     first: f64,
     last: f64,
@@ -20,7 +20,7 @@ const MOST: f64 = 1e300;
 /// Below this, a step is no number with all its digits any more: as good as zero.
 const LEAST: f64 = 1e-290;
 
-impl Scale {
+impl AxisScale {
     /// An axis with room for zero and all of `values`.
     pub(crate) fn around(values: impl IntoIterator<Item = f64>) -> Self {
         let drawable = values.into_iter().filter(|value| is_drawable(*value));
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn ticks(values: &[f64]) -> Vec<f64> {
-        Scale::around(values.iter().copied()).ticks().collect()
+        AxisScale::around(values.iter().copied()).ticks().collect()
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(ticks(&[]), [0.0, 1.0]);
         assert_eq!(ticks(&[0.0, f64::NAN, f64::INFINITY, f64::MAX]), [0.0, 1.0]);
         assert_eq!(ticks(&[f64::MIN_POSITIVE]), [0.0, 1.0]);
-        let scale = Scale::around([1.0]);
+        let scale = AxisScale::around([1.0]);
         assert_eq!((scale.percent(f64::NAN), scale.percent(f64::MAX)), (None, None));
     }
 
@@ -99,7 +99,7 @@ mod tests {
                 1..9,
             )
         ) {
-            let scale = Scale::around(values.iter().copied());
+            let scale = AxisScale::around(values.iter().copied());
             let ticks: Vec<f64> = scale.ticks().collect();
             prop_assert!((2..=8).contains(&ticks.len()), "{ticks:?}");
             let (zero, unit) = (scale.percent(0.0).unwrap(), scale.percent(scale.step()).unwrap());

@@ -8,11 +8,11 @@ use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
 
-use crate::chart::Chart;
+use crate::chart::DrawnChart;
 
 /// What a run found.
 #[derive(Serialize)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundOnPage<'a> {
     quality: Option<&'a Quality>,
     questions: Vec<QuestionGroup<'a>>,
     gates: &'a [GateOutcome],
@@ -41,7 +41,7 @@ struct QuestionGroup<'a> {
 #[derive(Serialize)]
 struct Numbered {
     number: usize,
-    chart: Chart,
+    chart: DrawnChart,
 }
 
 /// The last numbers that were given.
@@ -55,7 +55,7 @@ impl Numbers {
     fn figures(&mut self, charts: &[answer::findings::Chart]) -> Vec<Numbered> {
         let mut figure = |of| {
             self.figure += 1;
-            Numbered { number: self.figure, chart: Chart::of(of) }
+            Numbered { number: self.figure, chart: DrawnChart::of(of) }
         };
         charts.iter().map(&mut figure).collect()
     }
@@ -76,7 +76,7 @@ impl Numbers {
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundOnPage<'a> {
     /// With questions and charts that are numbered through.
     pub(super) fn of(found: &'a Findings) -> Self {
         let mut numbers = Numbers::default();
@@ -125,7 +125,7 @@ fn table(table: &Table) -> Value {
         title => table.title,
         count => table.count,
         about => table.about,
-        chart => table.chart.as_ref().map(Chart::curve),
+        chart => table.chart.as_ref().map(DrawnChart::curve),
         columns,
         rows => table.rows(),
         notes => table.notes,

@@ -3,7 +3,7 @@
 use answer::trials;
 use journal::{Role, TrialLine};
 use serde::Serialize;
-use trial::{CoreSeries, Line, ReceiptRow};
+use trial::{CoreSeries, ReceiptRow, TrialRecord};
 use units::{Hertz, Nanos, Quantity, Unit};
 
 use super::evidence::shares_and_counts;
@@ -64,36 +64,40 @@ pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
 }
 
 /// A figure of a trial, in one unit for the trials of a cell.
-struct Figures {
+struct TrialFigure {
     name: &'static str,
     quantity: Quantity,
-    of: fn(&Line) -> Option<f64>,
+    of: fn(&TrialRecord) -> Option<f64>,
 }
 
-const FIGURES: [Figures; 7] = [
-    Figures { name: "rate", quantity: Quantity::PerSecond, of: |line| Some(line.rate_per_s) },
-    Figures {
+const FIGURES: [TrialFigure; 7] = [
+    TrialFigure { name: "rate", quantity: Quantity::PerSecond, of: |line| Some(line.rate_per_s) },
+    TrialFigure {
         name: "goodput",
         quantity: Quantity::BitsPerSecond,
         of: |line| (line.goodput_bps > 0).then_some(line.goodput_bps as f64),
     },
-    Figures {
+    TrialFigure {
         name: "server CPU",
         quantity: Quantity::Nanos,
         of: |line| line.cpu_ns.server.map(|ns| ns as f64),
     },
-    Figures {
+    TrialFigure {
         name: "client CPU",
         quantity: Quantity::Nanos,
         of: |line| line.cpu_ns.client.map(|ns| ns as f64),
     },
-    Figures { name: "memory", quantity: Quantity::BytesPerSecond, of: Line::memory_bandwidth },
-    Figures {
+    TrialFigure {
+        name: "memory",
+        quantity: Quantity::BytesPerSecond,
+        of: TrialRecord::memory_bandwidth,
+    },
+    TrialFigure {
         name: "memory per byte",
         quantity: Quantity::BytesPerByte,
-        of: Line::memory_per_byte,
+        of: TrialRecord::memory_per_byte,
     },
-    Figures {
+    TrialFigure {
         name: "p99",
         quantity: Quantity::Nanos,
         of: |line| line.latency_ns.p99.map(|ns| ns as f64),
@@ -101,8 +105,8 @@ const FIGURES: [Figures; 7] = [
 ];
 
 fn group(cell: Option<String>, title: String, of_group: &[&TrialLine]) -> Group {
-    let lines: Vec<&Line> = of_group.iter().map(|trial| &trial.line).collect();
-    let figures: Vec<(&Figures, Unit)> = FIGURES
+    let lines: Vec<&TrialRecord> = of_group.iter().map(|trial| &trial.line).collect();
+    let figures: Vec<(&TrialFigure, Unit)> = FIGURES
         .iter()
         .filter(|figures| lines.iter().any(|line| (figures.of)(line).is_some()))
         .map(|figures| {
@@ -120,8 +124,8 @@ fn group(cell: Option<String>, title: String, of_group: &[&TrialLine]) -> Group 
     }
 }
 
-fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) -> Trial {
-    let figure = |(figures, unit): &(&Figures, Unit)| {
+fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&TrialFigure, Unit)]) -> Trial {
+    let figure = |(figures, unit): &(&TrialFigure, Unit)| {
         // What is not valid is no figure.
         let value = (figures.of)(line).filter(|_| line.valid);
         value.map(|value| unit.number(value)).unwrap_or_default()
@@ -152,13 +156,13 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) ->
 }
 
 /// The CPUs of which the course is known, those of server and client; of the others there is one step.
-fn of_interest(line: &Line) -> impl Iterator<Item = &CoreSeries> {
+fn of_interest(line: &TrialRecord) -> impl Iterator<Item = &CoreSeries> {
     let steps = |core: &CoreSeries| core.step_ns.len();
     let most = line.cpu_share.iter().map(steps).max().unwrap_or_default();
     line.cpu_share.iter().filter(move |core| steps(core) == most)
 }
 
-fn state(role: Role, line: &Line) -> &'static str {
+fn state(role: Role, line: &TrialRecord) -> &'static str {
     match (line.valid, line.interrupted) {
         (false, true) => "invalid, interrupted",
         (false, false) => "invalid",
@@ -170,7 +174,7 @@ fn state(role: Role, line: &Line) -> &'static str {
 }
 
 /// Failed operations with the first error of each kind, and what ended servers or load threads.
-fn errors(line: &Line) -> Vec<String> {
+fn errors(line: &TrialRecord) -> Vec<String> {
     let operations = &line.operations;
     let of_operations = operations.errors.iter().map(|(kind, count)| {
         let first = operations.first_errors.get(kind).map(|words| format!(": {words}"));
@@ -181,7 +185,7 @@ fn errors(line: &Line) -> Vec<String> {
     of_operations.chain(target).chain(load).collect()
 }
 
-fn frequency(line: &Line) -> String {
+fn frequency(line: &TrialRecord) -> String {
     let in_words = |hz: Option<u64>| match hz {
         Some(hz) => Hertz(hz as f64).to_string(),
         None => "not known".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use answer::analysis::{Answer, Bar, Curve, Figure, Point, Projected};
+use answer::analysis::{Answer, AnswerCurve, AnswerFigure, AnswerPoint, Figure, Projected};
 use answer::costs::{AlgorithmRow, Cost, Costs, Discarded, LowerBound, PublishedCost};
 use answer::findings::Headline;
 use load::Operation;
@@ -64,8 +64,8 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> AlgorithmRow {
     }
 }
 
-fn bar(label: &str, cost: f64) -> Bar {
-    Bar {
+fn bar(label: &str, cost: f64) -> AnswerFigure {
+    AnswerFigure {
         label: label.to_owned(),
         cell: "ciphers-0001".to_owned(),
         params: BTreeMap::from([("size".to_owned(), "8KiB".to_owned())]).into(),
@@ -88,7 +88,7 @@ fn published() -> PublishedCost {
 }
 
 fn answer() -> Answer {
-    let point = |label: &str, factor: f64| Point {
+    let point = |label: &str, factor: f64| AnswerPoint {
         label: label.to_owned(),
         bars: vec![bar("old", 0.6 * factor), bar("new", 0.3 * factor)],
         is_compared: factor == 1.0,
@@ -118,7 +118,7 @@ fn answer() -> Answer {
         predictions: Vec::new(),
         bill: None,
         loopback: None,
-        curve: Some(Curve {
+        curve: Some(AnswerCurve {
             along: "size".to_owned(),
             points: vec![point("1 KiB", 1.5), point("8 KiB", 1.0)],
             bounds: Vec::new(),

@@ -8,7 +8,7 @@ use cpus::CpuList;
 use primitives::{Cache, Hardware, RowKey, instructions};
 use units::{Bytes, Nanos};
 
-use super::{Primitives, Table};
+use super::{AlgorithmTable, Primitives};
 
 /// What one process measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum What<'a> {
     Bounds(&'a CpuList),
     /// All algorithms, libraries and sizes of a table.
     Table {
-        table: &'a Table,
+        table: &'a AlgorithmTable,
         /// With how much of the processor.
         hardware: Hardware,
         /// Where the data lies.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use trial::SCHEMA;
 
 use super::one_round;
-use crate::{Failure, interrupt};
+use crate::{Failure, interrupt, json};
 
 /// The word that asks for it, in place of an algorithm's name.
 pub(crate) const WORD: &str = "instructions";
@@ -22,7 +22,6 @@ const NOT_HERE: &str = "not available here: toll measures no instructions on thi
 
 #[derive(Serialize)]
 struct Json {
-    schema: u32,
     cycles_source: CycleSource,
     interrupted: bool,
     instructions: Vec<InstructionRow>,
@@ -33,29 +32,33 @@ struct Json {
 struct InstructionRow {
     instruction: &'static str,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: InstructionOutcome,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Outcome {
+enum InstructionOutcome {
     Measured { latency_cycles: Quartiles, throughput_cycles: Quartiles, quality: Quality },
     None { no_figure: String },
 }
 
 /// Measures and prints.
-pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+pub(crate) fn main(
+    cpu: usize,
+    is_json: bool,
+    interrupted: &AtomicBool,
+) -> Result<ExitCode, Failure> {
     let (costs, source) = instructions::measure(cpu, interrupted)?;
     let was_interrupted = interrupted.load(Ordering::Relaxed);
     let bounds = instructions::bounds(&costs);
-    if json {
-        crate::print_json(&Json {
-            schema: 1,
+    if is_json {
+        let of = Json {
             cycles_source: source,
             interrupted: was_interrupted,
             instructions: costs.iter().map(line).collect(),
             bounds,
-        })?;
+        };
+        json::print(json::INSTRUCTIONS, &of)?;
     } else {
         match costs.is_empty() {
             true => crate::print(NOT_HERE),
@@ -67,12 +70,12 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
 
 fn line(cost: &Cost) -> InstructionRow {
     let outcome = match &cost.measured {
-        Ok(timing) => Outcome::Measured {
+        Ok(timing) => InstructionOutcome::Measured {
             latency_cycles: timing.latency.cycles,
             throughput_cycles: timing.throughput.cycles,
             quality: quality(cost),
         },
-        Err(why) => Outcome::None { no_figure: why.to_string() },
+        Err(why) => InstructionOutcome::None { no_figure: why.to_string() },
     };
     InstructionRow { instruction: cost.instruction.name, outcome }
 }

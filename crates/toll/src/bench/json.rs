@@ -8,8 +8,7 @@ use serde::Serialize;
 use super::one_round::OneRound;
 
 #[derive(Serialize)]
-struct Bench<'a> {
-    schema: u32,
+struct BenchJson<'a> {
     cycles_source: CycleSource,
     cache: Cache,
     threads: usize,
@@ -58,8 +57,7 @@ pub(crate) fn of<'a>(round: &OneRound<'a>, costs: &Costs) -> impl Serialize + 'a
     };
     let line =
         |row| JsonRow { row, more: row.outcome.measured().map(|measured| more(row, measured)) };
-    Bench {
-        schema: 2,
+    BenchJson {
         cycles_source: round.measurement.source,
         cache: round.cache,
         threads: round.cpus.len(),

@@ -12,7 +12,7 @@ use primitives::instructions::Bound;
 use primitives::sampler::too_few_quiet;
 use primitives::{Algorithm, Cache, Hardware, Library, Unit};
 use report::Run;
-use study::primitive::Table;
+use study::primitive::AlgorithmTable;
 use study::reference::Reference;
 use trial::SCHEMA;
 use units::Bytes;
@@ -69,14 +69,14 @@ impl OneRound<'_> {
         Costs::of_tables(&self.tables(), &references.collect::<Vec<_>>(), &entries)
     }
 
-    fn tables(&self) -> Vec<Table> {
-        let mut tables: Vec<Table> = Vec::new();
+    fn tables(&self) -> Vec<AlgorithmTable> {
+        let mut tables: Vec<AlgorithmTable> = Vec::new();
         for algorithm in self.measurement.rows.iter().map(|row| row.key.algorithm) {
             let name = table(algorithm);
             match tables.iter_mut().find(|table| table.name == name) {
                 Some(table) if table.algorithms.contains(&algorithm) => {}
                 Some(table) => table.algorithms.push(algorithm),
-                None => tables.push(Table {
+                None => tables.push(AlgorithmTable {
                     name: name.to_owned(),
                     algorithms: vec![algorithm],
                     libraries: self.libraries.iter().map(|of| of.id().to_owned()).collect(),

@@ -7,7 +7,7 @@ use capacity::{Costs, Traffic};
 use journal::TrialLine;
 use tls::{CertificateKey, KeyExchange, Suite};
 
-use super::{Arguments, Wanted, rounds};
+use super::{Arguments, PlannedTraffic, rounds};
 use crate::Failure;
 
 /// What is measured, by the name of its case.
@@ -41,7 +41,7 @@ struct Case {
 }
 
 impl Cells {
-    pub(super) fn new(arguments: &Arguments, wanted: &Wanted) -> Result<Self, Failure> {
+    pub(super) fn new(arguments: &Arguments, wanted: &PlannedTraffic) -> Result<Self, Failure> {
         let Arguments { server, certificate_key: key, suite, group, .. } = arguments;
         let is_resumed = wanted.resumed.get() > 0;
         let common = format!(

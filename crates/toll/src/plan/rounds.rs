@@ -6,24 +6,21 @@ use capacity::{Checked, Costs, Plan, Traffic};
 use journal::TrialLine;
 use stats::Estimate;
 use tls::CertificateKey;
-use trial::{Limit, Line};
+use trial::{Limit, TrialRecord};
 
 use super::cells::{Cells, OTHER_KEY, QUARTER, RESUMED, TRAFFIC};
-use super::{Arguments, Check, Outcome, Saving, Wanted};
+use super::{Arguments, Check, PlanOutcome, PlannedTraffic, Saving};
 use crate::Failure;
 
-/// The version of what is printed with --json.
-const SCHEMA: u32 = 1;
-
 /// Cells and their trials in one round.
-type Round<'a> = BTreeMap<&'a str, &'a Line>;
+type Round<'a> = BTreeMap<&'a str, &'a TrialRecord>;
 
 pub(super) fn outcome(
     arguments: &Arguments,
-    wanted: &Wanted,
+    wanted: &PlannedTraffic,
     cells: &Cells,
     lines: &[TrialLine],
-) -> Result<Outcome, Failure> {
+) -> Result<PlanOutcome, Failure> {
     let mut by_round: BTreeMap<u32, Round<'_>> = BTreeMap::new();
     // A disturbed trial and the one that repeats it have the same round; the later counts.
     for TrialLine { place, line } in lines.iter().filter(|of| of.line.valid) {
@@ -71,12 +68,11 @@ pub(super) fn outcome(
     {
         not_measured.push("an ECDSA certificate: the suite has static RSA".to_owned());
     }
-    Ok(Outcome {
-        schema: SCHEMA,
+    Ok(PlanOutcome {
         server: arguments.server.clone(),
         certificate_key: arguments.certificate_key,
         price_per_hour: arguments.price.map(|price| price * plan.cores.median),
-        wanted: wanted.clone(),
+        traffic: wanted.clone(),
         plan,
         check,
         quarter,
@@ -91,12 +87,16 @@ fn of(round: &Round<'_>, case: &str) -> Option<f64> {
 }
 
 /// CPU time of the server per operation in ns.
-pub(super) fn each(line: &Line) -> Option<f64> {
+pub(super) fn each(line: &TrialRecord) -> Option<f64> {
     let operations = line.operations.completed;
     (operations > 0).then_some(line.cpu_ns.server? as f64 / operations as f64)
 }
 
-fn check(case: &str, rounds: &[(&Round<'_>, Costs)], wanted: &Wanted) -> Result<Check, Failure> {
+fn check(
+    case: &str,
+    rounds: &[(&Round<'_>, Costs)],
+    wanted: &PlannedTraffic,
+) -> Result<Check, Failure> {
     let mut ratios = Vec::new();
     let mut busy = Vec::new();
     let mut refused = None;
@@ -143,7 +143,7 @@ mod tests {
 
     /// Trials of `rounds` rounds whose parts cost what `each` says in us, and what the traffic is found to
     /// take beside its parts.
-    fn planned(rounds: u32, beside: f64, limit: Limit) -> Result<Outcome, Failure> {
+    fn planned(rounds: u32, beside: f64, limit: Limit) -> Result<PlanOutcome, Failure> {
         let arguments = [
             "plan",
             "--new-connections",
@@ -196,7 +196,11 @@ mod tests {
         let saved: Vec<f64> = outcome.savings.iter().map(|saving| saving.cores.median).collect();
         // 400 full handshakes of 100 us instead of 200; 100 more that are resumed, of 50.
         assert!((saved[0] - 0.08).abs() < 1e-9 && (saved[1] - 0.03).abs() < 1e-9, "{saved:?}");
-        support::assert_golden!([("a plan", super::super::words::of(&outcome))]);
+        let json = serde_json::to_string_pretty(&outcome).unwrap();
+        support::assert_golden!([
+            ("a plan", super::super::words::of(&outcome)),
+            ("to programs", json)
+        ]);
     }
 
     #[test]

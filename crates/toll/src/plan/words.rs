@@ -3,11 +3,11 @@
 use stats::Estimate;
 use units::{BitsPerSecond, PerSecond, decimal, places};
 
-use super::{Check, Outcome};
+use super::{Check, PlanOutcome};
 use crate::screen;
 
-pub(super) fn of(outcome: &Outcome) -> String {
-    let Outcome { plan, wanted, .. } = outcome;
+pub(super) fn of(outcome: &PlanOutcome) -> String {
+    let PlanOutcome { plan, traffic: wanted, .. } = outcome;
     let mut text = String::new();
     let mut paragraph = |words: String| text += &format!("{}\n", screen::wrapped(&words));
     if !outcome.check.holds() {

@@ -109,7 +109,7 @@ fn leave_out(
     results: &Results,
     error: &RunError,
 ) -> Result<(), Failure> {
-    let sentence = format!("{} is left out: {error}.", study.name);
+    let sentence = format!("{} is left out: {error}", study.name);
     match arguments.is_silent() {
         true => eprintln!("toll: {sentence}"),
         false => arguments.say(&sentence),

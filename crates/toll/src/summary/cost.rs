@@ -1,14 +1,14 @@
 //! Rates, also per core of the server, and what an operation costs in CPU time.
 
 use report::Column;
-use trial::Line;
+use trial::TrialRecord;
 use units::{decimal, places};
 
 use super::headline::opened_noun;
 
 /// Rate and goodput, as measured and per CPU-second of the server: what one core would do that had
 /// nothing else to do.
-pub(super) fn rates(line: &Line) -> Vec<Column> {
+pub(super) fn rates(line: &TrialRecord) -> Vec<Column> {
     let per_core = line.cpu_ns.server.filter(|ns| *ns > 0).map(|ns| {
         let seconds = ns as f64 / 1e9;
         let bits = line.bytes.body as f64 * 8.0;
@@ -37,7 +37,7 @@ pub(super) fn rates(line: &Line) -> Vec<Column> {
 }
 
 /// CPU time of both sides, per operation and, where there are bodies, per GB.
-pub(super) fn cpu_time(line: &Line) -> Vec<Column> {
+pub(super) fn cpu_time(line: &TrialRecord) -> Vec<Column> {
     let sides = [("server", line.cpu_ns.server), ("client", line.cpu_ns.client)];
     let known: Vec<(&str, u64)> =
         sides.into_iter().filter_map(|(side, ns)| Some((side, ns?))).collect();

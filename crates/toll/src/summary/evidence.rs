@@ -2,18 +2,18 @@
 
 use std::fmt::Write;
 
-use trial::{Arrivals, LEAST_OPERATIONS, Line, LittlesLaw, Receipt};
+use trial::{Arrivals, LEAST_OPERATIONS, LittlesLaw, Receipt, TrialRecord};
 use units::{BitsPerSecond, Nanos, PerSecond, Quantity, thousands};
 
 /// What is there of some loads only: arrivals and pace, each with its label.
-pub(super) fn rows(line: &Line) -> Vec<(&'static str, String)> {
+pub(super) fn rows(line: &TrialRecord) -> Vec<(&'static str, String)> {
     let arrivals = line.operations.arrivals.map(arrivals_in_words);
     let rows = [("arrivals", arrivals), ("pace", pace(line)), ("memory", memory(line))];
     rows.into_iter().filter_map(|(label, words)| Some((label, words?))).collect()
 }
 
 /// How long it was measured, and how many operations that were.
-pub(super) fn window(line: &Line) -> String {
+pub(super) fn window(line: &TrialRecord) -> String {
     let operations = &line.operations;
     let ended = operations.completed + line.failed();
     let lacking = line.receipt.asked.count.map(|count| u64::from(count.get()));
@@ -36,7 +36,7 @@ pub(super) fn window(line: &Line) -> String {
 }
 
 /// What moved between processors and memory, of the whole machine.
-fn memory(line: &Line) -> Option<String> {
+fn memory(line: &TrialRecord) -> Option<String> {
     let text = |quantity: Quantity, value: f64| quantity.unit_for([value]).text(value);
     let rate = text(Quantity::BytesPerSecond, line.memory_bandwidth()?);
     let per_byte = line
@@ -65,7 +65,7 @@ pub(super) fn littles_law(law: &LittlesLaw, noun: &str) -> String {
 }
 
 /// By kind, with the first of each in words.
-pub(super) fn errors(line: &Line) -> Vec<String> {
+pub(super) fn errors(line: &TrialRecord) -> Vec<String> {
     let operations = &line.operations;
     let in_words = |(kind, count): (&String, &u64)| {
         let first = operations.first_errors.get(kind).map_or("", String::as_str);
@@ -95,7 +95,7 @@ fn arrivals_in_words(arrivals: Arrivals) -> String {
 }
 
 /// The rate at which connections were to ask, and what came.
-fn pace(line: &Line) -> Option<String> {
+fn pace(line: &TrialRecord) -> Option<String> {
     let Receipt { asked, obtained, .. } = &line.receipt;
     let rate = |bps: u64| BitsPerSecond(bps as f64);
     Some(format!(

@@ -1,11 +1,11 @@
 //! The sentence that answers.
 
 use load::Operation;
-use trial::Line;
+use trial::TrialRecord;
 use units::{BitsPerSecond, PerSecond};
 
 /// What was measured and what limited it, or why it is no measurement; without its full stop.
-pub(super) fn of(line: &Line) -> String {
+pub(super) fn of(line: &TrialRecord) -> String {
     if line.ended_in_warm_up() {
         return "Interrupted before the window began: nothing was measured".to_owned();
     }
@@ -17,7 +17,7 @@ pub(super) fn of(line: &Line) -> String {
 }
 
 /// The rate and, where there are bodies, the goodput.
-fn figure(line: &Line) -> String {
+fn figure(line: &TrialRecord) -> String {
     let rate = PerSecond(line.rate_per_s).to_string();
     let rate = rate.trim_end_matches("/s");
     let rate = match line.receipt.asked.operation {
@@ -45,7 +45,7 @@ fn figure(line: &Line) -> String {
 }
 
 /// What is counted where connections are opened.
-pub(super) fn opened_noun(line: &Line) -> &'static str {
+pub(super) fn opened_noun(line: &TrialRecord) -> &'static str {
     match line.receipt.asked.tls.as_deref() {
         Some("none") => "new connections",
         _ => "handshakes",

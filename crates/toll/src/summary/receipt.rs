@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use observe::Fact;
 use tls::{CertificateKey, KeyExchange, Mac, Suite};
-use trial::{Line, ReceiptRow};
+use trial::{ReceiptRow, TrialRecord};
 use units::{Bytes, counted, thousands};
 
 /// What was negotiated, and how many operations failed.
-pub(super) fn in_one_line(line: &Line, is_utf8: bool) -> String {
+pub(super) fn in_one_line(line: &TrialRecord, is_utf8: bool) -> String {
     let got = &line.receipt.obtained;
     let mut parts: Vec<String> =
         got.client.iter().map(|client| format!("by {client}, not verified")).collect();
@@ -58,18 +58,18 @@ fn cipher(suite: &Suite) -> String {
 }
 
 /// How many connections the kernel's TLS took over to send.
-fn by_kernel(line: &Line) -> Option<u64> {
+fn by_kernel(line: &TrialRecord) -> Option<u64> {
     let counted = line.receipt.obtained.kernel_tls.as_ref().and_then(Fact::known)?;
     Some(counted.sent()).filter(|taken| *taken > 0)
 }
 
 /// All that was asked for.
-pub(super) fn asked(line: &Line) -> String {
+pub(super) fn asked(line: &TrialRecord) -> String {
     listed(line, |row| &row.asked).join(", ")
 }
 
 /// All that was got, with the bytes that came.
-pub(super) fn got(line: &Line) -> String {
+pub(super) fn got(line: &TrialRecord) -> String {
     let mut parts = listed(line, |row| &row.obtained);
     if line.bytes.body > 0 {
         parts.push(match &line.receipt.obtained.client {
@@ -84,7 +84,7 @@ pub(super) fn got(line: &Line) -> String {
 }
 
 /// One side of the receipt, each value after its label.
-fn listed(line: &Line, side: fn(&ReceiptRow) -> &String) -> Vec<String> {
+fn listed(line: &TrialRecord, side: fn(&ReceiptRow) -> &String) -> Vec<String> {
     let rows = line.receipt.rows();
     let filled = rows.iter().filter(|row| !side(row).is_empty());
     filled.map(|row| format!("{} {}", row.what, side(row))).collect()

@@ -1,15 +1,15 @@
 //! The pages of a session.
 
 use report::Column;
-use trial::Line;
+use trial::TrialRecord;
 use units::thousands;
 
 use super::latency::in_ms;
 
 /// A row for each page.
-pub(super) fn columns(line: &Line) -> Vec<Column> {
+pub(super) fn columns(line: &TrialRecord) -> Vec<Column> {
     let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), in_ms);
-    let errors = |page: &trial::Page| {
+    let errors = |page: &trial::PageFigures| {
         let kinds = page.errors.iter().map(|(kind, n)| format!("{} {kind}", thousands(*n)));
         let kinds: Vec<String> = kinds.collect();
         if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") }
@@ -25,7 +25,7 @@ pub(super) fn columns(line: &Line) -> Vec<Column> {
 }
 
 /// How the walks ended.
-pub(super) fn walks(line: &Line) -> Option<String> {
+pub(super) fn walks(line: &TrialRecord) -> Option<String> {
     let trial::Walks { completed, failed } = line.walks?;
     Some(format!("{} walks completed, {} failed", thousands(completed), thousands(failed)))
 }

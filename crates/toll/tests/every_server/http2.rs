@@ -2,12 +2,12 @@
 
 use support::{text, toll};
 use targets::Running;
-use trial::Line;
+use trial::TrialRecord;
 
 use super::{kinds, settings, start};
 
 /// The line of a load over HTTP/2: 2 connections of 8 streams.
-pub(crate) fn load(server: &Running, url: &str, options: &[&str]) -> Line {
+pub(crate) fn load(server: &Running, url: &str, options: &[&str]) -> TrialRecord {
     let certificate = server.facts().certificate.to_str().unwrap();
     let output = toll()
         .args(["load", url, "--json", "--http", "2", "--streams", "8", "-c", "2"])

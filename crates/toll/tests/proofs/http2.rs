@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use support::{Killed, Serve, text, toll, until};
-use trial::Line;
+use trial::TrialRecord;
 
 use crate::every_server::{http2::load, server, settings, start};
 
@@ -23,7 +23,7 @@ fn caddy_speaks_http2_and_http_1() {
     let line = load(&caddy, &plain, &["-n", "100"]);
     assert_eq!(line.receipt.obtained.http, [("2 by prior knowledge".to_owned(), 2)].into());
     let output = toll().args(["load", &plain, "--json", "-c", "2", "-n", "100"]).output().unwrap();
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     assert!(line.valid && line.operations.completed == 100, "{}", text(&output.stdout));
 }
 
@@ -52,7 +52,7 @@ fn nghttpd_is_loaded_as_any_other() {
         .args(["--verify", "1/1"])
         .output()
         .unwrap();
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     assert!(line.valid, "{}", text(&output.stdout));
     assert_eq!(line.receipt.obtained.bodies_compared, Some(200));
     assert_eq!(line.receipt.obtained.http2.unwrap().streams_allowed, Some(16));

@@ -5,18 +5,18 @@ use std::process::Command;
 
 use cpus::CpuList;
 use support::{Desk, Serve, first_cpu, text};
-use trial::{Line, WarningKind};
+use trial::{TrialRecord, WarningKind};
 
 /// Runs a study with these lines under `[target]` and in its only case; its valid trials.
-fn valid(target: &str, case: &str) -> (Desk, Vec<Line>) {
+fn valid(target: &str, case: &str) -> (Desk, Vec<TrialRecord>) {
     let desk = Desk::new(&format!(
         "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\n{target}\n[load]\nconnections = 4\n\
          warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n{case}\n"
     ));
     let output = desk.undisturbed(desk.run(&["--quiet"]).output().unwrap());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let lines = desk.lines().into_iter().filter(|line: &Line| line.valid);
-    let lines: Vec<Line> = lines.filter(|line| line.operations.completed > 0).collect();
+    let lines = desk.lines().into_iter().filter(|line: &TrialRecord| line.valid);
+    let lines: Vec<TrialRecord> = lines.filter(|line| line.operations.completed > 0).collect();
     (desk, lines)
 }
 

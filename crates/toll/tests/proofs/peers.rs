@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use support::{Killed, Serve, answering, last_cpu, processes_with, text, toll, until};
-use trial::{Line, WarningKind};
+use trial::{TrialRecord, WarningKind};
 
 /// `toll load` of an object over TLS, with the server's CPU time.
 fn load(server: &Serve, object: &str) -> Command {
@@ -27,7 +27,7 @@ fn failing() -> SocketAddr {
 }
 
 /// The journal line of a load, with its exit code.
-fn line(command: &mut Command) -> (Line, Option<i32>) {
+fn line(command: &mut Command) -> (TrialRecord, Option<i32>) {
     let output = command.arg("--json").output().unwrap();
     let line = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     (line, output.status.code())
@@ -125,7 +125,7 @@ fn a_server_that_dies_is_no_number() {
         let _ = server.process.0.wait();
         let text = load.first_line();
         let code = load.exit_code();
-        let line: Line = serde_json::from_str(&text).unwrap();
+        let line: TrialRecord = serde_json::from_str(&text).unwrap();
         // h2load tells of no error; it only has fewer answers.
         if client != "h2load" {
             assert!(line.failed() > 0 || line.load_error.is_some(), "{client}: {line:?}");
@@ -186,7 +186,7 @@ fn the_program_ends_with_ctrl_c_and_with_toll() {
             let address = server.plain.to_string();
             until("the client has ended with toll", || processes_with(&address).is_empty());
             if signal == "-INT" {
-                let line: Line = serde_json::from_str(&text).unwrap();
+                let line: TrialRecord = serde_json::from_str(&text).unwrap();
                 assert_eq!(code, Some(130), "{client}: {line:?}");
                 // h2load forgets what it did.
                 assert_eq!(line.load_error.is_some(), client == "h2load", "{client}: {line:?}");

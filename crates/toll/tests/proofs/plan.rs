@@ -27,7 +27,7 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
     // On a noisy machine the check may fail, which is what it is for.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let traffic = &plan["wanted"]["traffic"];
+    let traffic = &plan["traffic"];
     assert_eq!(traffic["requests_per_connection"], 3.0);
     assert!((traffic["connections_per_s"].as_f64().unwrap() - 10.0 / 3.0).abs() < 1e-9);
     assert!((traffic["mean_bytes"].as_f64().unwrap() - 8_700.0).abs() < 50.0, "{traffic}");

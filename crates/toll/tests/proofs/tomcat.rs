@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use targets::{Aes, Crypto};
 use tempfile::TempDir;
-use trial::Line;
+use trial::TrialRecord;
 
 /// A study of the shop with these lines in its case, ready to run.
 fn study(folder: &TempDir, case: &str) -> Command {
@@ -29,7 +29,7 @@ fn result(folder: &TempDir, output: &Output, file: &str) -> String {
     fs::read_to_string(result.unwrap().path().join(file)).unwrap()
 }
 
-fn journal(folder: &TempDir, output: &Output) -> Vec<Line> {
+fn journal(folder: &TempDir, output: &Output) -> Vec<TrialRecord> {
     let text = result(folder, output, "journal.jsonl");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use support::{insta, json_names};
 
 fn bench(arguments: &[&str]) -> Output {
     let mut command = support::toll();
@@ -52,6 +53,21 @@ fn everything_is_measured_or_has_a_reason() {
         }
     }
     assert!(measured > 100, "{measured}");
+}
+
+#[test]
+fn programs_get_these_names() {
+    let bench = json(&[
+        "aes-128-gcm",
+        "x25519",
+        "--size",
+        "8KiB",
+        "--library",
+        "openssl",
+        "--library",
+        "multibuffer",
+    ]);
+    insta::assert_snapshot!(json_names([&bench], &[]));
 }
 
 #[test]

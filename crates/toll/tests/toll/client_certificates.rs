@@ -10,7 +10,7 @@ use support::{Desk, text, toll};
 use targets::{Objects, Running, Settings, Target};
 use tempfile::TempDir;
 use tls::{AskClient, Identity};
-use trial::Line;
+use trial::TrialRecord;
 use units::Bytes;
 
 /// nginx, which asks clients for a certificate in this way and resumes sessions.
@@ -37,7 +37,7 @@ fn load(server: &Running, client: Option<(&Path, &Path)>, options: &[&str]) -> O
     load.output().unwrap()
 }
 
-fn line(output: &Output) -> Line {
+fn line(output: &Output) -> TrialRecord {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
 }
 
@@ -141,7 +141,7 @@ fn a_study_answers_what_mutual_tls_costs() {
     assert_eq!(trials.len(), 8);
     for trial in trials {
         let asks = trial.place.params["target.client-certificate"] == "require";
-        let Line { receipt, operations, .. } = &trial.line;
+        let TrialRecord { receipt, operations, .. } = &trial.line;
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert!(operations.completed > 0 && operations.errors.is_empty(), "{operations:?}");
         let full = receipt.obtained.full;

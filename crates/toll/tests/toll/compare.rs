@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::{Value, json};
+use support::{insta, json_names};
 use tempfile::TempDir;
 
 const STUDY: &str = r#"
@@ -156,6 +157,7 @@ fn programs_get_all_figures() {
     assert!((cells[0]["ratio"]["median"].as_f64().unwrap() - 2.0).abs() < 1e-6);
     assert_eq!((&cells[1]["verdict"], &cells[1]["ratio"]), (&json!("not-compared"), &Value::Null));
     assert_eq!(found["invalid_in_b"].as_array().unwrap().len(), 7);
+    insta::assert_snapshot!(json_names([&found], &["params"]));
     assert_eq!(
         (&found["gates"][0]["result"], &found["gates"][0]["cells"][0]["result"]),
         (&json!("not-met"), &json!("met"))
@@ -202,6 +204,7 @@ fn a_report_is_judged_too_and_written_all_the_same() {
     assert!(run.join("report.html").exists());
     let json = toll("report", &["--json", "--gate", "p99<=3ms"], &[&run]);
     let found: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(found["schema"], 4);
     assert_eq!(
         (&found["study"], &found["gates"][0]["result"]),
         (&json!("small"), &json!("not-met"))

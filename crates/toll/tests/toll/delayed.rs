@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread::spawn;
 
 use support::toll_output;
-use trial::{Line, WarningKind};
+use trial::{TrialRecord, WarningKind};
 
 /// `apart`: in two writes, not in one.
 fn start_server(apart: bool) -> SocketAddr {
@@ -36,7 +36,7 @@ fn start_server(apart: bool) -> SocketAddr {
 fn kinds(apart: bool) -> Vec<WarningKind> {
     let url = format!("http://{}/", start_server(apart));
     let load = ["load", &url, "-c", "2", "-d", "1s", "--warmup", "1s", "--json"];
-    let line: Line = serde_json::from_slice(&toll_output(&load).stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&toll_output(&load).stdout).unwrap();
     line.warnings.iter().map(|warning| warning.kind).collect()
 }
 

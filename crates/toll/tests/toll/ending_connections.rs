@@ -8,7 +8,7 @@ use journal::{Journal, TrialLine};
 use support::{Desk, Serve, text, toll};
 use targets::{Objects, Running, Settings, Target};
 use tempfile::TempDir;
-use trial::Line;
+use trial::TrialRecord;
 use units::Bytes;
 
 fn nginx(directives: &str, folder: &TempDir) -> Running {
@@ -21,7 +21,7 @@ fn nginx(directives: &str, folder: &TempDir) -> Running {
         .unwrap()
 }
 
-fn load(url: &str, options: &[&str]) -> Line {
+fn load(url: &str, options: &[&str]) -> TrialRecord {
     let output = toll().args(["load", url, "--json", "--insecure"]).args(options).output().unwrap();
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))

@@ -1,9 +1,11 @@
 //! What `toll load --http 2` shows where a server does not do what was asked: nginx, made so from outside.
 
+use std::fs;
+
 use support::{Serve, text, toll};
-use targets::{Running, Target};
+use targets::{Running, SendCounters, Target};
 use tempfile::TempDir;
-use trial::Line;
+use trial::TrialRecord;
 
 use crate::every_server::{http2::load, server, settings, start};
 
@@ -52,10 +54,39 @@ fn without_tls_http2_begins_at_once() {
         .args(["--verify", "1/1"])
         .output()
         .unwrap();
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     assert!(line.valid, "{}", text(&output.stdout));
     assert_eq!(line.receipt.obtained.http, [("2 by prior knowledge".to_owned(), 2)].into());
     assert_eq!(line.operations.completed, 40);
+}
+
+/// A file goes to HTTP/1.1 by sendfile; frames of it are written, on connections of the same port.
+#[test]
+fn a_file_is_framed_where_http_1_gets_it_by_sendfile() {
+    const SIZE: u64 = 200_000;
+    let folder = tempfile::tempdir().unwrap();
+    let counters = folder.path().join("counters");
+    let root = folder.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("file"), vec![b'x'; SIZE as usize]).unwrap();
+    let paths = [&root, &counters].map(|path| path.to_str().unwrap());
+    let server = Serve::pinned(&["--root", paths[0], "--counters", paths[1]]);
+    let url = format!("http://{}/file", server.plain);
+    let mut sent = [0, 0];
+    for (http, by_sendfile) in [("1.1", true), ("2", false), ("1.1", true)] {
+        let options = ["--json", "--http", http, "-c", "2", "-n", "20", "--verify", "1/1"];
+        let output = toll().args(["load", &url]).args(options).output().unwrap();
+        let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(line.valid, "{http}: {}", text(&output.stdout));
+        assert_eq!(line.bytes.body, 20 * SIZE, "{http}");
+        let now = SendCounters::settled(&counters).unwrap();
+        let (written, by_file) = (now.write.bytes - sent[0], now.sendfile.bytes - sent[1]);
+        sent = [now.write.bytes, now.sendfile.bytes];
+        match by_sendfile {
+            true => assert!(by_file >= 20 * SIZE && written < SIZE, "{http}: {now:?}"),
+            false => assert!(by_file == 0 && written > 20 * SIZE, "{http}: {now:?}"),
+        }
+    }
 }
 
 #[test]

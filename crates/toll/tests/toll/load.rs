@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use support::{Killed, Serve, answering, answering_to, first_cpu, last_cpu, text, toll, toll_path};
-use trial::{LatencyNs, Limit, Line, WarningKind};
+use trial::{LatencyNs, Limit, TrialRecord, WarningKind};
 use units::Bytes;
 
 /// `toll load` of an object over TLS, with a short warm-up.
@@ -40,7 +40,7 @@ fn one_kib() -> Vec<u8> {
 }
 
 /// The journal line of a load with `--json`.
-fn line(command: &mut Command) -> Line {
+fn line(command: &mut Command) -> TrialRecord {
     let output = command.arg("--json").output().unwrap();
     let said = text(&output.stdout);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{said}");
@@ -197,7 +197,7 @@ fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
 
         let output = load().arg("--json").output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-        let line: Line = serde_json::from_str(&text(&output.stdout)).unwrap();
+        let line: TrialRecord = serde_json::from_str(&text(&output.stdout)).unwrap();
         assert!(!line.valid && line.operations.completed == 0, "{line:?}");
         assert!(line.operations.errors.get(kind).is_some_and(|count| *count > 0), "{line:?}");
     }
@@ -308,7 +308,7 @@ fn latencies_tell_how_late_they_may_have_been_seen() {
             &last_cpu().to_string(),
         ]);
         load.args(["-c", connections, "--arrival", arrival, "--coalesce", coalesce]);
-        let Line { latency_ns: latency, receipt, .. } = line(&mut load);
+        let TrialRecord { latency_ns: latency, receipt, .. } = line(&mut load);
         assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
         let asked = (arrival == "closed").then_some(coalesce == "on");
         assert_eq!(receipt.asked.coalesce, asked, "{connections}, {arrival}");
@@ -382,7 +382,7 @@ fn so_many_operations_are_asked_for_and_counted_and_no_more() {
         let mut load = toll();
         load.args(["load", &format!("http://{address}/"), "-n", "49", "-c", connections]);
         load.args(["--cpus", &cpus, "--json"]);
-        let line: Line = serde_json::from_slice(&load.output().unwrap().stdout).unwrap();
+        let line: TrialRecord = serde_json::from_slice(&load.output().unwrap().stdout).unwrap();
         assert_eq!(heads.lock().unwrap().len(), 1 + 49, "{connections}");
         assert_eq!(line.operations.completed, 39, "{connections}: {:?}", line.operations);
         assert_eq!(line.operations.errors["status"], 10, "{:?}", line.operations);
@@ -477,7 +477,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
     let mut command = load(&server, "bytes/1MiB");
     let output = command.args(["-d", "1s", "--json", "--server-pid", &server.pid()]).output();
     // It may be that nothing completes, and then the trial is not valid; that is not asked here.
-    let line: Line = serde_json::from_str(&text(&output.unwrap().stdout)).unwrap();
+    let line: TrialRecord = serde_json::from_str(&text(&output.unwrap().stdout)).unwrap();
     let evidence = &line.verdict.evidence;
     assert!(
         matches!(line.verdict.limit, Limit::ClientCpu | Limit::Noise),
@@ -555,7 +555,7 @@ fn a_self_signed_certificate_that_is_named_is_trusted_and_no_other_like_it() {
     };
     let output = load(&path("one.pem"));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     assert!(line.valid && line.operations.completed > 0);
     let output = load(&path("other.pem"));
     let said = text(&output.stderr);
@@ -584,7 +584,7 @@ fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     let arrivals = line.operations.arrivals.unwrap();
     assert!((99..=101).contains(&arrivals.intended), "{arrivals:?}");
     assert!(line.operations.completed <= arrivals.intended + arrivals.waiting + 50);
@@ -662,7 +662,7 @@ fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
             .args(["--tls", "1.3"])
             .output()
             .unwrap();
-        let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+        let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
         let (full, resumed) =
             (line.receipt.obtained.full.unwrap(), line.receipt.obtained.resumed.unwrap());
         if is_valid {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cpus::CpuList;
 use support::{Serve, answering, text, toll};
 use targets::{Objects, Settings};
-use trial::Line;
+use trial::TrialRecord;
 use units::Bytes;
 
 fn load(url: &str, options: &[&str]) -> (Option<i32>, String, String) {
@@ -37,7 +37,7 @@ fn health_checks_are_measured_at_toll_s_server_and_nginx() {
             let options = ["--method", method, "--expect", expect, "--json", "--http", http];
             let (code, shown, said) = load(&url(path), &options);
             assert_eq!(code, Some(0), "{address} {path} {method}: {shown}{said}");
-            let line: Line = serde_json::from_str(&shown).unwrap();
+            let line: TrialRecord = serde_json::from_str(&shown).unwrap();
             assert_eq!((line.operations.completed, line.failed()), (40, 0));
             if body >= 0 {
                 assert_eq!(line.bytes.body, body as u64, "{address} {path} {method} {http}");
@@ -88,7 +88,7 @@ fn bodies_over_http2_go_through_the_windows_of_toll_s_server_and_nginx() {
     {
         let (code, shown, said) = post(address, body);
         assert_eq!(code, Some(0), "{address}: {shown}{said}");
-        let line: Line = serde_json::from_str(&shown).unwrap();
+        let line: TrialRecord = serde_json::from_str(&shown).unwrap();
         let obtained = line.receipt.obtained;
         assert_eq!((obtained.bodies_sent, line.bytes.sent), (Some(40), Some(40 * size)));
         assert_eq!(obtained.statuses, [("405".to_owned(), 40)].into());
@@ -114,14 +114,14 @@ fn bodies_are_counted_and_an_answer_that_turns_into_another_is_an_error() {
     let options = ["--method", "POST", "--body", body, "--expect", "201", "--json"];
     let (code, shown, said) = load(&url, &options);
     assert_eq!(code, Some(0), "{shown}{said}");
-    let line: Line = serde_json::from_str(&shown).unwrap();
+    let line: TrialRecord = serde_json::from_str(&shown).unwrap();
     let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
     assert_eq!((asked.body.as_deref(), asked.body_bytes), (Some(body), Some(1)));
     assert_eq!((obtained.bodies_sent, line.bytes.sent), (Some(40), Some(40)));
     // One was the probe's.
     let (code, shown, _) = load(&url, &options);
     assert_eq!(code, Some(3), "{shown}");
-    let line: Line = serde_json::from_str(&shown).unwrap();
+    let line: TrialRecord = serde_json::from_str(&shown).unwrap();
     assert!(!line.valid && line.operations.errors["status"] > 0, "{:?}", line.operations);
     assert_eq!(line.bytes.sent, Some(line.operations.completed));
 }

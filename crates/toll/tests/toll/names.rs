@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use journal::{Journal, TrialLine};
 use support::{Desk, Serve, text, toll};
-use trial::Line;
+use trial::TrialRecord;
 
 #[test]
 fn an_address_takes_the_place_of_the_urls_and_must_be_the_users_to_load() {
@@ -21,7 +21,7 @@ fn an_address_takes_the_place_of_the_urls_and_must_be_the_users_to_load() {
         let options = ["--ca", certificate, "--sni", "localhost", "--json", "--http", http];
         let (code, shown, said) = run(&[&[url, "--connect-to", &address][..], &options].concat());
         assert_eq!(code, Some(0), "{shown}{said}");
-        let line: Line = serde_json::from_str(&shown).unwrap();
+        let line: TrialRecord = serde_json::from_str(&shown).unwrap();
         let asked = &line.receipt.asked;
         assert_eq!(asked.url.as_deref(), Some(url));
         assert_eq!(
@@ -136,7 +136,7 @@ fn a_list_of_names_is_checked_name_by_name() {
     assert!(said.contains("authentication"), "{said}");
     let (code, shown, said) = run(&["--insecure", "--json"]);
     assert_eq!(code, Some(0), "{shown}{said}");
-    let line: Line = serde_json::from_str(&shown).unwrap();
+    let line: TrialRecord = serde_json::from_str(&shown).unwrap();
     let obtained = &line.receipt.obtained;
     assert_eq!((obtained.names, obtained.certificates), (Some(2), Some(1)));
     for (options, part) in [

@@ -7,7 +7,7 @@ use support::{text, toll};
 use targets::{Objects, Running, Settings, Target};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group};
-use trial::{Line, Obtained, WarningKind};
+use trial::{Obtained, TrialRecord, WarningKind};
 use units::Bytes;
 
 /// nginx with these groups, its own where none is given.
@@ -22,7 +22,7 @@ fn start(groups: &[Group], tickets: bool, session_cache: bool, folder: &TempDir)
 }
 
 /// The line of a load of so many operations.
-fn load(server: &Running, options: &[&str]) -> Line {
+fn load(server: &Running, options: &[&str]) -> TrialRecord {
     let url = format!("https://{}/bytes/1B", server.facts().https);
     let output = toll()
         .args(["load", &url, "--json", "--insecure", "-c", "4", "-n", "40"])

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use support::{Desk, Serve, first_cpu, text, toll_path};
 use targets::{Target, TlsLibrary};
-use trial::Line;
+use trial::TrialRecord;
 
 /// What a run printed, and the lines of its journal.
 struct Ran {
     code: Option<i32>,
     stderr: String,
-    lines: Vec<Line>,
+    lines: Vec<TrialRecord>,
     desk: Desk,
 }
 
@@ -28,7 +28,7 @@ fn run(target: &str, case: &str) -> Ran {
 
 impl Ran {
     /// The lines of valid trials, of which there must be `number`.
-    fn valid(&self, number: usize) -> Vec<&Line> {
+    fn valid(&self, number: usize) -> Vec<&TrialRecord> {
         assert_eq!(self.code, Some(0), "{} {:?}", self.stderr, self.lines);
         let valid: Vec<_> = self.lines.iter().filter(|line| line.valid).collect();
         assert_eq!(valid.len(), number, "{}", self.stderr);
@@ -110,7 +110,7 @@ fn the_library_is_in_the_receipt_and_another_than_asked_is_refused() {
     }
     let sweep = format!("sweep.\"target.library-path\" = [\"system\", \"{}\"]", copy.display());
     let ran = run(target, &sweep);
-    let copied = |line: &&Line| line.receipt.asked.library_path.is_some();
+    let copied = |line: &&TrialRecord| line.receipt.asked.library_path.is_some();
     let line = ran.valid(2).into_iter().find(copied).unwrap();
     for library in &line.receipt.obtained.library {
         assert!(library.starts_with(&copy.display().to_string()), "{library}");

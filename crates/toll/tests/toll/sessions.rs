@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-use trial::{Line, Page, Walks};
+use trial::{PageFigures, TrialRecord, Walks};
 
 const SESSION: &str = "\
 schema = 1
@@ -81,13 +81,13 @@ fn the_line_has_the_pages_and_the_walks() {
     let (_folder, file) = session_file(SESSION);
     let output = load(shop(), &file, &["--walks", "20", "--json"]);
     assert!(output.status.success(), "{output:?}");
-    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((line.operations.completed, line.operations.in_flight), (120, 0));
     assert_eq!(line.walks, Some(Walks { completed: 60, failed: 0 }));
     assert!(line.valid && !line.interrupted);
     let pages: Vec<_> = line.pages.iter().map(|page| (&*page.name, page.completed)).collect();
     assert_eq!(pages, [("form", 60), ("buy", 60)]);
-    let is_timed = |page: &Page| page.p50_ns.is_some() && page.p50_ns <= page.p99_ns;
+    let is_timed = |page: &PageFigures| page.p50_ns.is_some() && page.p50_ns <= page.p99_ns;
     assert!(line.pages.iter().all(|page| is_timed(page) && page.errors.is_empty()));
     let asked = &line.receipt.asked;
     assert_eq!(asked.session.as_deref(), Some(&*file.display().to_string()));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cpus::CpuList;
-use trial::Line;
+use trial::TrialRecord;
 use units::Bytes;
 
 const SESSION: &str = "\
@@ -169,7 +169,7 @@ fn programs(folder: &Path, shop: SocketAddr) -> String {
 }
 
 /// Runs a study in this folder and gives what its journal holds.
-fn run(folder: &Path, shop: SocketAddr, study: &str, session: &str) -> Vec<Line> {
+fn run(folder: &Path, shop: SocketAddr, study: &str, session: &str) -> Vec<TrialRecord> {
     for (name, text) in [("study.toml", study), ("shop.toml", session), ("petstore.jar", "")] {
         fs::write(folder.join(name), text).unwrap();
     }
@@ -277,7 +277,7 @@ fn a_run_that_is_continued_walks_the_pages_that_it_began_with() {
     fs::write(folder.join("shop.toml"), SESSION.replace("Shelf", "Attic")).unwrap();
     toll(folder, shop, &["run", "--quiet", "--continue", result.to_str().unwrap()]);
     let journal = fs::read_to_string(result.join("journal.jsonl")).unwrap();
-    let last: Line = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
+    let last: TrialRecord = serde_json::from_str(journal.lines().last().unwrap()).unwrap();
     assert_eq!(journal.lines().count(), 2);
     assert!(last.pages[0].completed > 0 && last.pages[0].errors.is_empty(), "{last:?}");
     assert_eq!(last.receipt.asked.session.as_deref(), result.join("session-1.toml").to_str());

@@ -7,7 +7,7 @@ use cpus::CpuList;
 use support::{text, toll};
 use targets::{Objects, Settings, Target};
 use tls::{CertificateKey, Group, KeyExchange, SUITES, Suite, Version};
-use trial::Line;
+use trial::TrialRecord;
 use units::Bytes;
 
 #[test]
@@ -58,7 +58,7 @@ fn every_suite_of_tls12_is_what_the_receipt_says() {
                 .args(&options)
                 .output()
                 .unwrap();
-            let line: Line = serde_json::from_slice(&output.stdout)
+            let line: TrialRecord = serde_json::from_slice(&output.stdout)
                 .unwrap_or_else(|error| panic!("{suite} {key}: {error}: {}", text(&output.stderr)));
             let obtained = &line.receipt.obtained;
             let case = format!("{suite} {key} {group} {mode}: {obtained:?}");

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use support::{answering, toll_output};
-use trial::{Limit, Line};
+use trial::{Limit, TrialRecord};
 use units::Bytes;
 
 /// `--verify 1/64` looks at so few that even a server which fails always stays under one failed
@@ -30,7 +30,7 @@ fn a_load_with_one_of_them_is_not_valid() {
     let url = format!("http://{}/bytes/256KiB", start_server());
     let load = ["load", &url, "-c", "4", "-d", "300ms", "--warmup", "0s", "--json"];
     let ended = toll_output(&load);
-    let line: Line = serde_json::from_slice(&ended.stdout).unwrap();
+    let line: TrialRecord = serde_json::from_slice(&ended.stdout).unwrap();
     let evidence = &line.verdict.evidence;
     assert_eq!(
         (ended.status.code(), line.valid, line.verdict.limit),

@@ -1,5 +1,4 @@
 use super::*;
-use crate::line::Line;
 use crate::machine::RemoteSamples;
 use crate::obtained::Orders;
 use crate::ranks::RankReport;
@@ -8,6 +7,7 @@ use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::receipt::RunsOn;
 use crate::reports::{Reports, ServerReport};
 use crate::testing::{job, outcome};
+use crate::trial_record::TrialRecord;
 use crate::verdict::Limit;
 use crate::warning::{Neighbours, NotSteady, WarningKind};
 use cpus::CpuList;
@@ -238,7 +238,7 @@ fn nothing() -> Reports {
     Reports { server: Ok(ServerReport::default()), ranks: None }
 }
 
-fn run(trouble: &Trouble) -> (Line, Stage) {
+fn run(trouble: &Trouble) -> (TrialRecord, Stage) {
     let stage = Stage::new();
     let mut job = job("https://localhost/bytes/1MiB");
     job.plan.ramp = trouble.ramp;
@@ -381,7 +381,10 @@ fn an_interrupt_in_the_warm_up_measured_nothing() {
     assert!(!line.valid);
     assert_eq!((line.operations.completed, line.rate_per_s), (0, 0.0));
     // A journal line of numbers, not of NaN.
-    assert_eq!(serde_json::from_str::<Line>(&serde_json::to_string(&line).unwrap()).unwrap(), line);
+    assert_eq!(
+        serde_json::from_str::<TrialRecord>(&serde_json::to_string(&line).unwrap()).unwrap(),
+        line
+    );
 }
 
 #[test]

@@ -113,214 +113,119 @@ fn limits_in_words() {
     support::assert_golden!(cases.map(|(name, change)| (name, in_words(judged(change)))));
 }
 
+/// Each limit at the figure where it begins and just before it, and which goes before which; the golden file has what
+/// each looks like.
 #[test]
-fn a_busy_server_and_an_idle_client_is_the_servers_maximum() {
-    let verdict = judged(|_| {});
-    assert_eq!(verdict.limit, Limit::ServerCpu);
-    let idle = |e: &mut Evidence| {
-        e.server_cpus_idle = Some(0.06);
-        e.server_saturated = Some(0.0);
-    };
-    assert_eq!(
-        limit_of(|e| {
-            e.server_busy = Some(0.95);
-            idle(e);
+fn limits_begin_at_their_thresholds_and_have_their_order() {
+    type Row = (Limit, fn(&mut Evidence));
+    let rows: [Row; 37] = [
+        // A server has its maximum by what it uses, or by what is left of its CPUs: work of interrupts is its own.
+        (Limit::ServerCpu, |e| of_server(e, 0.95, 0.06)),
+        (Limit::Unknown, |e| of_server(e, 0.949, 0.06)),
+        (Limit::ServerCpu, |e| of_server(e, 0.85, 0.04)),
+        (Limit::Unknown, |e| of_server(e, 0.85, 0.06)),
+        // With fewer threads than CPUs it has these.
+        (Limit::ServerCpu, |e| {
+            of_server(e, 0.5, 0.5);
+            (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.97));
         }),
-        Limit::ServerCpu
-    );
-    assert_ne!(
-        limit_of(|e| {
-            e.server_busy = Some(0.949);
-            idle(e);
+        // Where nothing is busy, more load is needed.
+        (Limit::Unknown, idle),
+        // One wrong answer of a sample is one too many; of other failures one in a hundred.
+        (Limit::Errors, |e| e.failed = 102),
+        (Limit::ServerCpu, |e| e.failed = 100),
+        // Where nothing completed because one side had no CPU time, that is the limit.
+        (Limit::ServerCpu, |e| e.completed = 0),
+        // What this machine lacks goes before the errors that it causes, and after others.
+        (Limit::Descriptors, |e| (e.descriptors_lacking, e.failed) = (5_000, 5_000)),
+        (Limit::Descriptors, |e| {
+            (e.descriptors_lacking, e.failed, e.completed) = (5_000, 5_000, 0);
         }),
-        Limit::ServerCpu
-    );
+        (Limit::Errors, |e| (e.descriptors_lacking, e.failed) = (5_000, 5_500)),
+        (Limit::Ports, |e| (e.ports_lacking, e.failed) = (1, 1)),
+        (Limit::ServerCpu, |e| e.server_descriptors = Some(0.99)),
+        // An accept queue counts by the time that it costs.
+        (Limit::AcceptQueue, |e| e.accept_queue_loss = Some(0.05)),
+        (Limit::ServerCpu, |e| e.accept_queue_loss = Some(0.049)),
+        // The client goes before the backend, that before the accelerator, and these before the server.
+        (Limit::ServerCpu, |e| e.client_busy = Some(0.899)),
+        (Limit::ServerCpu, |e| e.backend_busy = Some(0.949)),
+        (Limit::ClientCpu, |e| (e.backend_busy, e.client_busy) = (Some(1.0), Some(0.95))),
+        (Limit::ServerCpu, |e| e.accelerator_busy = Some(0.949)),
+        (Limit::Backend, |e| (e.accelerator_busy, e.backend_busy) = (Some(1.0), Some(0.95))),
+        // A limit that the next load breaks goes before the offer, and after what is busy.
+        (Limit::LatencyLimit, |e| at_the_limit(e, 0.5, 0.2)),
+        (Limit::ServerCpu, |e| at_the_limit(e, 0.96, 0.2)),
+        (Limit::ClientCpu, |e| at_the_limit(e, 0.5, 0.95)),
+        // Where all that was offered is done no more was asked for, whatever others took.
+        (Limit::OfferedLoad, |e| offered(e, 0.98, 0.5)),
+        (Limit::Noise, |e| offered(e, 0.97, 0.5)),
+        (Limit::ServerCpu, |e| offered(e, 0.99, 0.96)),
+        // Closed windows go before these, and after what is busy.
+        (Limit::FlowControl, |e| windows(e, 0.5, None)),
+        (Limit::FlowControl, |e| windows(e, 0.5, Some(0.9))),
+        (Limit::LatencyLimit, |e| windows(e, 0.49, None)),
+        (Limit::LatencyLimit, |e| windows(e, 0.9, Some(1.0))),
+        (Limit::ServerCpu, |e| e.window_waiting = Some(1.0)),
+        // Others leave nothing idle, which must not look like a busy server; a server without CPU left has its
+        // limit, though noise lowers it.
+        (Limit::Noise, |e| others(e, 0.1, 0.0)),
+        (Limit::Noise, |e| others(e, 0.0, 0.1)),
+        (Limit::Unknown, |e| beside_sibling(e, 0.24)),
+        (Limit::Noise, |e| beside_sibling(e, 0.25)),
+        (Limit::ServerCpu, |e| e.sibling_busy = Some(1.0)),
+    ];
+    for (number, (limit, change)) in rows.into_iter().enumerate() {
+        assert_eq!(limit_of(change), limit, "row {number}");
+    }
 }
 
-#[test]
-fn one_wrong_answer_of_a_sample_is_one_too_many() {
-    let wrong = judged(|e| {
-        (e.failed, e.failed_share) = (12, Some(0.0012));
-        (e.wrong_bodies, e.checked_bodies) = (12, 31);
-    });
-    assert_eq!(wrong.limit, Limit::Errors);
-    let unauthentic = judged(|e| (e.unauthentic_handshakes, e.checked_handshakes) = (1, 16));
-    assert_eq!(unauthentic.limit, Limit::Errors);
+/// The share of its CPUs that the server uses, and that is idle.
+fn of_server(e: &mut Evidence, busy: f64, is_idle: f64) {
+    idle(e);
+    (e.server_busy, e.server_cpus_idle) = (Some(busy), Some(is_idle));
 }
 
-#[test]
-fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
-    let offered = |served, busy| {
-        judged(|e| {
-            e.offered_served = Some(served);
-            idle(e);
-            e.server_busy = Some(busy);
-            e.server_cpus_idle = Some(1.0 - busy);
-            e.steal = Some(0.2);
-        })
-    };
-    let verdict = offered(0.98, 0.5);
-    assert_eq!(verdict.limit, Limit::OfferedLoad);
-    assert_eq!(offered(0.97, 0.5).limit, Limit::Noise);
-    assert_eq!(offered(0.99, 0.96).limit, Limit::ServerCpu);
+fn at_the_limit(e: &mut Evidence, busy: f64, client: f64) {
+    offered(e, 1.0, busy);
+    (e.beyond_limit, e.client_busy) = (Some(1.25), Some(client));
 }
 
-#[test]
-fn a_limit_that_the_next_load_breaks_is_what_limits_a_server_that_is_not_busy() {
-    let at = |beyond, busy, client| {
-        judged(|e| {
-            e.beyond_limit = beyond;
-            idle(e);
-            e.server_busy = Some(busy);
-            e.server_cpus_idle = Some(1.0 - busy);
-            e.client_busy = Some(client);
-            e.offered_served = Some(1.0);
-            e.steal = Some(0.2);
-        })
-    };
-    let verdict = at(Some(1.25), 0.5, 0.2);
-    assert_eq!(verdict.limit, Limit::LatencyLimit);
-    assert_eq!(at(None, 0.5, 0.2).limit, Limit::OfferedLoad);
-    assert_eq!(at(Some(1.25), 0.96, 0.2).limit, Limit::ServerCpu);
-    assert_eq!(at(Some(1.25), 0.5, 0.95).limit, Limit::ClientCpu);
+fn offered(e: &mut Evidence, served: f64, busy: f64) {
+    of_server(e, busy, 1.0 - busy);
+    (e.offered_served, e.steal) = (Some(served), Some(0.2));
 }
 
-#[test]
-fn interrupt_work_on_the_servers_cpus_is_the_servers() {
-    let with_idle = |share| {
-        limit_of(|e| {
-            idle(e);
-            e.server_busy = Some(0.85);
-            e.server_cpus_idle = Some(share);
-        })
-    };
-    assert_eq!(with_idle(0.04), Limit::ServerCpu);
-    assert_eq!(with_idle(0.06), Limit::Unknown);
+fn windows(e: &mut Evidence, waiting: f64, offered: Option<f64>) {
+    idle(e);
+    (e.window_waiting, e.offered_served) = (Some(waiting), offered);
+    (e.beyond_limit, e.foreign) = (Some(1.2), Some(0.5));
 }
 
-#[test]
-fn one_failure_in_a_hundred_is_the_limit() {
-    assert_eq!(limit_of(|e| e.failed = 102), Limit::Errors);
-    assert_eq!(limit_of(|e| e.failed = 100), Limit::ServerCpu);
-    let verdict = judged(|e| {
-        e.completed = 0;
-        idle(e);
-    });
-    assert_eq!(verdict.limit, Limit::Errors);
-    assert_eq!(limit_of(idle), Limit::Unknown);
-    // Where nothing completed because one side had no CPU time, that is the limit.
-    assert_eq!(limit_of(|e| e.completed = 0), Limit::ServerCpu);
+fn others(e: &mut Evidence, foreign: f64, steal: f64) {
+    of_server(e, 0.3, 0.0);
+    (e.foreign, e.steal) = (Some(foreign), Some(steal));
 }
 
+fn beside_sibling(e: &mut Evidence, busy: f64) {
+    idle(e);
+    e.sibling_busy = Some(busy);
+}
+
+/// Failures that follow from a lack of descriptors have its remedy, unless bodies were wrong.
 #[test]
-fn what_this_machine_lacks_is_named_before_the_errors_that_it_causes() {
-    let lacking_descriptors = |e: &mut Evidence| {
-        e.descriptors_lacking = 5_000;
-        e.failed = 5_000;
-    };
-    assert_eq!(limit_of(lacking_descriptors), Limit::Descriptors);
-    assert_eq!(
-        limit_of(|e| {
-            lacking_descriptors(e);
-            e.completed = 0;
-        }),
-        Limit::Descriptors
-    );
-    assert_eq!(
-        limit_of(|e| {
-            lacking_descriptors(e);
-            e.failed += 500;
-        }),
-        Limit::Errors
-    );
-    assert_eq!(
-        limit_of(|e| {
-            e.ports_lacking = 1;
-            e.failed = 1;
-        }),
-        Limit::Ports
-    );
-    assert_eq!(limit_of(|e| e.ports_lacking = 0), Limit::ServerCpu);
+fn the_remedy_of_failures_is_that_of_their_cause() {
     let of_server = judged(|e| e.server_descriptors = Some(1.0));
-    assert_eq!(of_server.limit, Limit::Descriptors);
-    assert_eq!(limit_of(|e| e.server_descriptors = Some(0.99)), Limit::ServerCpu);
-    // What it could not accept has timed out.
     let timed_out = |e: &mut Evidence| {
         (e.failed, e.failed_share) = (1_000, Some(0.0909));
         e.server_descriptors = Some(1.0);
     };
-    let failing = judged(timed_out);
-    assert_eq!(failing.limit, Limit::Errors);
-    assert_eq!(failing.remedy(), of_server.remedy());
+    assert_eq!(judged(timed_out).remedy(), of_server.remedy());
     let wrong = judged(|e| {
         timed_out(e);
         e.wrong_bodies = 1;
     });
     assert_ne!(wrong.remedy(), of_server.remedy());
-}
-
-#[test]
-fn an_overflowing_accept_queue_counts_by_the_time_that_it_costs() {
-    assert_eq!(limit_of(|e| e.accept_queue_loss = Some(0.05)), Limit::AcceptQueue);
-    assert_eq!(limit_of(|e| e.accept_queue_loss = Some(0.049)), Limit::ServerCpu);
-}
-
-#[test]
-fn a_busy_client_comes_before_a_busy_server() {
-    let verdict = judged(|e| e.client_busy = Some(0.9));
-    assert_eq!(verdict.limit, Limit::ClientCpu);
-    assert_eq!(limit_of(|e| e.client_busy = Some(0.899)), Limit::ServerCpu);
-}
-
-#[test]
-fn a_client_that_waits_for_its_cpu_names_the_other_programs() {
-    let verdict = judged(|e| {
-        e.client_busy = Some(0.97);
-        e.client_waiting = Some(0.8);
-    });
-    assert_eq!(verdict.limit, Limit::ClientCpu);
-}
-
-#[test]
-fn others_on_the_cpus_are_noise() {
-    let beside = |foreign, steal| {
-        judged(|e| {
-            idle(e);
-            e.foreign = Some(foreign);
-            e.steal = Some(steal);
-            // The others left nothing idle: that must not look like a busy server.
-            e.server_cpus_idle = Some(if foreign + steal > 0.0 { 0.0 } else { 0.5 });
-        })
-    };
-    assert_eq!(beside(0.1, 0.0).limit, Limit::Noise);
-    assert_eq!(beside(0.0, 0.1).limit, Limit::Noise);
-    assert_eq!(beside(0.0, 0.0).limit, Limit::Unknown);
-    let beside = |busy| {
-        judged(|e| {
-            idle(e);
-            e.sibling_busy = Some(busy);
-        })
-    };
-    assert_eq!(beside(0.24).limit, Limit::Unknown);
-    assert_eq!(beside(0.25).limit, Limit::Noise);
-    // A server without CPU left has its limit, though noise lowers it.
-    assert_eq!(limit_of(|e| e.sibling_busy = Some(1.0)), Limit::ServerCpu);
-}
-
-#[test]
-fn a_server_with_fewer_threads_than_cpus_is_limited_by_them() {
-    let verdict = judged(|e| {
-        idle(e);
-        (e.server_busy, e.server_cpus_idle) = (Some(0.5), Some(0.5));
-        (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.97));
-    });
-    assert_eq!(verdict.limit, Limit::ServerCpu);
-    // One of two equal workers is saturated: the load is uneven.
-    let uneven = judged(|e| {
-        idle(e);
-        (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.6));
-    });
-    assert_eq!(uneven.limit, Limit::Unknown);
 }
 
 #[test]
@@ -346,60 +251,6 @@ fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
     assert_eq!(with(lossy, Some(1.0)).limit, Limit::OfferedLoad);
     assert_eq!(with(veth, None).limit, Limit::Noise);
     assert_eq!(limit_of(|e| e.network = Some(full)), Limit::ServerCpu);
-}
-
-#[test]
-fn closed_windows_are_judged_after_all_that_is_busy() {
-    let with = |waiting, offered| {
-        judged(|e| {
-            idle(e);
-            (e.window_waiting, e.offered_served) = (Some(waiting), offered);
-            (e.beyond_limit, e.foreign) = (Some(1.2), Some(0.5));
-        })
-    };
-    assert_eq!(with(0.5, None).limit, Limit::FlowControl);
-    assert_eq!(with(0.5, Some(0.9)).limit, Limit::FlowControl);
-    assert_eq!(with(0.49, None).limit, Limit::LatencyLimit);
-    assert_eq!(with(0.9, Some(1.0)).limit, Limit::LatencyLimit);
-    assert_eq!(limit_of(|e| e.window_waiting = Some(1.0)), Limit::ServerCpu);
-}
-
-#[test]
-fn where_nothing_is_busy_more_load_is_needed() {
-    let verdict = judged(idle);
-    assert_eq!(verdict.limit, Limit::Unknown);
-}
-
-#[test]
-fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
-    let verdict = judged(|e| e.backend_busy = Some(0.95));
-    assert_eq!(verdict.limit, Limit::Backend);
-    assert_eq!(limit_of(|e| e.backend_busy = Some(0.949)), Limit::ServerCpu);
-    let with_client = limit_of(|e| {
-        (e.backend_busy, e.client_busy) = (Some(1.0), Some(0.95));
-    });
-    assert_eq!(with_client, Limit::ClientCpu);
-}
-
-#[test]
-fn a_busy_accelerator_is_judged_after_the_backend_and_before_the_server() {
-    let verdict = judged(|e| e.accelerator_busy = Some(0.95));
-    assert_eq!(verdict.limit, Limit::Accelerator);
-    assert_eq!(limit_of(|e| e.accelerator_busy = Some(0.949)), Limit::ServerCpu);
-    let with_backend = limit_of(|e| {
-        (e.accelerator_busy, e.backend_busy) = (Some(1.0), Some(0.95));
-    });
-    assert_eq!(with_backend, Limit::Backend);
-}
-
-#[test]
-fn a_server_that_is_not_seen_is_never_the_limit() {
-    let verdict = judged(|e| {
-        idle(e);
-        e.server_busy = None;
-        e.server_cpus_idle = None;
-    });
-    assert_eq!(verdict.limit, Limit::Unknown);
 }
 
 #[test]

@@ -8,9 +8,9 @@ use super::bars::{self, combinations};
 use super::overview::limits;
 use super::{bill, crossovers, curves, published};
 use crate::analysis::caveats::said_once;
-use crate::analysis::{Analysis, Answer, Bar, Curve, Derived, Figure, Projection};
+use crate::analysis::{Analysis, Answer, AnswerCurve, AnswerFigure, Derived, Figure, Projection};
 use crate::figure::Decided;
-use crate::findings::{self, Cell, Chart, Column, Table};
+use crate::findings::{self, Chart, Column, Table, TableCell};
 use crate::label::without_what_is_common;
 use crate::wording::{brief, capitalized, factor, interval, list_of, ratio_interval, sign, unique};
 
@@ -67,32 +67,35 @@ fn title(answer: &Answer) -> String {
 
 /// A row for each cell.
 fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
-    let rows: Vec<(Vec<String>, &Bar)> = answers.iter().flat_map(|answer| rows(answer)).collect();
+    let rows: Vec<(Vec<String>, &AnswerFigure)> =
+        answers.iter().flat_map(|answer| rows(answer)).collect();
     let labels: Vec<Vec<String>> = rows.iter().map(|(label, _)| label.clone()).collect();
     let labels = without_what_is_common(&labels);
     let first = answers[0];
     let figures = rows.iter().filter_map(|(_, bar)| bar.figure.as_ref());
     let unit = first.metric.row().quantity.unit_for(figures.map(Figure::median));
     let bars = || rows.iter().map(|(_, bar)| *bar);
-    let label = |(label, bar): (String, &Bar)| Cell::about(&bar.cell, label);
-    let number = |bar: &Bar| match (&bar.figure, &bar.infeasible) {
+    let label = |(label, bar): (String, &AnswerFigure)| TableCell::about(&bar.cell, label);
+    let number = |bar: &AnswerFigure| match (&bar.figure, &bar.infeasible) {
         (Some(figure), _) => (unit.number(figure.median()), figure.median()).into(),
-        (None, Some(infeasible)) => Cell::from(infeasible.clone()),
-        (None, None) => Cell::default(),
+        (None, Some(infeasible)) => TableCell::from(infeasible.clone()),
+        (None, None) => TableCell::default(),
     };
-    let ends = |bar: &Bar| bar.figure.as_ref().map(|of| interval(of, &unit)).unwrap_or_default();
+    let ends =
+        |bar: &AnswerFigure| bar.figure.as_ref().map(|of| interval(of, &unit)).unwrap_or_default();
     let baseline = bars().find(|bar| bar.is_baseline).map(|bar| bar.label.clone());
     let baseline = match first.metric.row().kind {
         Kind::Tax => "plain HTTP".to_owned(),
         _ => baseline.unwrap_or_default(),
     };
-    let ratio = |bar: &Bar| bar.ratio.as_ref().map(ratio).unwrap_or_default();
-    let ratio_ends = |bar: &Bar| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
-    let limit = |bar: &Bar| {
+    let ratio = |bar: &AnswerFigure| bar.ratio.as_ref().map(ratio).unwrap_or_default();
+    let ratio_ends =
+        |bar: &AnswerFigure| bar.ratio.as_ref().map(ratio_interval).unwrap_or_default();
+    let limit = |bar: &AnswerFigure| {
         let cell = analysis.cells.iter().find(|cell| cell.cell == bar.cell);
         cell.map(limits).unwrap_or_default()
     };
-    let says = |bar: &Bar| {
+    let says = |bar: &AnswerFigure| {
         let of = published::beside(&first.published, bar);
         let of = of.filter(|of| published::band(of, first.metric, Some(bar)).is_some());
         let of = of.map(|of| of.says.clone());
@@ -101,7 +104,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
     };
     let cores = unique(bars().flat_map(|bar| &bar.projected).map(|of| of.cores));
     let projected = cores.into_iter().map(|cores| {
-        let rate = |bar: &Bar| {
+        let rate = |bar: &AnswerFigure| {
             let of = bar.projected.iter().find(|of| of.cores == cores);
             let quantity = match first.metric {
                 Metric::CyclesPerByte => Quantity::BytesPerSecond,
@@ -110,7 +113,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
             of.map(|of| (brief(quantity, of.per_s), of.per_s).into()).unwrap_or_default()
         };
         let name = format!("{} cores", thousands(cores.into()));
-        Column::numbers::<Cell>(&name, "projected", bars().map(rate)).yields_to(2)
+        Column::numbers::<TableCell>(&name, "projected", bars().map(rate)).yields_to(2)
     });
     let metric = words_of(first.operation, first.metric.row().words);
     Table {
@@ -136,7 +139,7 @@ fn figures(analysis: &Analysis, answers: &[&Answer]) -> Table {
 }
 
 /// The cells of an answer with the parts of their labels.
-fn rows(answer: &Answer) -> Vec<(Vec<String>, &Bar)> {
+fn rows(answer: &Answer) -> Vec<(Vec<String>, &AnswerFigure)> {
     let common = &answer.common_in_words;
     let label = |own: &[&String]| common.iter().chain(own.iter().copied()).cloned().collect();
     match &answer.curve {
@@ -150,7 +153,7 @@ fn rows(answer: &Answer) -> Vec<(Vec<String>, &Bar)> {
 }
 
 /// A ratio, and whether there is no difference or too few trials to say.
-fn ratio(of: &Decided) -> Cell {
+fn ratio(of: &Decided) -> TableCell {
     let median = of.median();
     (format!("{}{}", sign(of.decision), factor(median)), median).into()
 }
@@ -175,7 +178,7 @@ fn derived(answers: &[&Answer]) -> Option<Table> {
     let figure = |(_, of): &(String, &Derived)| {
         let median = of.figure.median();
         let sign = of.decision.map_or("", sign);
-        Cell::from((format!("{sign}{}", unit(of).text(median)), median))
+        TableCell::from((format!("{sign}{}", unit(of).text(median)), median))
     };
     (!rows.is_empty()).then(|| Table {
         title: "What follows".to_owned(),
@@ -197,9 +200,10 @@ fn derived(answers: &[&Answer]) -> Option<Table> {
 /// What more cores would do.
 fn projection(of: &Projection) -> Table {
     let unit = of.metric.row().quantity.unit_for(of.cores.iter().map(|at| at.linear));
-    let numbers = |name: &str, cells: Vec<Cell>| Column::numbers(name, unit.name, cells);
-    let figure =
-        |of: &Option<Figure>| of.as_ref().map(|of| Cell::figure(of, &unit)).unwrap_or_default();
+    let numbers = |name: &str, cells: Vec<TableCell>| Column::numbers(name, unit.name, cells);
+    let figure = |of: &Option<Figure>| {
+        of.as_ref().map(|of| TableCell::figure(of, &unit)).unwrap_or_default()
+    };
     let linear = |at: f64| (unit.number(at), at).into();
     Table {
         title: "More cores".to_owned(),
@@ -223,7 +227,7 @@ fn projection(of: &Projection) -> Table {
 /// combination.
 fn charts(answers: &[&Answer]) -> Vec<Chart> {
     let curves = || answers.iter().filter_map(|answer| Some((*answer, answer.curve.as_ref()?)));
-    let of_lines = |(answer, curve): &(&Answer, &Curve)| curves::is_of_lines(answer, curve);
+    let of_lines = |(answer, curve): &(&Answer, &AnswerCurve)| curves::is_of_lines(answer, curve);
     let has_lines = curves().any(|of| of_lines(&of));
     let lines = curves().filter(of_lines);
     let lines = lines.map(|(answer, curve)| Chart::Curve(curves::of(answer, curve)));

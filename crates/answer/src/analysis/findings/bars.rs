@@ -2,7 +2,7 @@
 //! along another key, with the share of its CPUs that the server used meanwhile.
 
 use super::published::{band, beside, in_words};
-use crate::analysis::{Answer, Bar, Figure, Point};
+use crate::analysis::{Answer, AnswerFigure, AnswerPoint, Figure};
 use crate::findings::{self, BarRow, Bars, Series};
 use crate::label::without_what_is_common;
 use crate::wording::{capitalized, list_of};
@@ -19,7 +19,7 @@ pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
     let rows = match answers {
         [only] => {
             let baseline = baseline(only);
-            let row = |bar: &Bar| BarRow {
+            let row = |bar: &AnswerFigure| BarRow {
                 label: bar.label.clone(),
                 bars: vec![plotted(bar, "", bar.figure.as_ref(), Some(only), baseline.as_ref())],
                 lacking: bar.infeasible.clone(),
@@ -77,11 +77,11 @@ fn titled(answer: &Answer, unit: Unit) -> Bars {
 }
 
 fn plotted(
-    bar: &Bar,
+    bar: &AnswerFigure,
     name: &str,
     figure: Option<&Figure>,
     answer: Option<&Answer>,
-    baseline: Option<&Bar>,
+    baseline: Option<&AnswerFigure>,
 ) -> findings::Bar {
     let published = answer.and_then(|of| band(beside(&of.published, bar)?, of.metric, baseline));
     findings::Bar {
@@ -94,14 +94,14 @@ fn plotted(
 }
 
 /// What one of the charts along a key shows of a bar of a point.
-type Of = fn(&Point, usize) -> Option<&Figure>;
+type PointFigure = fn(&AnswerPoint, usize) -> Option<&Figure>;
 
 /// Both charts along a key; the second only of what all CPUs do together, where their time is known.
 pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
     let Some(first) = answers.first() else { return Vec::new() };
-    let of_bar: Of = |point, bar| point.bars[bar].figure.as_ref();
-    let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
-    let unit = |quantity: Quantity, of: Of| {
+    let of_bar: PointFigure = |point, bar| point.bars[bar].figure.as_ref();
+    let of_busy: PointFigure = |point, bar| point.busy.get(bar)?.as_ref();
+    let unit = |quantity: Quantity, of: PointFigure| {
         let points = points(answers)
             .flat_map(|(_, _, point)| (0..point.bars.len()).filter_map(move |bar| of(point, bar)));
         quantity.unit_for(points.map(Figure::median))
@@ -131,7 +131,7 @@ pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
 /// The points of all combinations, each with its combination in words where there are several.
 fn points<'a>(
     answers: &'a [&'a Answer],
-) -> impl Iterator<Item = (Option<String>, &'a Answer, &'a Point)> {
+) -> impl Iterator<Item = (Option<String>, &'a Answer, &'a AnswerPoint)> {
     let labels = combinations(answers).into_iter();
     let is_one = answers.len() == 1;
     labels.zip(answers).flat_map(move |(label, answer)| {
@@ -140,10 +140,10 @@ fn points<'a>(
     })
 }
 
-fn rows_along(answers: &[&Answer], of: Of, has_published: bool) -> Vec<BarRow> {
-    let row = |(combination, answer, point): (Option<String>, &Answer, &Point)| {
+fn rows_along(answers: &[&Answer], of: PointFigure, has_published: bool) -> Vec<BarRow> {
+    let row = |(combination, answer, point): (Option<String>, &Answer, &AnswerPoint)| {
         let baseline = point.bars.iter().find(|bar| bar.is_baseline);
-        let plotted = |(place, bar): (usize, &Bar)| {
+        let plotted = |(place, bar): (usize, &AnswerFigure)| {
             plotted(bar, &bar.label, of(point, place), has_published.then_some(answer), baseline)
         };
         BarRow {
@@ -177,12 +177,12 @@ mod tests {
     use load::Operation;
     use study::{Metric, Reference};
 
-    use crate::analysis::Curve;
+    use crate::analysis::AnswerCurve;
 
     use super::*;
 
-    fn bar(label: &str, value: f64) -> Bar {
-        Bar {
+    fn bar(label: &str, value: f64) -> AnswerFigure {
+        AnswerFigure {
             label: label.to_owned(),
             cell: "c-0001".to_owned(),
             params: BTreeMap::from([("load.suite".to_owned(), label.to_owned())]).into(),
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    fn answer(metric: Metric, bars: Vec<Bar>) -> Answer {
+    fn answer(metric: Metric, bars: Vec<AnswerFigure>) -> Answer {
         Answer {
             question: None,
             headline: None,
@@ -237,14 +237,14 @@ mod tests {
         assert_eq!((one.subtitle.as_str(), one.rows.len()), ("files, nginx", 2));
     }
 
-    fn curve() -> Curve {
-        let point = |label: &str, factor: f64| Point {
+    fn curve() -> AnswerCurve {
+        let point = |label: &str, factor: f64| AnswerPoint {
             label: label.to_owned(),
             bars: vec![bar("CBC", 3e9 * factor), bar("GCM", 9e9 * factor)],
             is_compared: true,
             busy: vec![Figure::of(vec![0.99; 3]), Figure::of(vec![0.9; 3])],
         };
-        Curve {
+        AnswerCurve {
             along: "target.object".to_owned(),
             points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
             bounds: Vec::new(),

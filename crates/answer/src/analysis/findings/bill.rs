@@ -5,7 +5,7 @@ use units::{Hertz, Quantity, percent};
 
 use super::bars::{combinations, subtitle};
 use crate::analysis::{Answer, CellBill, CipherCost, Figure, Parts};
-use crate::findings::{Bar, BarRow, Bars, Cell, Column, Series, Table};
+use crate::findings::{Bar, BarRow, Bars, Column, Series, Table, TableCell};
 
 /// Cells with what tells them from the others.
 type Labelled<'a, T> = Vec<(String, &'a T)>;
@@ -51,20 +51,20 @@ fn of_handshakes(bills: &Labelled<'_, CellBill>) -> Table {
     let per_s = bills.iter().flat_map(|(_, cell)| [&cell.private_key_per_s, &cell.per_s]);
     let rate = Quantity::PerSecond.unit_for(per_s.map(Figure::median));
     let rates = |name: &str, of: fn(&CellBill) -> &Figure| {
-        let cells = bills.iter().map(|(_, cell)| Cell::figure(of(cell), &rate));
+        let cells = bills.iter().map(|(_, cell)| TableCell::figure(of(cell), &rate));
         Column::numbers(name, rate.name, cells)
     };
     let times = |name: &str, of: &dyn Fn(&Parts) -> Estimate| {
         let cell = |(_, cell): &(String, &CellBill)| {
             let part = cell.parts.as_ref().map(of);
-            part.map_or_else(Cell::default, |part| Cell::figure(part, &unit))
+            part.map_or_else(TableCell::default, |part| TableCell::figure(part, &unit))
         };
         Column::numbers(name, unit.name, bills.iter().map(cell))
     };
     let sampled = |name: &str, of: fn(&CellBill) -> Option<f64>| {
         let cell = |(_, cell): &(String, &CellBill)| match of(cell) {
             Some(ns) => (unit.number(ns), ns).into(),
-            None => Cell::default(),
+            None => TableCell::default(),
         };
         Column::numbers(name, unit.name, bills.iter().map(cell)).yields_to(2)
     };
@@ -79,7 +79,7 @@ fn of_handshakes(bills: &Labelled<'_, CellBill>) -> Table {
         columns: vec![
             Column::words(
                 "",
-                bills.iter().map(|(label, cell)| Cell::about(&cell.cell, label.clone())),
+                bills.iter().map(|(label, cell)| TableCell::about(&cell.cell, label.clone())),
             ),
             rates("private key alone", |cell| &cell.private_key_per_s).yields_to(1),
             rates("handshakes per core", |cell| &cell.per_s).yields_to(3),
@@ -110,19 +110,19 @@ fn of_ciphers(ciphers: &Labelled<'_, CipherCost>) -> Table {
         columns: vec![
             Column::words(
                 "",
-                ciphers.iter().map(|(label, cost)| Cell::about(&cost.cell, label.clone())),
+                ciphers.iter().map(|(label, cost)| TableCell::about(&cost.cell, label.clone())),
             ),
             Column::numbers(
                 "cipher",
                 of_byte.name,
-                ciphers.iter().map(|of| Cell::figure(cycles(of), &of_byte)),
+                ciphers.iter().map(|of| TableCell::figure(cycles(of), &of_byte)),
             ),
             Column::words("at", ciphers.iter().map(|(_, cost)| Hertz(cost.core_hz).to_string()))
                 .yields_to(1),
             Column::numbers(
                 "cipher",
                 unit.name,
-                ciphers.iter().map(|(_, cost)| Cell::figure(&cost.s_per_gb, &unit)),
+                ciphers.iter().map(|(_, cost)| TableCell::figure(&cost.s_per_gb, &unit)),
             ),
             Column::numbers("of the server's CPU", "", ciphers.iter().map(share)),
         ],

@@ -1,9 +1,12 @@
 //! Doubts that hold for several answers, once.
 
+use units::counted;
+
 use crate::findings::ShownAnswer;
 use crate::wording::grouped;
 
-/// The answers, each doubt only with the first that has it, and in how many others it is.
+/// The answers, each doubt only with the first that has it, and how many tables it is of: a reader counts these, of
+/// which some have no headline.
 pub(super) fn once(mut answers: Vec<ShownAnswer>) -> Vec<ShownAnswer> {
     let all = answers.iter().enumerate().flat_map(|(place, answer)| {
         answer.doubts.iter().map(move |doubt| (reason(doubt).to_owned(), place))
@@ -18,7 +21,10 @@ pub(super) fn once(mut answers: Vec<ShownAnswer>) -> Vec<ShownAnswer> {
                 [_] => Some(doubt),
                 several => {
                     let text = doubt.trim_end_matches('.');
-                    Some(format!("{text} (in {} answers).", several.len()))
+                    Some(format!(
+                        "{text} (the same in {}).",
+                        counted(several.len() as u64 - 1, "more table")
+                    ))
                 }
             }
         };
@@ -57,8 +63,7 @@ mod tests {
             answer(&["Other."]),
         ]);
         let doubts: Vec<Vec<String>> = answers.into_iter().map(|answer| answer.doubts).collect();
-        let merged =
-            "In 2 of 7 trials with A the client was the limit: give it more CPUs (in 2 answers).";
+        let merged = "In 2 of 7 trials with A the client was the limit: give it more CPUs (the same in 1 more table).";
         assert_eq!(doubts, [vec![merged, "Own."], vec![], vec!["Other."]]);
     }
 }

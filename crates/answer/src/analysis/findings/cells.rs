@@ -2,7 +2,7 @@
 
 use super::cell_labels::{found, unit};
 use crate::analysis::{Answer, CellSummary};
-use crate::findings::{Cell, Column, Table};
+use crate::findings::{Column, Table, TableCell};
 use crate::wording::interval;
 use keys::full;
 use study::metric::{Kind, words_of};
@@ -15,7 +15,7 @@ pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
     let text = |name: &str, of: &dyn Fn(&CellSummary) -> String| {
         Column::words(name, cells.iter().copied().map(of))
     };
-    let label = |cell: &CellSummary| Cell::about(&cell.cell, cell.label.clone());
+    let label = |cell: &CellSummary| TableCell::about(&cell.cell, cell.label.clone());
     let trials = |cell: &CellSummary| {
         let counts = cell.trials;
         (format!("{}/{}", counts.valid, counts.planned), counts.valid as f64)
@@ -48,11 +48,11 @@ fn limits(cell: &CellSummary) -> String {
     limits.collect::<Vec<_>>().join(", ")
 }
 
-fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> Cell {
-    let Some(figure) = cell.figures.get(metric) else { return Cell::default() };
+fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> TableCell {
+    let Some(figure) = cell.figures.get(metric) else { return TableCell::default() };
     let median = figure.median();
     // With all intervals the table would be too wide; `cells.csv` has the others.
     let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);
     let more = if shows_interval { interval(figure, unit) } else { String::new() };
-    Cell { more, ..(unit.number(median), median).into() }
+    TableCell { more, ..(unit.number(median), median).into() }
 }

@@ -3,7 +3,7 @@
 use units::{Quantity, percent};
 
 use super::cell_labels::title;
-use crate::analysis::{Answer, Bar, CellSummary, CpuUse, Figure};
+use crate::analysis::{Answer, AnswerFigure, CellSummary, CpuUse, Figure};
 use crate::findings::{self, BarRow, Bars, Chart, Column, Section, Series, Table};
 use crate::wording::unique;
 
@@ -18,7 +18,7 @@ pub(super) fn charts(answers: &[Answer], cells: &[CellSummary]) -> Vec<Chart> {
 fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
     let last = answer.curve.as_ref().and_then(|curve| curve.points.last());
     let bars = last.map_or(&answer.bars, |point| &point.bars);
-    let of_bar = |bar: &Bar| -> Option<&[CpuUse]> {
+    let of_bar = |bar: &AnswerFigure| -> Option<&[CpuUse]> {
         let cell = cells.iter().find(|cell| cell.cell == bar.cell)?;
         (!cell.cpus.is_empty()).then_some(&cell.cpus)
     };

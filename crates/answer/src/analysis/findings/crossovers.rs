@@ -3,12 +3,12 @@
 
 use super::cell_labels::logarithmic;
 use super::published;
-use crate::analysis::{Answer, Crossover, Curve, Point};
+use crate::analysis::{Answer, AnswerCurve, AnswerPoint, Crossover};
 use crate::findings::{self, Axis, ChartLine, Dot};
 use crate::wording::{capitalized, times};
 
 /// `None` where no crossover is asked for, or the key's values are no numbers.
-pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
+pub(super) fn chart(answer: &Answer, curve: &AnswerCurve) -> Option<findings::Curve> {
     if curve.crossovers.is_empty() {
         return None;
     }
@@ -34,8 +34,8 @@ pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
     })
 }
 
-fn line(answer: &Answer, curve: &Curve, xs: &[f64], of: &Crossover) -> ChartLine {
-    let dot = |(point, x): (&Point, &f64)| {
+fn line(answer: &Answer, curve: &AnswerCurve, xs: &[f64], of: &Crossover) -> ChartLine {
+    let dot = |(point, x): (&AnswerPoint, &f64)| {
         let bar = point.bars.iter().find(|bar| bar.label == of.label)?;
         let ratio = bar.ratio.as_ref()?;
         let interval = ratio.estimate.interval;

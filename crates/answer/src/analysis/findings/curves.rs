@@ -6,7 +6,7 @@ use units::{Nanos, Unit, decimal};
 
 use super::bars::axis;
 use super::published::{band as band_of, beside, in_words};
-use crate::analysis::{Answer, Bar, Bounds, Curve, Figure, Point};
+use crate::analysis::{Answer, AnswerCurve, AnswerFigure, AnswerPoint, Figure, LittlesLawBounds};
 use crate::findings::{self, Axis, ChartLine, Dot, LineLimit};
 use crate::wording::{capitalized, interval, list};
 use load::Operation;
@@ -16,12 +16,12 @@ use study::metric::words_of;
 const STEPS: i32 = 40;
 
 /// Whether an answer is drawn so.
-pub(super) fn is_of_lines(answer: &Answer, curve: &Curve) -> bool {
+pub(super) fn is_of_lines(answer: &Answer, curve: &AnswerCurve) -> bool {
     let is_of_sizes = answer.metric == Metric::CyclesPerByte && curve.points.len() > 1;
     curve.is_of_users() || is_of_sizes
 }
 
-pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
+pub(super) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
     let metric = answer.metric;
     let figures = answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
     let unit = metric.row().quantity.unit_for(figures.map(Figure::median));
@@ -34,7 +34,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
         (true, _) => "connections",
     };
     let bound = bound(metric);
-    let limit = |bounds: &Bounds| {
+    let limit = |bounds: &LittlesLawBounds| {
         let line = lines.iter().position(|line| line.label == bounds.label)?;
         Some(limit(bounds, line, &lines[line].dots, bound?))
     };
@@ -58,7 +58,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
 }
 
 /// The bars at one place of each point.
-fn line(answer: &Answer, curve: &Curve, place: usize, unit: &Unit) -> Option<ChartLine> {
+fn line(answer: &Answer, curve: &AnswerCurve, place: usize, unit: &Unit) -> Option<ChartLine> {
     let bars = || curve.points.iter().filter_map(|point| Some((point, point.bars.get(place)?)));
     let (_, first) = bars().next()?;
     Some(ChartLine {
@@ -69,7 +69,13 @@ fn line(answer: &Answer, curve: &Curve, place: usize, unit: &Unit) -> Option<Cha
     })
 }
 
-fn dot(answer: &Answer, curve: &Curve, point: &Point, bar: &Bar, unit: &Unit) -> Option<Dot> {
+fn dot(
+    answer: &Answer,
+    curve: &AnswerCurve,
+    point: &AnswerPoint,
+    bar: &AnswerFigure,
+    unit: &Unit,
+) -> Option<Dot> {
     let figure = bar.figure.as_ref()?;
     let estimate = figure.estimate;
     let x = point.place(&curve.along)?;
@@ -108,18 +114,18 @@ fn dot(answer: &Answer, curve: &Curve, point: &Point, bar: &Bar, unit: &Unit) ->
 }
 
 /// What Little's law says of a metric.
-type OfUsers = fn(&Bounds, f64) -> f64;
+type OfUsers = fn(&LittlesLawBounds, f64) -> f64;
 
 fn bound(metric: Metric) -> Option<OfUsers> {
     match metric {
-        Metric::Rate => Some(Bounds::most_per_second),
-        Metric::ResponseTime => Some(Bounds::least_response),
+        Metric::Rate => Some(LittlesLawBounds::most_per_second),
+        Metric::ResponseTime => Some(LittlesLawBounds::least_response),
         _ => None,
     }
 }
 
 /// From the least to the most users that the line has.
-fn limit(bounds: &Bounds, line: usize, dots: &[Dot], bound: OfUsers) -> LineLimit {
+fn limit(bounds: &LittlesLawBounds, line: usize, dots: &[Dot], bound: OfUsers) -> LineLimit {
     let users = || dots.iter().map(|dot| dot.x);
     let (least, most) = (users().fold(f64::INFINITY, f64::min), users().fold(0.0, f64::max));
     let knee = Some(bounds.knee()).filter(|knee| (least..=most).contains(knee));
@@ -137,13 +143,13 @@ fn limit(bounds: &Bounds, line: usize, dots: &[Dot], bound: OfUsers) -> LineLimi
 }
 
 /// What the thin lines are, and from what they were computed.
-fn allowed(answer: &Answer, curve: &Curve) -> String {
+fn allowed(answer: &Answer, curve: &AnswerCurve) -> String {
     let formula = match answer.metric {
         Metric::ResponseTime => "at least max(D, N x D / cores - Z)",
         _ => "at most min(N / (D + Z), cores / D)",
     };
     let nanos = |ns: f64| Nanos(ns.round() as u64);
-    let of = |bounds: &Bounds| {
+    let of = |bounds: &LittlesLawBounds| {
         format!(
             "D = {}, Z = {}, N* = {} with {} (D at {})",
             nanos(bounds.demand_ns),

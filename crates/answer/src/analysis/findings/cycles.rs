@@ -10,7 +10,7 @@ use super::cell_labels::{operation, title};
 use crate::analysis::{CellSummary, Cycles, ProfileChange};
 use crate::figure::Figure;
 use crate::findings::{
-    Bar, BarRow, Bars, Cell, Chart, Column, Headline, Section, Series, ShownAnswer, Table,
+    Bar, BarRow, Bars, Chart, Column, Headline, Section, Series, ShownAnswer, Table, TableCell,
 };
 use crate::label::without_what_is_common;
 use crate::wording::{brief, capitalized, grouped, list, listed};
@@ -232,7 +232,7 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
         };
         classes.iter().map(column).collect::<Vec<_>>()
     };
-    let samples = sampled.iter().map(|(_, cycles)| Cell {
+    let samples = sampled.iter().map(|(_, cycles)| TableCell {
         is_bad: !cycles.doubts.is_empty(),
         ..(units::thousands(cycles.samples), cycles.samples as f64).into()
     });

@@ -4,7 +4,7 @@ use study::metric::words_of;
 use units::{Quantity, decimal};
 
 use crate::analysis::{Answer, Figure, Prediction};
-use crate::findings::{Cell, Column, Table};
+use crate::findings::{Column, Table, TableCell};
 
 /// A table for each answer that has predictions.
 pub(super) fn tables(answers: &[Answer]) -> Vec<Table> {
@@ -16,13 +16,13 @@ fn table(answer: &Answer) -> Table {
     let title = [answer.case.clone(), answer.metric.row().words.to_owned()].into_iter();
     let title = title.chain(answer.common_in_words.iter().cloned());
     let words = |text| words_of(answer.operation, text);
-    let name = |of: &Prediction| Cell::about(&of.cell, of.label.clone());
+    let name = |of: &Prediction| TableCell::about(&of.cell, of.label.clone());
     let numbers = |name: &str, unit, of: &dyn Fn(&Prediction) -> f64| {
         let cell = |of_it: &Prediction| (decimal(of(of_it), 2), of(of_it));
         Column::numbers(name, unit, all.iter().map(cell))
     };
-    type Of = fn(&Prediction) -> &Figure;
-    let times: [(&str, Of); 3] = [
+    type PredictionFigure = fn(&Prediction) -> &Figure;
+    let times: [(&str, PredictionFigure); 3] = [
         ("server CPU per operation, baseline", |of| &of.cpu_ns),
         ("less, predicted", |of| &of.predicted_ns),
         ("less, measured", |of| &of.saved_ns),
@@ -30,13 +30,13 @@ fn table(answer: &Answer) -> Table {
     let figures = all.iter().flat_map(|of| [&of.cpu_ns, &of.predicted_ns, &of.saved_ns]);
     let unit = Quantity::Nanos.unit_for(figures.map(Figure::median));
     let times = times.map(|(name, of)| {
-        let cell = |prediction: &Prediction| Cell::figure(of(prediction), &unit);
+        let cell = |prediction: &Prediction| TableCell::figure(of(prediction), &unit);
         Column::numbers(&words(name), unit.name, all.iter().map(cell))
     });
-    let ratios: [(&str, Of); 2] =
+    let ratios: [(&str, PredictionFigure); 2] =
         [("predicted", |of| &of.predicted), ("measured", |of| &of.measured.figure)];
     let ratios = ratios.map(|(name, of)| {
-        let cell = |prediction: &Prediction| Cell::ratio(of(prediction));
+        let cell = |prediction: &Prediction| TableCell::ratio(of(prediction));
         Column::numbers(name, "", all.iter().map(cell))
     });
     let facts = vec![

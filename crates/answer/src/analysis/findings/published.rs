@@ -4,11 +4,11 @@
 use study::metric::Kind;
 use study::{Metric, Published, PublishedUnit};
 
-use crate::analysis::{Answer, Bar};
+use crate::analysis::{Answer, AnswerFigure};
 use crate::findings::Band;
 
 /// The first of these figures that is shown next to a bar.
-pub(super) fn beside<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Published> {
+pub(super) fn beside<'a>(published: &'a [Published], bar: &AnswerFigure) -> Option<&'a Published> {
     published.iter().find(|of| match of.beside.is_empty() {
         true => !bar.is_baseline,
         false => of.beside.iter().all(|(key, value)| bar.params.get(key) == Some(value)),
@@ -16,7 +16,11 @@ pub(super) fn beside<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Pu
 }
 
 /// What was published, in the unit of the bars; a ratio is one to the baseline's figure.
-pub(super) fn band(published: &Published, metric: Metric, baseline: Option<&Bar>) -> Option<Band> {
+pub(super) fn band(
+    published: &Published,
+    metric: Metric,
+    baseline: Option<&AnswerFigure>,
+) -> Option<Band> {
     let title = format!("published: {} had {}", published.who, published.says);
     let factor = match published.unit {
         PublishedUnit::Ratio if metric.row().kind == Kind::Cycles => {
@@ -52,7 +56,7 @@ pub(super) fn in_words(answer: &Answer, shapes: &str) -> Option<String> {
 }
 
 /// What was published of a ratio, of a bar that is compared.
-pub(super) fn ratio<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Published> {
+pub(super) fn ratio<'a>(published: &'a [Published], bar: &AnswerFigure) -> Option<&'a Published> {
     beside(published, bar).filter(|of| of.unit == PublishedUnit::Ratio && !bar.is_baseline)
 }
 

@@ -8,7 +8,7 @@ use units::{Nanos, Quantity, percent};
 
 use super::cell_labels::title;
 use crate::analysis::CellSummary;
-use crate::findings::{Cell, Column, Section, Table};
+use crate::findings::{Column, Section, Table, TableCell};
 use crate::wording::brief;
 
 /// `None` where all loads were made on toll's machine.
@@ -58,7 +58,10 @@ fn table(cell: &CellSummary, lines: &[TrialLine]) -> Option<Table> {
     let share = |share: f64| (percent(share), share);
     let per_second = |sum: &Sum<'_>, count: u64| count as f64 / Nanos(sum.window_ns).seconds();
     let columns = vec![
-        Column::words("rank", sums.iter().map(|(rank, _)| Cell::about(&cell.cell, rank.name()))),
+        Column::words(
+            "rank",
+            sums.iter().map(|(rank, _)| TableCell::about(&cell.cell, rank.name())),
+        ),
         words("CPUs", &|rank| rank.cpus.to_string()),
         words("source", &|rank| rank.source.as_ref().map(ToString::to_string).unwrap_or_default()),
         words("to", &|rank| rank.to.to_string()),

@@ -1,8 +1,8 @@
 //! The path of each search: which loads were tried, and what they showed.
 
 use super::cell_labels::{found, is_searched, logarithmic, title};
-use crate::analysis::{CellSummary, Search, SearchStep};
-use crate::findings::{Axis, Cell, ChartLine, Column, Curve, Dot, Table};
+use crate::analysis::{CellSummary, SearchPath, SearchStep};
+use crate::findings::{Axis, ChartLine, Column, Curve, Dot, Table, TableCell};
 use units::Unit;
 
 /// A table for each cell whose load was searched for.
@@ -11,12 +11,12 @@ pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
     cells.iter().filter(|cell| is_searched(cell)).filter_map(table).collect()
 }
 
-fn table(cell: &CellSummary, search: &Search) -> Table {
-    let Search { maximize, over, limit, path, .. } = search;
+fn table(cell: &CellSummary, search: &SearchPath) -> Table {
+    let SearchPath { maximize, over, limit, path, .. } = search;
     let unit = maximize.row().quantity.unit_for(path.iter().map(|step| step.figure));
     let holds = |step: &SearchStep| {
         let words = if step.holds { "holds" } else { "breaks" };
-        Cell { is_bad: !step.holds, ..words.to_owned().into() }
+        TableCell { is_bad: !step.holds, ..words.to_owned().into() }
     };
     let is = |step: &SearchStep| if step.is_held { "held" } else { "a step" }.to_owned();
     let seen = |step: &SearchStep| step.seen.clone().unwrap_or_default();

@@ -3,7 +3,7 @@
 use units::Quantity;
 
 use crate::analysis::{ServerFigure, ServerRow, Servers};
-use crate::findings::{Cell, Column, Table};
+use crate::findings::{Column, Table, TableCell};
 use crate::wording::{NO_DIFFERENCE, brief_beside, factor, sign, unique};
 
 /// A row for each value that is compared, a column for each server; `None` where there are not two.
@@ -42,12 +42,12 @@ pub(super) fn table(all: &[Servers]) -> Option<Table> {
 }
 
 /// In the unit of the row's first figure.
-fn cell(quantity: Quantity, of: &ServerFigure, first: &ServerFigure) -> Cell {
+fn cell(quantity: Quantity, of: &ServerFigure, first: &ServerFigure) -> TableCell {
     let more = of
         .ratio
         .as_ref()
         .map(|ratio| format!("{}{}", sign(ratio.decision), factor(ratio.median())));
     let median = of.figure.median();
     let text = brief_beside(quantity, median, first.figure.median());
-    Cell { more: more.unwrap_or_default(), ..(text, median).into() }
+    TableCell { more: more.unwrap_or_default(), ..(text, median).into() }
 }

@@ -5,7 +5,7 @@ use primitives::row::{Measured, NoFigure, Outcome, Reason};
 use primitives::sampler::{Quality, Quartiles};
 use primitives::{Cache, CycleSource, Hardware, Row, RowKey};
 use profile::Class;
-use study::primitive::Table;
+use study::primitive::AlgorithmTable;
 use tls::{Group, OrPlain, Version};
 
 use super::scene::Scene;
@@ -18,7 +18,7 @@ const HANDSHAKE: [&str; 2] =
     ["TLS 1.3 RSA-2048 full handshake server", "TLS 1.3 P-256 full handshake server"];
 
 /// Handshakes of 610 µs with RSA-2048 and of 238 µs with ECDSA P-256, beside rows of these times in µs.
-fn bill(rows: &[(&str, f64)]) -> Scene {
+pub(super) fn bill(rows: &[(&str, f64)]) -> Scene {
     let mut scene = Scene::handshakes();
     scene.study.answers[0].nominal = Some(TABLE.to_owned());
     for cell in &mut scene.study.cells {
@@ -27,7 +27,7 @@ fn bill(rows: &[(&str, f64)]) -> Scene {
         cell.load.tls = Some(OrPlain::Tls(Version::Tls13));
         cell.load.group = Some(Group::X25519);
     }
-    let table = Table {
+    let table = AlgorithmTable {
         name: TABLE.to_owned(),
         algorithms: rows.iter().map(|(name, _)| name.parse().unwrap()).collect(),
         libraries: vec!["openssl".to_owned()],
@@ -89,7 +89,7 @@ fn parts(scene: &Scene) -> Vec<[f64; 4]> {
     parts.map(|parts| parts.map(|ns| (ns / 1e3).round())).collect()
 }
 
-const ALL: [(&str, f64); 4] =
+pub(super) const ALL: [(&str, f64); 4] =
     [(SIGN[0], 500.0), (SIGN[1], 20.0), (HANDSHAKE[0], 560.0), (HANDSHAKE[1], 80.0)];
 
 #[test]

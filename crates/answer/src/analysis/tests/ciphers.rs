@@ -4,7 +4,7 @@
 use load::Receive;
 use primitives::{Cache, Hardware};
 use study::Metric;
-use study::primitive::Table;
+use study::primitive::AlgorithmTable;
 use study::testing::server;
 use units::Bytes;
 
@@ -17,7 +17,7 @@ const TABLE: &str = "ciphers";
 
 /// 40 Gb/s plain and 8 Gb/s with AES-128-GCM on a core of 2 GHz: 1 s per GB, beside a cipher that takes this
 /// many cycles per byte.
-fn ciphers(cycles_per_byte: f64) -> Scene {
+pub(super) fn ciphers(cycles_per_byte: f64) -> Scene {
     let mut scene =
         Scene::suites(&[server("embedded")], &[NONE, GCM]).answer(Metric::TlsTax, SUITE, NONE);
     scene.study.answers[0].nominal = Some(TABLE.to_owned());
@@ -28,7 +28,7 @@ fn ciphers(cycles_per_byte: f64) -> Scene {
             (Some(1_900_000_000), Some(2_100_000_000));
     }
     let size = Bytes(16 << 10);
-    let table = Table {
+    let table = AlgorithmTable {
         name: TABLE.to_owned(),
         algorithms: vec!["AES-128-GCM".parse().unwrap()],
         libraries: vec!["openssl".to_owned()],

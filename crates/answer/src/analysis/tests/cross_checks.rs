@@ -9,7 +9,7 @@ use trial::{Neighbours, Warning};
 
 /// toll and wrk at nginx, seven trials each: `rate` times toll's, at the cost of `cost` times the
 /// server's CPU time per operation. The server is the limit with both.
-fn scene(rate: f64, cost: f64) -> Scene {
+pub(super) fn scene(rate: f64, cost: f64) -> Scene {
     let mut scene = Scene::clients(&["toll", "wrk"]);
     scene.measure(0, 8e9, &SPREAD);
     scene.measure(1, 8e9 * rate, &SPREAD);

@@ -9,7 +9,7 @@ use super::scene::Scene;
 const KEY: &str = "load.resumption";
 
 /// Seven rounds of handshakes of `full` µs, less `saved` µs for each ten points of hit rate.
-fn resumption(full: f64, saved: f64) -> Scene {
+pub(super) fn resumption(full: f64, saved: f64) -> Scene {
     let hit_rates = ["0%", "50%", "100%"];
     let mut scene = Scene::new("resumption", &[server("nginx")], KEY, &hit_rates);
     for cell in &mut scene.study.cells {

@@ -8,7 +8,7 @@ use super::limit;
 use super::scene::{SPREAD, Scene};
 use crate::Mark;
 use crate::analysis::{Analysis, Answer};
-use crate::compare::{Comparison, Side};
+use crate::compare::{ComparedRun, Comparison};
 use crate::gate::{Gate, Reached};
 
 const SEND: &str = "target.send";
@@ -118,9 +118,9 @@ fn less_work_meets_no_gate_and_is_in_no_comparison_of_runs() {
     );
 }
 
-fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> Side<'a> {
+fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> ComparedRun<'a> {
     let hosts = &scene.hosts;
-    Side { study: Some(&scene.study), analysis, machine: None, hosts, targets: &[] }
+    ComparedRun { study: Some(&scene.study), analysis, machine: None, hosts, targets: &[] }
 }
 
 #[test]

@@ -12,7 +12,7 @@ const SUITE: &str = "TLS_RSA_WITH_AES_128_GCM_SHA256";
 
 /// Pages of 16 KiB that take 400 µs of the server's CPU without AES instructions and 200 µs with them, at
 /// these costs in ns/byte.
-fn pages(ns_per_byte: [Option<f64>; 2]) -> Scene {
+pub(super) fn pages(ns_per_byte: [Option<f64>; 2]) -> Scene {
     let mut scene = Scene::new("shop", &[server("tomcat")], AES, &["off", "on"]).answer(
         Metric::Rate,
         AES,

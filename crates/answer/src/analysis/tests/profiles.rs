@@ -9,7 +9,7 @@ use crate::findings::{Bars, Chart, Headline, Series, ShownAnswer, Table};
 const SEND: &str = "target.send";
 
 /// nginx with user TLS and with kTLS sendfile, in this order: shares of 10,000 samples.
-fn sending(user: &[(Class, u64)], kernel: &[(Class, u64)]) -> Scene {
+pub(super) fn sending(user: &[(Class, u64)], kernel: &[(Class, u64)]) -> Scene {
     let mut scene = Scene::new("files", &[server("nginx")], SEND, &["user", "ktls-sendfile"])
         .answer(Metric::GoodputPerServerCpu, SEND, "user");
     scene.measure(0, 8e9, &SPREAD);
@@ -19,13 +19,13 @@ fn sending(user: &[(Class, u64)], kernel: &[(Class, u64)]) -> Scene {
     scene
 }
 
-const USER: [(Class, u64); 4] = [
+pub(super) const USER: [(Class, u64); 4] = [
     (Class::SymmetricCrypto, 3_810),
     (Class::HttpServer, 2_090),
     (Class::Copies, 2_100),
     (Class::TcpIp, 2_000),
 ];
-const KERNEL: [(Class, u64); 4] = [
+pub(super) const KERNEL: [(Class, u64); 4] = [
     (Class::SymmetricCrypto, 3_800),
     (Class::HttpServer, 2_600),
     (Class::Copies, 300),

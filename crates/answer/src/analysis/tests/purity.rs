@@ -2,7 +2,7 @@
 
 use load::Operation;
 use study::Metric;
-use trial::Line;
+use trial::TrialRecord;
 
 use super::{GCM, Scene, bulk};
 
@@ -21,7 +21,7 @@ fn pure() -> Scene {
 }
 
 /// The sentence where one trial was changed.
-fn purity(change: impl FnOnce(&mut Line)) -> String {
+fn purity(change: impl FnOnce(&mut TrialRecord)) -> String {
     let mut scene = pure();
     change(scene.trial(1, 3));
     scene.first().purity.unwrap()
@@ -75,7 +75,7 @@ fn two_answers_of_the_same_trials_are_proven_once() {
 
 #[test]
 fn what_is_not_as_it_should_be_is_named_with_what_it_means() {
-    type Change = fn(&mut Line);
+    type Change = fn(&mut TrialRecord);
     let changes: [(Change, &str); 6] = [
         (
             |line| line.receipt.obtained.resumed = Some(128),

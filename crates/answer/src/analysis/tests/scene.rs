@@ -14,9 +14,9 @@ use journal::{Entries, Place, Role, TargetRecord, TrialLine};
 use strum::VariantArray;
 use study::testing::{cell, server};
 use study::{AnswerRule, Cell, Metric, Show, Study};
-use trial::{ByteCounts, CpuTimes, Limit, Line, Operations};
+use trial::{ByteCounts, CpuTimes, Limit, Operations, TrialRecord};
 
-use crate::analysis::{Analysis, Answer, Bar, Derived};
+use crate::analysis::{Analysis, Answer, AnswerFigure, Derived};
 
 pub(crate) const RSA: &str = "rsa:2048";
 pub(crate) const ECDSA: &str = "ecdsa:p256";
@@ -178,7 +178,7 @@ impl Scene {
             process: Some(round),
             order: round * self.study.cells.len() as u32 + index as u32,
         };
-        let mut line = Line {
+        let mut line = TrialRecord {
             window_ns: 1_000_000_000,
             operations: Operations { completed, ..Operations::default() },
             bytes: ByteCounts { body, ..ByteCounts::default() },
@@ -196,7 +196,7 @@ impl Scene {
     }
 
     /// The trial of a cell in a round.
-    pub(crate) fn trial(&mut self, cell: usize, round: u32) -> &mut Line {
+    pub(crate) fn trial(&mut self, cell: usize, round: u32) -> &mut TrialRecord {
         let name = self.study.cells[cell].name.clone();
         let is_it = |trial: &&mut TrialLine| trial.place.cell == name && trial.place.round == round;
         &mut self.lines.iter_mut().find(is_it).unwrap().line
@@ -253,7 +253,7 @@ impl Answer {
         named.map(|of| (of.of.as_str(), of)).collect()
     }
 
-    pub(super) fn bar(&self, label: &str) -> &Bar {
+    pub(super) fn bar(&self, label: &str) -> &AnswerFigure {
         self.bars.iter().find(|bar| bar.label.contains(label)).unwrap()
     }
 }

@@ -12,7 +12,7 @@ const USERS: &str = "load.connections";
 
 /// Of 1, 10 and 100 users, whose pages take 1 ms of one core without AES instructions and 0.8 ms with
 /// them, at 100 users 5% more, and who think for 3 ms.
-fn users(metric: Metric) -> Scene {
+pub(super) fn users(metric: Metric) -> Scene {
     let tomcat = server("tomcat");
     let mut scene =
         Scene::new("shop", &[tomcat; 3], AES, &["off", "on"]).answer(metric, AES, "off");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use study::headline::{Decides, RowOf, Template, Written};
+use study::headline::{BestOf, Decides, HeadlineTemplates, RowOf, Template};
 use study::testing::server;
 use study::{Metric, Params};
 
@@ -14,7 +14,7 @@ const KEY: &str = "target.certificate-key";
 
 fn row(case: &str, key: &str, value: &str) -> RowOf {
     let params = BTreeMap::from([(key.to_owned(), value.to_owned())]).into();
-    RowOf { case: case.to_owned(), params, is_best: false }
+    RowOf { case: case.to_owned(), params, best: None }
 }
 
 fn template(text: &str) -> Template {
@@ -25,7 +25,7 @@ fn written(scene: &mut Scene, key: &str, [one, other]: [&str; 2], headline: &str
     let case = scene.study.cells[0].case.clone();
     let rows = [("one", one), ("other", other)];
     let rows = rows.map(|(name, value)| (name.to_owned(), row(&case, key, value)));
-    scene.study.answers[0].written = Some(Written {
+    scene.study.answers[0].written = Some(HeadlineTemplates {
         rows: rows.into(),
         headline: template(headline),
         decides: Some(Decides {
@@ -159,16 +159,28 @@ fn an_answer_that_cannot_be_said_is_worded_by_toll_beside_one_that_can() {
 fn the_best_row_is_found_and_named() {
     let mut scene = bulk(Metric::GoodputPerServerCpu, CBC);
     let mut best = row("bulk", SUITE, CBC);
-    (best.params, best.is_best) = (Params::default(), true);
+    (best.params, best.best) = (Params::default(), Some(BestOf::All));
     let text =
         "{{ best.name }}: {{ best.goodput_per_server_cpu | times(cbc.goodput_per_server_cpu) }}";
-    scene.study.answers[0].written = Some(Written {
+    scene.study.answers[0].written = Some(HeadlineTemplates {
         headline: Template::new(text, &["best", "cbc"], &Metric::of_cells().collect::<Vec<_>>())
             .unwrap(),
         rows: [("best".to_owned(), best), ("cbc".to_owned(), row("bulk", SUITE, CBC))].into(),
         decides: None,
     });
     assert_eq!(headline(&scene).sentence, "plain HTTP: 18x.");
+    let these = |suites: &[&str]| {
+        let suites = suites.iter().map(|of| row("bulk", SUITE, of).params);
+        Some(BestOf::These(suites.collect()))
+    };
+    for (best, sentence) in
+        [(&[CHACHA, CBC][..], "ChaCha20-Poly1305: 2.1x."), (&["none"], "plain HTTP: 18x.")]
+    {
+        let mut scene = scene.clone();
+        let written = scene.study.answers[0].written.as_mut().unwrap();
+        written.rows.get_mut("best").unwrap().best = these(best);
+        assert_eq!(headline(&scene).sentence, sentence);
+    }
     // The fewest CPU-seconds are the best of them; and where it is what it is compared with, toll's words.
     scene.keep(|cell, _| cell > 1);
     assert_eq!(headline(&scene).sentence, "ChaCha20-Poly1305: 2.1x.");
@@ -188,7 +200,8 @@ fn an_answer_of_which_only_the_baseline_is_left_says_nothing() {
     scene.study.answers.push(scene.study.answers[0].clone());
     let row = |name| [("one".to_owned(), row("bulk", "target.server", name))].into();
     let text = "{{ one.goodput_per_server_cpu }}";
-    let written = |name| Some(Written { headline: template(text), rows: row(name), decides: None });
+    let written =
+        |name| Some(HeadlineTemplates { headline: template(text), rows: row(name), decides: None });
     (scene.study.answers[0].written, scene.study.answers[1].written) =
         (written("embedded"), written("nginx"));
     assert_eq!(of(&scene), 1, "what was left out makes no second headline");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use answer::Mark;
-use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck};
+use answer::analysis::{Agreement, Answer, AnswerFigure, CellSummary, CrossCheck};
 use answer::findings::Headline;
 use load::Operation;
 use study::Metric;
@@ -69,7 +69,7 @@ fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> An
         cell.figures.get(of_cell).cloned()
     };
     let baseline = of(cells[0]).map_or(1.0, |figure| figure.estimate.median);
-    let bar = |(i, cell): (usize, &&CellSummary)| Bar {
+    let bar = |(i, cell): (usize, &&CellSummary)| AnswerFigure {
         label: cell.label.split_once(", ").unwrap().1.to_owned(),
         cell: cell.cell.clone(),
         params: cell.params.clone(),

@@ -22,7 +22,7 @@ use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
 use study::Cut;
-use trial::{Limit, Line, Warning, WarningKind};
+use trial::{Limit, TrialRecord, Warning, WarningKind};
 
 use answers::answers;
 use line::line;
@@ -190,7 +190,7 @@ pub fn whole() -> Fabricated {
         study: "quick".to_owned(),
         question: "What does TLS cost on this machine, and what limits it?".to_owned(),
         trials: TrialCounts { planned: lines.len(), done: lines.len(), valid },
-        again: Remeasured::default(),
+        remeasured: Remeasured::default(),
         answers: answers(&cells),
         quality: Some(Quality { is_good: true, sentence: "Good: intervals within 4%.".to_owned() }),
         servers: Vec::new(),
@@ -328,12 +328,12 @@ pub fn figure(samples: Vec<f64>) -> Option<Figure> {
 }
 
 fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
-    let all: Vec<&Line> = lines
+    let all: Vec<&TrialRecord> = lines
         .iter()
         .filter(|trial| trial.place.cell == spec.name())
         .map(|trial| &trial.line)
         .collect();
-    let valid: Vec<&Line> = all.iter().copied().filter(|line| line.valid).collect();
+    let valid: Vec<&TrialRecord> = all.iter().copied().filter(|line| line.valid).collect();
     let mut limits = BTreeMap::new();
     for line in &valid {
         *limits.entry(line.verdict.limit).or_insert(0) += 1;

@@ -9,7 +9,7 @@ use journal::TrialLine;
 use support::{text, toll_path};
 use targets::SendCounters;
 use tls::SendMode;
-use trial::{Line, WarningKind};
+use trial::{TrialRecord, WarningKind};
 
 /// Programs that the machine gets, as far as `PATH` has them.
 const PROGRAMS: [&str; 6] = ["nginx", "curl", "openssl", "strace", "chrt", "od"];
@@ -122,7 +122,7 @@ fn studies_have_every_mode(parts: &Parts) {
     assert_eq!(web.len(), 6 + 6 + 3 + 3);
     check(&web);
     let video = web.iter().filter(|trial| trial.place.case == "video-memory");
-    for TrialLine { line: Line { receipt, .. }, .. } in video {
+    for TrialLine { line: TrialRecord { receipt, .. }, .. } in video {
         assert_eq!(receipt.asked.objects.as_deref(), Some("4 files of 64KiB in memory"));
         assert!(receipt.obtained.pace_bps > Some(0), "{receipt:?}");
     }
@@ -171,7 +171,7 @@ fn servers_go_on_after_faults(parts: &Parts) {
         let stopped = parts.part(&format!("stopped-reader-{mode}"));
         assert!(stopped.contains("stopped reader short"), "{stopped}");
         let line = stopped.lines().find(|line| line.starts_with('{')).unwrap();
-        let line: Line = serde_json::from_str(line).unwrap();
+        let line: TrialRecord = serde_json::from_str(line).unwrap();
         assert_eq!(line.operations.errors, [("short-body".to_owned(), 1)].into(), "{stopped}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use support::{CryptoMbStandIn, Serve, crypto_mb_is_lacking, text, toll};
 use targets::{AcceleratorCounts, KeyUse, SendCounters};
-use trial::{Line, WarningKind};
+use trial::{TrialRecord, WarningKind};
 
 use super::study::{RSA, refusal, study, used};
 
@@ -15,7 +15,7 @@ const P256: &str = "certificate-key = \"ecdsa:p256\"";
 /// The one trial of a study with this library, or with the installed one; `None` where there is none that
 /// this machine can use.
 #[track_caller]
-fn line(server: &str, library: Option<&Path>, target: &str, load: &str) -> Option<Line> {
+fn line(server: &str, library: Option<&Path>, target: &str, load: &str) -> Option<TrialRecord> {
     let desk = study(server, &format!("{MULTI_BUFFER}\n{target}"), load);
     let mut run = desk.run(&[]);
     match library {
@@ -173,7 +173,7 @@ fn ten_thousand_handshakes_with_a_faulty_library_end_and_none_waits() {
         load.args(["--suite", suite, "--count", &HANDSHAKES.to_string(), "--duration", "60s"]);
         let output = load.output().unwrap();
         let said = text(&output.stderr);
-        let line: Line =
+        let line: TrialRecord =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
         assert_eq!(line.operations.completed, HANDSHAKES, "{line:?}");
         assert_eq!(line.operations.errors.values().sum::<u64>(), 0, "{line:?}");

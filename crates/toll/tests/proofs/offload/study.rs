@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use support::{Desk, first_cpu, last_cpu, text, toll_path};
-use trial::{AcceleratorUse, Line};
+use trial::{AcceleratorUse, TrialRecord};
 
 /// The suite under `[load]`.
 pub(crate) const RSA: &str = "suite = \"AES128-SHA\"";
@@ -37,7 +37,7 @@ name = "one"
 
 /// The one trial of a study.
 #[track_caller]
-pub(crate) fn line(desk: &Desk) -> Line {
+pub(crate) fn line(desk: &Desk) -> TrialRecord {
     let output = desk.run(&[]).output().unwrap();
     assert!(desk.results_if_any().is_some(), "{}", text(&output.stderr));
     let journal = std::fs::read_to_string(desk.journal()).unwrap();
@@ -55,7 +55,7 @@ pub(crate) fn refusal(desk: &Desk) -> String {
     said
 }
 
-pub(crate) fn used(line: &Line) -> &AcceleratorUse {
+pub(crate) fn used(line: &TrialRecord) -> &AcceleratorUse {
     line.receipt.obtained.accelerator.as_ref().unwrap()
 }
 

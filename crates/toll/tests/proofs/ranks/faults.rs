@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use support::{Desk, Killed, run, text, until};
-use trial::{Limit, Line};
+use trial::{Limit, TrialRecord};
 
 use super::bridge::{Bridge, Loaded, Mpi, journal_length, trials};
 
@@ -53,7 +53,7 @@ impl<'a> Run<'a> {
     }
 
     /// The exit code, and the lines of the journal. Nothing is left.
-    fn end(self) -> (Option<i32>, Vec<Line>) {
+    fn end(self) -> (Option<i32>, Vec<TrialRecord>) {
         let mut toll = self.toll;
         let code = toll.exit_code();
         nothing_is_left(self.bridge);

@@ -3,7 +3,7 @@
 //! A hundredth of the windows is more than ab takes to start on a busy machine.
 
 use support::{Desk, run, text, until};
-use trial::Line;
+use trial::TrialRecord;
 
 use super::bridge::{Bridge, HERE, Loaded, Mpi, trials};
 
@@ -58,13 +58,13 @@ fn control(bridge: &Bridge, host: usize) -> String {
 fn the_congestion_control_of_each_rank_is_seen_and_one_that_differs_is_named() {
     let Some(bridge) = Bridge::new(2) else { return };
     let server = Loaded::start(&bridge);
-    let measured = |load: &str| -> Line {
+    let measured = |load: &str| -> TrialRecord {
         let load = format!("connections = 4\nduration = \"1s\"\n{load}");
         let desk = Desk::new(&server.study(&bridge, 2, &load));
         bridge.run(&desk, &["--json"]).output().unwrap();
         trials(&desk).remove(0).line
     };
-    let mismatches = |line: &Line| -> Vec<String> {
+    let mismatches = |line: &TrialRecord| -> Vec<String> {
         let of_control = line.receipt.mismatch.iter().filter(|one| one.what == "client_congestion");
         of_control.map(|one| one.obtained.clone()).collect()
     };

@@ -6,7 +6,7 @@ use journal::TrialLine;
 use rustix::process::{Resource, getrlimit};
 use support::{Desk, Serve, first_cpu, last_cpu, text, until};
 use targets::{AcceleratorCounts, SendCounters};
-use trial::{AcceleratorUse, Limit, Line};
+use trial::{AcceleratorUse, Limit, TrialRecord};
 
 use super::bench::open_files;
 
@@ -50,12 +50,12 @@ fn trials(desk: &Desk) -> Vec<TrialLine> {
 }
 
 /// The only trial of a study.
-fn only(desk: &Desk) -> Line {
+fn only(desk: &Desk) -> TrialRecord {
     let [TrialLine { line, .. }] = &trials(desk)[..] else { panic!("not one trial") };
     line.clone()
 }
 
-fn used(line: &Line) -> &AcceleratorUse {
+fn used(line: &TrialRecord) -> &AcceleratorUse {
     line.receipt.obtained.accelerator.as_ref().unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use cpus::CpuList;
 use support::{Killed, Serve, first_cpu, last_cpu, text, toll};
-use trial::Line;
+use trial::TrialRecord;
 
 /// How many descriptors a process has open.
 pub(crate) fn open_files(pid: u32) -> usize {
@@ -41,17 +41,17 @@ pub(crate) fn load_by(mut command: Command, server: &Serve, url: &str) -> Comman
 
 /// The journal's line of a load, valid or not: on a machine with much other work it may be that
 /// nothing completes.
-pub(crate) fn line(command: &mut Command) -> Line {
+pub(crate) fn line(command: &mut Command) -> TrialRecord {
     line_of(&command.output().unwrap())
 }
 
-fn line_of(output: &Output) -> Line {
+fn line_of(output: &Output) -> TrialRecord {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))
 }
 
 /// Interrupts a load whose output is a pipe, and gives its line.
-pub(crate) fn interrupt(load: Killed) -> Line {
+pub(crate) fn interrupt(load: Killed) -> TrialRecord {
     load.send("-INT");
     line_of(&load.finish())
 }

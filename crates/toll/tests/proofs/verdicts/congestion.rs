@@ -4,7 +4,7 @@ use std::fs;
 
 use journal::TrialLine;
 use support::{Desk, Killed, Serve, run, text, toll_path};
-use trial::{Line, WarningKind};
+use trial::{TrialRecord, WarningKind};
 
 use super::bench::{line, load_by};
 use crate::namespaces::Namespace;
@@ -23,19 +23,19 @@ fn namespace(control: &str) -> Option<Namespace> {
 }
 
 /// A load within the namespace.
-fn loaded(namespace: &Namespace, server: &Serve, options: &[&str]) -> Line {
+fn loaded(namespace: &Namespace, server: &Serve, options: &[&str]) -> TrialRecord {
     let url = format!("http://{}/bytes/64KiB", server.plain);
     let mut load = load_by(namespace.toll(), server, &url);
     line(load.args(["-c", "8", "-d", "1s", "--warmup", "200ms"]).args(options))
 }
 
-fn controls(line: &Line) -> [Vec<&str>; 2] {
+fn controls(line: &TrialRecord) -> [Vec<&str>; 2] {
     let obtained = &line.receipt.obtained;
     [&obtained.server_congestion, &obtained.client_congestion]
         .map(|counts| counts.keys().map(String::as_str).collect())
 }
 
-fn is_warned(line: &Line) -> bool {
+fn is_warned(line: &TrialRecord) -> bool {
     line.warnings.iter().any(|warning| warning.kind == WarningKind::Paced)
 }
 
@@ -114,7 +114,7 @@ Server(("127.0.0.1", int(port)), functools.partial(Handler, directory=root)).ser
 "#;
 
 /// The lines of a study that runs in the namespace.
-fn studied(namespace: &Namespace, desk: &Desk) -> Vec<Line> {
+fn studied(namespace: &Namespace, desk: &Desk) -> Vec<TrialRecord> {
     let mut command = namespace.command(toll_path().to_str().unwrap());
     command.arg("run").arg(desk.study()).arg("--out").arg(desk.out());
     let output = command.output().unwrap();

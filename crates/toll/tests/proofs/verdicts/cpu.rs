@@ -4,7 +4,7 @@ use std::process::Command;
 
 use cpus::CpuList;
 use observe::{InterruptTime, interrupt_time, softirq_threads};
-use trial::{CLIENT_WAITING, Limit, Line, NOISE, SERVER_BUSY, Verdict, WarningKind};
+use trial::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, TrialRecord, Verdict, WarningKind};
 
 use super::bench::{busy_loop, has_two_cpus, line, load, load_plain};
 use support::{Serve, first_cpu, run, until};
@@ -20,7 +20,7 @@ fn is_disturbed(verdict: &Verdict) -> bool {
 }
 
 /// The first trial of five that no other work limited.
-fn undisturbed(mut trial: impl FnMut() -> Line) -> Line {
+fn undisturbed(mut trial: impl FnMut() -> TrialRecord) -> TrialRecord {
     let lines = (0..5).map(|_| trial());
     lines
         .into_iter()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use support::{text, toll};
 use tempfile::TempDir;
-use trial::{Limit, Line};
+use trial::{Limit, TrialRecord};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -71,7 +71,7 @@ fn server(window: u32, pause: Duration) -> SocketAddr {
     address
 }
 
-fn post(address: SocketAddr, folder: &TempDir) -> Line {
+fn post(address: SocketAddr, folder: &TempDir) -> TrialRecord {
     let body = folder.path().join("body");
     std::fs::write(&body, [7; 10_000]).unwrap();
     let output = toll()

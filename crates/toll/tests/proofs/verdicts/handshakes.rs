@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use support::{Desk, Killed, Serve, first_cpu, last_cpu, run, text, toll};
 use tls::{CertificateKey, Identity};
-use trial::{Limit, Line, WarningKind};
+use trial::{Limit, TrialRecord, WarningKind};
 
 use super::bench::{line, open_files};
 use super::secure::{Accept, Server};
@@ -30,7 +30,7 @@ struct Study {
 /// What a study found.
 struct Found {
     answer: Value,
-    lines: Vec<Line>,
+    lines: Vec<TrialRecord>,
 }
 
 impl Study {
@@ -200,7 +200,7 @@ fn a_hundred_ports_that_are_all_in_time_wait_are_named() {
     }
     found.assert_impure("no port for ");
     // The second trial found no port at all.
-    let whys: Vec<String> = found.lines.iter().filter_map(Line::why_invalid).collect();
+    let whys: Vec<String> = found.lines.iter().filter_map(TrialRecord::why_invalid).collect();
     let [why] = &whys[..] else { panic!("{whys:?}") };
     assert!(why.contains("no port"), "{why}");
     let bars = found.answer["bars"].as_array().unwrap();
@@ -398,7 +398,7 @@ name = "all"
         let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
         let output = desk.run(&[]).env("PATH", path).env("OTHERWISE", change).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{what}: {}", text(&output.stderr));
-        let line: Line = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
+        let line: TrialRecord = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
         let errors = line.operations.errors.keys().map(String::as_str);
         let mismatch = line.receipt.mismatch.iter().map(|of| of.what.as_str());
         let found: Vec<_> = errors.chain(mismatch).collect();
@@ -440,7 +440,7 @@ name = "keys"
     let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
     let output = desk.run(&[]).env("PATH", path).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
-    let line: Line = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
+    let line: TrialRecord = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
     let why = line.why_invalid().unwrap();
     assert!(why.contains("certificate_key: ") && why.contains("rsa:3072"), "{why}");
 }

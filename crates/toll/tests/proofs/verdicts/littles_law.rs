@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use random::Random;
-use trial::{Cause, LEAST_OPERATIONS, Line, LittlesLaw, WarningKind};
+use trial::{Cause, LEAST_OPERATIONS, LittlesLaw, TrialRecord, WarningKind};
 
 use support::{Serve, last_cpu, toll};
 
@@ -22,19 +22,19 @@ fn load(stub: &Stub, duration: &str, options: &[&str]) -> Command {
     command
 }
 
-fn law(line: &Line) -> LittlesLaw {
+fn law(line: &TrialRecord) -> LittlesLaw {
     line.littles_law.unwrap()
 }
 
 /// The causes of the warnings about Little's law.
-fn warnings(line: &Line) -> Vec<&str> {
+fn warnings(line: &TrialRecord) -> Vec<&str> {
     let of_law = line.warnings.iter().filter(|warning| warning.kind == WarningKind::LittlesLaw);
     of_law.map(|warning| warning.likely_cause.as_str()).collect()
 }
 
 /// The first line of five that keeps the law within 1%. Where other work keeps the client from its
 /// CPU it begins late, and the law shows it.
-fn keeping(command: &mut Command) -> Line {
+fn keeping(command: &mut Command) -> TrialRecord {
     let mut broken = Vec::new();
     for _ in 0..5 {
         let line = line(command);

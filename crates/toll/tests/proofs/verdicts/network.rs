@@ -9,13 +9,13 @@ use crate::namespaces::{Namespace, SERVER, pair};
 use support::{Serve, run};
 
 /// What a load between the two tells.
-fn load(client: &Namespace, server: &Namespace) -> trial::Line {
+fn load(client: &Namespace, server: &Namespace) -> trial::TrialRecord {
     let served = Serve::pinned_by(server.toll(), SERVER, &[]);
     let mut load = load_by(client.toll(), &served, &format!("https://{}/bytes/512KiB", served.tls));
     line(load.args(["--i-operate-this-host", "-c", "16", "-d", "5s", "--timeout", "60s"]))
 }
 
-fn network(line: &trial::Line) -> NetworkEvidence {
+fn network(line: &trial::TrialRecord) -> NetworkEvidence {
     line.verdict.evidence.network.clone().unwrap_or_else(|| panic!("{:?}", line.verdict))
 }
 

@@ -27,7 +27,7 @@ pub const SCHEMA: u32 = 1;
 /// One trial.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct TrialRecord {
     pub schema: u32,
     /// Whether the figures are what was asked for: something completed, nothing was negotiated
     /// otherwise than asked, and the target and all load threads lived to the end.
@@ -72,7 +72,7 @@ pub struct Line {
     pub littles_law: Option<LittlesLaw>,
     /// The pages of a session, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pages: Vec<Page>,
+    pub pages: Vec<PageFigures>,
     /// The walks of a session that ended within the window.
     pub walks: Option<Walks>,
     /// Where the server's CPU time went; only of trials that were made to know that.
@@ -195,7 +195,7 @@ pub struct LatencyNs {
 /// What became of one page of a session within the window.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page {
+pub struct PageFigures {
     /// Its name in the session file.
     pub name: String,
     /// How often it was what it should be.
@@ -242,7 +242,7 @@ pub(crate) fn rates(completed: u64, body: u64, window: Nanos) -> (f64, u64) {
     (per_second(completed as f64), per_second(body as f64 * 8.0).round() as u64)
 }
 
-impl Line {
+impl TrialRecord {
     /// With the rates that follow from the counts and the window.
     #[must_use]
     pub fn with_rates(self) -> Self {
@@ -306,7 +306,7 @@ impl Traffic {
     }
 }
 
-impl From<&load::PageOutcome> for Page {
+impl From<&load::PageOutcome> for PageFigures {
     fn from(page: &load::PageOutcome) -> Self {
         let at =
             |quantile| (!page.latency.is_empty()).then(|| page.latency.value_at_quantile(quantile));
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(line.per_operation(39_000), Some(1_000.0));
         assert_eq!(line.per_gigabyte(line.bytes.body), Some(1.0));
         let nothing =
-            Line { operations: Operations::default(), bytes: ByteCounts::default(), ..line };
+            TrialRecord { operations: Operations::default(), bytes: ByteCounts::default(), ..line };
         assert_eq!((nothing.per_operation(1), nothing.per_gigabyte(1)), (None, None));
     }
 }
