@@ -76,7 +76,7 @@ fn a_file_is_framed_where_http_1_gets_it_by_sendfile() {
     for (http, by_sendfile) in [("1.1", true), ("2", false), ("1.1", true)] {
         let options = ["--json", "--http", http, "-c", "2", "-n", "20", "--verify", "1/1"];
         let output = toll().args(["load", &url]).args(options).output().unwrap();
-        let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+        let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
         assert!(line.valid, "{http}: {}", text(&output.stdout));
         assert_eq!(line.bytes.body, 20 * SIZE, "{http}");
         let now = SendCounters::settled(&counters).unwrap();
