@@ -13,6 +13,7 @@ use targets::{Host, Restart, Server, Shell, Silence, Target};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
+use crate::claim::Claim;
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
@@ -53,6 +54,12 @@ pub struct Study {
     pub cells: Vec<Cell>,
     /// In the order of the file.
     pub answers: Vec<AnswerRule>,
+    /// What the published measurement claims, in the order of the file.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// The studies that this one consists of, each measured by itself; then it has no cells of its own.
+    #[serde(default)]
+    pub include: Vec<String>,
     /// What is measured without a server.
     pub primitives: Primitives,
     /// The name of the published measurement that it repeats.
