@@ -1,7 +1,7 @@
 # toll: the two commands of the README, and those of its builders.
 
 .PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb petstore openssl stacks crypto-mb lint \
-	bench-client bench-client-instructions bench-ktls fuzz miri
+	bench-client bench-client-instructions bench-ktls reproductions fuzz miri
 
 # What is built, installed and packed: release, or PROFILE=dev for what the tests have built, without
 # optimization.
@@ -123,6 +123,10 @@ bench-client-instructions: build
 bench-ktls: build
 	./scripts/needs vm
 	./scripts/bench-ktls
+
+# Writes docs/reproductions.md from the summaries in docs/reproductions/.
+reproductions:
+	INSTA_UPDATE=always cargo test --locked --package toll --example reproductions
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.

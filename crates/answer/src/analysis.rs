@@ -23,6 +23,7 @@ mod findings;
 mod gates;
 mod headline;
 mod hit_rate;
+mod kept;
 mod library;
 mod limits;
 mod loopback;
@@ -59,6 +60,7 @@ pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;
 pub use cycles::Cycles;
 pub use derived::Derived;
+pub(crate) use limits::in_words as limit_in_words;
 pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
@@ -72,16 +74,19 @@ pub use summary::{CellSummary, Figures};
 pub use warnings::Repeated;
 pub use width::widest_interval;
 
+use crate::claims::{self, JudgedClaim};
 use crate::costs::Costs;
 pub use crate::figure::Figure;
 use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
+use crate::summary::SummaryRow;
 use compared::Compared;
 use row::Row;
+pub(crate) use row::{IS_A_MAXIMUM, is_more_than_a_tenth};
 use warnings::warnings;
 
 /// What a run found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Analysis {
     /// The study's name.
     pub study: String,
@@ -115,6 +120,15 @@ pub struct Analysis {
     /// What the timed algorithms cost, in all that is known of it.
     #[serde(rename = "primitives", skip_serializing_if = "is_empty")]
     pub costs: Costs,
+    /// What was published, and whether it holds here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<JudgedClaim>,
+    /// Where that was published.
+    #[serde(skip)]
+    pub source: String,
+    /// Its rows as a summary keeps them.
+    #[serde(skip)]
+    pub rows: Vec<SummaryRow>,
     /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
     #[serde(skip)]
     pub gates: Vec<GateOutcome>,
@@ -146,6 +160,7 @@ impl Analysis {
         let mut in_order: Vec<&TrialLine> = rows.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
+        let kept: Vec<SummaryRow> = rows.iter().map(|row| SummaryRow::of_row(study, row)).collect();
         let projected =
             study.answers.iter().enumerate().filter(|(_, rule)| !rule.project.is_empty());
         Self {
@@ -171,10 +186,17 @@ impl Analysis {
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
             cut: study.cut.iter().map(|of| of.what.clone()).collect(),
+            claims: claims::judge(&study.claims, &kept, &study.cut),
+            source: source(study),
+            rows: kept,
             gates: gates::all(&study.answers, &rows),
             costs,
         }
     }
+}
+
+fn source(study: &Study) -> String {
+    study.claims.first().map(|claim| claim.published.source.clone()).unwrap_or_default()
 }
 
 fn is_empty(costs: &Costs) -> bool {

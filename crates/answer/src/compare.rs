@@ -27,8 +27,8 @@ pub use pair::PairedRow;
 /// One of two runs.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedRun<'a> {
-    /// What was asked.
-    pub study: &'a Study,
+    /// What was asked; a summary has no cells.
+    pub study: Option<&'a Study>,
     /// What was found.
     pub analysis: &'a Analysis,
     /// The machine; `None` where `machine.json` is lacking.
@@ -82,7 +82,7 @@ impl Comparison {
     #[must_use]
     pub fn of(a: &ComparedRun<'_>, b: &ComparedRun<'_>, measures: &[Metric]) -> Self {
         let (matches, only) = pair::matched(a, b);
-        let usual_of = |both: &Match<'_>| both.a.usual(a.study);
+        let usual_of = |both: &Match<'_>| both.usual(a.study, b.study);
         let usual = |measure: &Metric| matches.iter().any(|both| usual_of(both) == *measure);
         let metrics: Vec<ComparedMetric> = match measures {
             [] => Metric::of_rows()

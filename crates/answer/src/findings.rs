@@ -6,6 +6,7 @@ mod table;
 use serde::Serialize;
 
 use crate::analysis::warnings::Repeated;
+use crate::claims::JudgedClaim;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
@@ -23,6 +24,8 @@ pub struct Findings {
     pub servers: Option<Table>,
     /// What became of the gates of the answers.
     pub gates: Vec<GateOutcome>,
+    /// What published measurements claim, and whether it holds here.
+    pub claims: Vec<PaperClaims>,
     /// Those that belong to no answer.
     pub charts: Vec<Chart>,
     /// What else was concluded, such as whether other programs agree.
@@ -89,6 +92,16 @@ impl Headline {
         let [value, unit] = ["none", "not measured"].map(str::to_owned);
         Self { value, unit, sentence: format!("Not measured: {why}."), advice: None }
     }
+}
+
+/// The claims of one published measurement.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PaperClaims {
+    /// The study that repeats it.
+    pub study: String,
+    /// Whose it is and where it was published.
+    pub source: String,
+    pub claims: Vec<JudgedClaim>,
 }
 
 /// How well the figures hold.

@@ -16,7 +16,7 @@ use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::list;
 use primitives::Unit;
-use study::primitive::{SIZE, TableRow};
+use study::primitive::SIZE;
 use study::{Metric, Study};
 
 pub use expression::Gate;
@@ -38,6 +38,11 @@ pub enum GateError {
     /// It is about a ratio, and there is one run.
     #[error("gate {gate}: a single run has no ratio; use this gate with toll compare A B")]
     NoRatio { gate: String },
+    /// It is about figures of a run, of which there is a summary alone.
+    #[error(
+        "gate {gate}: a summary as B has no cells to judge; gate ratio, or give the folder of the run"
+    )]
+    NoStudy { gate: String },
     /// None of its cells can have the metric.
     #[error(
         "gate {gate}: none of its rows has {metric}: handshakes have no bodies, algorithms no server, and servers \
@@ -59,14 +64,10 @@ impl Gate {
         let Judged::Figure(metric) = self.judged else {
             return Err(GateError::NoRatio { gate: self.to_string() });
         };
-        self.check_scope(study)?;
-        let is_about = |case: &str, name: &str| self.is_about(case, name);
-        let of_cells =
-            study.cells.iter().any(|of| is_about(&of.case, &of.name) && metric.is_of(of));
-        let rows = rows(study);
-        let mut rows = rows.iter().filter(|(table, row)| is_about(table, &row.name));
-        let of_row = |row: &TableRow| Metric::of_algorithm(row.key.algorithm.unit());
-        match of_cells || rows.any(|(_, row)| of_row(row).contains(&metric)) {
+        let rows = study.rows();
+        self.check_scope(rows.iter().map(|row| (row.case, row.name.as_str())))?;
+        let mut rows = rows.iter().filter(|row| self.is_about(row.case, &row.name));
+        match rows.any(|row| row.metrics.contains(&metric)) {
             true => Ok(metric),
             false => Err(GateError::NoSuchFigure { gate: self.to_string(), metric }),
         }
@@ -102,14 +103,28 @@ impl Gate {
     /// As [`check`](Self::check), but for ratios.
     pub fn judge_later(
         &self,
-        earlier: &Study,
-        later: (&Study, &Analysis),
+        (study, analysis): (&Study, &Analysis),
         comparison: &Comparison,
     ) -> Result<GateOutcome, GateError> {
-        if let Judged::Figure(_) = self.judged {
-            return self.judge(later.0, later.1);
+        match self.judged {
+            Judged::Figure(_) => self.judge(study, analysis),
+            Judged::Ratio => self.judge_ratio(comparison),
         }
-        self.check_scope(earlier)?;
+    }
+
+    /// Judges the ratios of a later run, of which there may be only a summary.
+    ///
+    /// # Errors
+    /// It is not about ratios; as [`check`](Self::check).
+    pub fn judge_ratio(&self, comparison: &Comparison) -> Result<GateOutcome, GateError> {
+        if let Judged::Figure(_) = self.judged {
+            return Err(GateError::NoStudy { gate: self.to_string() });
+        }
+        let pairs = comparison.metrics.iter().flat_map(|metric| &metric.cells);
+        let of_pairs = pairs.map(|pair| (pair.case.as_str(), pair.cell_a.as_str()));
+        let of_one = comparison.only.iter().filter(|only| only.run == "a");
+        let of_one = of_one.map(|only| (only.case.as_str(), only.cell.as_str()));
+        self.check_scope(of_pairs.chain(of_one))?;
         let mut cells = Vec::new();
         for pair in comparison.metrics.iter().flat_map(|metric| &metric.cells) {
             if self.is_about(&pair.case, &pair.cell_a) {
@@ -125,34 +140,26 @@ impl Gate {
         Ok(self.outcome(cells))
     }
 
-    fn check_scope(&self, study: &Study) -> Result<(), GateError> {
+    fn check_scope<'a>(
+        &self,
+        all: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), GateError> {
         let Some(scope) = &self.scope else { return Ok(()) };
-        let rows = rows(study);
-        let all = study.cells.iter().map(|cell| (cell.case.as_str(), cell.name.as_str()));
-        let all = all.chain(rows.iter().map(|(table, row)| (*table, row.name.as_str())));
         let mut cases = Vec::new();
         for (case, name) in all {
             if self.is_about(case, name) {
                 return Ok(());
             }
-            cases.push(case.to_owned());
+            cases.push(case);
         }
         cases.dedup();
         let (gate, scope) = (self.to_string(), scope.clone());
-        Err(GateError::UnknownScope { gate, scope, known: list(&cases) })
+        Err(GateError::UnknownScope { gate, scope, known: list(cases) })
     }
 
     fn is_about(&self, case: &str, cell: &str) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope == case || scope == cell)
     }
-}
-
-/// The rows of all tables, each with its table.
-fn rows(study: &Study) -> Vec<(&str, TableRow)> {
-    let tables = study.primitives.tables.iter();
-    tables
-        .flat_map(|table| table.all_rows().into_iter().map(|row| (table.name.as_str(), row)))
-        .collect()
 }
 
 /// Whether an algorithm can have a metric, and its library does it.

@@ -3,9 +3,11 @@
 //! - [`analysis::Analysis`] is what one journal says; [`compare::Comparison`] what two say together.
 //! - [`costs::Costs`] is what it says of timed algorithms; they are rows of the analysis, as the cells are.
 //! - [`findings::Findings`] is what a report shows of it.
+//! - [`summary::Summary`] is what is kept of a run without its journal; [`claims`] are judged by its rows.
 //! - [`gate::Gate`] is a figure that a run must reach.
 
 pub mod analysis;
+pub mod claims;
 pub mod compare;
 pub mod costs;
 pub mod figure;
@@ -13,6 +15,7 @@ pub mod findings;
 pub mod gate;
 mod label;
 mod mark;
+pub mod summary;
 pub mod wording;
 
 pub use label::{label, label_in, trials};

@@ -1,10 +1,10 @@
 //! Marks in words: what keeps a figure from being the server's maximum.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 /// Why a figure is not to be read as the server's maximum. The order is that of weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// No load keeps within the limit that the study sets.

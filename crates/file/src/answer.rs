@@ -27,7 +27,7 @@ use units::Bytes;
 const PLAIN: [&str; 2] = [full::VERSION, full::SUITE];
 
 /// Whose rows an answer compares.
-const CASE: &str = "case";
+pub(super) const CASE: &str = "case";
 
 /// The cases by their names, each with its cells.
 pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, Vec<Cell>)>;
@@ -465,18 +465,23 @@ fn published(
 ) -> Result<Vec<Published>, Flaw> {
     let Some(field) = fields.get("published") else { return Ok(Vec::new()) };
     let one = |field: Field<'_>| {
-        let text = field.text()?;
-        let Some(reference) = reference else {
-            return Err(field.flaw("needs a reference; write reference = \"...\" at the top"));
-        };
-        let published = reference.figure(text).ok_or_else(|| {
-            let hint = did_you_mean(text, "its figures are", reference.figures());
-            field.wrong(&format!("is not a figure of the study's reference{hint}"))
-        })?;
+        let published = figure(field, reference)?;
         check(&published).map_err(|why| field.wrong(&why))?;
         Ok(published)
     };
     field.one_or_more().into_iter().map(one).collect()
+}
+
+/// A figure of the study's reference.
+pub(super) fn figure(field: Field<'_>, reference: Option<&Reference>) -> Result<Published, Flaw> {
+    let text = field.text()?;
+    let Some(reference) = reference else {
+        return Err(field.flaw("needs a reference; write reference = \"...\" at the top"));
+    };
+    reference.figure(text).ok_or_else(|| {
+        let hint = did_you_mean(text, "its figures are", reference.figures());
+        field.wrong(&format!("is not a figure of the study's reference{hint}"))
+    })
 }
 
 /// Whether a published figure counts what the metric does.
@@ -491,7 +496,7 @@ fn counts(unit: PublishedUnit, metric: Metric) -> bool {
         PublishedUnit::Cpus => metric == Metric::ServerCpus,
         PublishedUnit::Pace => metric.covers_whole_load(),
         PublishedUnit::Words => true,
-        PublishedUnit::CyclesPerByte => false,
+        PublishedUnit::CyclesPerByte | PublishedUnit::Share => false,
     }
 }
 
@@ -506,13 +511,24 @@ fn check_published(published: &Published) -> Result<(), String> {
 }
 
 /// Whether a row is the best of those that differ in what is compared.
-const BEST: &str = "best";
+pub(super) const BEST: &str = "best";
 
 /// Which cell a row is, of the answer's case where it names no other.
 fn cell(fields: Field<'_>, cases: &Cases<'_>, usual: &str, compare: &str) -> Result<RowOf, Flaw> {
-    let name = fields.get(CASE).map(|field| Ok(case(field, cases)?.0.name.as_str())).transpose()?;
-    let (case, _) = &cases[name.unwrap_or(usual)];
-    row(fields, About::Case(case), compare, &[CASE, BEST])
+    match fields.get(CASE) {
+        Some(field) => cell_of(fields, field, cases, compare),
+        None => row(fields, About::Case(cases[usual].0), compare, &[CASE, BEST]),
+    }
+}
+
+/// Which cell a row is, of the case that a field names.
+pub(super) fn cell_of(
+    fields: Field<'_>,
+    named: Field<'_>,
+    cases: &Cases<'_>,
+    compare: &str,
+) -> Result<RowOf, Flaw> {
+    row(fields, About::Case(case(named, cases)?.0), compare, &[CASE, BEST])
 }
 
 fn algorithm(of: &Param) -> Option<Algorithm> {
@@ -551,13 +567,13 @@ fn row(fields: Field<'_>, about: About<'_>, compare: &str, others: &[&str]) -> R
 }
 
 /// Which row of a table; of a list that it does not name the first value, and the largest of the answer's sizes.
-fn table_row(
+pub(super) fn table_row(
     fields: Field<'_>,
     table: &AlgorithmTable,
     compare: &str,
     largest: Option<&Bytes>,
 ) -> Result<RowOf, Flaw> {
-    let mut row = row(fields, About::Table(table), compare, &[SIZE, BEST])?;
+    let mut row = row(fields, About::Table(table), compare, &[primitives::NAME, SIZE, BEST])?;
     for key in [ALGORITHM, LIBRARY, HARDWARE, CACHE] {
         let is_open = row.best.is_some() && key == compare;
         let first = table.values(key).into_iter().next().filter(|_| !is_open);

@@ -79,6 +79,15 @@ pub(super) struct Document {
     /// What is said of the figures, an `[[answer]]` each [default: none]
     #[serde(default)]
     answer: Vec<IgnoredAny>,
+    /// What the published measurement claims, and the rows that show whether it holds, a `[[claim]]` each
+    /// [default: none]
+    #[serde(default)]
+    claim: Vec<IgnoredAny>,
+    /// The studies that this one consists of, by name or path: each is measured by itself, one after the other,
+    /// into one result folder; such a study has no cases, and its scales are those of the others
+    /// [default: none]
+    #[serde(default)]
+    pub(super) include: Vec<String>,
     /// Other sizes of the same study [default: none]
     #[serde(default)]
     scale: BTreeMap<String, ScaleKeys>,
@@ -200,6 +209,26 @@ pub(super) struct AnswerKeys {
     same: Option<Sentence>,
     /// With `decides`: what to do, where the first is surely the better one [default: none]
     advice: Option<Sentence>,
+}
+
+/// A `[[claim]]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "what depends on the case or the table is read with it")]
+pub(super) struct ClaimKeys {
+    /// The figure of the study's reference that is claimed. It holds where the interval of what was measured
+    /// lies in its range; of one figure, where the two do not differ significantly [default: an error]
+    published: Option<String>,
+    /// The figure that decides it [default: an error, but for what no study can measure]
+    pub(super) metric: Option<Metric>,
+    /// The row that has it: `{ case = "files", "target.object" = "64MiB" }`, or `{ primitives = "ciphers",
+    /// algorithm = "AES-128-GCM" }` [default: as `metric`]
+    of: Option<IgnoredAny>,
+    /// Another row, which it is divided by, where a ratio was published; of cycles the ratio is how many times as
+    /// fast `of` is [default: none]
+    over: Option<IgnoredAny>,
+    /// What differs from the published setup, or why it cannot be measured, in a clause [default: none]
+    pub(super) why: Option<Sentence>,
 }
 
 pub(super) type Trials = UpTo<10_000>;

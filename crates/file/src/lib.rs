@@ -12,6 +12,7 @@ mod answer;
 mod canonical;
 mod case;
 mod check;
+mod claim;
 mod coalescing;
 mod cross_check;
 mod document;
@@ -20,6 +21,7 @@ mod error;
 mod fields;
 mod find;
 mod headline;
+mod include;
 mod keys;
 mod merged;
 mod only;
@@ -123,7 +125,8 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         }
     }
     let written = primitives::tables(fields, &shared, machine.allowed())?;
-    if cases.is_empty() && written.is_empty() {
+    let includes = include::check(fields, !(cases.is_empty() && written.is_empty()))?;
+    if cases.is_empty() && written.is_empty() && includes.is_empty() {
         return Err(Flaw::lacking(
             "the study has no case; write a [[case]] with a name, or [[primitives]]",
         ));
@@ -144,6 +147,8 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     for fields in fields.tables("answer")? {
         answers.extend(answer::read(fields, &known)?);
     }
+    let claims = fields.tables("claim")?.into_iter().map(|fields| claim::read(fields, &known));
+    let claims = claims.collect::<Result<_, Flaw>>()?;
     coalescing::settle(&mut cells, &answers);
     if let Some(scale) = &scale {
         by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
@@ -161,6 +166,8 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         ranks: ranks.into_iter().map(|rank| rank.place).collect(),
         cells,
         answers,
+        claims,
+        include: includes,
         primitives: Primitives { tables: scaled },
         reference: document.reference,
         cut,

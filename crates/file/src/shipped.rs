@@ -5,7 +5,7 @@ use std::path::Path;
 use cpus::Topology;
 
 use super::StudyError;
-use super::error::one_line;
+use super::error::{Flaw, one_line};
 use ::keys::did_you_mean;
 use study::Study;
 
@@ -35,7 +35,8 @@ shipped!(
     "post-quantum",
     "ktls",
     "offload",
-    "memory"
+    "memory",
+    "papers"
 );
 
 /// The names of the built-in studies, each with its question.
@@ -88,6 +89,15 @@ impl StudyFile {
                 shipped: names.collect::<Vec<_>>().join(", "),
             }),
         }
+    }
+
+    /// As errors name it.
+    pub(super) fn path(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn flaw(&self, what: &str) -> StudyError {
+        Flaw::lacking(what).in_file(&self.name)
     }
 
     /// The names of its scales.

@@ -20,6 +20,7 @@ const CELLS: &str = "cells.json";
 const MACHINE: &str = "machine.json";
 const HOSTS: &str = "hosts.json";
 const TARGETS: &str = "targets.json";
+const LEFT_OUT: &str = "left-out.json";
 const JOURNAL: &str = "journal.jsonl";
 const PROFILE: &str = "profile";
 const LATENCY: &str = "latency";
@@ -88,6 +89,13 @@ impl Results {
                 Err(source) => return Err(ResultsError::write(&folder, source)),
             }
         }
+        Ok(Self { folder })
+    }
+
+    /// The folder within this one of a study that its study includes, made where it is not there yet.
+    pub fn part(&self, study: &str) -> Result<Self, ResultsError> {
+        let folder = self.folder.join(study);
+        std::fs::create_dir_all(&folder).map_err(|source| ResultsError::write(&folder, source))?;
         Ok(Self { folder })
     }
 
@@ -210,6 +218,16 @@ impl Results {
     /// Reads them; none where the run ended before they were started.
     pub fn targets(&self) -> Result<Vec<TargetRecord>, ResultsError> {
         Ok(self.read_json(TARGETS)?.unwrap_or_default())
+    }
+
+    /// Writes why nothing was measured of an included study.
+    pub fn write_left_out(&self, why: &str) -> Result<(), ResultsError> {
+        self.write_json(LEFT_OUT, &why)
+    }
+
+    /// Reads it; `None` where it was not left out.
+    pub fn left_out(&self) -> Result<Option<String>, ResultsError> {
+        self.read_json(LEFT_OUT)
     }
 
     /// The file for the latencies of the trial at place `order`, by its path in the folder.

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use answer::analysis::Repeated;
-use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, Table};
+use answer::claims::{ClaimResult, JudgedClaim};
+use answer::findings::{Column, Findings, Headline, Listing, PaperClaims, ShownAnswer, Table};
 use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 
@@ -70,6 +71,7 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     page.listing(&found.conclusions);
     page.warnings(&found.warnings);
     found.rejected.iter().for_each(|listing| page.listing(listing));
+    page.claims(&found.claims);
     page.text
 }
 
@@ -201,6 +203,25 @@ impl Page {
                 label => format!("  {}: ", on_one_line(label)),
             };
             self.paragraph(&label, &item.text, look);
+        }
+    }
+
+    /// A claim for each row, its result first.
+    fn claims(&mut self, papers: &[PaperClaims]) {
+        let results = papers.iter().flat_map(|paper| &paper.claims).map(|of| of.result.words());
+        let width = results.map(str::len).max().unwrap_or(0);
+        for PaperClaims { study, source, claims } in papers {
+            self.heading(&format!("Published, and here ({study}): {source}"));
+            for JudgedClaim { what, published, here, result, why, .. } in claims {
+                let look = match result {
+                    ClaimResult::Holds => Look::Usual,
+                    _ => Look::Warning,
+                };
+                let here = if here.is_empty() { "none" } else { here };
+                let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+                let words = format!("{what}: published {published}; here {here}{why}");
+                self.paragraph(&format!("  {:<width$}  ", result.words()), &words, look);
+            }
         }
     }
 

@@ -113,6 +113,9 @@ pub enum PublishedUnit {
     /// CPUs that the server keeps busy.
     #[serde(rename = "CPUs")]
     Cpus,
+    /// The share of its CPUs that the server keeps busy.
+    #[serde(rename = "share")]
+    Share,
     /// 10^9 bits a second that paced connections asked for: how large the load was, not a result.
     #[serde(rename = "Gb/s paced")]
     Pace,

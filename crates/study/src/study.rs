@@ -13,6 +13,7 @@ use targets::{Host, Restart, Server, Shell, Silence, Target};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
+use crate::claim::Claim;
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
 use crate::gate::RatioGate;
@@ -53,6 +54,12 @@ pub struct Study {
     pub cells: Vec<Cell>,
     /// In the order of the file.
     pub answers: Vec<AnswerRule>,
+    /// What the published measurement claims, in the order of the file.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// The studies that this one consists of, each measured by itself; then it has no cells of its own.
+    #[serde(default)]
+    pub include: Vec<String>,
     /// What is measured without a server.
     pub primitives: Primitives,
     /// The name of the published measurement that it repeats.
@@ -60,6 +67,19 @@ pub struct Study {
     /// What was cut from the study as its author wrote it: by a scale, by `--only`, or because this machine has
     /// fewer CPUs.
     pub cut: Vec<Cut>,
+}
+
+/// Something that a study measures in rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyRow<'a> {
+    /// Its case, or its table.
+    pub case: &'a str,
+    /// Unique in the study.
+    pub name: String,
+    /// What tells it from the others of its case.
+    pub params: Params,
+    /// Those that it can have.
+    pub metrics: Vec<Metric>,
 }
 
 /// Something that was cut.
@@ -294,13 +314,32 @@ impl Study {
         }
     }
 
+    /// All that it measures: the cells, then the rows of tables.
+    #[must_use]
+    pub fn rows(&self) -> Vec<StudyRow<'_>> {
+        let cells = self.cells.iter().map(|cell| StudyRow {
+            case: &cell.case,
+            name: cell.name.clone(),
+            params: cell.params.clone(),
+            metrics: Metric::of_cells().filter(|metric| metric.is_of(cell)).collect(),
+        });
+        let tables = self.primitives.tables.iter();
+        let tables = tables.flat_map(|table| {
+            table.all_rows().into_iter().map(|row| StudyRow {
+                case: &table.name,
+                name: row.name,
+                params: row.params,
+                metrics: Metric::of_algorithm(row.key.algorithm.unit()).into(),
+            })
+        });
+        cells.chain(tables).collect()
+    }
+
     /// What tells the rows of a case or a table from each other.
     #[must_use]
     pub fn params(&self, case: &str) -> Vec<Params> {
-        let cells = self.cells.iter().filter(|cell| cell.case == case);
-        let tables = self.primitives.tables.iter().filter(|table| table.name == case);
-        let of_tables = tables.flat_map(AlgorithmTable::all_rows).map(|row| row.params);
-        cells.map(|cell| cell.params.clone()).chain(of_tables).collect()
+        let own = self.rows().into_iter().filter(|row| row.case == case);
+        own.map(|row| row.params).collect()
     }
 
     /// Leaves out answers that have no row with their baseline.

@@ -1,11 +1,15 @@
 //! `toll compare`: two runs, row by row.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use answer::analysis::Analysis;
 use answer::compare::{ComparedRun, Comparison};
-use journal::Results;
-use study::Metric;
+use answer::summary::Summary;
+use journal::{Results, TargetRecord};
+use observe::Machine;
+use study::{Metric, Study};
 
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
@@ -19,10 +23,10 @@ use crate::{Failure, json, screen};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The folder of the earlier run, such as results/2026-11-21T20-51-34Z-quick
+    /// The folder of the earlier run, such as results/2026-11-21T20-51-34Z-quick, or its summary
     a: PathBuf,
 
-    /// The folder of the later run
+    /// The folder of the later run, or its summary (toll report --summary DIR)
     b: PathBuf,
 
     /// Compare in this metric, such as goodput, p99 or client-cpu-per-operation; repeatable. Without
@@ -45,14 +49,17 @@ Examples:
   toll compare A B --gate 'ratio>=0.95'
       for CI: exits with 1 unless B reaches at least 95% of A in every cell
   toll compare A B --gate 'bulk:goodput>=10Gb/s'
-      gates other than ratio apply to B";
+      gates other than ratio apply to B
+  toll compare docs/reproductions/primitives-amd-epyc.json results/2026-11-21T20-51-34Z-primitives
+      this machine beside a run of which only the summary is at hand";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
-    let comparison = Comparison::of(&side(&a), &side(&b), &arguments.metrics);
-    let outcomes = arguments
-        .gates
-        .judge_by(|gate| gate.judge_later(&a.study, (&b.study, &b.analysis), &comparison))?;
+    let (a, b) = (OneRun::read(&arguments.a)?, OneRun::read(&arguments.b)?);
+    let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
+    let outcomes = arguments.gates.judge_by(|gate| match &b.study {
+        Some(study) => gate.judge_later((study, &b.analysis), &comparison),
+        None => gate.judge_ratio(&comparison),
+    })?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
         json::print(json::COMPARISON, &all)?;
@@ -70,11 +77,51 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(folder: &Path) -> Result<Found, Failure> {
-    Found::read(&Results::open(folder).map_err(Failure::request)?)
+/// One of the two, from its folder or its summary.
+struct OneRun {
+    /// A summary has none.
+    study: Option<Study>,
+    analysis: Analysis,
+    machine: Option<Machine>,
+    hosts: BTreeMap<String, Machine>,
+    targets: Vec<TargetRecord>,
 }
 
-fn side(found: &Found) -> ComparedRun<'_> {
-    let Found { study, analysis, machine, hosts, targets, .. } = found;
-    ComparedRun { study, analysis, machine: machine.as_ref(), hosts, targets }
+impl OneRun {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        if path.is_file() {
+            return Ok(Self::from(summary(path)?));
+        }
+        let Found { study, analysis, machine, hosts, targets, .. } =
+            Found::read(&Results::open(path).map_err(Failure::request)?)?;
+        if !study.include.is_empty() {
+            return Err(Failure::request(format!(
+                "{}: this run is of several studies ({}); give the folder of one within it",
+                path.display(),
+                study.include.join(", ")
+            )));
+        }
+        Ok(Self { study: Some(study), analysis, machine, hosts, targets })
+    }
+
+    fn side(&self) -> ComparedRun<'_> {
+        let Self { study, analysis, machine, hosts, targets } = self;
+        ComparedRun { study: study.as_ref(), analysis, machine: machine.as_ref(), hosts, targets }
+    }
+}
+
+impl From<Summary> for OneRun {
+    fn from(summary: Summary) -> Self {
+        let analysis = summary.analysis();
+        let Summary { machine, hosts, targets, .. } = summary;
+        Self { study: None, analysis, machine, hosts, targets }
+    }
+}
+
+/// Reads a summary; a file within a result folder is none.
+fn summary(path: &Path) -> Result<Summary, Failure> {
+    let failed =
+        |why: &dyn std::fmt::Display| Failure::request(format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+    Summary::read(&text).map_err(|error| failed(&error))
 }

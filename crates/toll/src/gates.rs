@@ -46,6 +46,11 @@ pub(crate) struct WithGates<'a, T: Serialize> {
 }
 
 impl Gates {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gates.is_empty()
+    }
+
     /// Refuses gates that no run of this study can be judged by.
     pub(crate) fn check(&self, study: &Study) -> Result<(), Failure> {
         self.gates.iter().try_for_each(|gate| gate.check(study)).map_err(Failure::request)

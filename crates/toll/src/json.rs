@@ -7,6 +7,8 @@ use crate::Failure;
 
 /// `toll report --json`.
 pub(crate) const REPORT: u32 = 4;
+/// The same of a study that includes others.
+pub(crate) const REPORTS: u32 = 1;
 /// `toll compare --json`.
 pub(crate) const COMPARISON: u32 = 1;
 /// `toll bench --json`.

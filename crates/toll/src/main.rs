@@ -9,6 +9,7 @@ mod interrupt;
 mod json;
 mod load;
 mod outputs;
+mod parts;
 mod plan;
 mod progress;
 mod report;

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
-use answer::findings::{Findings, ShownAnswer};
+use answer::compare::ComparedRun;
+use answer::findings::{Findings, Headline, ShownAnswer};
 use answer::gate::GateOutcome;
+use answer::summary::Summary;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
@@ -74,6 +76,19 @@ impl Found {
     /// The answers and the tables, as wide and as colourful as stdout allows.
     pub(crate) fn in_words(&self) -> String {
         report::terminal(&self.run(), screen::width(), screen::style())
+    }
+
+    /// It in some kilobytes.
+    pub(crate) fn summary(&self) -> Summary {
+        let Self { study, analysis, machine, hosts, targets, .. } = self;
+        let machine = machine.as_ref();
+        let side = ComparedRun { study: Some(study), analysis, machine, hosts, targets };
+        Summary::of(&side, self.findings.started_unix_ms, build_identity::own())
+    }
+
+    /// What its answers say first.
+    pub(crate) fn headlines(&self) -> impl Iterator<Item = &Headline> {
+        self.findings.answers.iter().filter_map(|answer| answer.headline.as_ref())
     }
 
     /// What became of the gates of the study's answers.

@@ -1,11 +1,13 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use answer::summary::Summary;
 use journal::Results;
 
 use crate::gates::{self, WithGates};
-use crate::outputs::Found;
-use crate::{Failure, json};
+use crate::outputs::{self, Found};
+use crate::parts::Parts;
+use crate::{Failure, json, print};
 
 /// Make the report of an earlier run again, from its journal.
 ///
@@ -25,6 +27,14 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "json")]
     openmetrics: bool,
 
+    /// Write a summary into this folder instead: a file of some kilobytes, which toll compare takes
+    ///
+    /// It has the samples of each trial in the metrics of the study's answers, the machine, the versions
+    /// and the date, but neither the journal nor the latencies. Its name is that of the study and the
+    /// processor.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "openmetrics"])]
+    summary: Option<PathBuf>,
+
     #[command(flatten)]
     gates: gates::Gates,
 }
@@ -34,10 +44,15 @@ Examples:
   toll report results/2026-11-21T20-51-34Z-quick
   toll report results/2026-11-21T20-51-34Z-quick --json | jq -r '.answers[].headline.sentence // empty'
   toll report results/2026-11-21T20-51-34Z-quick --gate 'objects:goodput>=5Gb/s'
-  toll report results/2026-11-21T20-51-34Z-quick --openmetrics > /srv/www/metrics";
+  toll report results/2026-11-21T20-51-34Z-quick --openmetrics > /srv/www/metrics
+  toll report results/2026-11-21T20-51-34Z-quick --summary .";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
+    let study = outputs::study(&results)?;
+    if !study.include.is_empty() {
+        return of_parts(arguments, &results, &Parts::read(&results, &study)?);
+    }
     let findings = Found::read(&results)?;
     let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
@@ -45,14 +60,45 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let all = WithGates { of: &findings.analysis, gates: outcomes.all() };
         json::print(json::REPORT, &all)?;
     } else if arguments.openmetrics {
-        crate::print(&findings.openmetrics());
+        print(&findings.openmetrics());
+    } else if let Some(folder) = &arguments.summary {
+        write(folder, &findings.summary())?;
     } else {
-        crate::print(&findings.in_words());
-    }
-    if !arguments.json && !arguments.openmetrics {
+        print(&findings.in_words());
         let report = findings.write(&results)?;
-        crate::print(&format!("\n{}Report: {}\n", outcomes.in_words(), report.display()));
+        print(&format!("\n{}Report: {}\n", outcomes.in_words(), report.display()));
     }
     outcomes.failure()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The same of a study that includes others.
+fn of_parts(arguments: &Arguments, results: &Results, parts: &Parts) -> Result<ExitCode, Failure> {
+    if arguments.openmetrics || !arguments.gates.is_empty() {
+        return Err(Failure::request(
+            "--openmetrics and --gate are for the run of one study; give the folder of one of those within this \
+             one",
+        ));
+    }
+    if arguments.json {
+        json::print(json::REPORTS, &parts.data())?;
+    } else if let Some(folder) = &arguments.summary {
+        parts.summaries().try_for_each(|summary| write(folder, &summary))?;
+    } else {
+        print(&parts.in_words());
+        print(&format!("\nReport: {}\n", parts.write(results)?.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a summary, and prints where it is.
+fn write(folder: &Path, summary: &Summary) -> Result<(), Failure> {
+    let path = folder.join(format!("{}.json", summary.file_name()));
+    let text = summary.text().map_err(Failure::measurement)?;
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    written.map_err(|why| {
+        Failure::request(format!("{}: {why}; give a folder that can be written", path.display()))
+    })?;
+    print(&format!("Summary: {}\n", path.display()));
+    Ok(())
 }

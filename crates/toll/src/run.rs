@@ -1,7 +1,9 @@
+mod included;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use cpus::{CpuList, Topology};
 use experiment::{DryRun, Ended, Event, Experiment, RunError};
@@ -108,6 +110,24 @@ pub(crate) struct Arguments {
     gates: gates::Gates,
 }
 
+/// What is measured at once: a study, or one of those that a study includes.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    study: &'a Study,
+    unchecked: &'a [LeftOut],
+    results: &'a Results,
+    /// Which of several it is, before what it does.
+    name: &'a str,
+    /// How long those after it take.
+    later: Duration,
+}
+
+impl<'a> Part<'a> {
+    fn alone(study: &'a Study, unchecked: &'a [LeftOut], results: &'a Results) -> Self {
+        Self { study, unchecked, results, name: "", later: Duration::ZERO }
+    }
+}
+
 /// The headings of the options, as in `toll load` and `toll serve`.
 const TARGET: &str = "Target";
 const LOAD: &str = "Load";
@@ -135,6 +155,8 @@ Examples:
       the same, and whether wrk measures the same
   toll run my-study.toml --out /tmp/results --json | jq .rate_per_s
       a study of your own, for a program
+  toll run papers --scale quick
+      the five published measurements, and whether their claims hold here
   toll run --continue results/2026-11-21T20-51-34Z-quick
       continue after Ctrl-C, a crash or a reboot
 
@@ -151,7 +173,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         studies::list(&machine, arguments.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (study, text, results) = match (&arguments.continue_, &arguments.study) {
+    let (study, file, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
             (outputs::study(&results)?, None, Some(results))
@@ -159,9 +181,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (None, study) => {
             let name = study.as_deref().unwrap_or_default();
             let file = StudyFile::find(name).map_err(Failure::request)?;
-            (arguments.study(&file, &machine)?, Some(file.text), None)
+            (arguments.study(&file, &machine)?, Some(file), None)
         }
     };
+    if !study.include.is_empty() {
+        return included::run(arguments, &study, file.as_ref(), results, (&machine, &interrupted));
+    }
     let own = study.cells.len();
     let (study, unchecked) = match arguments.cross_check {
         Some(peer) => file::with_cross_check(&study, peer).map_err(Failure::request)?,
@@ -181,12 +206,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .map_err(Failure::request)?,
     };
     let _lock = results.lock().map_err(Failure::request)?;
-    let is_new = text.is_some();
+    let is_new = file.is_some();
     let written =
-        text.map_or(Ok(()), |text| results.write_study(&text, &study).map_err(RunError::from));
+        file.map_or(Ok(()), |file| results.write_study(&file.text, &study).map_err(RunError::from));
     let mut ran = 0;
-    let ended = written
-        .and_then(|()| arguments.measure(&study, &unchecked, &results, &interrupted, &mut ran));
+    let part = Part::alone(&study, &unchecked, &results);
+    let ended = written.and_then(|()| arguments.measure(&part, &interrupted, &mut ran));
     match ended {
         // Nothing was done, so nothing that was measured before is to be told again.
         Err(error) if ran == 0 => {
@@ -203,25 +228,47 @@ impl Arguments {
     /// The study of this file, cut as the options say.
     fn study(&self, file: &StudyFile, machine: &Topology) -> Result<Study, Failure> {
         let mut study = file.read(machine, self.scale.as_deref()).map_err(Failure::request)?;
-        file::only(&mut study, &self.only).map_err(Failure::request)?;
+        if study.include.is_empty() {
+            file::only(&mut study, &self.only).map_err(Failure::request)?;
+        }
+        self.adjust(&mut study);
+        Ok(study)
+    }
+
+    /// What the options say of any study.
+    fn adjust(&self, study: &mut Study) {
         if self.profile {
             study.profile = Some(Profiling { rules: self.profile_rules.clone() });
         }
         if let Some(trials) = self.trials {
             study.set_trials(trials);
         }
-        Ok(study)
+    }
+
+    /// Refuses options that are about the cells of one study.
+    fn refuse_of_included(&self) -> Result<(), Failure> {
+        let refused = [
+            ("--only", !self.only.is_empty()),
+            ("--cross-check", self.cross_check.is_some()),
+            ("--gate", !self.gates.is_empty()),
+        ];
+        match refused.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::request(format!(
+                "{option} is about the cells of one study, and this one includes others; run that study by \
+                 itself"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Measures what the journal lacks; `ran` counts the parts that were measured.
     fn measure(
         &self,
-        study: &Study,
-        unchecked: &[LeftOut],
-        results: &Results,
+        part: &Part<'_>,
         interrupted: &AtomicBool,
         ran: &mut usize,
     ) -> Result<Ended, RunError> {
+        let Part { study, unchecked, results, name, later } = *part;
         let experiments = experiment::of(study);
         experiments.iter().try_for_each(|experiment| experiment.check())?;
         write_machine(&experiments, results)?;
@@ -248,7 +295,10 @@ impl Arguments {
                 Event::Started(_) => {}
                 Event::Lacks(text) if self.is_silent() => eprintln!("toll: {text}"),
                 Event::Lacks(text) => progress.beside(|| self.say(&text)),
-                Event::Progress { left, words } => progress.show(left, words),
+                Event::Progress { left, words } => progress.show(left + later, &|| {
+                    let (parts, doing) = words();
+                    (format!("{name}{parts}"), doing)
+                }),
                 Event::Finished { entries, wrong } => {
                     *ran += 1;
                     for entry in entries {

@@ -1,8 +1,11 @@
 //! The built-in studies: what each asks, and how long it takes here.
 
+use std::time::Duration;
+
 use cpus::Topology;
 use file::{StudyError, StudyFile};
 use serde::Serialize;
+use study::Study;
 use units::Nanos;
 
 use crate::{Failure, json, screen};
@@ -47,14 +50,28 @@ pub(crate) fn list(machine: &Topology, is_json: bool) -> Result<(), Failure> {
 fn forms(study: &str, machine: &Topology) -> Result<Vec<Form>, StudyError> {
     let file = StudyFile::find(study)?;
     let scales = file.scales().into_iter().map(Some);
-    let form = |scale: Option<String>| match file.read(machine, scale.as_deref()) {
-        Ok(study) => {
-            let time: u64 = experiment::of(&study).iter().map(|of| of.time().as_secs()).sum();
-            Form { scale, seconds: Some(time.max(1)), why_not: None }
-        }
+    let form = |scale: Option<String>| match time(&file, machine, scale.as_deref()) {
+        Ok(time) => Form { scale, seconds: Some(time.as_secs().max(1)), why_not: None },
         Err(why) => Form { scale, seconds: None, why_not: Some(why.to_string()) },
     };
     Ok(std::iter::once(None).chain(scales).map(form).collect())
+}
+
+/// The longest that a study may take at a scale, with all that it includes.
+pub(crate) fn time(
+    file: &StudyFile,
+    machine: &Topology,
+    scale: Option<&str>,
+) -> Result<Duration, StudyError> {
+    let study = file.read(machine, scale)?;
+    let included = file.included(&study, machine, scale)?;
+    let all = std::iter::once(&study).chain(included.iter().map(|(_, study)| study));
+    Ok(all.map(time_of).sum())
+}
+
+/// The longest that a study may take by itself.
+pub(crate) fn time_of(study: &Study) -> Duration {
+    experiment::of(study).iter().map(|of| of.time()).sum()
 }
 
 /// A row for each form: how it is called, how long it takes, and what the study asks.

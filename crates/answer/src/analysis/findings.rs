@@ -23,7 +23,7 @@ use study::Metric;
 
 use self::cell_labels::{is_searched, title, windows};
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
-use crate::findings::{Findings, Item, Listing, Section};
+use crate::findings::{Findings, Item, Listing, PaperClaims, Section};
 use crate::label::trials;
 use crate::wording::{grouped, joined};
 
@@ -45,7 +45,16 @@ impl Analysis {
         findings.quality = self.quality.clone();
         findings.gates = self.gates.clone();
         self.costs.add_to(&mut findings);
+        findings.claims = self.claims_of_paper().into_iter().collect();
         findings
+    }
+
+    /// What its study's paper claims; `None` where it claims nothing.
+    #[must_use]
+    pub fn claims_of_paper(&self) -> Option<PaperClaims> {
+        let (study, source, claims) =
+            (self.study.clone(), self.source.clone(), self.claims.clone());
+        (!claims.is_empty()).then_some(PaperClaims { study, source, claims })
     }
 
     /// What is shown of trials, beside answers; nothing where the study has none.

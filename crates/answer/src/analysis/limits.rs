@@ -3,7 +3,7 @@
 use trial::Limit;
 
 /// What limited a trial, in a clause.
-pub(super) fn in_words(limit: Limit) -> &'static str {
+pub(crate) fn in_words(limit: Limit) -> &'static str {
     match limit {
         Limit::Errors => "operations failed",
         Limit::Descriptors => "file descriptors ran out",

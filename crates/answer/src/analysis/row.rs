@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use journal::{Role, TargetRecord, TrialLine};
 use load::Operation;
 use profile::Profile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use study::metric::words_of;
 use study::{Cell, Metric, Param, Params, Study};
 use trial::{Limit, TrialRecord};
@@ -24,7 +24,7 @@ use crate::mark::Mark;
 const MOST_SPREAD: f64 = 0.25;
 
 /// How many trials there are, or rounds of an algorithm, by what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialCounts {
     /// How many a whole run has, without those of skipped targets.
     pub planned: usize,
@@ -76,7 +76,7 @@ pub(crate) struct Timed<'a> {
 }
 
 /// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
-pub(super) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
+pub(crate) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
 
 /// All cells and then all rows of tables, in the study's order.
 pub(super) fn rows<'a>(
@@ -151,7 +151,7 @@ pub(super) fn of_cells<'a>(
 
 /// Whether some of the trials are enough to count for a median. A tenth of them moves it by a twentieth of
 /// the trials at most, which is well within its interval.
-pub(super) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
+pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
     some * 10 > all
 }
 

@@ -39,6 +39,7 @@ pub(super) fn all(
         let named = |of: Difference| Difference { what: format!("{} of {host}", of.what), ..of };
         differences.extend(of_host.map(named));
     }
+    differences.extend(cut(a, b));
     differences.extend(targets(a, b, matches));
     differences.extend(libraries(matches));
     differences.extend(congestion(matches));
@@ -88,6 +89,18 @@ fn processor_settings(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Differenc
     both.collect()
 }
 
+/// What was cut from a study of which only a summary is there, which has no settings.
+fn cut(a: &ComparedRun<'_>, b: &ComparedRun<'_>) -> Option<Difference> {
+    let words = |side: &ComparedRun<'_>| match &side.analysis.cut[..] {
+        [] => "nothing".to_owned(),
+        cut => cut.join("; "),
+    };
+    let (of_a, of_b) = (words(a), words(b));
+    let is_summary = a.study.is_none() || b.study.is_none();
+    let differs = is_summary && of_a != of_b;
+    differs.then(|| Difference::of("cut from the study", Some(of_a), Some(of_b)))
+}
+
 /// The versions of the servers that the compared cells were measured with.
 fn targets(a: &ComparedRun<'_>, b: &ComparedRun<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
     let version = |side: &ComparedRun<'_>, cell: &String| {
@@ -97,9 +110,10 @@ fn targets(a: &ComparedRun<'_>, b: &ComparedRun<'_>, matches: &[Match<'_>]) -> V
         }))
     };
     let of = |both: &Match<'_>| {
-        let cell = both.a.cell?;
-        let (a, b) = (version(a, &cell.name), version(b, &both.b.cell?.name));
-        (a != b).then(|| Difference::of(cell.target.server.name(), a, b))
+        let (cell_a, cell_b) = (&both.a.summary.cell, &both.b.summary.cell);
+        let target = a.targets.iter().find(|target| target.cells.contains(cell_a))?;
+        let (a, b) = (version(a, cell_a), version(b, cell_b));
+        (a != b).then(|| Difference::of(&target.server, a, b))
     };
     counted(matches.iter().filter_map(of), matches.len())
 }

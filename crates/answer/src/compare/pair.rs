@@ -61,17 +61,20 @@ impl RunRow<'_> {
         }
     }
 
-    /// What a row is compared by where nothing else is asked for.
-    pub(super) fn usual(&self, study: &Study) -> Metric {
-        let Some(cell) = self.cell else {
+    /// What a row is compared by where nothing else is asked for; `None` where its cell is not known.
+    fn usual(&self, study: Option<&Study>) -> Option<Metric> {
+        if self.summary.library.is_some() {
             let is_of_bytes = self.summary.params.contains_key(SIZE);
-            return if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
-        };
+            let metric =
+                if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
+            return Some(metric);
+        }
+        let (cell, study) = (self.cell?, study?);
         let answers = study.answers.iter().filter(|rule| rule.case == cell.case);
         let are_of_bodies: Vec<bool> = answers.map(|rule| rule.metric.row().is_of_bodies).collect();
         match are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
-            true => Metric::usual(cell),
-            false => Metric::RatePerServerCpu,
+            true => Some(Metric::usual(cell)),
+            false => Some(Metric::RatePerServerCpu),
         }
     }
 
@@ -81,13 +84,27 @@ impl RunRow<'_> {
     }
 }
 
+impl Match<'_> {
+    /// By what the two are compared where nothing else is asked for; of two summaries by the first that both
+    /// have.
+    pub(super) fn usual(&self, a: Option<&Study>, b: Option<&Study>) -> Metric {
+        let has = |metric: &Metric| {
+            [self.a, self.b].iter().all(|side| side.summary.figures.get(*metric).is_some())
+        };
+        let own = self.a.usual(a).or_else(|| self.b.usual(b));
+        let bodies = Some(Metric::GoodputPerServerCpu).filter(has);
+        own.or(bodies).unwrap_or(Metric::RatePerServerCpu)
+    }
+}
+
 /// The rows that both runs have, in A's order, and those that only one has.
 pub(super) fn matched<'a>(
     a: &ComparedRun<'a>,
     b: &ComparedRun<'a>,
 ) -> (Vec<Match<'a>>, Vec<OnlyInOne>) {
     fn rows<'a>(run: &ComparedRun<'a>) -> Vec<RunRow<'a>> {
-        let (cells, summaries) = (&run.study.cells, &run.analysis.cells);
+        let cells = run.study.map_or(&[][..], |study| &study.cells);
+        let summaries = &run.analysis.cells;
         let of = |summary: &'a CellSummary| {
             let cell = cells.iter().find(|cell| cell.name == summary.cell);
             RunRow { cell: cell.filter(|_| summary.library.is_none()), summary }

@@ -18,7 +18,7 @@ fn bulk(figures: &[f64]) -> Scene {
 fn compared_in(a: &Scene, b: &Scene, measures: &[Metric]) -> Comparison {
     let (of_a, of_b) = (a.analysis(), b.analysis());
     fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> ComparedRun<'a> {
-        let (study, machine) = (&scene.study, scene.machine.as_ref());
+        let (study, machine) = (Some(&scene.study), scene.machine.as_ref());
         ComparedRun { study, analysis, machine, hosts: &scene.hosts, targets: &scene.targets }
     }
     Comparison::of(&side(a, &of_a), &side(b, &of_b), measures)

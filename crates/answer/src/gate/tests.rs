@@ -122,7 +122,7 @@ fn ratios_are_judged_for_every_cell_of_the_earlier_run() {
     let judged = |later: &Scene, gate: &str| {
         let gate: Gate = gate.parse().unwrap();
         let (comparison, analysis) = (compared(&earlier, later), later.analysis());
-        gate.judge_later(&earlier.study, (&later.study, &analysis), &comparison).unwrap()
+        gate.judge_later((&later.study, &analysis), &comparison).unwrap()
     };
     // The same again: its interval is around 1.
     assert_eq!(judged(&later, "ratio>=0.9").result, Met);

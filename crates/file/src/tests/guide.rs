@@ -8,7 +8,7 @@ use load::{Plan, Rank};
 use study::Hosts;
 use targets::Target;
 
-use crate::document::{AnswerKeys, CaseKeys, Document, ScaleKeys};
+use crate::document::{AnswerKeys, CaseKeys, ClaimKeys, Document, ScaleKeys};
 use crate::primitives::PrimitiveKeys;
 use crate::search::SearchKeys;
 
@@ -33,7 +33,7 @@ struct Documented {
     is_flag: bool,
 }
 
-fn all() -> [Described; 10] {
+fn all() -> [Described; 11] {
     let described = |of, source, keys| Described { source, of, keys, defaults: Vec::new() };
     let target = include_str!("../../../targets/src/target.rs");
     let load = include_str!("../../../load/src/plan.rs");
@@ -63,6 +63,7 @@ fn all() -> [Described; 10] {
         ),
         described("ScaleKeys", DOCUMENT, ::keys::names::<ScaleKeys>()),
         described("AnswerKeys", DOCUMENT, ::keys::names::<AnswerKeys>()),
+        described("ClaimKeys", DOCUMENT, ::keys::names::<ClaimKeys>()),
     ]
 }
 

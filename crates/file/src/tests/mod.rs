@@ -2,6 +2,7 @@
 //! what is documented.
 
 mod cells;
+mod claims;
 mod clients;
 mod documents;
 mod find;

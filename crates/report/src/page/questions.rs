@@ -1,7 +1,8 @@
 //! What was found: a tile for each question, the questions with their charts, and tables which can be
 //! sorted by each of their columns.
 
-use answer::findings::{Column, Findings, Headline, Quality, ShownAnswer, Table};
+use answer::claims::JudgedClaim;
+use answer::findings::{Column, Findings, Headline, PaperClaims, Quality, ShownAnswer, Table};
 use answer::gate::GateOutcome;
 use minijinja::context;
 use minijinja::value::Value;
@@ -17,6 +18,8 @@ pub(super) struct FoundOnPage<'a> {
     gates: &'a [GateOutcome],
     /// Servers beside each other.
     servers: Option<Value>,
+    /// A table for each published measurement.
+    claims: Vec<Value>,
     /// Those that belong to no question.
     charts: Vec<Numbered>,
 }
@@ -82,8 +85,28 @@ impl<'a> FoundOnPage<'a> {
             questions: found.answers.iter().map(|answer| numbers.question(answer)).collect(),
             gates: &found.gates,
             servers: found.servers.as_ref().map(table),
+            claims: found.claims.iter().map(|paper| table(&claims(paper))).collect(),
             charts: numbers.figures(&found.charts),
         }
+    }
+}
+
+/// A row for each claim.
+fn claims(PaperClaims { study, source, claims }: &PaperClaims) -> Table {
+    let words = |name: &str, of: &dyn Fn(&JudgedClaim) -> String| {
+        Column::words(name, claims.iter().map(of))
+    };
+    Table {
+        title: format!("Published, and here ({study})"),
+        about: source.clone(),
+        columns: vec![
+            words("claim", &|of| of.what.clone()),
+            words("published", &|of| of.published.clone()),
+            words("here", &|of| of.here.clone()),
+            words("result", &|of| of.result.words().to_owned()),
+            words("why", &|of| of.why.clone().unwrap_or_default()),
+        ],
+        ..Table::default()
     }
 }
 

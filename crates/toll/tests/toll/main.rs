@@ -15,6 +15,7 @@ mod every_server;
 mod full_disk;
 mod help;
 mod http2;
+mod included;
 mod install;
 mod libraries;
 mod load;

@@ -7,8 +7,6 @@ use study::{Metric, Published, PublishedUnit};
 use crate::analysis::{Answer, AnswerFigure};
 use crate::findings::Band;
 
-const GIGA: f64 = 1e9;
-
 /// The first of these figures that is shown next to a bar.
 pub(super) fn beside<'a>(published: &'a [Published], bar: &AnswerFigure) -> Option<&'a Published> {
     published.iter().find(|of| match of.beside.is_empty() {
@@ -31,8 +29,11 @@ pub(super) fn band(
             return Some(Band { low, high, title });
         }
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.median(),
-        PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
-        PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
+        PublishedUnit::Gbps
+        | PublishedUnit::GbpsPerCore
+        | PublishedUnit::PerSecond
+        | PublishedUnit::Cpus
+        | PublishedUnit::Share => published.unit.factor(),
         PublishedUnit::CyclesPerByte
         | PublishedUnit::GbpsOfDevice
         | PublishedUnit::Pace

@@ -120,7 +120,7 @@ fn less_work_meets_no_gate_and_is_in_no_comparison_of_runs() {
 
 fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> ComparedRun<'a> {
     let hosts = &scene.hosts;
-    ComparedRun { study: &scene.study, analysis, machine: None, hosts, targets: &[] }
+    ComparedRun { study: Some(&scene.study), analysis, machine: None, hosts, targets: &[] }
 }
 
 #[test]

@@ -70,6 +70,8 @@ impl Scene {
             cells,
             answers: Vec::new(),
             primitives: study::primitive::Primitives::default(),
+            claims: Vec::new(),
+            include: Vec::new(),
             reference: None,
             cut: Vec::new(),
         };

@@ -25,6 +25,8 @@ fn study() -> Study {
     let servers = [server("embedded"), server("embedded"), server("nginx"), server("nginx")];
     Study {
         primitives: study::primitive::Primitives::default(),
+        claims: Vec::new(),
+        include: Vec::new(),
         reference: None,
         name: "test".into(),
         question: "What?".into(),

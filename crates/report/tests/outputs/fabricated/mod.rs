@@ -13,6 +13,7 @@ use answer::Mark;
 use answer::analysis::{
     Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Remeasured, Repeated, TrialCounts,
 };
+use answer::claims::{ClaimResult, JudgedClaim};
 use answer::costs::Costs;
 use answer::findings::{Findings, Quality};
 use journal::{TargetRecord, TrialLine};
@@ -198,6 +199,9 @@ pub fn whole() -> Fabricated {
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
         costs: Costs::default(),
+        claims: claims(),
+        source: "Intel, AES-GCM on Xeon E5 v3".to_owned(),
+        rows: Vec::new(),
         gates: Vec::new(),
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
@@ -365,6 +369,29 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         cycles: None,
         cpus: CpuUse::of(valid.iter().copied()),
     }
+}
+
+/// One that holds, and one of which the reason is a server's.
+fn claims() -> Vec<JudgedClaim> {
+    let claim = |what: &str, published: &str, here: &str, result, why: Option<&str>| JudgedClaim {
+        claim: "nginx".to_owned(),
+        what: what.to_owned(),
+        published: published.to_owned(),
+        figure: None,
+        here: here.to_owned(),
+        result,
+        why: why.map(str::to_owned),
+    };
+    vec![
+        claim(
+            "GCM over CBC, large files",
+            "2 to 2.4x",
+            "2.21x [2.15, 2.27]",
+            ClaimResult::Holds,
+            None,
+        ),
+        claim("CPU use on 16 cores", "50 to 70%", "", ClaimResult::NotMeasurable, Some(HOSTILE)),
+    ]
 }
 
 fn siblings() -> Warning {

@@ -156,6 +156,8 @@ fn study() -> Study {
         cells: cells.collect(),
         answers: Vec::new(),
         primitives: study::primitive::Primitives::default(),
+        claims: Vec::new(),
+        include: Vec::new(),
         reference: None,
         cut: Vec::new(),
     }

@@ -1,0 +1,264 @@
+//! Published claims, each judged by the rows of a run: whether it holds here.
+//!
+//! The interval decides, never the median: a claim holds where the whole interval lies in the published range,
+//! and differs where all of it lies outside. Of one published figure, which no interval lies in, it holds where the
+//! two do not differ significantly, if the interval is narrow enough to say so.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use stats::{Decision, Direction};
+use study::headline::RowOf;
+use study::metric::Kind;
+use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
+
+use crate::analysis::{IS_A_MAXIMUM, is_more_than_a_tenth};
+use crate::figure::Figure;
+use crate::findings::PaperClaims;
+use crate::mark::Mark;
+use crate::summary::SummaryRow;
+use crate::wording::{times, with_interval};
+use trial::Limit;
+use units::Hertz;
+
+/// An interval that is wider than this part of its median agrees with too much.
+const WIDEST: f64 = 0.25;
+
+/// What became of a claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedClaim {
+    /// The published figure's name.
+    pub claim: String,
+    /// What is claimed of what.
+    pub what: String,
+    /// What was published, in words.
+    pub published: String,
+    /// What was measured, in the metric's unit or a ratio; `None` where nothing was.
+    pub figure: Option<Figure>,
+    /// The same in words, with its interval.
+    pub here: String,
+    pub result: ClaimResult,
+    /// Why it does not hold, is not decided or cannot be measured.
+    pub why: Option<String>,
+}
+
+/// Whether a claim holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimResult {
+    Holds,
+    /// What was measured is less than what was published.
+    DiffersLess,
+    /// It is more.
+    DiffersMore,
+    /// The interval reaches over an end of what was published, or is too wide.
+    NotDecided,
+    TooFewTrials,
+    NotMeasurable,
+}
+
+impl ClaimResult {
+    /// In a table.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::DiffersLess => "differs (less)",
+            Self::DiffersMore => "differs (more)",
+            Self::NotDecided => "not decided",
+            Self::TooFewTrials => "too few trials",
+            Self::NotMeasurable => "not measurable here",
+        }
+    }
+}
+
+/// Judges claims by the rows of a run, of whose study this was cut.
+#[must_use]
+pub fn judge(claims: &[Claim], rows: &[SummaryRow], cut: &[Cut]) -> Vec<JudgedClaim> {
+    claims.iter().map(|claim| JudgedClaim::of(claim, rows, cut)).collect()
+}
+
+impl PaperClaims {
+    /// The claims of a study of which nothing was measured, for one reason; `None` where it has none.
+    #[must_use]
+    pub fn not_measured(study: &Study, why: &str) -> Option<Self> {
+        let source = study.claims.first()?.published.source.clone();
+        let of_claim = |claim| JudgedClaim::not_measured(claim, Some(why.to_owned()));
+        let claims = study.claims.iter().map(of_claim).collect();
+        Some(Self { study: study.name.clone(), source, claims })
+    }
+}
+
+/// The rows that decide a claim.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    of: &'a SummaryRow,
+    over: Option<&'a SummaryRow>,
+}
+
+impl JudgedClaim {
+    fn of(claim: &Claim, rows: &[SummaryRow], cut: &[Cut]) -> Self {
+        let Some(measured) = &claim.measured else {
+            return Self::not_measured(claim, claim.why.clone());
+        };
+        let choices = choices(measured, rows);
+        let with_figure =
+            choices.iter().find_map(|rows| Some((rows, rows.figure(measured.metric)?)));
+        let Some((rows, figure)) = with_figure else {
+            let why = match choices.first() {
+                Some(rows) => rows.lacking(),
+                None => absent(measured, rows, cut),
+            };
+            return Self::not_measured(claim, Some(why));
+        };
+        let result = result(&figure, claim.range(measured.metric));
+        let limited = rows.limited();
+        let is_of_client =
+            measured.metric.row().kind == Kind::Throughput && rows.has(Mark::ClientBound);
+        let (result, why) = match (result, rows.disturbed()) {
+            // What the client limited says nothing of the server.
+            _ if is_of_client => (ClaimResult::NotMeasurable, limited),
+            (ClaimResult::TooFewTrials, _) => (result, None),
+            // An interval does not cover what disturbs all trials alike.
+            (_, Some(why)) => (ClaimResult::NotDecided, Some(why)),
+            (ClaimResult::Holds, None) => (result, None),
+            (_, None) => {
+                let why: Vec<String> = claim.why.clone().into_iter().chain(limited).collect();
+                (result, (!why.is_empty()).then(|| why.join("; ")))
+            }
+        };
+        let here = rows.in_words(measured, &figure);
+        Self { here, figure: Some(figure), ..Self::new(claim, result, why) }
+    }
+
+    fn not_measured(claim: &Claim, why: Option<String>) -> Self {
+        Self::new(claim, ClaimResult::NotMeasurable, why)
+    }
+
+    fn new(claim: &Claim, result: ClaimResult, why: Option<String>) -> Self {
+        Self {
+            claim: claim.published.name.clone(),
+            what: claim.published.what.clone(),
+            published: claim.published.says.clone(),
+            figure: None,
+            here: String::new(),
+            result,
+            why,
+        }
+    }
+}
+
+/// What a figure shows beside a range.
+fn result(figure: &Figure, ClaimedRange { low, high }: ClaimedRange) -> ClaimResult {
+    use Decision::{Sure, TooFew};
+    use Direction::{Above, Below};
+    let beside = |end: Option<f64>| end.map(|end| Decision::of_interval(&figure.estimate, end));
+    let interval = figure.estimate.interval;
+    let is_narrow = interval.high - interval.low <= WIDEST * figure.median().abs();
+    match (beside(low), beside(high)) {
+        (Some(TooFew), _) | (_, Some(TooFew)) => ClaimResult::TooFewTrials,
+        (Some(Sure(Below)), _) => ClaimResult::DiffersLess,
+        (_, Some(Sure(Above))) => ClaimResult::DiffersMore,
+        (None | Some(Sure(Above)), None | Some(Sure(Below))) => ClaimResult::Holds,
+        _ if low == high && is_narrow => ClaimResult::Holds,
+        _ => ClaimResult::NotDecided,
+    }
+}
+
+/// The rows that are meant, in the study's order; what `over` leaves open is as in `of`.
+fn choices<'a>(measured: &ClaimedFigure, rows: &'a [SummaryRow]) -> Vec<Rows<'a>> {
+    let is = |row: &SummaryRow, of: &RowOf| of.is(&row.case, &row.params);
+    let pair = |of: &'a SummaryRow| {
+        let Some(named) = &measured.over else { return Some(Rows { of, over: None }) };
+        let is_open = |key: &str| !named.params.contains_key(key);
+        let agrees = |row: &SummaryRow| {
+            let mut open = row.params.iter().filter(|(key, _)| is_open(key));
+            open.all(|(key, value)| of.params.get(key).is_none_or(|own| own == value))
+        };
+        let over = rows.iter().find(|row| is(row, named) && agrees(row))?;
+        Some(Rows { of, over: Some(over) })
+    };
+    rows.iter().filter(|row| is(row, &measured.of)).filter_map(pair).collect()
+}
+
+/// Why no row is meant.
+fn absent(
+    ClaimedFigure { of, over, .. }: &ClaimedFigure,
+    rows: &[SummaryRow],
+    cut: &[Cut],
+) -> String {
+    let because = |words: &str| {
+        let cut = cut.iter().find(|cut| cut.what.contains(words));
+        cut.map(|cut| format!(" ({})", cut.what)).unwrap_or_default()
+    };
+    for RowOf { case, params, .. } in std::iter::once(of).chain(over) {
+        let of_case: Vec<&SummaryRow> = rows.iter().filter(|row| row.case == *case).collect();
+        if of_case.is_empty() {
+            return format!("{case} was not measured{}", because(case));
+        }
+        let is_nowhere =
+            |key: &str, value| !of_case.iter().any(|row| row.params.get(key) == Some(value));
+        if let Some((key, value)) = params.iter().find(|(key, value)| is_nowhere(key, value)) {
+            return format!("{key} = {value} was not measured{}", because(key));
+        }
+    }
+    "no such row was measured".to_owned()
+}
+
+impl<'a> Rows<'a> {
+    fn all(self) -> impl Iterator<Item = &'a SummaryRow> {
+        std::iter::once(self.of).chain(self.over)
+    }
+
+    fn figure(self, metric: Metric) -> Option<Figure> {
+        match self.over {
+            Some(over) => self.of.ratio(over, metric),
+            None => self.of.figure(metric),
+        }
+    }
+
+    fn lacking(self) -> String {
+        let why = self.all().find_map(|row| row.lacking.clone());
+        let is_alike = self.over.is_none_or(|over| self.of.is_like(over));
+        why.unwrap_or_else(|| match is_alike {
+            true if self.all().any(|row| row.trials.valid == 0) => "no valid trial".to_owned(),
+            true => "the figure is not known here".to_owned(),
+            false => "the two were not received in one way, or had different congestion controls"
+                .to_owned(),
+        })
+    }
+
+    fn has(self, mark: Mark) -> bool {
+        self.all().any(|row| row.mark == Some(mark))
+    }
+
+    /// What keeps a figure from being the server's, in a clause.
+    fn limited(self) -> Option<String> {
+        let row = self.all().find(|row| row.mark.is_some_and(Mark::is_not_a_maximum))?;
+        let others = row.limits.iter().filter(|(limit, _)| !IS_A_MAXIMUM.contains(limit));
+        let (limit, count) = others.max_by_key(|(_, count)| **count)?;
+        let words = crate::analysis::limit_in_words(*limit);
+        Some(format!("{words} in {count} of {} trials ({})", row.trials.valid, row.label))
+    }
+
+    /// That other work disturbed more than a tenth of the trials, or an algorithm's samples, in a clause.
+    fn disturbed(self) -> Option<String> {
+        let noise = |row: &SummaryRow| row.limits.get(&Limit::Noise).copied().unwrap_or_default();
+        let is_disturbed = |row: &&SummaryRow| {
+            row.mark == Some(Mark::Disturbed) || is_more_than_a_tenth(noise(row), row.trials.valid)
+        };
+        let row = self.all().find(is_disturbed)?;
+        Some(format!("disturbed by other work on the CPUs ({})", row.label))
+    }
+
+    fn in_words(self, measured: &ClaimedFigure, figure: &Figure) -> String {
+        let text = match measured.over {
+            Some(_) => times(figure),
+            None => with_interval(measured.metric.row().quantity, figure),
+        };
+        let clock = self.of.core_hz.filter(|_| measured.over.is_none());
+        let clock = clock.map(|hz| format!(" at {}", Hertz(hz)));
+        format!("{text}{}", clock.unwrap_or_default())
+    }
+}

@@ -1,0 +1,65 @@
+//! A `[[claim]]`: a figure of the study's reference, and the rows that show whether it holds.
+
+use study::{Claim, ClaimedFigure, Metric};
+
+use super::answer::{self, BEST, CASE, Known};
+use super::document::{ClaimKeys, Sentence};
+use super::error::Flaw;
+use super::fields::Field;
+use super::primitives::{self, named};
+use study::headline::RowOf;
+
+pub(super) fn read(fields: Field<'_>, known: &Known<'_>) -> Result<Claim, Flaw> {
+    let ClaimKeys { why, metric, .. } = fields.read()?;
+    let field = fields.field("published")?;
+    let published = answer::figure(field, known.reference)?;
+    let row = |key| fields.get(key).map(|field| row(field.fields()?, known)).transpose();
+    let (of, over) = (row("of")?, row("over")?);
+    let why = why.map(|Sentence(why)| why);
+    let measured = match (metric, of) {
+        (Some(metric), Some(of)) => {
+            if !published.unit.decides(metric, over.is_some()) {
+                let over = if over.is_some() { ", one over another" } else { "" };
+                return Err(field.wrong(&format!(
+                    "has another unit or kind ({}) than metric = {}{over}; a ratio needs `over`, and nothing \
+                     else has it",
+                    published.says,
+                    metric.name()
+                )));
+            }
+            Some(ClaimedFigure { metric, of, over })
+        }
+        (None, None) if over.is_none() && why.is_some() => None,
+        (None, None) => {
+            let what = "is measured by nothing; write metric and of, or why it cannot be measured";
+            return Err(field.flaw(what));
+        }
+        _ => {
+            return Err(field.flaw("needs both `metric` and `of`, or neither; write the other too"));
+        }
+    };
+    if let Some(ClaimedFigure { metric, of, .. }) = &measured {
+        let is_of_table = known.tables.iter().any(|table| table.name == of.case);
+        if is_of_table != Metric::OF_ALGORITHMS.contains(metric) {
+            let what = format!("= {} is no figure of {}; choose another", metric.name(), of.case);
+            return Err(fields.field("metric")?.flaw(&what));
+        }
+    }
+    Ok(Claim { published, measured, why })
+}
+
+/// A cell, or a row of a table.
+fn row(fields: Field<'_>, known: &Known<'_>) -> Result<RowOf, Flaw> {
+    if let Some(field) = fields.get(BEST) {
+        return Err(
+            field.flaw("would choose the row by its figure; name the row that was published")
+        );
+    }
+    match fields.get(primitives::NAME) {
+        Some(field) => {
+            let table = named(field, known.tables)?;
+            answer::table_row(fields, table, "", table.sizes.last())
+        }
+        None => answer::cell_of(fields, fields.field(CASE)?, known.cases, ""),
+    }
+}

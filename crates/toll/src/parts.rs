@@ -1,0 +1,133 @@
+//! The result folder of a study that includes others: a folder for each, and one report over all.
+
+use std::path::PathBuf;
+
+use answer::findings::{Findings, Item, Listing, PaperClaims, ShownAnswer};
+use answer::summary::Summary;
+use journal::Results;
+use report::Run;
+use study::Study;
+
+use crate::outputs::{self, Found};
+use crate::{Failure, screen};
+
+/// What was found of all included studies.
+pub(crate) struct Parts {
+    name: String,
+    question: String,
+    parts: Vec<Part>,
+}
+
+struct Part {
+    results: Results,
+    found: Found,
+    /// Why nothing was measured, where that is so.
+    left_out: Option<String>,
+}
+
+/// Of a study whose turn did not come.
+const NOT_BEGUN: &str = "not measured yet";
+
+impl Parts {
+    /// The included studies as they were begun, each with its folder.
+    pub(crate) fn studies(
+        results: &Results,
+        study: &Study,
+    ) -> Result<Vec<(Study, Results)>, Failure> {
+        let part = |name: &String| {
+            let part = Results::open(&results.folder().join(name)).map_err(Failure::request)?;
+            Ok((outputs::study(&part)?, part))
+        };
+        study.include.iter().map(part).collect()
+    }
+
+    /// Reads the result folder; nothing in it is changed.
+    pub(crate) fn read(results: &Results, study: &Study) -> Result<Self, Failure> {
+        let part = |(_, results): (Study, Results)| {
+            let found = Found::read(&results)?;
+            let why = results.left_out().map_err(Failure::request)?;
+            let left_out = found.is_empty().then(|| why.unwrap_or_else(|| NOT_BEGUN.to_owned()));
+            Ok(Part { results, found, left_out })
+        };
+        let parts = Self::studies(results, study)?.into_iter().map(part);
+        let parts = parts.collect::<Result<_, Failure>>()?;
+        Ok(Self { name: study.name.clone(), question: study.question.clone(), parts })
+    }
+
+    /// Writes the reports of what was measured, and one over all; the path of the latter.
+    pub(crate) fn write(&self, results: &Results) -> Result<PathBuf, Failure> {
+        for part in self.measured() {
+            part.found.write(&part.results)?;
+        }
+        let findings = self.findings();
+        let html = report::html(&self.run(&findings)).map_err(Failure::measurement)?;
+        results.write_derived("report.html", &html).map_err(Failure::measurement)
+    }
+
+    /// The headlines, what was left out, and what became of each claim.
+    pub(crate) fn in_words(&self) -> String {
+        report::terminal(&self.run(&self.findings()), screen::width(), screen::style())
+    }
+
+    /// The summary of each study of which something was measured.
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = Summary> {
+        self.measured().map(|part| part.found.summary())
+    }
+
+    /// What was found of each, for a program.
+    pub(crate) fn data(&self) -> serde_json::Value {
+        let parts = self.measured().map(|part| serde_json::json!(part.found.analysis));
+        serde_json::json!({ "study": self.name, "studies": parts.collect::<Vec<_>>() })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.measured().next().is_none()
+    }
+
+    /// Whether all that can be measured here was, and can be used.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.measured().all(|part| part.found.is_whole())
+    }
+
+    /// What was left out and why, a clause each.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let why =
+            |part: &Part| Some(format!("{}: {}", part.found.study.name, part.left_out.as_ref()?));
+        self.parts.iter().filter_map(why).collect()
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| part.left_out.is_none())
+    }
+
+    fn findings(&self) -> Findings {
+        let headlines = self.measured().flat_map(|part| part.found.headlines());
+        let answers = headlines.map(|headline| ShownAnswer {
+            headline: Some(headline.clone()),
+            ..ShownAnswer::default()
+        });
+        let item = |part: &Part| {
+            let why = part.left_out.clone()?;
+            Some(Item { label: part.found.study.name.clone(), text: why, is_warning: true })
+        };
+        let items: Vec<Item> = self.parts.iter().filter_map(item).collect();
+        let about = if items.is_empty() { "" } else { "Nothing of these was measured." };
+        let claims = |part: &Part| match &part.left_out {
+            Some(why) => PaperClaims::not_measured(&part.found.study, why),
+            None => part.found.analysis.claims_of_paper(),
+        };
+        Findings {
+            answers: answers.collect(),
+            conclusions: Listing { title: "Left out", about, items },
+            claims: self.parts.iter().filter_map(claims).collect(),
+            is_empty: self.is_empty(),
+            is_whole: self.is_whole(),
+            ..Findings::default()
+        }
+    }
+
+    fn run<'a>(&'a self, findings: &'a Findings) -> Run<'a> {
+        let machine = self.measured().find_map(|part| part.found.machine.as_ref());
+        Run { study: &self.name, machine, ..Run::of(&self.question, findings) }
+    }
+}
