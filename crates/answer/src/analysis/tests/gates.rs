@@ -87,6 +87,12 @@ fn every_metric_can_be_gated() {
                 written_bytes: None,
                 bytes: 1_000_000,
             });
+            line.connection_memory = Some(trial::ConnectionMemory {
+                connections: 1_000,
+                process_bytes: 20_000_000,
+                socket_buffer_bytes: 1_000_000,
+            });
+            line.energy = Some(trial::EnergyUse { joules: 100.0, idle_watts: 1.0 });
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
             line.connections_per_s = Some(100.0);
         }
