@@ -105,7 +105,7 @@ fn options_that_do_not_parse_say_how_to_write_them() {
         (&["--tls", "1.1"], "write 1.2 or 1.3"),
         (&["--certificate-key", "rsa:512"], "write rsa:1024"),
         (&["--tickets", "perhaps"], "--tickets"),
-        (&["--library", "rustls"], "write openssl, rustls-ring or rustls-aws-lc"),
+        (&["--library", "rustls"], "write openssl, rustls-ring"),
         (&["--groups", "secp224r1"], "is not a group that toll knows"),
     ] {
         let (code, text) = refusal(options);
