@@ -115,7 +115,7 @@ pub(super) fn build(
     versions: &[Version],
     identity: &Identity,
 ) -> Result<OpenedLibrary, ServerError> {
-    let functions = Functions::of(object)?;
+    let functions = Arc::new(Functions::of(object)?);
     let version = version(object, &functions);
     // SAFETY: the types are those of the library's headers.
     let bio = unsafe {
@@ -146,13 +146,8 @@ pub(super) fn build(
         };
         (functions.SSL_CTX_set_min_proto_version)(context, code_point(versions.first()));
         (functions.SSL_CTX_set_max_proto_version)(context, code_point(versions.last()));
-        set_identity(&functions, context, identity)
-            .and_then(|is_set| refused("the certificate and its key", is_set).ok())
-            .ok_or_else(|| ServerError::Opened {
-                library: object.stack,
-                what: "the certificate and its key",
-                why: reason(&functions),
-            })?;
+        let is_set = set_identity(&functions, context, identity) == Some(true);
+        refused("the certificate and its key", is_set)?;
         // Those of TLS 1.3 cannot be chosen.
         let suites = offered_suites(settings, has_suite);
         let names = suites.iter().filter(|suite| suite.version() == Version::Tls12);
@@ -182,17 +177,9 @@ pub(super) fn build(
         (functions.BIO_meth_set_ctrl)(method, control);
         (context, method)
     };
-    let functions = Arc::new(functions);
     let record_size = settings.record_size.get();
     let library = BoringSsl { functions: Arc::clone(&functions), context, method, record_size };
-    Ok(OpenedLibrary::new(
-        library,
-        version,
-        // SAFETY: neither takes a pointer.
-        |suite| unsafe { !(functions.SSL_get_cipher_by_value)(suite.code_point).is_null() },
-        // SAFETY: as above.
-        |group| unsafe { !(functions.SSL_get_group_name)(group.code_point()).is_null() },
-    ))
+    Ok(OpenedLibrary::new(library, version, has_suite, has_group))
 }
 
 /// BoringSSL has no versions: `make stacks` writes the crate's into the file.
