@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use tls::{Group, Identity, Stack, Suite, Version};
 
-use super::{AnySession, OpenedLibrary, SharedObject, WireCell, functions};
+use super::{Calls, Context, OpenedLibrary, SharedObject, functions};
 use super::{offered_groups, offered_suites, wire_cell};
-use crate::library::{Handshake, Library, Session};
-use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
 /// `BIO_TYPE_SOURCE_SINK`.
@@ -94,7 +92,6 @@ struct BoringSsl {
     functions: Arc<Functions>,
     context: Handle,
     method: Handle,
-    record_size: usize,
 }
 
 // SAFETY: a context is only read once it is made, but for counts and a cache that the library locks.
@@ -105,8 +102,6 @@ unsafe impl Send for BoringSsl {}
 struct BoringSession {
     functions: Arc<Functions>,
     session: Handle,
-    cell: WireCell,
-    record_size: usize,
 }
 
 pub(super) fn build(
@@ -177,9 +172,8 @@ pub(super) fn build(
         (functions.BIO_meth_set_ctrl)(method, control);
         (context, method)
     };
-    let record_size = settings.record_size.get();
-    let library = BoringSsl { functions: Arc::clone(&functions), context, method, record_size };
-    Ok(OpenedLibrary::new(library, version, has_suite, has_group))
+    let library = BoringSsl { functions: Arc::clone(&functions), context, method };
+    Ok(OpenedLibrary::new(library, settings, version, has_suite, has_group))
 }
 
 /// BoringSSL has no versions: `make stacks` writes the crate's into the file.
@@ -255,12 +249,9 @@ fn reason(functions: &Functions) -> String {
     }
 }
 
-impl Library for BoringSsl {
-    type Session = AnySession;
-
-    fn accept(&self, wire: Wire) -> io::Result<AnySession> {
+impl Context for BoringSsl {
+    fn accept(&self, cell: Handle) -> io::Result<Box<dyn Calls>> {
         let functions = &self.functions;
-        let cell = WireCell::new(wire);
         // SAFETY: the context lives as long as the server; the session takes the BIO over, whose cell lives longer.
         let session = unsafe {
             let session = (functions.SSL_new)(self.context);
@@ -268,13 +259,12 @@ impl Library for BoringSsl {
             if session.is_null() || bio.is_null() {
                 return Err(io::Error::other(reason(functions)));
             }
-            (functions.BIO_set_data)(bio, cell.pointer());
+            (functions.BIO_set_data)(bio, cell);
             (functions.BIO_set_init)(bio, 1);
             (functions.SSL_set_bio)(session, bio, bio);
             session
         };
-        let (functions, record_size) = (Arc::clone(functions), self.record_size);
-        Ok(Box::new(BoringSession { functions, session, cell, record_size }))
+        Ok(Box::new(BoringSession { functions: Arc::clone(functions), session }))
     }
 }
 
@@ -349,16 +339,8 @@ impl BoringSession {
     }
 }
 
-impl Session for BoringSession {
-    fn wire(&self) -> &Wire {
-        self.cell.wire()
-    }
-
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.cell.wire_mut()
-    }
-
-    fn handshake(&mut self) -> io::Result<Handshake> {
+impl Calls for BoringSession {
+    fn handshake(&mut self) -> io::Result<()> {
         // SAFETY: the session is valid, here and below.
         match self.call(|functions, session| unsafe { (functions.SSL_accept)(session) }) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -368,9 +350,8 @@ impl Session for BoringSession {
                 if unsafe { (self.functions.SSL_version)(self.session) } == TLS13 {
                     let _ = self.write(&[]);
                 }
-                Ok(Handshake::Complete)
+                Ok(())
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Handshake::Unready),
             Err(error) => Err(error),
         }
     }
@@ -391,9 +372,9 @@ impl Session for BoringSession {
     }
 
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
-        let length = plaintext.len().min(self.record_size) as c_int;
+        let length = plaintext.len() as c_int;
         let bytes = plaintext.as_ptr().cast();
-        // SAFETY: the memory is as long as it is said to be, or longer.
+        // SAFETY: the memory is as long as it is said to be.
         self.call(|functions, session| unsafe { (functions.SSL_write)(session, bytes, length) })
     }
 
@@ -401,13 +382,11 @@ impl Session for BoringSession {
         // SAFETY: the session is valid.
         let _ = self.call(|functions, session| unsafe { (functions.SSL_shutdown)(session) });
     }
-
-    fn abandon(&mut self) {}
 }
 
 impl Drop for BoringSession {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it any more; its cell goes after it.
+        // SAFETY: nobody uses it any more.
         unsafe { (self.functions.SSL_free)(self.session) };
     }
 }

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use tls::{Cipher, Group, Identity, KeyExchange, Mac, Suite, Version};
 
-use super::{AnySession, OpenedLibrary, SharedObject, WireCell, check_resumption, functions};
+use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions};
 use super::{offered_groups, offered_suites, wire_cell};
-use crate::library::{Handshake, Library, Session};
-use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
 const SERVER: c_uint = 1;
@@ -73,7 +71,6 @@ struct GnuTls {
     priorities: Handle,
     /// The key of tickets, where there are any.
     ticket_key: Option<Datum>,
-    record_size: usize,
 }
 
 // SAFETY: what sessions share is only read once it is made; GnuTLS allows that from several threads.
@@ -84,8 +81,6 @@ unsafe impl Send for GnuTls {}
 struct GnuTlsSession {
     functions: Arc<Functions>,
     session: Handle,
-    cell: WireCell,
-    record_size: usize,
 }
 
 pub(super) fn build(
@@ -132,15 +127,10 @@ pub(super) fn build(
         }
         (version, suites, groups, credentials, priorities, ticket_key)
     };
-    let library = GnuTls {
-        functions: Arc::new(functions),
-        credentials,
-        priorities,
-        ticket_key,
-        record_size: settings.record_size.get(),
-    };
+    let library = GnuTls { functions: Arc::new(functions), credentials, priorities, ticket_key };
     Ok(OpenedLibrary::new(
         library,
+        settings,
         format!("GnuTLS {version}"),
         |suite| suites.contains(&suite.code_point),
         |group| groups.contains(&group),
@@ -226,12 +216,9 @@ fn reason(functions: &Functions, code: c_int) -> String {
     unsafe { text((functions.gnutls_strerror)(code)) }.unwrap_or_else(|| format!("error {code}"))
 }
 
-impl Library for GnuTls {
-    type Session = AnySession;
-
-    fn accept(&self, wire: Wire) -> io::Result<AnySession> {
+impl Context for GnuTls {
+    fn accept(&self, cell: Handle) -> io::Result<Box<dyn Calls>> {
         let functions = &self.functions;
-        let cell = WireCell::new(wire);
         let flags = if self.ticket_key.is_some() { 0 } else { NO_TICKETS };
         let mut session = null_mut();
         // SAFETY: the session is new; what it is given lives longer: the cell in the same struct, the rest in the
@@ -249,12 +236,11 @@ impl Library for GnuTls {
             let protocols = [Datum::of(http2::ALPN), Datum::of(b"http/1.1")];
             let set = functions.gnutls_alpn_set_protocols;
             set(session, protocols.as_ptr(), 2, ALPN_SERVER_PRECEDENCE);
-            (functions.gnutls_transport_set_ptr)(session, cell.pointer());
+            (functions.gnutls_transport_set_ptr)(session, cell);
             (functions.gnutls_transport_set_push_function)(session, push);
             (functions.gnutls_transport_set_pull_function)(session, pull);
         }
-        let (functions, record_size) = (Arc::clone(functions), self.record_size);
-        Ok(Box::new(GnuTlsSession { functions, session, cell, record_size }))
+        Ok(Box::new(GnuTlsSession { functions: Arc::clone(functions), session }))
     }
 }
 
@@ -281,22 +267,14 @@ impl GnuTlsSession {
     }
 }
 
-impl Session for GnuTlsSession {
-    fn wire(&self) -> &Wire {
-        self.cell.wire()
-    }
-
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.cell.wire_mut()
-    }
-
-    fn handshake(&mut self) -> io::Result<Handshake> {
+impl Calls for GnuTlsSession {
+    fn handshake(&mut self) -> io::Result<()> {
         loop {
             // SAFETY: the session is valid, here and below.
             let code = unsafe { (self.functions.gnutls_handshake)(self.session) };
             match code as isize {
-                0.. => return Ok(Handshake::Complete),
-                E_AGAIN => return Ok(Handshake::Unready),
+                0.. => return Ok(()),
+                E_AGAIN => return Err(io::ErrorKind::WouldBlock.into()),
                 // A warning of the client's, for example.
                 // SAFETY: it takes any code.
                 _ if unsafe { (self.functions.gnutls_error_is_fatal)(code) } == 0 => {}
@@ -326,9 +304,9 @@ impl Session for GnuTlsSession {
     }
 
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
-        let length = plaintext.len().min(self.record_size);
+        let length = plaintext.len();
         let bytes = plaintext.as_ptr().cast();
-        // SAFETY: the memory is as long as it is said to be, or longer.
+        // SAFETY: the memory is as long as it is said to be.
         match unsafe { (self.functions.gnutls_record_send)(self.session, bytes, length) } {
             count @ 0.. => Ok(count.cast_unsigned()),
             code => Err(self.error(code)),
@@ -339,13 +317,11 @@ impl Session for GnuTlsSession {
         // SAFETY: the session is valid.
         unsafe { (self.functions.gnutls_bye)(self.session, SHUT_WR) };
     }
-
-    fn abandon(&mut self) {}
 }
 
 impl Drop for GnuTlsSession {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it any more; its cell goes after it.
+        // SAFETY: nobody uses it any more.
         unsafe { (self.functions.gnutls_deinit)(self.session) };
     }
 }

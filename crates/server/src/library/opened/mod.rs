@@ -13,6 +13,7 @@ mod shared_object;
 mod wire_cell;
 mod wolfssl;
 
+use std::ffi::c_void;
 use std::io;
 
 use tls::{AskClient, Group, Identity, Stack, Suite, Version};
@@ -24,11 +25,34 @@ use functions::functions;
 use shared_object::SharedObject;
 use wire_cell::WireCell;
 
-type AnySession = Box<dyn Session>;
+/// What a library calls to accept a connection.
+trait Context: Sync {
+    /// A session that sends to and receives from the wire of this cell, which lives longer.
+    fn accept(&self, cell: *mut c_void) -> io::Result<Box<dyn Calls>>;
+}
+
+/// The calls of a session that differ by library.
+trait Calls {
+    /// It would block where it needs more of the client.
+    fn handshake(&mut self) -> io::Result<()>;
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize>;
+    fn is_http2(&self) -> bool;
+    fn write(&mut self, plaintext: &[u8]) -> io::Result<usize>;
+    fn close(&mut self);
+}
+
+/// A server's connection. The library's session goes before the wire that it uses.
+pub(crate) struct OpenedSession {
+    calls: Box<dyn Calls>,
+    cell: WireCell,
+    /// The most plaintext of a record.
+    record_size: usize,
+}
 
 /// One of these libraries, with the settings of a server.
 pub(crate) struct OpenedLibrary {
-    library: Box<dyn Library<Session = AnySession> + Send>,
+    context: Box<dyn Context + Send>,
+    record_size: usize,
     /// Its name and version, by its own word.
     version: String,
     /// The suites and groups that it does not have, by its own word.
@@ -45,7 +69,8 @@ impl OpenedLibrary {
     }
 
     fn new(
-        library: impl Library<Session = AnySession> + Send + 'static,
+        context: impl Context + Send + 'static,
+        settings: &Settings,
         version: String,
         has_suite: impl Fn(&Suite) -> bool,
         has_group: impl Fn(Group) -> bool,
@@ -53,7 +78,12 @@ impl OpenedLibrary {
         let suites = tls::SUITES.iter().filter(|suite| !has_suite(suite)).map(|suite| suite.name);
         let groups =
             Group::ALL.into_iter().filter(|group| !has_group(*group)).map(|group| group.name());
-        Self { library: Box::new(library), version, lacks: suites.chain(groups).collect() }
+        Self {
+            context: Box::new(context),
+            record_size: settings.record_size.get(),
+            version,
+            lacks: suites.chain(groups).collect(),
+        }
     }
 
     /// Refuses what the settings name and the library does not have.
@@ -124,43 +154,47 @@ fn check_resumption(settings: &Settings) -> Result<(), ServerError> {
 }
 
 impl Library for OpenedLibrary {
-    type Session = AnySession;
+    type Session = OpenedSession;
 
-    fn accept(&self, wire: Wire) -> io::Result<AnySession> {
-        self.library.accept(wire)
+    fn accept(&self, wire: Wire) -> io::Result<OpenedSession> {
+        let cell = WireCell::new(wire);
+        let calls = self.context.accept(cell.pointer())?;
+        Ok(OpenedSession { calls, cell, record_size: self.record_size })
     }
 }
 
-impl Session for AnySession {
+impl Session for OpenedSession {
     fn wire(&self) -> &Wire {
-        (**self).wire()
+        self.cell.wire()
     }
 
     fn wire_mut(&mut self) -> &mut Wire {
-        (**self).wire_mut()
+        self.cell.wire_mut()
     }
 
     fn handshake(&mut self) -> io::Result<Handshake> {
-        (**self).handshake()
+        match self.calls.handshake() {
+            Ok(()) => Ok(Handshake::Complete),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Handshake::Unready),
+            Err(error) => Err(error),
+        }
     }
 
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        (**self).read(room)
+        self.calls.read(room)
     }
 
     fn is_http2(&self) -> bool {
-        (**self).is_http2()
+        self.calls.is_http2()
     }
 
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
-        (**self).write(plaintext)
+        self.calls.write(&plaintext[..plaintext.len().min(self.record_size)])
     }
 
     fn close(&mut self) {
-        (**self).close();
+        self.calls.close();
     }
 
-    fn abandon(&mut self) {
-        (**self).abandon();
-    }
+    fn abandon(&mut self) {}
 }

@@ -9,11 +9,7 @@ use std::sync::Arc;
 
 use tls::{Identity, KeyExchange, Mac, Suite, Version};
 
-use super::{
-    AnySession, OpenedLibrary, SharedObject, WireCell, check_resumption, functions, wire_cell,
-};
-use crate::library::{Handshake, Library, Session};
-use crate::wire::Wire;
+use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions, wire_cell};
 use crate::{ServerError, Settings};
 
 const SERVER: c_int = 0;
@@ -65,7 +61,6 @@ functions!(Functions {
 struct S2n {
     functions: Arc<Functions>,
     configuration: Handle,
-    record_size: usize,
 }
 
 // SAFETY: a configuration is only read once it is made, but for its keys of tickets, which s2n-tls locks.
@@ -76,8 +71,6 @@ unsafe impl Send for S2n {}
 struct S2nSession {
     functions: Arc<Functions>,
     session: Handle,
-    cell: WireCell,
-    record_size: usize,
 }
 
 pub(super) fn build(
@@ -136,10 +129,15 @@ pub(super) fn build(
         }
         configuration
     };
-    let record_size = settings.record_size.get();
     let version = object.built_as().unwrap_or_else(|| "s2n-tls".to_owned());
-    let library = S2n { functions: Arc::new(functions), configuration, record_size };
-    Ok(OpenedLibrary::new(library, version, |suite| !has_wanted || is_usual(suite), |_| true))
+    let library = S2n { functions: Arc::new(functions), configuration };
+    Ok(OpenedLibrary::new(
+        library,
+        settings,
+        version,
+        |suite| !has_wanted || is_usual(suite),
+        |_| true,
+    ))
 }
 
 /// Whether the usual policy has the suite.
@@ -164,12 +162,9 @@ fn error(functions: &Functions) -> io::Error {
     }
 }
 
-impl Library for S2n {
-    type Session = AnySession;
-
-    fn accept(&self, wire: Wire) -> io::Result<AnySession> {
+impl Context for S2n {
+    fn accept(&self, cell: Handle) -> io::Result<Box<dyn Calls>> {
         let functions = &self.functions;
-        let cell = WireCell::new(wire);
         // SAFETY: the configuration lives as long as the server, the cell as long as the session.
         let session = unsafe {
             let session = (functions.s2n_connection_new)(SERVER);
@@ -182,14 +177,13 @@ impl Library for S2n {
             (functions.s2n_connection_set_blinding)(session, SELF_SERVICE_BLINDING);
             // Otherwise its records are at most 8 KiB.
             (functions.s2n_connection_prefer_throughput)(session);
-            (functions.s2n_connection_set_recv_ctx)(session, cell.pointer());
-            (functions.s2n_connection_set_send_ctx)(session, cell.pointer());
+            (functions.s2n_connection_set_recv_ctx)(session, cell);
+            (functions.s2n_connection_set_send_ctx)(session, cell);
             (functions.s2n_connection_set_recv_cb)(session, receive);
             (functions.s2n_connection_set_send_cb)(session, send);
             session
         };
-        let (functions, record_size) = (Arc::clone(functions), self.record_size);
-        Ok(Box::new(S2nSession { functions, session, cell, record_size }))
+        Ok(Box::new(S2nSession { functions: Arc::clone(functions), session }))
     }
 }
 
@@ -207,23 +201,12 @@ unsafe extern "C" fn receive(cell: Handle, room: *mut u8, length: u32) -> c_int 
     }
 }
 
-impl Session for S2nSession {
-    fn wire(&self) -> &Wire {
-        self.cell.wire()
-    }
-
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.cell.wire_mut()
-    }
-
-    fn handshake(&mut self) -> io::Result<Handshake> {
+impl Calls for S2nSession {
+    fn handshake(&mut self) -> io::Result<()> {
         // SAFETY: the session is valid, here and below.
-        if unsafe { (self.functions.s2n_negotiate)(self.session, &mut 0) } == 0 {
-            return Ok(Handshake::Complete);
-        }
-        match error(&self.functions) {
-            error if error.kind() == io::ErrorKind::WouldBlock => Ok(Handshake::Unready),
-            error => Err(error),
+        match unsafe { (self.functions.s2n_negotiate)(self.session, &mut 0) } {
+            0 => Ok(()),
+            _ => Err(error(&self.functions)),
         }
     }
 
@@ -248,9 +231,9 @@ impl Session for S2nSession {
     }
 
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
-        let length = plaintext.len().min(self.record_size).cast_signed();
+        let length = plaintext.len().cast_signed();
         let bytes = plaintext.as_ptr().cast();
-        // SAFETY: the memory is as long as it is said to be, or longer.
+        // SAFETY: the memory is as long as it is said to be.
         match unsafe { (self.functions.s2n_send)(self.session, bytes, length, &mut 0) } {
             count @ 0.. => Ok(count.cast_unsigned()),
             _ => Err(error(&self.functions)),
@@ -261,13 +244,11 @@ impl Session for S2nSession {
         // SAFETY: the session is valid.
         unsafe { (self.functions.s2n_shutdown_send)(self.session, &mut 0) };
     }
-
-    fn abandon(&mut self) {}
 }
 
 impl Drop for S2nSession {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it any more; its cell goes after it.
+        // SAFETY: nobody uses it any more.
         unsafe { (self.functions.s2n_connection_free)(self.session) };
     }
 }

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use tls::{Group, Identity, Suite, Version};
 
-use super::{AnySession, OpenedLibrary, SharedObject, WireCell, functions, lacks};
+use super::{Calls, Context, OpenedLibrary, SharedObject, functions, lacks};
 use super::{offered_groups, offered_suites, wire_cell};
-use crate::library::{Handshake, Library, Session};
-use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
 const SUCCESS: c_int = 1;
@@ -70,7 +68,6 @@ const TLS12: c_int = 3;
 struct WolfSsl {
     functions: Arc<Functions>,
     context: Handle,
-    record_size: usize,
 }
 
 // SAFETY: a context is only read once it is made, but for counts and a cache that wolfSSL locks.
@@ -81,8 +78,6 @@ unsafe impl Send for WolfSsl {}
 struct WolfSslSession {
     functions: Arc<Functions>,
     session: Handle,
-    cell: WireCell,
-    record_size: usize,
 }
 
 pub(super) fn build(
@@ -153,9 +148,9 @@ pub(super) fn build(
         (functions.wolfSSL_CTX_SetIOSend)(context, send);
         (version, context, suites, groups)
     };
-    let record_size = settings.record_size.get();
     Ok(OpenedLibrary::new(
-        WolfSsl { functions: Arc::new(functions), context, record_size },
+        WolfSsl { functions: Arc::new(functions), context },
+        settings,
         format!("wolfSSL {version}"),
         |suite| suites.iter().any(|of| of == name(suite)),
         |group| groups.contains(&group),
@@ -208,12 +203,9 @@ fn reason(functions: &Functions, code: c_int) -> String {
     }
 }
 
-impl Library for WolfSsl {
-    type Session = AnySession;
-
-    fn accept(&self, wire: Wire) -> io::Result<AnySession> {
+impl Context for WolfSsl {
+    fn accept(&self, cell: Handle) -> io::Result<Box<dyn Calls>> {
         let functions = &self.functions;
-        let cell = WireCell::new(wire);
         let protocols = c"h2,http/1.1";
         // SAFETY: the context lives as long as the server, the cell as long as the session; the list of protocols
         // is copied.
@@ -222,15 +214,14 @@ impl Library for WolfSsl {
             if session.is_null() {
                 return Err(io::Error::other("wolfSSL makes no session"));
             }
-            (functions.wolfSSL_SetIOReadCtx)(session, cell.pointer());
-            (functions.wolfSSL_SetIOWriteCtx)(session, cell.pointer());
+            (functions.wolfSSL_SetIOReadCtx)(session, cell);
+            (functions.wolfSSL_SetIOWriteCtx)(session, cell);
             let length = protocols.count_bytes() as c_uint;
             let protocols = protocols.as_ptr().cast_mut();
             (functions.wolfSSL_UseALPN)(session, protocols, length, CONTINUE_ON_MISMATCH);
             session
         };
-        let (functions, record_size) = (Arc::clone(functions), self.record_size);
-        Ok(Box::new(WolfSslSession { functions, session, cell, record_size }))
+        Ok(Box::new(WolfSslSession { functions: Arc::clone(functions), session }))
     }
 }
 
@@ -261,23 +252,12 @@ impl WolfSslSession {
     }
 }
 
-impl Session for WolfSslSession {
-    fn wire(&self) -> &Wire {
-        self.cell.wire()
-    }
-
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.cell.wire_mut()
-    }
-
-    fn handshake(&mut self) -> io::Result<Handshake> {
+impl Calls for WolfSslSession {
+    fn handshake(&mut self) -> io::Result<()> {
         // SAFETY: the session is valid, here and below.
         match unsafe { (self.functions.wolfSSL_accept)(self.session) } {
-            SUCCESS => Ok(Handshake::Complete),
-            outcome => match self.error(outcome) {
-                error if error.kind() == io::ErrorKind::WouldBlock => Ok(Handshake::Unready),
-                error => Err(error),
-            },
+            SUCCESS => Ok(()),
+            outcome => Err(self.error(outcome)),
         }
     }
 
@@ -305,9 +285,9 @@ impl Session for WolfSslSession {
     }
 
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
-        let length = plaintext.len().min(self.record_size) as c_int;
+        let length = plaintext.len() as c_int;
         let bytes = plaintext.as_ptr().cast();
-        // SAFETY: the memory is as long as it is said to be, or longer.
+        // SAFETY: the memory is as long as it is said to be.
         match unsafe { (self.functions.wolfSSL_write)(self.session, bytes, length) } {
             count @ 1.. => Ok(count.cast_unsigned() as usize),
             outcome => Err(self.error(outcome)),
@@ -318,13 +298,11 @@ impl Session for WolfSslSession {
         // SAFETY: the session is valid.
         unsafe { (self.functions.wolfSSL_shutdown)(self.session) };
     }
-
-    fn abandon(&mut self) {}
 }
 
 impl Drop for WolfSslSession {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it any more; its cell goes after it.
+        // SAFETY: nobody uses it any more.
         unsafe { (self.functions.wolfSSL_free)(self.session) };
     }
 }
