@@ -23,7 +23,7 @@ pub struct Costs {
     pub full: f64,
     /// One that resumes a session; as `full` where none does.
     pub resumed: f64,
-    /// A request on a kept connection, whose object had so many bytes.
+    /// A request on a kept connection, with the bytes of its object.
     pub request: Request,
     /// A byte of a body.
     pub byte: f64,
@@ -49,7 +49,7 @@ impl Request {
 }
 
 impl Costs {
-    /// Of a request whose object has so many bytes.
+    /// Of a request for an object of this many bytes.
     fn request_of(&self, bytes: f64) -> f64 {
         self.request.cost + self.byte * (bytes - self.request.bytes)
     }

@@ -1,9 +1,8 @@
 //! TLS libraries that are no part of toll: they are opened when they are asked for, never linked, so that toll
 //! neither needs them nor is compiled with them, and two of them never meet.
 //!
-//! Each is called through its C interface by the file of its name. Sessions are behind one pointer, so that the
-//! server's code is compiled once for all of them: a call through it takes nanoseconds of the microseconds that a
-//! record takes.
+//! Each has a file here with the calls of its C interface. Sessions are behind one pointer, so that the server's code
+//! is compiled once for all of them: a call through it takes nanoseconds, a record microseconds.
 
 mod boringssl;
 mod functions;
