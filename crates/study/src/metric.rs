@@ -157,6 +157,18 @@ metrics! {
         csv: "server_cpu_ns_per_operation",
         gauge: "toll_server_cpu_per_operation",
     }
+    BackendCpuPerOperation: "CPU time of the server's backend per operation." {
+        words: "backend CPU per operation",
+        axis: "of the backend's CPU time per operation",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.per_operation(line.cpu_ns.backend?),
+        beside: Metric::BackendCpuPerOperation,
+        json: "backend_ns_per_operation",
+        csv: "backend_cpu_ns_per_operation",
+        gauge: "toll_backend_cpu_per_operation",
+    }
     ClientCpuPerOperation: "CPU time of the client per operation." {
         words: "client CPU per operation",
         axis: "of the client's CPU time per operation",
@@ -599,7 +611,7 @@ mod tests {
         assert_eq!(
             names(|row| row.json).join(" "),
             "rate_per_s connections_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
-             server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
+             server_ns_per_operation backend_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
              server_busy client_busy server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
               handshake_bytes_received handshake_packets_sent handshake_packets_received \
@@ -609,7 +621,7 @@ mod tests {
         assert_eq!(
             names(|row| row.csv).join(" "),
             "rate_per_s connections_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
-             server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
+             server_cpu_ns_per_operation backend_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
              client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_body_byte latency_p50_ns \
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \

@@ -85,6 +85,9 @@ pub enum TargetError {
     /// A running server does not say what it is asked.
     #[error("{name} does not answer {question}: {why}")]
     Silent { name: String, question: String, why: String },
+    /// The server verifies its backend, and that is another one.
+    #[error("{name} gets nothing from its backend: {why}")]
+    Backend { name: String, why: String },
     /// The server's process ended by itself, or one of its processes.
     #[error("{name} died ({how}); {log}")]
     Died {
@@ -201,6 +204,7 @@ mod tests {
             TargetError::Spawn { program: path(), source: refused() },
             TargetError::Configuration { name: name(), configuration: path(), message: why() },
             TargetError::Silent { name: name(), question: "/".into(), why: why() },
+            TargetError::Backend { name: name(), why: why() },
             TargetError::Died { name: name(), how: "signal: 9".into(), log: log() },
             not_ready(None),
             not_ready(Some(Vec::new())),

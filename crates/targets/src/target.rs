@@ -20,8 +20,8 @@ use units::{Bytes, Nanos};
 
 use crate::servers::EMBEDDED;
 use crate::{
-    Aes, CommandLine, Crypto, Directives, Environment, Host, LibraryPath, Server, TlsLibrary,
-    WarmUp,
+    Aes, Backend, BackendConnections, CommandLine, Crypto, Directives, Environment, Host,
+    LibraryPath, Server, TlsLibrary, WarmUp,
 };
 
 /// A server under test. What is `None` is left open.
@@ -100,6 +100,19 @@ pub struct Target {
     /// them in a random order of its own, for all before it repeats one.
     #[arg(skip = NonZeroU32::MIN)]
     pub files: NonZeroU32,
+
+    /// With `haproxy` or `nginx`: how requests go to a backend, toll's server in a process of its own, `plain` or
+    /// `tls` (TLS 1.3, AES-128-GCM, X25519, an ECDSA P-256 certificate). Its CPU time is not the server's
+    /// ([how](#servers)). [default: `plain` with `haproxy`; with `nginx` none, it has the files]
+    #[arg(skip)]
+    pub backend: Option<Backend>,
+    /// With a backend: whether connections to it are `kept`, or each request has a `new` one, over TLS with a full
+    /// handshake.
+    #[arg(skip)]
+    pub backend_connections: BackendConnections,
+    /// With `backend = "tls"`: whether the server verifies the backend's certificate.
+    #[arg(skip = true)]
+    pub backend_verify: bool,
 
     /// With embedded, nginx or haproxy: how many names the server has, each with a certificate of its own, all
     /// of one key. Each connection asks for one of them. [default: none; all ask for its address]
@@ -349,6 +362,9 @@ impl Default for Target {
             object: Mix::of_size(OBJECT),
             storage: Storage::Memory,
             files: NonZeroU32::MIN,
+            backend: None,
+            backend_connections: BackendConnections::Kept,
+            backend_verify: true,
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
@@ -404,6 +420,15 @@ impl Target {
         }
         if self.host.is_none() {
             add("host", "is this machine, whose servers listen on loopback", &["listen"]);
+        }
+        if self.backend().is_none() {
+            let keys = ["backend-connections", "backend-verify"];
+            add("backend", "is left open, so that the server has the files", &keys);
+        } else {
+            add("backend", "passes requests on", &["storage", "files", "sendfile"]);
+        }
+        if self.backend() == Some(Backend::Plain) {
+            add("backend", "shows no certificate", &["backend-verify"]);
         }
         if self.send.is_kernels() {
             add("send", "decides whether sendfile is used", &["sendfile"]);
@@ -476,6 +501,11 @@ impl Target {
                     self.send
                 ),
             );
+        }
+        if self.backend().is_some() && self.send == SendMode::KtlsSendfile {
+            let why = "target.send = ktls-sendfile, but what comes from target.backend lies in no file; write \
+                       ktls-write or user, or leave target.backend out";
+            return wrong("send", why.to_owned());
         }
         let stacks = server.stacks;
         if !stacks.is_empty() && !stacks.contains(&self.library.stack()) {
@@ -611,6 +641,12 @@ impl Target {
             self.server
         );
         wrong("accelerator", why)
+    }
+
+    /// How requests go to its backend, where it has one.
+    #[must_use]
+    pub fn backend(&self) -> Option<Backend> {
+        self.backend.or(self.server.backend)
     }
 
     /// Whether it serves other files than the objects that all servers have.
@@ -770,6 +806,36 @@ mod tests {
                 assert_eq!(refusal(send).is_some(), is_refused, "{server}");
             }
         }
+    }
+
+    #[test]
+    fn a_proxy_has_no_files_and_only_tls_is_verified() {
+        let of = |server: &str, backend| Target {
+            server: crate::by_name(server).unwrap(),
+            backend,
+            ..Target::default()
+        };
+        let useless = |target: &Target| -> Vec<_> {
+            let of_backend =
+                target.conflicts().into_iter().filter(|found| found.cause == "backend");
+            of_backend.map(|found| found.key).collect()
+        };
+        let (connections, verify) = ("backend-connections", "backend-verify");
+        let files = ["storage", "files", "sendfile"];
+        assert_eq!(useless(&of("nginx", None)), [connections, verify]);
+        assert_eq!(useless(&of("nginx", Some(Backend::Tls))), files);
+        assert_eq!(useless(&of("haproxy", None)), [&files[..], &[verify]].concat());
+        let sendfile = |backend| Target { send: SendMode::KtlsSendfile, ..of("nginx", backend) };
+        assert_eq!(sendfile(None).check(), Ok(()));
+        assert_eq!(sendfile(Some(Backend::Plain)).check().unwrap_err().key, "send");
+        assert!(
+            crate::by_name("apache")
+                .unwrap()
+                .own_keys
+                .iter()
+                .flat_map(|keys| *keys)
+                .all(|key| *key != "backend")
+        );
     }
 
     #[test]

@@ -190,6 +190,9 @@ impl Trial {
         if let Some(sending) = &report.sending {
             receipt.add_sending(sending);
         }
+        if let Some((target, backend)) = target.zip(report.backend.as_ref()) {
+            receipt.add_backend(target, backend, (&self.job, outcome));
+        }
         receipt
     }
 

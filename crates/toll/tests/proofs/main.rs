@@ -25,6 +25,7 @@ mod plan;
 mod power_loss;
 mod profile;
 mod ranks;
+mod re_encryption;
 mod serve;
 mod tomcat;
 mod verdicts;
