@@ -22,6 +22,9 @@ pub fn label(key: &str, value: &Param) -> String {
     match value {
         Param::Plain => PLAIN.to_owned(),
         Param::Suite(of) => suite(of),
+        Param::CertificateKey(key) if name == "client-certificate-key" => {
+            format!("a client's {}", key.words())
+        }
         Param::CertificateKey(key) => key.words(),
         Param::Group(Group::X25519) => "X25519".to_owned(),
         Param::Group(group) => group.openssl_name().to_owned(),
@@ -111,6 +114,8 @@ fn words(name: &str, value: &str) -> String {
         ("server", "apache") => "Apache httpd".to_owned(),
         ("server", "tomcat") => "Tomcat".to_owned(),
         ("server", "caddy") => "Caddy".to_owned(),
+        ("client-certificate", "none") => "no client certificate".to_owned(),
+        ("client-certificate", "require") => "a client certificate".to_owned(),
         ("http", _) => format!("HTTP/{value}"),
         ("backend", "plain") => "a backend over plain HTTP".to_owned(),
         ("backend", "tls") => "a backend over TLS".to_owned(),

@@ -45,8 +45,8 @@ const OFFLOAD: &[&str] = &[
     "accelerator-count",
     "provider",
 ];
-/// That of servers that verify clients.
-const CLIENTS: &[&str] = &["client-certificate"];
+/// Those of servers that verify clients.
+const CLIENTS: &[&str] = &["client-certificate", "client-certificate-key"];
 /// Those of servers that can pass requests on.
 const BACKEND: &[&str] = &["backend", "backend-connections", "backend-verify"];
 /// That of servers that send files as they are, or read them first.

@@ -71,10 +71,14 @@ pub struct Target {
     ///
     /// ask (one is verified where the client has it), require (no client is served without one).
     // In studies: With `embedded`, `nginx`, `apache` or `haproxy`. toll makes an authority and a client
-    // certificate with an ECDSA P-256 key, which its client sends then
+    // certificate, which its client sends then
     // ([client.md](client.md#what-does-a-client-certificate-cost)).
     #[arg(long, value_name = "HOW", default_value_t, value_parser = Suggested::<AskClient>::new(ask_client), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub client_certificate: AskClient,
+    /// With `client-certificate`: the key of the certificate that toll makes for the client, and of its authority, as
+    /// in `certificate-key`.
+    #[arg(skip = CertificateKey::EcdsaP256)]
+    pub client_certificate_key: CertificateKey,
 
     /// TLS library: openssl, rustls-ring, rustls-aws-lc, or one that is opened, such as gnutls
     ///
@@ -358,6 +362,7 @@ impl Default for Target {
             threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
             client_certificate: AskClient::None,
+            client_certificate_key: CertificateKey::EcdsaP256,
             library: TlsLibrary::default(),
             object: Mix::of_size(OBJECT),
             storage: Storage::Memory,
@@ -527,6 +532,15 @@ impl Target {
                     self.send, self.library
                 ),
             );
+        }
+        // TLS libraries refuse to sign with smaller ones, or to verify them.
+        if matches!(self.client_certificate_key, CertificateKey::Rsa(bits) if bits < 2048) {
+            let why = format!(
+                "target.client-certificate-key = {}, but clients sign with RSA keys from 2048 bits on; write \
+                 rsa:2048",
+                self.client_certificate_key
+            );
+            return wrong("client-certificate-key", why);
         }
         // On a host, its agent checks it.
         if let Some(control) = self.congestion.as_ref().filter(|_| self.host.is_none()) {
@@ -846,6 +860,20 @@ mod tests {
         assert_eq!(of(Stack::RustlsRing, SendMode::User), Ok(()));
         let refusal = of(Stack::RustlsRing, SendMode::KtlsWrite).unwrap_err();
         assert_eq!(refusal.key, "send");
+    }
+
+    #[test]
+    fn a_clients_key_can_sign() {
+        let of = |key: &str| {
+            let client_certificate_key = key.parse().unwrap();
+            Target { client_certificate_key, ..Target::default() }
+                .check()
+                .map_err(|wrong| wrong.key)
+        };
+        for key in ["rsa:2048", "ecdsa:p256", "ed25519"] {
+            assert_eq!(of(key), Ok(()), "{key}");
+        }
+        assert_eq!(of("rsa:1024"), Err("client-certificate-key"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ const VALUES: &[(&str, &[&str])] = &[
         &["\"openssl\"", "\"openssl-built\"", "\"rustls-ring\"", "\"rustls-aws-lc\""],
     ),
     ("target.client-certificate", &["\"none\"", "\"require\""]),
+    ("target.client-certificate-key", &["\"ecdsa:p256\"", "\"rsa:2048\""]),
     ("target.object", &["\"1MiB\"", "\"1.5KiB\"", "\"77B 99.5%, 2MiB 0.5%\""]),
     ("target.storage", &["\"memory\"", "\"disk\""]),
     ("target.files", &["1", "2_000"]),
