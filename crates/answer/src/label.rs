@@ -146,6 +146,7 @@ fn words(name: &str, value: &str) -> String {
         ("storage", "disk") => "files on disk".to_owned(),
         ("storage", _) => "files in memory".to_owned(),
         ("client", "toll") => "toll's client".to_owned(),
+        ("key-exchange", "retried") => "a HelloRetryRequest".to_owned(),
         ("key-exchange", _) => format!("{value} key exchange"),
         ("server" | "client" | "environment", _) => value.to_owned(),
         _ => format!("{} {value}", name.replace('-', " ")),

@@ -116,6 +116,9 @@ pub enum TargetError {
 const FORBIDDEN: [&str; 3] =
     ["key too small", "key size too small", "unable to load SSL certificate into SSL Context"];
 
+/// What toll's server says of a key that its TLS library does not have.
+const NO_SIGNATURES: &str = " has no signatures with ";
+
 /// Where a server listens, as a clause with its end.
 fn listening(at: Option<&[SocketAddr]>) -> String {
     match at {
@@ -155,6 +158,9 @@ impl TargetError {
     /// it.
     pub(crate) fn of_library(self, library: Stack) -> Self {
         match self {
+            Self::Died { log, .. } if log.contains(NO_SIGNATURES) => {
+                Self::NoLibrary { library, why: log }
+            }
             Self::Died { how, log, .. } if library.file().is_some() => {
                 Self::NoLibrary { library, why: format!("the server ended ({how}); {log}") }
             }

@@ -63,7 +63,8 @@ pub struct Target {
 
     /// Key of a certificate that is made for this run, such as ecdsa:p256
     ///
-    /// rsa:1024, rsa:2048, rsa:3072, rsa:4096, ecdsa:p256, ecdsa:p384 or ed25519.
+    /// rsa:1024, rsa:2048, rsa:3072, rsa:4096, ecdsa:p256, ecdsa:p384, ed25519, ml-dsa:44, ml-dsa:65 or ml-dsa:87.
+    // In studies: ML-DSA with `embedded`, and `library = "rustls-aws-lc"` or an OpenSSL from 3.5 on.
     #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048), value_parser = Suggested::<CertificateKey>::new(certificate_keys), hide_possible_values = true, help_heading = TLS)]
     pub certificate_key: CertificateKey,
 
@@ -533,12 +534,25 @@ impl Target {
                 ),
             );
         }
-        // TLS libraries refuse to sign with smaller ones, or to verify them.
-        if matches!(self.client_certificate_key, CertificateKey::Rsa(bits) if bits < 2048) {
+        let is_ml_dsa = matches!(self.certificate_key, CertificateKey::MlDsa(_));
+        let has_names = self.names.is_some();
+        if is_ml_dsa
+            && (has_names || server.program().is_some() && server.name() != EMBEDDED.name())
+        {
             let why = format!(
-                "target.client-certificate-key = {}, but clients sign with RSA keys from 2048 bits on; write \
-                 rsa:2048",
-                self.client_certificate_key
+                "target.certificate-key = {}, which toll makes for embedded alone, without names; write another \
+                 key",
+                self.certificate_key
+            );
+            return wrong("certificate-key", why);
+        }
+        // TLS libraries refuse to sign with smaller ones, or to verify them.
+        let of_client = self.client_certificate_key;
+        if matches!(of_client, CertificateKey::Rsa(..2048) | CertificateKey::MlDsa(_)) {
+            let why = format!(
+                "target.client-certificate-key = {}, but toll's client signs with RSA from 2048 bits on, ECDSA and \
+                 Ed25519; write rsa:2048",
+                of_client
             );
             return wrong("client-certificate-key", why);
         }
@@ -873,7 +887,17 @@ mod tests {
         for key in ["rsa:2048", "ecdsa:p256", "ed25519"] {
             assert_eq!(of(key), Ok(()), "{key}");
         }
-        assert_eq!(of("rsa:1024"), Err("client-certificate-key"));
+        for key in ["rsa:1024", "ml-dsa:44"] {
+            assert_eq!(of(key), Err("client-certificate-key"), "{key}");
+        }
+        let of = |server: &str| {
+            let server = crate::by_name(server).unwrap();
+            let certificate_key = "ml-dsa:65".parse().unwrap();
+            Target { server, certificate_key, ..Target::default() }
+                .check()
+                .map_err(|wrong| wrong.key)
+        };
+        assert_eq!((of("embedded"), of("nginx")), (Ok(()), Err("certificate-key")));
     }
 
     #[test]

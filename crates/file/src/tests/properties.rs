@@ -69,7 +69,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.names", &["\"src/tests/names.txt\""]),
     ("load.group", &["\"x25519\"", "\"prime256v1\"", "\"X25519MLKEM768\""]),
     ("load.encrypt-then-mac", &["false", "true"]),
-    ("load.key-exchange", &["\"fixed\"", "\"fresh\""]),
+    ("load.key-exchange", &["\"fixed\"", "\"fresh\"", "\"retried\""]),
     ("load.resumption", &["\"0%\"", "\"70%\""]),
     ("load.receive", &["\"walk\"", "\"decrypt\""]),
     ("load.verify", &["\"1/64\"", "\"1/1\""]),

@@ -22,6 +22,7 @@ mod opened_libraries;
 mod other_servers;
 mod peers;
 mod plan;
+mod post_quantum;
 mod power_loss;
 mod profile;
 mod ranks;

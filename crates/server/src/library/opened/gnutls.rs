@@ -187,6 +187,8 @@ fn group_name(group: Group) -> &'static str {
         Group::Secp384r1 => "SECP384R1",
         Group::Secp521r1 => "SECP521R1",
         Group::X25519MlKem768 => "X25519-MLKEM768",
+        Group::Secp256r1MlKem768 => "SECP256R1-MLKEM768",
+        Group::MlKem1024 => "MLKEM1024",
     }
 }
 

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::io;
 use std::sync::Arc;
 
-use tls::{Identity, KeyExchange, Mac, Suite, Version};
+use tls::{Group, Identity, KeyExchange, Mac, Suite, Version};
 
 use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions};
 use super::{client_authorities_pem, wire_cell};
@@ -152,7 +152,7 @@ pub(super) fn build(
         settings,
         version,
         |suite| !has_wanted || is_usual(suite),
-        |_| true,
+        |group| group != Group::MlKem1024,
     ))
 }
 
