@@ -146,7 +146,26 @@ impl Plan {
             let Load { handshakes, requests, bytes } = traffic.load(costs);
             Load { handshakes: handshakes / busy, requests: requests / busy, bytes: bytes / busy }
         };
-        let rounds: Vec<Load> = rounds.iter().map(cores).collect();
+        Self::of_loads(busy, rounds.iter().map(cores).collect())
+    }
+
+    /// The same where each core takes so much more for the same work; a factor for each round, in turn.
+    ///
+    /// # Errors
+    /// The factors make a round that is not finite.
+    pub fn scaled(&self, factors: &[f64]) -> Result<Self, SampleError> {
+        let scaled = |(load, by): (&Load, &f64)| Load {
+            handshakes: load.handshakes * by,
+            requests: load.requests * by,
+            bytes: load.bytes * by,
+        };
+        Self::of_loads(
+            self.busy,
+            self.rounds.iter().zip(factors.iter().cycle()).map(scaled).collect(),
+        )
+    }
+
+    fn of_loads(busy: f64, rounds: Vec<Load>) -> Result<Self, SampleError> {
         let each = |of: fn(&Load) -> f64| rounds.iter().map(of).collect::<Vec<_>>();
         let part = |of| stats::median(&each(of));
         let parts = Load {
@@ -203,6 +222,11 @@ mod tests {
         near(plan.cores.median, 0.540);
         near(plan.parts.handshakes, 0.220);
         assert!(Plan::of(&TRAFFIC, &[], 0.5).is_err());
+        let scaled = plan.scaled(&[1.0, 1.5, 1.5]).unwrap();
+        near(scaled.cores.median, 0.810);
+        near(scaled.parts.handshakes, 0.330);
+        near(scaled.cores.interval.low, 0.540);
+        assert!(plan.scaled(&[]).is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Where the library is, and whether it can be used.
 
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
@@ -72,7 +73,9 @@ pub(crate) fn open_at(place: &Path) -> Result<CryptoMb, OpenError> {
 
 fn load(path: &Path) -> Result<Loaded, String> {
     // SAFETY: the user names the file, or has installed it; its constructors run, as the user asks.
-    unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| error.to_string())
+    let loaded = unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    // What the loader says is the source of what `libloading` says.
+    loaded.map_err(|error| error.source().map_or_else(|| error.to_string(), ToString::to_string))
 }
 
 /// The folders `target` of the program and of the current folder.
@@ -100,4 +103,22 @@ fn make(library: Loaded, path: &Path) -> Result<CryptoMb, OpenError> {
         },
     );
     Ok(CryptoMb { functions, title, path: path.to_owned(), _library: library })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_not_there_is_absent_and_one_that_is_none_is_not() {
+        let why = load(Path::new("libcrypto_mb_of_nobody.so")).err().unwrap();
+        assert!(
+            why.starts_with("libcrypto_mb_of_nobody.so") && why.contains("No such file"),
+            "{why}"
+        );
+        assert!(matches!(open_at(Path::new("/nowhere/x.so")), Err(OpenError::Absent { .. })));
+        let no_library = tempfile::NamedTempFile::new().unwrap();
+        let found = open_at(no_library.path());
+        assert!(matches!(found, Err(OpenError::NotLoaded { .. })));
+    }
 }

@@ -77,7 +77,7 @@ impl PublishedUnit {
             Self::CyclesPerByte => metric == Metric::CyclesPerByte,
             Self::PerSecond => metric == Metric::Rate,
             Self::Cpus => metric == Metric::ServerCpus,
-            Self::Share => metric == Metric::ServerBusy,
+            Self::Share => matches!(metric, Metric::ServerBusy | Metric::UsersByLaw),
             Self::GbpsOfDevice | Self::Pace => false,
         };
         is_own && !is_ratio

@@ -229,6 +229,18 @@ metrics! {
         csv: "client_busy_share",
         gauge: "toll_client_busy",
     }
+    UsersByLaw: "Users by Little's law, rate x (response time + think time), over those that there are." {
+        words: "users by Little's law",
+        axis: "of the users that there are",
+        quantity: Quantity::Share,
+        kind: Kind::State,
+        is_of_bodies: false,
+        of: |line| line.littles_law.filter(|law| law.judged).map(|law| law.users_by_law / law.users as f64),
+        beside: Metric::UsersByLaw,
+        json: "users_by_law",
+        csv: "users_by_law_share",
+        gauge: "toll_users_by_law",
+    }
     ServerCpus: "The CPUs that the server kept busy: its CPU time per second." {
         words: "server CPU use",
         axis: "that the server keeps busy",
@@ -633,7 +645,7 @@ mod tests {
             names(|row| row.json).join(" "),
             "rate_per_s connections_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
              server_ns_per_operation backend_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
-             server_busy client_busy server_cpus server_cycles_per_s memory_bytes_per_s \
+             server_busy client_busy users_by_law server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
               handshake_bytes_received handshake_packets_sent handshake_packets_received \
               flight_round_trips memory_per_connection_bytes socket_buffers_per_connection_bytes \
@@ -643,7 +655,7 @@ mod tests {
             names(|row| row.csv).join(" "),
             "rate_per_s connections_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
              server_cpu_ns_per_operation backend_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
-             client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s memory_bytes_per_s \
+             client_cpu_s_per_gb server_busy_share client_busy_share users_by_law_share server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_body_byte latency_p50_ns \
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
               handshake_packets_sent handshake_packets_received \

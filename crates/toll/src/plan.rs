@@ -7,6 +7,7 @@ mod latency;
 mod memory;
 mod page;
 mod rounds;
+mod scaling;
 mod words;
 
 use std::num::NonZeroU32;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use ::load::{Mix, Percent};
+use ::load::{Http, Mix, Percent};
 use capacity::{Plan, Traffic};
 use clap::ValueHint;
 use experiment::{Ended, Event};
@@ -23,6 +24,7 @@ use journal::{Results, TrialLine};
 use observe::KernelTlsCounters;
 use serde::Serialize;
 use stats::Estimate;
+use study::Study;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, PerSecond};
 
@@ -46,7 +48,7 @@ pub(crate) struct Arguments {
     /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
         "new_connections", "goodput", "access_log", "requests_per_connection", "resumed", "object", "server",
-        "certificate_key", "suite", "group", "busy", "latency", "open_connections", "price", "trials",
+        "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections", "price", "trials",
     ])]
     file: Option<PathBuf>,
 
@@ -93,6 +95,14 @@ pub(crate) struct Arguments {
     /// The only group of the key exchange [default: what the server prefers]
     #[arg(long, value_name = "GROUP", help_heading = TARGET)]
     group: Option<Group>,
+
+    /// The version of HTTP
+    #[arg(long, value_name = "VERSION", default_value = "1.1", help_heading = TARGET)]
+    http: Http,
+
+    /// With --http 2: how many requests each connection carries at once [default: 1]
+    #[arg(long, value_name = "N", help_heading = TARGET)]
+    streams: Option<NonZeroU32>,
 
     /// How busy cores may be
     #[arg(long, value_name = "PERCENT", default_value = "60%", help_heading = PLAN)]
@@ -168,9 +178,13 @@ struct PlannedTraffic {
 struct PlanOutcome {
     server: String,
     certificate_key: CertificateKey,
+    http: Http,
     traffic: PlannedTraffic,
     #[serde(flatten)]
     plan: Plan,
+    /// What several cores take for the same work, which is in the plan where it needs several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scaling: Vec<scaling::Scaling>,
     /// With as much of the traffic as keeps a core as busy as is planned.
     check: Check,
     /// With a quarter of a core, whose parts were measured there too: an operation costs a server that
@@ -229,10 +243,24 @@ struct Saving {
     cores: Estimate,
 }
 
+/// Whether this file has a plan, not a study.
+pub(crate) fn is_in(file: &str) -> bool {
+    document::is_plan(file)
+}
+
+/// Plans what the table `[plan]` of a file asks for.
+pub(crate) fn of_file(name: &str, text: &str, out: &Path, json: bool) -> Result<ExitCode, Failure> {
+    let plan = document::parse(text);
+    let plan = plan.map_err(|why| Failure::request(format!("{name}: {why}")))?;
+    main(&Arguments { json, out: out.to_owned(), ..plan })
+}
+
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.file {
-        let Arguments { json, out, .. } = arguments;
-        return main(&Arguments { json: *json, out: out.clone(), ..document::read(path)? });
+        let text = std::fs::read_to_string(path);
+        let name = path.display().to_string();
+        let text = text.map_err(|error| Failure::request(format!("{name}: {error}")))?;
+        return of_file(&name, &text, &arguments.out, arguments.json);
     }
     let interrupted = interrupt::flag()?;
     let wanted = arguments.wanted()?;
@@ -257,7 +285,16 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         eprintln!("toll: interrupted; toll run --continue {folder} measures the rest of its cells");
         return Ok(ExitCode::from(interrupt::EXIT));
     };
-    let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines)?;
+    let several = cells.several_cores(arguments.trials);
+    let mut on_several = Vec::new();
+    if of_plan(&several)?.cells.len() > 1 {
+        let results = results_in(results.folder(), "cores")?;
+        match measure(&several, &results, arguments.json, &interrupted)? {
+            Some(lines) => on_several = lines,
+            None => return Ok(ExitCode::from(interrupt::EXIT)),
+        }
+    }
+    let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines, &on_several)?;
     outcome.name_what_is_missing(arguments);
     if let Some(open) = arguments.open_connections {
         // With a process for each trial, and kept beside the others.
@@ -331,6 +368,9 @@ impl Arguments {
                 "--busy is from 1% to 95%: a server needs room for bursts",
             ));
         }
+        if self.streams.is_some() && self.http == Http::V1 {
+            return Err(Failure::request("--streams needs --http 2"));
+        }
         let log = self.access_log.as_deref().map(capacity::read).transpose();
         let log = log.map_err(Failure::request)?;
         let mut object = self.object.clone();
@@ -375,6 +415,10 @@ fn results_in(parent: &Path, name: &str) -> Result<Results, Failure> {
     Results::create(parent, name, SystemTime::now()).map_err(Failure::request)
 }
 
+fn of_plan(text: &str) -> Result<Study, Failure> {
+    file::parse("plan.toml", text, &crate::topology()?).map_err(Failure::request)
+}
+
 /// Measures a study; its trials, or `None` where it was interrupted.
 fn measure(
     text: &str,
@@ -382,7 +426,7 @@ fn measure(
     is_silent: bool,
     interrupted: &AtomicBool,
 ) -> Result<Option<Vec<TrialLine>>, Failure> {
-    let study = file::parse("plan.toml", text, &crate::topology()?).map_err(Failure::request)?;
+    let study = of_plan(text)?;
     let _lock = results.lock().map_err(Failure::request)?;
     results.write_study(text, &study).map_err(Failure::measurement)?;
     let experiments = experiment::of(&study);

@@ -16,7 +16,7 @@ use study::{Profiling, Study};
 
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
-use crate::{Failure, gates, interrupt, json, screen, studies};
+use crate::{Failure, gates, interrupt, json, plan, screen, studies};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -181,6 +181,10 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (None, study) => {
             let name = study.as_deref().unwrap_or_default();
             let file = StudyFile::find(name).map_err(Failure::request)?;
+            if plan::is_in(&file.text) {
+                arguments.check_for_a_plan(name)?;
+                return plan::of_file(name, &file.text, &arguments.out, arguments.json);
+            }
             (arguments.study(&file, &machine)?, Some(file), None)
         }
     };
@@ -225,6 +229,18 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
+    /// A plan has cells of its own, which are neither cut nor judged.
+    fn check_for_a_plan(&self, name: &str) -> Result<(), Failure> {
+        let is_plain = self.only.is_empty()
+            && self.trials.is_none()
+            && self.scale.is_none()
+            && self.cross_check.is_none()
+            && !(self.profile || self.dry_run)
+            && self.gates.is_empty();
+        let what = format!("{name} has a plan: only --out, --json and --quiet go with it");
+        if is_plain { Ok(()) } else { Err(Failure::request(what)) }
+    }
+
     /// The study of this file, cut as the options say.
     fn study(&self, file: &StudyFile, machine: &Topology) -> Result<Study, Failure> {
         let mut study = file.read(machine, self.scale.as_deref()).map_err(Failure::request)?;

@@ -134,3 +134,33 @@ fn findings(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> Findings {
         ..Findings::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use primitives::instructions::Bounded;
+    use support::{insta, json_names};
+
+    use super::*;
+
+    #[test]
+    fn programs_get_these_names() {
+        let cycles = Quartiles { low: 3.9, median: 4.0, high: 4.1 };
+        let measured = InstructionOutcome::Measured {
+            latency_cycles: cycles,
+            throughput_cycles: cycles,
+            quality: Quality::Quiet,
+        };
+        let none = InstructionOutcome::None { no_figure: "not available: no AVX2".to_owned() };
+        let row = |outcome| InstructionRow { instruction: "AESENC", outcome };
+        let bound =
+            Bound { of: Bounded::Ctr, cycles_per_byte: 0.3, arithmetic: "10 rounds".to_owned() };
+        let of = Json {
+            cycles_source: CycleSource::MeasuredFrequency,
+            interrupted: false,
+            instructions: [measured, none].map(row).into(),
+            bounds: vec![bound],
+        };
+        let found = serde_json::to_value(json::Versioned { schema: json::INSTRUCTIONS, of });
+        insta::assert_snapshot!(json_names([&found.unwrap()], &[]));
+    }
+}

@@ -1,14 +1,15 @@
 //! The studies of a plan: one that isolates each part, after a pilot that says how often a core can do it.
 
 use std::fmt::Write;
+use std::num::NonZeroU32;
 
-use ::load::Percent;
+use ::load::{Http, Percent};
 use capacity::{Costs, Request, Traffic};
 use journal::TrialLine;
 use study::Metric;
 use tls::{CertificateKey, KeyExchange, Suite};
 
-use super::{Arguments, PlannedTraffic, rounds};
+use super::{Arguments, PlannedTraffic, rounds, scaling};
 use crate::Failure;
 
 /// What is measured, by the name of its case.
@@ -62,7 +63,7 @@ pub(super) enum Window {
 
 impl Cells {
     pub(super) fn new(arguments: &Arguments, wanted: &PlannedTraffic) -> Result<Self, Failure> {
-        let Arguments { server, certificate_key: key, suite, group, .. } = arguments;
+        let Arguments { server, certificate_key: key, suite, group, http, streams, .. } = arguments;
         let is_resumed = wanted.resumed.get() > 0;
         let common = format!(
             "schema = 1\nquestion = \"How many cores does this traffic need?\"\nseed = 7\n\
@@ -74,8 +75,16 @@ impl Cells {
         );
         let mean = wanted.traffic.mean_bytes;
         let other = if mean < 4.0 * SMALL as f64 { LARGE } else { SMALL };
-        let requests =
-            |object: &str| format!("load.operation = \"requests\"\ntarget.object = \"{object}\"\n");
+        let version = match http {
+            Http::V1 => String::new(),
+            Http::V2 => {
+                let streams = streams.map_or(1, NonZeroU32::get);
+                format!("load.http = \"2\"\nload.streams = {streams}\n")
+            }
+        };
+        let requests = |object: &str| {
+            format!("load.operation = \"requests\"\ntarget.object = \"{object}\"\n{version}")
+        };
         let object = wanted.object.to_string();
         let mut parts = vec![(FULL, "load.operation = \"handshakes\"\n".to_owned())];
         if is_resumed {
@@ -177,6 +186,20 @@ impl Cells {
              arrival = \"paced 2s\"\nwarmup = \"4s\"\nduration = \"1s\"\n\
              [[case]]\nname = \"memory\"\ntarget.object = \"1KiB\"\n",
             self.common
+        )
+    }
+
+    /// The traffic on one core and on as many as the machine has, all of them full.
+    pub(super) fn several_cores(&self, trials: u32) -> String {
+        let keys = self.cases.iter().find(|case| case.name == TRAFFIC).map(|case| &*case.keys);
+        format!(
+            "trials = {trials}\n{}connections = 256\nresumption = \"{}\"\nwarmup = \"300ms\"\nduration = \"700ms\"\n\
+             [[case]]\nname = \"{TRAFFIC}\"\n{}sweep.\"{}\" = {:?}\n",
+            self.common,
+            self.resumed,
+            keys.unwrap_or_default(),
+            scaling::KEY,
+            scaling::CORES,
         )
     }
 

@@ -1,12 +1,9 @@
 //! `[plan]` in a file: keys that equal the flags.
 
-use std::path::Path;
-
 use clap::Parser;
 use toml::{Table, Value};
 
 use super::Arguments;
-use crate::Failure;
 
 /// The only version of such files.
 const SCHEMA: i64 = 1;
@@ -18,14 +15,12 @@ struct OfFile {
     plan: Arguments,
 }
 
-/// The plan that a file asks for: its keys are read as the flags of their names.
-pub(super) fn read(path: &Path) -> Result<Arguments, Failure> {
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| Failure::request(format!("{}: {error}", path.display())))?;
-    parse(&text).map_err(|why| Failure::request(format!("{}: {why}", path.display())))
+pub(super) fn is_plan(text: &str) -> bool {
+    text.parse().is_ok_and(|file: Table| file.contains_key("plan"))
 }
 
-fn parse(text: &str) -> Result<Arguments, String> {
+/// The plan that a file asks for: its keys are read as the flags of their names.
+pub(super) fn parse(text: &str) -> Result<Arguments, String> {
     let file: Result<Table, toml::de::Error> = text.parse();
     let file = file.map_err(|error| format!("it is no TOML: {}", error.message()))?;
     if file.get("schema").and_then(Value::as_integer) != Some(SCHEMA) {
@@ -70,6 +65,7 @@ mod tests {
     #[test]
     fn what_is_no_plan_is_refused() {
         let plan = |keys: &str| format!("schema = 1\n[plan]\n{keys}\n");
+        assert!(is_plan(&plan("")) && !is_plan("schema = 1\n") && !is_plan("x"));
         for (text, about) in [
             ("x".to_owned(), "TOML"),
             ("[plan]\n".to_owned(), "schema"),

@@ -10,17 +10,20 @@ use trial::{Limit, TrialRecord};
 
 use super::cells::{AT_A_QUARTER, Case, Cells, OTHER_KEY, RESUMED, TRAFFIC};
 use super::energy::Energy;
+use super::scaling::{self, Scaling};
 use super::{Arguments, Check, OtherBusy, PlanOutcome, PlannedTraffic, Saving};
 use crate::Failure;
 
 /// Cells and their trials in one round.
 type Round<'a> = BTreeMap<&'a str, &'a TrialRecord>;
 
+/// `several` are the trials of the traffic on several cores, where this machine has them.
 pub(super) fn outcome(
     arguments: &Arguments,
     wanted: &PlannedTraffic,
     cells: &Cells,
     lines: &[TrialLine],
+    several: &[TrialLine],
 ) -> Result<PlanOutcome, Failure> {
     let mut by_round: BTreeMap<u32, Round<'_>> = BTreeMap::new();
     // A disturbed trial and the one that repeats it have the same round; the later counts.
@@ -32,15 +35,27 @@ pub(super) fn outcome(
     let rounds: Vec<Costs> = measured.iter().map(|(_, costs)| *costs).collect();
     let busy = arguments.busy();
     let traffic = &wanted.traffic;
-    let plan = Plan::of(traffic, &rounds, busy).map_err(|_| {
+    let none = |_| {
         Failure::measurement(
             "no round has a valid trial of each part; toll report shows what became of them",
         )
-    })?;
+    };
+    let mut plan = Plan::of(traffic, &rounds, busy).map_err(none)?;
+    let (scaling, mut not_measured) = match rounds.get(rounds.len() / 2) {
+        Some(costs) => scaling::of(several, costs, wanted),
+        None => Default::default(),
+    };
+    let mut factor = 1.0;
+    if let Some(Scaling { rounds, over_one_core, .. }) =
+        scaling::nearest(&scaling, plan.cores.median)
+    {
+        factor = over_one_core.median;
+        plan = plan.scaled(rounds).map_err(none)?;
+    }
     let check = |suffix| check(suffix, cells, by_round.values(), wanted);
     let (check, quarter) = (check("")?, check(AT_A_QUARTER)?);
     let mut savings = Vec::new();
-    let cores = |costs: &Costs, of: &Traffic| of.load(costs).all() / busy;
+    let cores = |costs: &Costs, of: &Traffic| of.load(costs).all() / busy * factor;
     let mut save = |choice: &str, saved: &dyn Fn(&Round<'_>, &Costs) -> Option<f64>| {
         let saved: Vec<f64> =
             measured.iter().filter_map(|(round, costs)| saved(round, costs)).collect();
@@ -57,8 +72,11 @@ pub(super) fn outcome(
         let more = Traffic { resumed: traffic.resumed + 0.1, ..*traffic };
         Some(cores(costs, traffic) - cores(costs, &more))
     });
-    let mut not_measured =
-        vec!["how it scales over several cores: one core was measured".to_owned()];
+    if several.is_empty() {
+        not_measured.push(
+            "how it scales over several cores: this machine has one beside the client's".to_owned(),
+        );
+    }
     if wanted.resumed.get() == 0 {
         not_measured.push("resumption: the traffic has none".to_owned());
     }
@@ -70,9 +88,11 @@ pub(super) fn outcome(
     Ok(PlanOutcome {
         server: arguments.server.clone(),
         certificate_key: arguments.certificate_key,
+        http: arguments.http,
         price_per_hour: arguments.price.map(|price| price * plan.cores.median),
         traffic: wanted.clone(),
         plan,
+        scaling,
         check,
         quarter,
         not_so_busy: other_busy(cells, &by_round),
@@ -121,6 +141,21 @@ pub(super) fn each(line: &TrialRecord) -> Option<Request> {
     (operations > 0.0).then_some(request)
 }
 
+/// What the costs say of what a trial of the traffic did, over the server's CPU time that it took.
+pub(super) fn beside(line: &TrialRecord, costs: &Costs, wanted: &PlannedTraffic) -> Option<f64> {
+    let checked = Checked {
+        connections: line.connections_opened.unwrap_or_default() as f64,
+        requests: line.operations.completed as f64,
+        bytes: line.bytes.body as f64,
+        cpu: line.cpu_ns.server? as f64,
+    };
+    let obtained = &line.receipt.obtained;
+    let [full, resumed] =
+        [obtained.full, obtained.resumed].map(|count| count.unwrap_or_default() as f64);
+    let traffic = Traffic { resumed: resumed / (full + resumed).max(1.0), ..wanted.traffic };
+    Some(checked.ratio(&traffic, costs))
+}
+
 fn check<'a>(
     suffix: &str,
     cells: &Cells,
@@ -133,20 +168,14 @@ fn check<'a>(
     for round in rounds {
         let Some(costs) = costs(cells, round, suffix) else { continue };
         let Some(line) = round.get(&*format!("{TRAFFIC}{suffix}")) else { continue };
-        let (Some(cpu), Some(busy)) = (line.cpu_ns.server, busy(line)) else { continue };
+        let (Some(ratio), Some(busy)) = (beside(line, &costs, wanted), busy(line)) else {
+            continue;
+        };
         // An open loop asks for less than the server could do; what else keeps it from that is no check.
         if !matches!(line.verdict.limit, Limit::OfferedLoad | Limit::ServerCpu | Limit::Noise) {
             refused.get_or_insert(format!("{} limited a trial of it", line.verdict.limit));
         }
-        let connections = line.connections_opened.unwrap_or_default() as f64;
-        let requests = line.operations.completed as f64;
-        let bytes = line.bytes.body as f64;
-        let checked = Checked { connections, requests, bytes, cpu: cpu as f64 };
-        let obtained = &line.receipt.obtained;
-        let [full, resumed] =
-            [obtained.full, obtained.resumed].map(|count| count.unwrap_or_default() as f64);
-        let traffic = Traffic { resumed: resumed / (full + resumed).max(1.0), ..wanted.traffic };
-        ratios.push(checked.ratio(&traffic, &costs));
+        ratios.push(ratio);
         shares.push(busy);
     }
     let none = |_| {
@@ -191,10 +220,20 @@ mod tests {
     ];
 
     fn plan(lines: &[TrialLine]) -> Result<PlanOutcome, Failure> {
-        let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
+        planned("1000/s", lines, &[])
+    }
+
+    fn planned(
+        rate: &str,
+        lines: &[TrialLine],
+        several: &[TrialLine],
+    ) -> Result<PlanOutcome, Failure> {
+        let Command { plan: arguments } = Command::parse_from(
+            TRAFFIC_OF_IT.map(|word| if word == "1000/s" { rate } else { word }),
+        );
         let wanted = arguments.wanted()?;
         let cells = Cells::new(&arguments, &wanted)?;
-        outcome(&arguments, &wanted, &cells, lines)
+        outcome(&arguments, &wanted, &cells, lines, several)
     }
 
     /// A trial that took the server so many us and kept a core `busy`.
@@ -251,6 +290,46 @@ mod tests {
             ("a plan", super::super::words::of(&outcome)),
             ("to programs", json)
         ]);
+    }
+
+    /// Trials of the traffic on several full cores, each with what it takes over one.
+    fn several(rounds: u32, by_cores: &[(u32, f64, Limit)]) -> Vec<TrialLine> {
+        let of_round = |round| {
+            by_cores.iter().map(move |(cores, over_one, limit)| {
+                let mut line = line(TRAFFIC, round, 800, (27_000.0 * over_one) as u64, 1.0);
+                line.place.params = [(scaling::KEY.to_owned(), cores.to_string())].into();
+                line.line.verdict.limit = *limit;
+                line
+            })
+        };
+        (0..rounds).flat_map(of_round).collect()
+    }
+
+    #[test]
+    fn several_cores_that_take_more_for_the_same_work_make_a_plan_larger() {
+        let full = Limit::ServerCpu;
+        let measured = several(
+            7,
+            &[(1, 1.0, full), (2, 1.1, full), (4, 1.25, full), (8, 0.5, Limit::ClientCpu)],
+        );
+        // 0.54 cores, 2.7 and 10.8 where one core takes as much as several.
+        for (rate, cores) in [("1000/s", 0.54), ("5000/s", 2.7 * 1.25), ("20000/s", 10.8 * 1.25)] {
+            let found = planned(rate, &lines(7, 1.0), &measured).unwrap();
+            assert!(
+                (found.plan.cores.median - cores).abs() < 1e-6,
+                "{rate}: {:?}",
+                found.plan.cores
+            );
+            let saved = found.savings[0].cores.median / found.plan.cores.median;
+            assert!((saved - 0.08 / 0.54).abs() < 1e-6, "{rate}: {saved}");
+            assert_eq!(found.scaling.iter().map(|of| of.cores).collect::<Vec<_>>(), [2, 4]);
+            assert!(found.not_measured.iter().any(|of| of.contains("8 cores")));
+        }
+        let found = planned("5000/s", &lines(7, 1.0), &measured).unwrap();
+        support::assert_golden!([("several cores", super::super::words::of(&found))]);
+        // Without one core of the same run there is nothing to compare with.
+        let found = planned("5000/s", &lines(7, 1.0), &several(7, &[(2, 1.1, full)])).unwrap();
+        assert!(found.scaling.is_empty() && (found.plan.cores.median - 2.7).abs() < 1e-6);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
 use super::latency::{Kept, Latency};
 use super::memory::Memory;
-use super::{Check, OtherBusy, PlanOutcome};
+use super::{Check, OtherBusy, PlanOutcome, scaling};
 use crate::screen;
 
 pub(super) fn of(outcome: &PlanOutcome) -> String {
@@ -30,11 +30,12 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
     }
     let share = |part: f64| percent(part / plan.parts.all());
     paragraph(format!(
-        "{} at {} busy ({}, {}): handshakes {}, bytes {}, requests {}.",
+        "{} at {} busy ({}, {}, HTTP/{}): handshakes {}, bytes {}, requests {}.",
         cores(&plan.cores),
         percent(plan.busy),
         outcome.server,
         outcome.certificate_key,
+        outcome.http,
         share(plan.parts.handshakes),
         share(plan.parts.bytes),
         share(plan.parts.requests),
@@ -54,6 +55,15 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
             ratio(&outcome.quarter)
         ),
     });
+    if let Some(of) = scaling::nearest(&outcome.scaling, plan.cores.median) {
+        let most =
+            if f64::from(of.cores) < plan.cores.median { ", the most there are here," } else { "" };
+        paragraph(format!(
+            "On {} cores{most} the same work takes {} times the CPU time that it takes on one; the plan has that.",
+            of.cores,
+            estimate(&of.over_one_core, |ratio| decimal(ratio, 2)),
+        ));
+    }
     for OtherBusy { cell, asked, busy } in &outcome.not_so_busy {
         let (asked, busy) = (percent(*asked), percent(*busy));
         paragraph(format!("{cell} kept a core {busy} busy, not {asked}."));

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use support::{text, toll_path};
+use support::{insta, json_names, text, toll_path};
 
 /// Those whose settings belong to a network namespace.
 const ITEMS: &str = "ports,time-wait,backlog,buffers";
@@ -67,6 +67,19 @@ fn programs_get_one_object() {
     for item in wrong {
         assert!(item["why"].is_string() && item["fix"]["advice"].is_string(), "{item}");
     }
+}
+
+#[test]
+fn programs_get_these_names() {
+    let said = in_a_namespace(&format!(
+        "(ulimit -n 1000; toll --only {ITEMS},descriptors --json); toll --apply --only {ITEMS} --json
+         toll --only {ITEMS} --json; toll --restore --json
+         echo 'net.core.somaxconn = 128' > /var/lib/tuned.conf
+         echo 'net.core.rmem_default = 7' >> /var/lib/tuned.conf
+         toll --like /var/lib/tuned.conf --json"
+    ));
+    let found: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    insta::assert_snapshot!(json_names(&found, &[]));
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         (&[log], "TOML"),
         (&[log, "--busy", "50%"], "--busy"),
         (&["--access-log", "/nothing"], "/nothing"),
+        (&["--new-connections", "5/s", "--streams", "4"], "--http 2"),
     ] {
         let output = toll().arg("plan").args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -28,4 +29,20 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         assert!(said.contains(about), "{arguments:?}: {said}");
         assert!(said.lines().count() <= 2 && output.stdout.is_empty(), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_study_that_is_a_plan_is_run_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("traffic.toml");
+    let run = |keys: &str, options: &[&str]| {
+        std::fs::write(&file, format!("schema = 1\n[plan]\n{keys}\n")).unwrap();
+        let output = toll().arg("run").arg(&file).args(options).output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    // It is read as a plan, whose traffic is none.
+    let (code, said) = run("new-connections = '0/s'", &[]);
+    assert!(code == Some(2) && said.contains("no connections"), "{said}");
+    let (code, said) = run("new-connections = '5/s'", &["--scale", "quick"]);
+    assert!(code == Some(2) && said.contains("--out"), "{said}");
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use journal::{Journal, TrialLine};
-use support::{Desk, Killed, first_cpu, processes_with, text, toll, until};
+use support::{Desk, Killed, first_cpu, insta, json_names, processes_with, text, toll, until};
 
 /// Four cells for each server, two trials each: long enough to be interrupted.
 const STUDY: &str = r#"
@@ -372,6 +372,7 @@ fn the_built_in_studies_are_listed_with_their_questions_and_times() {
     assert!(quick.ends_with('?'), "{quick}");
     let output = toll().args(["run", "--list", "--json"]).output().unwrap();
     let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    insta::assert_snapshot!(json_names([&listed], &[]));
     let studies = listed["studies"].as_array().unwrap();
     let names: Vec<_> = studies.iter().map(|of| of["study"].as_str().unwrap()).collect();
     for name in ["quick", "primitives", "handshakes", "ktls"] {

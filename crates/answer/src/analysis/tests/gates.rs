@@ -96,6 +96,16 @@ fn every_metric_can_be_gated() {
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
             line.connections_per_s = Some(100.0);
             line.cpu_ns.backend = Some(1_000_000);
+            line.littles_law = Some(trial::LittlesLaw {
+                users: 64,
+                rate_per_s: 64_000.0,
+                response_ns: 1_000_000,
+                think_ns: None,
+                users_by_law: 64.0,
+                deviation: 0.0,
+                judged: true,
+                cause: None,
+            });
         }
         assert_eq!(judged(&scene).0, Met, "{metric}");
     }

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use random::Random;
+use study::Metric;
 use trial::{Cause, LEAST_OPERATIONS, LittlesLaw, TrialRecord, WarningKind};
 
 use support::{Serve, last_cpu, toll};
@@ -108,6 +109,9 @@ fn a_user_who_is_never_answered_is_missing_from_the_law() {
     let line = line(load(&stub, "1s", &["-c", "10"]).arg("--json"));
     let law = law(&line);
     assert!((law.deviation - -0.1).abs() < 0.01, "{law:?}");
+    // Which a claim of the law would refuse.
+    let users = Metric::UsersByLaw.value(&line).unwrap();
+    assert!((users - 0.9).abs() < 0.01, "{users}");
     assert_eq!((law.judged, law.cause), (true, Some(Cause::Ramp)));
     assert!(line.valid && warnings(&line)[0].contains("ramp"), "{line:?}");
 }
@@ -131,6 +135,7 @@ fn few_operations_per_user_are_not_judged_and_other_loads_not_checked() {
     let few = line(load(&stub, "200ms", &["-c", "20"]).arg("--json"));
     assert!(few.operations.completed < 20 * LEAST_OPERATIONS, "{few:?}");
     assert!(!law(&few).judged && law(&few).cause.is_none(), "{few:?}");
+    assert_eq!(Metric::UsersByLaw.value(&few), None);
     assert_eq!(warnings(&few), [""; 0]);
     let output = load(&stub, "200ms", &["-c", "20", "-v"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

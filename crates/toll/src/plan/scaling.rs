@@ -1,0 +1,70 @@
+//! What the traffic takes where a server has several cores, over what it takes on one. Cores share caches, memory and
+//! locks, so that the same work may take more.
+
+use std::collections::BTreeMap;
+
+use capacity::Costs;
+use journal::TrialLine;
+use serde::Serialize;
+use stats::Estimate;
+use trial::Limit;
+
+use super::{PlannedTraffic, rounds};
+
+/// The key whose values are the numbers of cores.
+pub(super) const KEY: &str = "target.cores";
+/// Those that are tried, as far as the machine has them.
+pub(super) const CORES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Scaling {
+    pub(super) cores: u32,
+    /// CPU time of the same work over that on one core.
+    pub(super) over_one_core: Estimate,
+    #[serde(skip)]
+    pub(super) rounds: Vec<f64>,
+}
+
+/// By trials that keep all cores full, with the costs of one core for what they drew: connections, objects. Where
+/// something else limited them it says so.
+pub(super) fn of(
+    lines: &[TrialLine],
+    costs: &Costs,
+    wanted: &PlannedTraffic,
+) -> (Vec<Scaling>, Vec<String>) {
+    let mut by_round: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut limited = BTreeMap::new();
+    for TrialLine { place, line } in lines.iter().filter(|of| of.line.valid) {
+        let cores = place.params.get(KEY).and_then(|cores| cores.parse().ok()).unwrap_or(1);
+        match line.verdict.limit {
+            Limit::ServerCpu | Limit::Noise => {
+                let beside = rounds::beside(line, costs, wanted);
+                by_round.entry(place.round).or_default().extend(beside.map(|ratio| (cores, ratio)));
+            }
+            limit => {
+                limited.insert(cores, limit);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for cores in CORES.into_iter().skip(1) {
+        let rounds: Vec<f64> = by_round
+            .values()
+            .filter_map(|round| Some(round.get(&1)? / round.get(&cores)?))
+            .collect();
+        if let Ok(over_one_core) = Estimate::of(&rounds) {
+            limited.remove(&cores);
+            found.push(Scaling { cores, over_one_core, rounds });
+        }
+    }
+    let lacks = limited
+        .into_iter()
+        .map(|(cores, limit)| format!("how it scales to {cores} cores: {limit} limited that"));
+    (found, lacks.collect())
+}
+
+/// What is nearest to so many cores: the fewest that are as many, or the most there are. One core is measured itself.
+pub(super) fn nearest(scalings: &[Scaling], cores: f64) -> Option<&Scaling> {
+    let enough = scalings.iter().find(|of| f64::from(of.cores) >= cores);
+    enough.or(scalings.last()).filter(|_| cores > 1.0)
+}
