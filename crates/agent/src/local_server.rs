@@ -79,6 +79,7 @@ impl LocalServer {
             ServerQuery::HasDied => value(running.death().map_or(Ok(()), Err)),
             ServerQuery::Orders => value(program.orders(&running)),
             ServerQuery::Sent => value(program.sent(&running)),
+            ServerQuery::Backend => value(running.backend_served()),
             ServerQuery::Accelerated => value(program.accelerated(&running)),
             ServerQuery::Crypto => value(program.crypto(&running, &self.settings)),
             ServerQuery::Spread => self.repin(|all| running.spread(all)),

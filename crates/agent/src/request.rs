@@ -73,6 +73,7 @@ pub(crate) enum ServerQuery {
     HasDied,
     Orders,
     Sent,
+    Backend,
     Accelerated,
     Crypto,
     Spread,

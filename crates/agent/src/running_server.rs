@@ -68,6 +68,14 @@ impl RunningServer {
         self.ask(ServerQuery::Sent)
     }
 
+    /// What its backend has served; see [`targets::Running::backend_served`].
+    ///
+    /// # Errors
+    /// It does not say.
+    pub fn backend_served(&self) -> Result<Option<SendCounters>, String> {
+        self.ask(ServerQuery::Backend)
+    }
+
     /// # Errors
     /// It does not say.
     pub fn accelerated(&self) -> Result<Option<AcceleratorCounts>, String> {

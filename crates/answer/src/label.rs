@@ -22,6 +22,9 @@ pub fn label(key: &str, value: &Param) -> String {
     match value {
         Param::Plain => PLAIN.to_owned(),
         Param::Suite(of) => suite(of),
+        Param::CertificateKey(key) if name == "client-certificate-key" => {
+            format!("a client's {}", key.words())
+        }
         Param::CertificateKey(key) => key.words(),
         Param::Group(Group::X25519) => "X25519".to_owned(),
         Param::Group(group) => group.openssl_name().to_owned(),
@@ -55,6 +58,8 @@ pub fn label(key: &str, value: &Param) -> String {
             ("encrypt-then-mac", false) => "MAC-then-encrypt".to_owned(),
             ("tickets", true) => "session tickets".to_owned(),
             ("tickets", false) => "no session tickets".to_owned(),
+            ("backend-verify", true) => "a verified backend".to_owned(),
+            ("backend-verify", false) => "a backend that is not verified".to_owned(),
             (_, true) => name.replace('-', " "),
             (_, false) => format!("no {}", name.replace('-', " ")),
         },
@@ -109,7 +114,12 @@ fn words(name: &str, value: &str) -> String {
         ("server", "apache") => "Apache httpd".to_owned(),
         ("server", "tomcat") => "Tomcat".to_owned(),
         ("server", "caddy") => "Caddy".to_owned(),
+        ("client-certificate", "none") => "no client certificate".to_owned(),
+        ("client-certificate", "require") => "a client certificate".to_owned(),
         ("http", _) => format!("HTTP/{value}"),
+        ("backend", "plain") => "a backend over plain HTTP".to_owned(),
+        ("backend", "tls") => "a backend over TLS".to_owned(),
+        ("backend-connections", _) => format!("{value} connections to the backend"),
         ("host", _) => format!("the server on {value}"),
         ("listen", _) => format!("the server at {value}"),
         ("library-path", "system") => "the system's TLS library".to_owned(),
@@ -136,6 +146,7 @@ fn words(name: &str, value: &str) -> String {
         ("storage", "disk") => "files on disk".to_owned(),
         ("storage", _) => "files in memory".to_owned(),
         ("client", "toll") => "toll's client".to_owned(),
+        ("key-exchange", "retried") => "a HelloRetryRequest".to_owned(),
         ("key-exchange", _) => format!("{value} key exchange"),
         ("server" | "client" | "environment", _) => value.to_owned(),
         _ => format!("{} {value}", name.replace('-', " ")),

@@ -11,7 +11,7 @@ use rustix::fs::FallocateFlags;
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// How many numbers a row has beside its version.
-pub(crate) const NUMBERS: usize = 63;
+pub(crate) const NUMBERS: usize = 79;
 const ROW: u64 = size_of::<Cells>() as u64;
 /// How many processes of a server may count at once, each in a row of its own.
 pub const PROCESSES: usize = 64;

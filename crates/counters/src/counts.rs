@@ -14,7 +14,8 @@ use crate::BatchCounts;
 use crate::block::{Block, Cells, NUMBERS};
 use crate::process::Process;
 use crate::row::{
-    ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, OWNER, USED,
+    ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, OWNER, PLAIN,
+    TLS_REQUESTS, USED,
 };
 
 /// How long connections and operations may take to end after a load.
@@ -31,6 +32,15 @@ pub struct SendCounters {
     pub write: Calls,
     /// Calls that took bytes of a file.
     pub sendfile: Calls,
+    /// Requests that came over TLS.
+    #[serde(default)]
+    pub tls_requests: u64,
+    /// Connections over plain HTTP.
+    #[serde(default)]
+    pub plain_connections: u64,
+    /// Requests that came over these.
+    #[serde(default)]
+    pub plain_requests: u64,
     /// Where the server has an accelerator of private keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<AcceleratorCounts>,
@@ -211,6 +221,9 @@ impl SendCounters {
             connections: SendMode::ALL.iter().copied().zip(numbers).collect(),
             write: calls(CALLS),
             sendfile: calls(CALLS + 2),
+            tls_requests: numbers[TLS_REQUESTS],
+            plain_connections: numbers[PLAIN],
+            plain_requests: numbers[PLAIN + 1],
             accelerator: match numbers[HAS_ACCELERATOR] {
                 ONE_BY_ONE => Some(accelerator),
                 IN_BATCHES => Some(AcceleratorCounts { batches: Some(batches()), ..accelerator }),
@@ -218,6 +231,12 @@ impl SendCounters {
             },
         };
         (is_settled, counters)
+    }
+
+    /// Handshakes that are over.
+    #[must_use]
+    pub fn handshakes(&self) -> u64 {
+        self.connections.values().sum()
     }
 
     /// Connections that the kernel encrypts.
@@ -238,6 +257,9 @@ impl SendCounters {
             ours.calls += theirs.calls;
             ours.bytes += theirs.bytes;
         }
+        self.tls_requests += other.tls_requests;
+        self.plain_connections += other.plain_connections;
+        self.plain_requests += other.plain_requests;
     }
 
     /// What was added since `earlier`; modes without a connection are left out.
@@ -256,6 +278,9 @@ impl SendCounters {
             connections: connections.collect(),
             write: less(self.write, earlier.write),
             sendfile: less(self.sendfile, earlier.sendfile),
+            tls_requests: self.tls_requests.saturating_sub(earlier.tls_requests),
+            plain_connections: self.plain_connections.saturating_sub(earlier.plain_connections),
+            plain_requests: self.plain_requests.saturating_sub(earlier.plain_requests),
             accelerator: self.accelerator.map(|now| match &earlier.accelerator {
                 Some(earlier) => now.since(earlier),
                 None => now,
@@ -299,6 +324,9 @@ mod tests {
             row.count_call(Call::Write, bytes);
             row.count_call(Call::Sendfile, 2 * bytes);
             row.count_call(Call::Sendfile, 2 * bytes);
+            row.count_plain_connection();
+            row.count_requests(true, 7);
+            row.count_requests(false, 2);
         };
         let rows = Row::open(file.path()).unwrap();
         assert_eq!(rows.len(), 2);
@@ -311,6 +339,10 @@ mod tests {
         assert_eq!((both.connections[&SendMode::KtlsWrite], both.kernels()), (4, 4));
         assert_eq!((both.write.bytes, both.accelerator), (5 + (u64::MAX >> 3), None));
         assert_eq!(one.since(&both), SendCounters::default());
+        let requests =
+            |of: &SendCounters| (of.tls_requests, of.plain_connections, of.plain_requests);
+        assert_eq!((both.handshakes(), requests(&both)), (6, (14, 2, 4)));
+        assert_eq!(requests(&both.since(&one)), (7, 1, 2));
         assert_eq!(
             both.since(&one).connections,
             [(SendMode::User, 1), (SendMode::KtlsWrite, 2)].into()

@@ -13,7 +13,11 @@ use crate::{AcceleratorCounts, BatchCounts, KeyUse, SendCounters};
 
 /// The places of the numbers in a row; those of connections come first.
 pub(crate) const CALLS: usize = SendMode::ALL.len();
-pub(crate) const HAS_ACCELERATOR: usize = CALLS + 4;
+/// Connections and requests over plain HTTP, and requests over TLS: a request stands after its connection, so that
+/// who reads backwards sees the connection of each request that is counted.
+pub(crate) const PLAIN: usize = CALLS + 4;
+pub(crate) const TLS_REQUESTS: usize = PLAIN + 2;
+pub(crate) const HAS_ACCELERATOR: usize = TLS_REQUESTS + 1;
 pub(crate) const ACCELERATOR: usize = HAS_ACCELERATOR + 1;
 pub(crate) const IN_FLIGHT_MAX: usize = ACCELERATOR + 6;
 /// How many numbers of a row are counts.
@@ -103,6 +107,16 @@ impl Row {
     /// A connection whose handshake is over.
     pub fn count_connection(self, mode: SendMode) {
         self.add(mode as usize, 1);
+    }
+
+    /// A connection over plain HTTP that was accepted.
+    pub fn count_plain_connection(self) {
+        self.add(PLAIN, 1);
+    }
+
+    /// Requests that are answered, over TLS or plain HTTP.
+    pub fn count_requests(self, over_tls: bool, count: u64) {
+        self.add(if over_tls { TLS_REQUESTS } else { PLAIN + 1 }, count);
     }
 
     /// A call that took so many bytes.

@@ -31,6 +31,7 @@ shipped!(
     "hardware-crypto",
     "handshakes",
     "stacks",
+    "re-encryption",
     "http2",
     "post-quantum",
     "ktls",

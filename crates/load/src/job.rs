@@ -195,7 +195,8 @@ impl Job {
             suite: plan.only_suite(),
             group: plan.group,
             encrypt_then_mac: plan.encrypt_then_mac == Some(true),
-            fixed_key_exchange: plan.key_exchange() == KeyExchangeMode::Fixed,
+            fixed_key_exchange: plan.key_exchange() != KeyExchangeMode::Fresh,
+            sends_no_share: plan.key_exchange() == KeyExchangeMode::Retried,
             resumed_percent: plan.resumption.get(),
             follows_key_updates: plan.receive() == Receive::Decrypt,
             ..offer

@@ -179,8 +179,9 @@ pub struct Plan {
 
     /// The only group to offer for the key exchange, such as x25519
     ///
-    /// x25519, secp256r1, secp384r1, secp521r1 or X25519MLKEM768 [default: one of the first four].
-    // In studies: X25519MLKEM768 is of TLS 1.3; `rustls-aws-lc` and OpenSSL have it, the latter from 3.5 on,
+    /// x25519, secp256r1, secp384r1, secp521r1, X25519MLKEM768, SecP256r1MLKEM768 or MLKEM1024 [default: one of the
+    /// first four].
+    // In studies: Those with ML-KEM are of TLS 1.3; `rustls-aws-lc` and OpenSSL have them, the latter from 3.5 on,
     // and cells of other libraries are skipped with a line.
     #[arg(long, value_name = "GROUP", value_parser = Suggested::<Group>::new(groups), hide_possible_values = true, help_heading = TLS)]
     pub group: Option<Group>,
@@ -192,10 +193,11 @@ pub struct Plan {
     #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub encrypt_then_mac: Option<bool>,
 
-    /// The client's part in the key exchange: fixed or fresh
+    /// The client's part in the key exchange: fixed, fresh or retried
     ///
     /// fixed: one share, with static RSA one premaster secret, for all handshakes; this saves work of
-    /// the client, and the server's work stays the same
+    /// the client, and the server's work stays the same. retried: the same, but the server has to ask for the share
+    /// (HelloRetryRequest), in full handshakes of TLS 1.3
     /// [default: fixed].
     // In studies: [default: `fixed`]
     #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
@@ -403,6 +405,9 @@ pub enum KeyExchangeMode {
     Fixed,
     /// A fresh key for each handshake.
     Fresh,
+    /// As fixed, but the first ClientHello has no share, so that the server asks for one: a round trip and two
+    /// messages more (RFC 8446, sections 4.1.4 and 4.2.8).
+    Retried,
 }
 
 /// How the client ends its connections (RFC 9293, section 3.6).
@@ -684,6 +689,15 @@ impl Plan {
             }
             _ => {}
         }
+        let is_retried = self.key_exchange == Some(KeyExchangeMode::Retried);
+        let is_full = self.resumption == Percent::default();
+        if is_retried && !(self.only_version() == Some(Version::Tls13) && is_full) {
+            return wrong(
+                "key-exchange",
+                "a server asks for a key share in full handshakes of TLS 1.3; give tls 1.3 and no resumption, or \
+                 leave key-exchange retried out",
+            );
+        }
         for source in &self.source {
             source.check().map_err(|why| WrongValue { key: "source", why })?;
         }
@@ -738,7 +752,7 @@ impl Plan {
         if self.client == Client::Toll {
             return;
         }
-        let is_fixed = self.key_exchange == Some(KeyExchangeMode::Fixed);
+        let is_fixed = self.key_exchange.is_some_and(|mode| mode != KeyExchangeMode::Fresh);
         for (is_wrong, key, why) in [
             (is_fixed, "key-exchange", "makes fresh keys"),
             (
@@ -1047,6 +1061,12 @@ pub(crate) mod tests {
         assert_eq!(wrong(Plan { timeout: Nanos(0), ..plan() }), "timeout");
         let source = vec!["nosuch0".parse().unwrap()];
         assert_eq!(wrong(Plan { source, ..plan() }), "source");
+        let retried = Plan { key_exchange: Some(KeyExchangeMode::Retried), ..plan() };
+        assert_eq!(wrong(retried.clone()), "key-exchange");
+        let retried = Plan { tls: Some(OrPlain::Tls(Version::Tls13)), ..retried };
+        assert!(retried.check().is_ok());
+        let resumption = "50%".parse().unwrap();
+        assert_eq!(wrong(Plan { resumption, ..retried }), "key-exchange");
         let congestion = Some("nosuch".parse().unwrap());
         assert_eq!(wrong(Plan { congestion, ..plan() }), "congestion");
     }

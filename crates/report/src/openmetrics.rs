@@ -22,7 +22,9 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
         Quantity::BytesPerSecond => ("bytes_per_second", 1.0),
         Quantity::Share | Quantity::BytesPerByte => ("ratio", 1.0),
         Quantity::Bytes => ("bytes", 1.0),
-        Quantity::Packets | Quantity::Cycles | Quantity::CyclesPerByte => ("", 1.0),
+        Quantity::Packets | Quantity::RoundTrips | Quantity::Cycles | Quantity::CyclesPerByte => {
+            ("", 1.0)
+        }
         Quantity::Joules => ("joules", 1.0),
         Quantity::JoulesPerGigabyte => ("joules", 1e-9),
         // Seconds per 10^9 bytes are seconds per byte here.

@@ -251,7 +251,11 @@ impl<L: Library> Connection<L> {
             Ok(0) => return self.end_of_input().map(Err),
             Ok(count) => {
                 self.deadline = shared.now + shared.timeout;
-                multiplexed.receive(&shared.writing.space()[..count], shared.contents)?;
+                let received = &shared.writing.space()[..count];
+                let requests = multiplexed.receive(received, shared.contents)?;
+                if let Some(row) = shared.row {
+                    row.count_requests(matches!(self.channel, Channel::Tls(_)), requests);
+                }
                 true
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
@@ -398,6 +402,9 @@ impl<L: Library> Connection<L> {
     }
 
     fn respond(&mut self, request: Request, shared: &Shared<'_, L>) {
+        if let Some(row) = shared.row {
+            row.count_requests(matches!(self.channel, Channel::Tls(_)), 1);
+        }
         let Request { wanted, persistence, has_body } = request;
         let head_only = wanted.as_ref().is_ok_and(|wanted| wanted.head_only);
         let persistence = if shared.draining { Persistence::Close } else { persistence };

@@ -55,9 +55,10 @@ impl Multiplexed {
         Self { session, streams: Streams::default(), plaintext: Vec::new() }
     }
 
-    /// Takes what the client has sent, and answers the requests that are whole.
-    pub(crate) fn receive(&mut self, bytes: &[u8], contents: &Contents) -> io::Result<()> {
+    /// Takes what the client has sent, and answers the requests that are whole; how many these are.
+    pub(crate) fn receive(&mut self, bytes: &[u8], contents: &Contents) -> io::Result<u64> {
         self.session.receive(&mut self.streams, bytes).map_err(broken)?;
+        let mut answered = 0;
         for stream in std::mem::take(&mut self.streams.asked) {
             let Some(exchange) = self.streams.open.get_mut(&stream) else { continue };
             let (status, content, head_only) = exchange.answer(contents);
@@ -65,8 +66,9 @@ impl Multiplexed {
             let has_body = size > 0 && !head_only;
             exchange.response = Some(Body { content, offset: 0, end: size });
             respond(&mut self.session, stream, status, size, has_body).map_err(broken)?;
+            answered += 1;
         }
-        Ok(())
+        Ok(answered)
     }
 
     /// The next bytes to send: about `enough`, or fewer where no more are due.

@@ -209,6 +209,9 @@ impl<'a, L: Library> Worker<'a, L> {
         if let Some(row) = self.shared.row.filter(|_| is_only_one) {
             row.begin();
         }
+        if let Some(row) = self.shared.row.filter(|_| !tls) {
+            row.count_plain_connection();
+        }
         entry.insert(if tls {
             Connection::tls(wire, deadline)
         } else {

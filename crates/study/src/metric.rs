@@ -157,6 +157,18 @@ metrics! {
         csv: "server_cpu_ns_per_operation",
         gauge: "toll_server_cpu_per_operation",
     }
+    BackendCpuPerOperation: "CPU time of the server's backend per operation." {
+        words: "backend CPU per operation",
+        axis: "of the backend's CPU time per operation",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.per_operation(line.cpu_ns.backend?),
+        beside: Metric::BackendCpuPerOperation,
+        json: "backend_ns_per_operation",
+        csv: "backend_cpu_ns_per_operation",
+        gauge: "toll_backend_cpu_per_operation",
+    }
     ClientCpuPerOperation: "CPU time of the client per operation." {
         words: "client CPU per operation",
         axis: "of the client's CPU time per operation",
@@ -365,6 +377,18 @@ metrics! {
         csv: "handshake_packets_received",
         gauge: "toll_handshake_packets_received",
     }
+    FlightRoundTrips: "Round trips in which the server's part of a handshake arrives on a network, by its bytes." {
+        words: "round trips of the server's flight",
+        axis: "until the server's flight has arrived",
+        quantity: Quantity::RoundTrips,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(flight_round_trips(line.traffic?.bytes_received)),
+        beside: Metric::FlightRoundTrips,
+        json: "flight_round_trips",
+        csv: "flight_round_trips",
+        gauge: "toll_flight_round_trips",
+    }
     MemoryPerConnection: "Memory of the server's processes per open connection: the growth of their proportional set sizes." {
         words: "memory per connection",
         axis: "of the server's processes per open connection",
@@ -459,6 +483,15 @@ fn bits_per_server_cpu(line: &TrialRecord) -> Option<f64> {
 fn per_server_cpu(line: &TrialRecord, count: u64) -> Option<f64> {
     let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
     Some(count as f64 / (ns as f64 / 1e9))
+}
+
+/// The window in which a sender begins, ten segments of 1,460 bytes (RFC 6928).
+const INITIAL_WINDOW: f64 = 14_600.0;
+
+/// In how many round trips so many bytes arrive, where the window doubles with each (RFC 5681, section 3.1) and
+/// nothing is lost.
+fn flight_round_trips(bytes: f64) -> f64 {
+    (bytes / INITIAL_WINDOW + 1.0).log2().ceil().max(1.0)
 }
 
 /// Words of a row, of cells with this operation: an operation of a session is a page.
@@ -611,24 +644,33 @@ mod tests {
         assert_eq!(
             names(|row| row.json).join(" "),
             "rate_per_s connections_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
-             server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
+             server_ns_per_operation backend_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
              server_busy client_busy users_by_law server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
               handshake_bytes_received handshake_packets_sent handshake_packets_received \
-              memory_per_connection_bytes socket_buffers_per_connection_bytes \
+              flight_round_trips memory_per_connection_bytes socket_buffers_per_connection_bytes \
               joules_per_operation joules_per_gb cycles_per_byte cycles_per_op bytes_per_s"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
             "rate_per_s connections_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
-             server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
+             server_cpu_ns_per_operation backend_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
              client_cpu_s_per_gb server_busy_share client_busy_share users_by_law_share server_cpus server_cycles_per_s memory_bytes_per_s \
              memory_bytes_per_body_byte latency_p50_ns \
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
               handshake_packets_sent handshake_packets_received \
-              memory_per_connection_bytes socket_buffers_per_connection_bytes \
+              flight_round_trips memory_per_connection_bytes socket_buffers_per_connection_bytes \
               joules_per_operation joules_per_gb cycles_per_byte cycles_per_op bytes_per_s"
         );
+    }
+
+    #[test]
+    fn a_flight_beyond_the_first_window_takes_a_round_trip_more() {
+        for (bytes, trips) in
+            [(0.0, 1.0), (14_600.0, 1.0), (14_601.0, 2.0), (43_800.0, 2.0), (43_801.0, 3.0)]
+        {
+            assert_eq!(flight_round_trips(bytes), trips, "{bytes}");
+        }
     }
 
     #[test]

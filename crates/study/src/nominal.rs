@@ -27,6 +27,7 @@ impl Cell {
             CertificateKey::EcdsaP256 => Algorithm::Ecdsa(Curve::P256, Signing::Sign),
             CertificateKey::EcdsaP384 => Algorithm::Ecdsa(Curve::P384, Signing::Sign),
             CertificateKey::Ed25519 => Algorithm::Ed25519(Signing::Sign),
+            CertificateKey::MlDsa(_) => return None,
         })
     }
 

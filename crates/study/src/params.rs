@@ -56,7 +56,9 @@ impl Param {
             (SIZE, _) => text.parse().ok().map(Self::Size),
             (_, "suite" | "tls") if text == "none" => Some(Self::Plain),
             (_, "suite") => Suite::parse(text).ok().map(Self::Suite),
-            (_, "certificate-key") => text.parse().ok().map(Self::CertificateKey),
+            (_, "certificate-key" | "client-certificate-key") => {
+                text.parse().ok().map(Self::CertificateKey)
+            }
             (_, "group") => text.parse().ok().map(Self::Group),
             (_, "object") => text.parse().ok().map(Self::Object),
             (_, "operation") => operation(text).map(Self::Operation),

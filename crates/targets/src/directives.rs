@@ -24,7 +24,7 @@ const REFUSED: [(&str, &str); 9] = [
 ];
 
 /// Others that it depends on, by the start of their names.
-const REFUSED_STARTS: [&str; 20] = [
+const REFUSED_STARTS: [&str; 26] = [
     "ssl_",
     "listen",
     "server",
@@ -45,6 +45,12 @@ const REFUSED_STARTS: [&str; 20] = [
     "rewrite",
     "sub_",
     "limit_",
+    "upstream",
+    "proxy_pass",
+    "proxy_ssl_",
+    "proxy_http_version",
+    "proxy_set_header",
+    "proxy_cache",
 ];
 
 /// Names with such a start that nothing depends on.

@@ -85,6 +85,9 @@ pub enum TargetError {
     /// A running server does not say what it is asked.
     #[error("{name} does not answer {question}: {why}")]
     Silent { name: String, question: String, why: String },
+    /// The server verifies its backend, and that is another one.
+    #[error("{name} gets nothing from its backend: {why}")]
+    Backend { name: String, why: String },
     /// The server's process ended by itself, or one of its processes.
     #[error("{name} died ({how}); {log}")]
     Died {
@@ -112,6 +115,9 @@ pub enum TargetError {
 /// cannot load is a certificate of toll's own.
 const FORBIDDEN: [&str; 3] =
     ["key too small", "key size too small", "unable to load SSL certificate into SSL Context"];
+
+/// What toll's server says of a key that its TLS library does not have.
+const NO_SIGNATURES: &str = " has no signatures with ";
 
 /// Where a server listens, as a clause with its end.
 fn listening(at: Option<&[SocketAddr]>) -> String {
@@ -152,6 +158,9 @@ impl TargetError {
     /// it.
     pub(crate) fn of_library(self, library: Stack) -> Self {
         match self {
+            Self::Died { log, .. } if log.contains(NO_SIGNATURES) => {
+                Self::NoLibrary { library, why: log }
+            }
             Self::Died { how, log, .. } if library.file().is_some() => {
                 Self::NoLibrary { library, why: format!("the server ended ({how}); {log}") }
             }
@@ -201,6 +210,7 @@ mod tests {
             TargetError::Spawn { program: path(), source: refused() },
             TargetError::Configuration { name: name(), configuration: path(), message: why() },
             TargetError::Silent { name: name(), question: "/".into(), why: why() },
+            TargetError::Backend { name: name(), why: why() },
             TargetError::Died { name: name(), how: "signal: 9".into(), log: log() },
             not_ready(None),
             not_ready(Some(Vec::new())),

@@ -78,6 +78,6 @@ pub struct Facts {
     pub libraries: Vec<Library>,
     /// The CPUs that all of it is pinned to.
     pub cpus: CpuList,
-    /// Those of its backend, where there is one; only HAProxy has one.
+    /// Those of its backend, where it passes requests on to one.
     pub backend_cpus: Option<CpuList>,
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use units::Bytes;
 
+use crate::backend::BackendAddress;
 use crate::program;
 use crate::running::Started;
 use crate::secret::Secret;
@@ -39,8 +40,8 @@ pub struct LaunchContext<'a> {
     /// At least one, like those of plain HTTP, and with one port.
     pub(crate) https: Vec<SocketAddr>,
     pub(crate) http: Vec<SocketAddr>,
-    /// Where its backend listens, over plain HTTP.
-    pub(crate) backend: Option<SocketAddr>,
+    /// Its backend, where it has one.
+    pub(crate) backend: Option<BackendAddress>,
     /// The files that go when the server ends.
     pub(crate) secrets: Vec<Secret>,
 }
@@ -134,7 +135,10 @@ pub(crate) mod tests {
             smallest: Bytes(1),
             https: vec!["127.0.0.1:1".parse().unwrap()],
             http: vec!["127.0.0.1:2".parse().unwrap()],
-            backend: Some("127.0.0.1:3".parse().unwrap()),
+            backend: Some(BackendAddress {
+                address: "127.0.0.1:3".parse().unwrap(),
+                certificate: "/b/server.crt".into(),
+            }),
             secrets: Vec::new(),
         }
     }

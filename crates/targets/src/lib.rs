@@ -9,6 +9,7 @@
 //! A new server is a file in `servers/` with its [`Server`] and an implementation of [`Program`], and a line
 //! in [`SERVERS`].
 
+mod backend;
 mod captured;
 mod crypto;
 mod directives;
@@ -44,6 +45,7 @@ mod target;
 mod target_dir;
 mod warm_up;
 
+pub use backend::{Backend, BackendConnections, SUITE as BACKEND_SUITE};
 pub use captured::{Captured, unnamed};
 pub use counters::{AcceleratorCounts, BatchCounts, Calls, KeyUse, SendCounters, UseCounts};
 pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};

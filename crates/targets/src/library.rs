@@ -22,7 +22,7 @@ use crate::{Target, TargetError};
 pub(crate) const OPENSSL: [&str; 2] = ["libcrypto.so", "libssl.so"];
 /// The text before the number in the version string of a library.
 const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
-/// The first OpenSSL that has X25519MLKEM768.
+/// The first OpenSSL that has groups with ML-KEM.
 const FIRST_WITH_ML_KEM: (u32, u32) = (3, 5);
 
 /// The word for the OpenSSL of `make openssl`.
@@ -124,7 +124,7 @@ impl Library {
             let mut parts = self.version.as_deref()?.strip_prefix("OpenSSL ")?.split('.');
             Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
         };
-        group == Group::X25519MlKem768 && number().is_some_and(|number| number < FIRST_WITH_ML_KEM)
+        group.is_of_tls13_only() && number().is_some_and(|number| number < FIRST_WITH_ML_KEM)
     }
 
     /// Whether it is the file of this name, whatever follows that.
@@ -331,7 +331,9 @@ mod tests {
             let version = version.map(str::to_owned);
             Library { path: "/lib/libcrypto.so.3".into(), version }.lacks(group)
         };
-        assert!(lacks(Some("OpenSSL 3.4.9"), Group::X25519MlKem768));
+        for group in [Group::X25519MlKem768, Group::Secp256r1MlKem768, Group::MlKem1024] {
+            assert!(lacks(Some("OpenSSL 3.4.9"), group));
+        }
         assert!(!lacks(Some("OpenSSL 3.4.9"), Group::X25519));
         for version in [Some("OpenSSL 3.5.0"), Some("OpenSSL 4.0.3"), Some("AWS-LC 1.2"), None] {
             assert!(!lacks(version, Group::X25519MlKem768), "{version:?}");

@@ -14,8 +14,9 @@ use crate::log::{LogWatch, last_words};
 use crate::process::{Process, Stopped};
 use crate::ready::Unready;
 use crate::repin::repin;
+use crate::servers::embedded_counts;
 use crate::target_dir::TargetDir;
-use crate::{Facts, Objects, Settings, TargetError};
+use crate::{Facts, Objects, SendCounters, Settings, TargetError};
 
 /// Between two looks at a server that starts.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -171,10 +172,19 @@ impl Running {
         self.server.process.pid()
     }
 
-    /// The server behind it, whose CPU time is not its own; only HAProxy has one.
+    /// The server to which it passes requests on, whose CPU time is not its own.
     #[must_use]
     pub fn backend(&self) -> Option<&Running> {
         self.server.backend.as_deref()
+    }
+
+    /// What its backend has served since that started, where it has one. Kept connections to it stay open, so that
+    /// this does not wait for their end: ask when the load is over.
+    ///
+    /// # Errors
+    /// The counters cannot be read.
+    pub fn backend_served(&self) -> Result<Option<SendCounters>, TargetError> {
+        self.backend().map(embedded_counts).transpose()
     }
 
     /// Lets it run on other CPUs too, until [`Self::pin`].

@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cpus::CpuList;
 use offload::CompletedBy;
 use serde::{Deserialize, Serialize};
 use tls::{SendMode, Stack};
@@ -15,7 +14,9 @@ use crate::process::START_LIMIT;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::{Running, Started};
-use crate::{AcceleratorCounts, CryptoFacts, SendCounters, Settings, TargetError, library};
+use crate::{
+    AcceleratorCounts, Backend, CryptoFacts, SendCounters, Settings, TargetError, library,
+};
 
 /// A kind of server that a study can measure. Each has one file in `servers/` and one line in
 /// [`SERVERS`](crate::SERVERS).
@@ -37,6 +38,8 @@ pub struct Server {
     pub(crate) completions: &'static [CompletedBy],
     /// What it can run on; empty where toll has no choice.
     pub(crate) stacks: &'static [Stack],
+    /// How requests go to its backend unless the study says so; `None` where it has files.
+    pub(crate) backend: Option<Backend>,
     /// The keys of a target that only this server has a use for, or few others; in groups.
     pub(crate) own_keys: &'static [&'static [&'static str]],
 }
@@ -73,14 +76,6 @@ pub trait Program: Sync {
     /// # Errors
     /// The file at `binary` cannot be run, or is not this server with a TLS library.
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError>;
-
-    /// The CPUs of its backend, an embedded server, where it serves no files itself.
-    ///
-    /// # Errors
-    /// The system does not say which CPUs there are.
-    fn backend_cpus(&self, _settings: &Settings) -> Result<Option<CpuList>, TargetError> {
-        Ok(None)
-    }
 
     /// The files of its configuration, by their names in the context's folder.
     ///
@@ -200,6 +195,7 @@ impl Server {
             sends: &[SendMode::User],
             completions: &[],
             stacks: &[Stack::OpenSsl],
+            backend: None,
             own_keys: &[],
         }
     }

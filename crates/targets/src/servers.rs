@@ -12,7 +12,7 @@ mod tests;
 mod tomcat;
 
 pub use command::CommandLine;
-pub(crate) use embedded::{EMBEDDED, Embedded};
+pub(crate) use embedded::{EMBEDDED, Embedded, counts as embedded_counts};
 
 use crate::server::Server;
 
@@ -45,8 +45,10 @@ const OFFLOAD: &[&str] = &[
     "accelerator-count",
     "provider",
 ];
-/// That of servers that verify clients.
-const CLIENTS: &[&str] = &["client-certificate"];
+/// Those of servers that verify clients.
+const CLIENTS: &[&str] = &["client-certificate", "client-certificate-key"];
+/// Those of servers that can pass requests on.
+const BACKEND: &[&str] = &["backend", "backend-connections", "backend-verify"];
 /// That of servers that send files as they are, or read them first.
 const SENDFILE: &[&str] = &["sendfile"];
 /// That of servers that pause handshakes for them.

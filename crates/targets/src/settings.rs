@@ -119,10 +119,11 @@ impl Settings {
     /// Whether the certificate's key is one that the suite's key exchange works with.
     fn signs(&self, suite: &Suite) -> bool {
         let rsa = matches!(self.target.certificate_key, CertificateKey::Rsa(_));
+        let is_of_tls13 = matches!(self.target.certificate_key, CertificateKey::MlDsa(_));
         match suite.key_exchange {
             KeyExchange::Tls13 => true,
             KeyExchange::EcdheRsa | KeyExchange::Rsa => rsa,
-            KeyExchange::EcdheEcdsa => !rsa,
+            KeyExchange::EcdheEcdsa => !rsa && !is_of_tls13,
         }
     }
 }

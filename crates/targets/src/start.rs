@@ -11,15 +11,17 @@ use rustix::process::Signal;
 use tls::CertificateKey;
 use units::{Bytes, Nanos};
 
+use crate::backend::{self, BackendAddress};
 use crate::launch_context::{ERROR_LOG, LaunchContext, OUTPUT_LOG};
 use crate::log::LogWatch;
 use crate::port::Ports;
 use crate::process::{Launch, Process};
+use crate::ready::Unready;
 use crate::running::Starting;
 use crate::server::{Invocation, Program, Server};
 use crate::servers::Embedded;
 use crate::target_dir::TargetDir;
-use crate::{Objects, Running, Settings, TargetError};
+use crate::{Backend, Facts, Objects, Running, Settings, Target, TargetError};
 
 /// The name of a backend's folders.
 const BACKEND: &str = "backend";
@@ -47,7 +49,9 @@ pub fn start(
     folder: &Path,
     ports: Option<Ports>,
 ) -> Result<Running, TargetError> {
-    start_as(server.name(), program_of(server)?, settings, objects, folder, ports)
+    let program = program_of(server)?;
+    let settings = &with_backend(server, settings);
+    start_as(server.name(), program, settings, objects, folder, ports)
         .map_err(|error| error.of_key(settings.target.certificate_key))
         .map_err(|error| error.of_library(settings.target.library.stack()))
 }
@@ -65,9 +69,17 @@ pub fn restart(
 ) -> Result<Running, TargetError> {
     let (dir, backend, objects) = running.end();
     let program = program_of(server)?;
+    let settings = &with_backend(server, settings);
     let binary = program.binary().find(settings)?;
     let version = program.version(&binary, settings)?;
     start_at(dir, backend, program, (binary, version), ports, settings, &objects)
+}
+
+/// With the backend that this server has where nothing is said of one.
+fn with_backend(server: &Server, settings: &Settings) -> Settings {
+    let mut own = settings.clone();
+    own.target.backend = own.target.backend.or(server.backend);
+    own
 }
 
 fn program_of(server: &Server) -> Result<&'static dyn Program, TargetError> {
@@ -88,8 +100,8 @@ fn start_as(
     let binary = program.binary().find(settings)?;
     let version = program.version(&binary, settings)?;
     let dir = TargetDir::claim(folder, name, settings)?;
-    let backend = match program.backend_cpus(settings)? {
-        Some(cpus) => Some(Box::new(start_backend(cpus, settings, objects, folder)?)),
+    let backend = match settings.target.backend() {
+        Some(backend) => Some(Box::new(start_backend(backend, settings, objects, folder)?)),
         None => None,
     };
     start_at(dir, backend, program, (binary, version), ports, settings, objects)
@@ -128,7 +140,7 @@ fn start_at(
         smallest: objects.smallest(),
         https: ports.https(),
         http: ports.http(),
-        backend: backend.as_ref().map(|backend| backend.facts().http),
+        backend: backend.as_ref().map(|backend| address_of(backend, settings)),
         secrets,
     };
     for (name, text) in program.files(&context)? {
@@ -159,24 +171,62 @@ fn start_at(
         .map_err(|(program, source)| TargetError::Spawn { program, source })?;
     let limit = settings.start_limit.unwrap_or_else(|| program.start_limit());
     let deadline = Instant::now() + limit;
-    Starting { dir, process, log_files, incidents, limit, deadline, backend }.finish(
-        settings,
-        objects,
-        program.libraries(),
-        |deadline| program.ready(&context, deadline),
-    )
+    // Why a server does not answer that verifies its backend.
+    let verified = context.backend.as_ref().filter(|_| verifies_backend(settings));
+    let mut distrusted = None;
+    Starting { dir, process, log_files, incidents, limit, deadline, backend }
+        .finish(settings, objects, program.libraries(), |deadline| {
+            program.ready(&context, deadline).inspect_err(|why| {
+                if let Unready::Wrong(_) = why {
+                    distrusted = verified.and_then(BackendAddress::distrusted);
+                }
+            })
+        })
+        .map_err(|error| match distrusted.take() {
+            Some(why) => TargetError::Backend { name: context.name.clone(), why },
+            None => error,
+        })
 }
 
-/// On the system's own library: it speaks no TLS with the server in front of it.
+fn verifies_backend(settings: &Settings) -> bool {
+    settings.target.backend() == Some(Backend::Tls) && settings.target.backend_verify
+}
+
+fn address_of(backend: &Running, settings: &Settings) -> BackendAddress {
+    let Facts { http, https, certificate, .. } = backend.facts();
+    let is_tls = settings.target.backend() == Some(Backend::Tls);
+    BackendAddress {
+        address: if is_tls { *https } else { *http },
+        certificate: certificate.clone(),
+    }
+}
+
+/// On the system's own library.
 fn start_backend(
-    cpus: CpuList,
+    backend: Backend,
     settings: &Settings,
     objects: &Arc<Objects>,
     folder: &Path,
 ) -> Result<Running, TargetError> {
-    let mut own = Settings { toll: settings.toll.clone(), ..Settings::new(cpus) };
-    own.target.certificate_key = CertificateKey::EcdsaP256;
+    let cpus = match &settings.backend_cpus {
+        Some(cpus) => cpus.clone(),
+        None => spare_cpus(&settings.target.cpus)?,
+    };
+    let own = Settings { toll: settings.toll.clone(), ..Settings::new(cpus) };
+    let own = match backend {
+        Backend::Tls => backend::encrypted(own),
+        // Its other port, which nobody asks for, needs a key all the same: one that is made soon.
+        Backend::Plain => Settings {
+            target: Target { certificate_key: CertificateKey::EcdsaP256, ..own.target },
+            ..own
+        },
+    };
     start_as(BACKEND, &Embedded, &own, objects, folder, None)
+}
+
+fn spare_cpus(used: &CpuList) -> Result<CpuList, TargetError> {
+    let allowed = CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
+    Ok(allowed.without(used).unwrap_or_else(|| used.clone()))
 }
 
 /// The command that [`start`] runs, for a person: with the paths that the server called `name` has
@@ -203,7 +253,7 @@ pub fn command(
         logs: folder.join("logs").join(name),
         root,
         smallest: Bytes(0),
-        backend: unknown.first().copied(),
+        backend: None,
         https: unknown.clone(),
         http: unknown,
         secrets: Vec::new(),
@@ -223,7 +273,17 @@ pub fn command(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Target, by_name};
+    use crate::by_name;
+
+    #[test]
+    fn a_backend_takes_the_cpus_that_its_proxy_leaves() {
+        let allowed = CpuList::allowed().unwrap();
+        assert_eq!(spare_cpus(&allowed).unwrap(), allowed);
+        if allowed.len() > 1 {
+            let first = allowed.first(1);
+            assert_eq!(spare_cpus(&first).unwrap(), allowed.without(&first).unwrap());
+        }
+    }
 
     #[test]
     fn the_command_is_shown_with_its_paths() {

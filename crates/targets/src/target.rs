@@ -20,8 +20,8 @@ use units::{Bytes, Nanos};
 
 use crate::servers::EMBEDDED;
 use crate::{
-    Aes, CommandLine, Crypto, Directives, Environment, Host, LibraryPath, Server, TlsLibrary,
-    WarmUp,
+    Aes, Backend, BackendConnections, CommandLine, Crypto, Directives, Environment, Host,
+    LibraryPath, Server, TlsLibrary, WarmUp,
 };
 
 /// A server under test. What is `None` is left open.
@@ -63,7 +63,8 @@ pub struct Target {
 
     /// Key of a certificate that is made for this run, such as ecdsa:p256
     ///
-    /// rsa:1024, rsa:2048, rsa:3072, rsa:4096, ecdsa:p256, ecdsa:p384 or ed25519.
+    /// rsa:1024, rsa:2048, rsa:3072, rsa:4096, ecdsa:p256, ecdsa:p384, ed25519, ml-dsa:44, ml-dsa:65 or ml-dsa:87.
+    // In studies: ML-DSA with `embedded`, and `library = "rustls-aws-lc"` or an OpenSSL from 3.5 on.
     #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048), value_parser = Suggested::<CertificateKey>::new(certificate_keys), hide_possible_values = true, help_heading = TLS)]
     pub certificate_key: CertificateKey,
 
@@ -71,10 +72,14 @@ pub struct Target {
     ///
     /// ask (one is verified where the client has it), require (no client is served without one).
     // In studies: With `embedded`, `nginx`, `apache` or `haproxy`. toll makes an authority and a client
-    // certificate with an ECDSA P-256 key, which its client sends then
+    // certificate, which its client sends then
     // ([client.md](client.md#what-does-a-client-certificate-cost)).
     #[arg(long, value_name = "HOW", default_value_t, value_parser = Suggested::<AskClient>::new(ask_client), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub client_certificate: AskClient,
+    /// With `client-certificate`: the key of the certificate that toll makes for the client, and of its authority, as
+    /// in `certificate-key`.
+    #[arg(skip = CertificateKey::EcdsaP256)]
+    pub client_certificate_key: CertificateKey,
 
     /// TLS library: openssl, rustls-ring, rustls-aws-lc, or one that is opened, such as gnutls
     ///
@@ -100,6 +105,19 @@ pub struct Target {
     /// them in a random order of its own, for all before it repeats one.
     #[arg(skip = NonZeroU32::MIN)]
     pub files: NonZeroU32,
+
+    /// With `haproxy` or `nginx`: how requests go to a backend, toll's server in a process of its own, `plain` or
+    /// `tls` (TLS 1.3, AES-128-GCM, X25519, an ECDSA P-256 certificate). Its CPU time is not the server's
+    /// ([how](#servers)). [default: `plain` with `haproxy`; with `nginx` none, it has the files]
+    #[arg(skip)]
+    pub backend: Option<Backend>,
+    /// With a backend: whether connections to it are `kept`, or each request has a `new` one, over TLS with a full
+    /// handshake.
+    #[arg(skip)]
+    pub backend_connections: BackendConnections,
+    /// With `backend = "tls"`: whether the server verifies the backend's certificate.
+    #[arg(skip = true)]
+    pub backend_verify: bool,
 
     /// With embedded, nginx or haproxy: how many names the server has, each with a certificate of its own, all
     /// of one key. Each connection asks for one of them. [default: none; all ask for its address]
@@ -345,10 +363,14 @@ impl Default for Target {
             threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
             client_certificate: AskClient::None,
+            client_certificate_key: CertificateKey::EcdsaP256,
             library: TlsLibrary::default(),
             object: Mix::of_size(OBJECT),
             storage: Storage::Memory,
             files: NonZeroU32::MIN,
+            backend: None,
+            backend_connections: BackendConnections::Kept,
+            backend_verify: true,
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
@@ -404,6 +426,15 @@ impl Target {
         }
         if self.host.is_none() {
             add("host", "is this machine, whose servers listen on loopback", &["listen"]);
+        }
+        if self.backend().is_none() {
+            let keys = ["backend-connections", "backend-verify"];
+            add("backend", "is left open, so that the server has the files", &keys);
+        } else {
+            add("backend", "passes requests on", &["storage", "files", "sendfile"]);
+        }
+        if self.backend() == Some(Backend::Plain) {
+            add("backend", "shows no certificate", &["backend-verify"]);
         }
         if self.send.is_kernels() {
             add("send", "decides whether sendfile is used", &["sendfile"]);
@@ -477,6 +508,11 @@ impl Target {
                 ),
             );
         }
+        if self.backend().is_some() && self.send == SendMode::KtlsSendfile {
+            let why = "target.send = ktls-sendfile, but what comes from target.backend lies in no file; write \
+                       ktls-write or user, or leave target.backend out";
+            return wrong("send", why.to_owned());
+        }
         let stacks = server.stacks;
         if !stacks.is_empty() && !stacks.contains(&self.library.stack()) {
             return wrong(
@@ -497,6 +533,28 @@ impl Target {
                     self.send, self.library
                 ),
             );
+        }
+        let is_ml_dsa = matches!(self.certificate_key, CertificateKey::MlDsa(_));
+        let has_names = self.names.is_some();
+        if is_ml_dsa
+            && (has_names || server.program().is_some() && server.name() != EMBEDDED.name())
+        {
+            let why = format!(
+                "target.certificate-key = {}, which toll makes for embedded alone, without names; write another \
+                 key",
+                self.certificate_key
+            );
+            return wrong("certificate-key", why);
+        }
+        // TLS libraries refuse to sign with smaller ones, or to verify them.
+        let of_client = self.client_certificate_key;
+        if matches!(of_client, CertificateKey::Rsa(..2048) | CertificateKey::MlDsa(_)) {
+            let why = format!(
+                "target.client-certificate-key = {}, but toll's client signs with RSA from 2048 bits on, ECDSA and \
+                 Ed25519; write rsa:2048",
+                of_client
+            );
+            return wrong("client-certificate-key", why);
         }
         // On a host, its agent checks it.
         if let Some(control) = self.congestion.as_ref().filter(|_| self.host.is_none()) {
@@ -611,6 +669,12 @@ impl Target {
             self.server
         );
         wrong("accelerator", why)
+    }
+
+    /// How requests go to its backend, where it has one.
+    #[must_use]
+    pub fn backend(&self) -> Option<Backend> {
+        self.backend.or(self.server.backend)
     }
 
     /// Whether it serves other files than the objects that all servers have.
@@ -773,6 +837,36 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_has_no_files_and_only_tls_is_verified() {
+        let of = |server: &str, backend| Target {
+            server: crate::by_name(server).unwrap(),
+            backend,
+            ..Target::default()
+        };
+        let useless = |target: &Target| -> Vec<_> {
+            let of_backend =
+                target.conflicts().into_iter().filter(|found| found.cause == "backend");
+            of_backend.map(|found| found.key).collect()
+        };
+        let (connections, verify) = ("backend-connections", "backend-verify");
+        let files = ["storage", "files", "sendfile"];
+        assert_eq!(useless(&of("nginx", None)), [connections, verify]);
+        assert_eq!(useless(&of("nginx", Some(Backend::Tls))), files);
+        assert_eq!(useless(&of("haproxy", None)), [&files[..], &[verify]].concat());
+        let sendfile = |backend| Target { send: SendMode::KtlsSendfile, ..of("nginx", backend) };
+        assert_eq!(sendfile(None).check(), Ok(()));
+        assert_eq!(sendfile(Some(Backend::Plain)).check().unwrap_err().key, "send");
+        assert!(
+            crate::by_name("apache")
+                .unwrap()
+                .own_keys
+                .iter()
+                .flat_map(|keys| *keys)
+                .all(|key| *key != "backend")
+        );
+    }
+
+    #[test]
     fn only_openssl_gives_its_keys_to_the_kernel() {
         let of = |library, send| {
             Target { library: TlsLibrary::Own(library), send, ..Target::default() }.check()
@@ -780,6 +874,30 @@ mod tests {
         assert_eq!(of(Stack::RustlsRing, SendMode::User), Ok(()));
         let refusal = of(Stack::RustlsRing, SendMode::KtlsWrite).unwrap_err();
         assert_eq!(refusal.key, "send");
+    }
+
+    #[test]
+    fn a_clients_key_can_sign() {
+        let of = |key: &str| {
+            let client_certificate_key = key.parse().unwrap();
+            Target { client_certificate_key, ..Target::default() }
+                .check()
+                .map_err(|wrong| wrong.key)
+        };
+        for key in ["rsa:2048", "ecdsa:p256", "ed25519"] {
+            assert_eq!(of(key), Ok(()), "{key}");
+        }
+        for key in ["rsa:1024", "ml-dsa:44"] {
+            assert_eq!(of(key), Err("client-certificate-key"), "{key}");
+        }
+        let of = |server: &str| {
+            let server = crate::by_name(server).unwrap();
+            let certificate_key = "ml-dsa:65".parse().unwrap();
+            Target { server, certificate_key, ..Target::default() }
+                .check()
+                .map_err(|wrong| wrong.key)
+        };
+        assert_eq!((of("embedded"), of("nginx")), (Ok(()), Err("certificate-key")));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use objects::HostName;
-use tls::{AskClient, Authority, CertificateKey, Identity};
+use tls::{AskClient, Authority, Identity};
 
 use crate::secret::Secret;
 use crate::{ClientFiles, Settings, Target, TargetError};
@@ -69,7 +69,7 @@ impl TargetDir {
             }
             let logs = result_folder.join("logs").join(&name);
             fs::create_dir_all(&logs).map_err(TargetError::file(&logs))?;
-            let Target { certificate_key, listen, .. } = &settings.target;
+            let Target { certificate_key, client_certificate_key, listen, .. } = &settings.target;
             let identity = Identity::generate_for(*certificate_key, listen)?;
             identity.write_certificate(&folder.join(CERTIFICATE))?;
             if let Some(count) = settings.target.names {
@@ -78,7 +78,7 @@ impl TargetDir {
             let client_key_pem = match settings.target.client_certificate {
                 AskClient::None => None,
                 AskClient::Ask | AskClient::Require => {
-                    let (client, authority) = Identity::issued_client(CertificateKey::EcdsaP256)?;
+                    let (client, authority) = Identity::issued_client(*client_certificate_key)?;
                     let path = folder.join(CLIENT_AUTHORITY);
                     fs::write(&path, authority).map_err(TargetError::file(&path))?;
                     client.write_certificate(&folder.join(CLIENT_CERTIFICATE))?;

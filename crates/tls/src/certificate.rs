@@ -17,7 +17,7 @@ use openssl::x509::extension::{BasicConstraints, ExtendedKeyUsage, SubjectAltern
 use openssl::x509::{X509, X509Builder, X509Name, X509NameBuilder};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
-use crate::NameError;
+use crate::{MlDsa, NameError};
 
 /// The kind of key in a server's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay)]
@@ -27,11 +27,13 @@ pub enum CertificateKey {
     EcdsaP256,
     EcdsaP384,
     Ed25519,
+    /// Only in TLS 1.3.
+    MlDsa(MlDsa),
 }
 
 impl CertificateKey {
     /// The kinds that toll makes.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Rsa(1024),
         Self::Rsa(2048),
         Self::Rsa(3072),
@@ -39,6 +41,9 @@ impl CertificateKey {
         Self::EcdsaP256,
         Self::EcdsaP384,
         Self::Ed25519,
+        Self::MlDsa(MlDsa::MlDsa44),
+        Self::MlDsa(MlDsa::MlDsa65),
+        Self::MlDsa(MlDsa::MlDsa87),
     ];
 
     /// What people call it.
@@ -49,11 +54,15 @@ impl CertificateKey {
             Self::EcdsaP256 => "ECDSA P-256".to_owned(),
             Self::EcdsaP384 => "ECDSA P-384".to_owned(),
             Self::Ed25519 => "Ed25519".to_owned(),
+            Self::MlDsa(of) => of.to_string().to_uppercase().replace(':', "-"),
         }
     }
 
     /// The kind of key in a certificate in DER, or `None` where toll has no name for it.
     pub fn of_certificate(der: &[u8]) -> Option<Self> {
+        if let Some(of) = MlDsa::of_certificate(der) {
+            return Some(Self::MlDsa(of));
+        }
         let key = X509::from_der(der).ok()?.public_key().ok()?;
         match key.id() {
             Id::RSA => Some(Self::Rsa(key.bits())),
@@ -67,6 +76,8 @@ impl CertificateKey {
         }
     }
 
+    /// # Errors
+    /// OpenSSL's; none of it for ML-DSA, whose keys OpenSSL does not make here.
     pub fn generate(self) -> Result<PKey<Private>, ErrorStack> {
         let ec = |curve| -> Result<PKey<Private>, ErrorStack> {
             let mut group = EcGroup::from_curve_name(curve)?;
@@ -78,6 +89,7 @@ impl CertificateKey {
             Self::EcdsaP256 => ec(Nid::X9_62_PRIME256V1),
             Self::EcdsaP384 => ec(Nid::SECP384R1),
             Self::Ed25519 => PKey::generate_ed25519(),
+            Self::MlDsa(_) => Err(ErrorStack::get()),
         }
     }
 }
@@ -89,6 +101,7 @@ impl fmt::Display for CertificateKey {
             Self::EcdsaP256 => f.write_str("ecdsa:p256"),
             Self::EcdsaP384 => f.write_str("ecdsa:p384"),
             Self::Ed25519 => f.write_str("ed25519"),
+            Self::MlDsa(of) => of.fmt(f),
         }
     }
 }
@@ -100,7 +113,7 @@ impl FromStr for CertificateKey {
         Self::ALL.into_iter().find(|key| key.to_string() == text).ok_or_else(|| {
             NameError(format!(
                 "`{text}` is not a kind of certificate key; write rsa:1024, rsa:2048, rsa:3072, rsa:4096, \
-                 ecdsa:p256, ecdsa:p384 or ed25519"
+                 ecdsa:p256, ecdsa:p384, ed25519, ml-dsa:44, ml-dsa:65 or ml-dsa:87"
             ))
         })
     }
@@ -120,6 +133,8 @@ pub enum IdentityError {
     },
     #[error("the key in {key} does not belong to the certificate in {certificate}")]
     Unmatched { certificate: String, key: String },
+    #[error("AWS-LC cannot make or use a key of ML-DSA for that")]
+    MlDsa,
     #[error("OpenSSL: {0}")]
     OpenSsl(#[from] ErrorStack),
 }
@@ -142,7 +157,12 @@ impl Identity {
 
     /// The same, for these addresses too.
     pub fn generate_for(key: CertificateKey, addresses: &[IpAddr]) -> Result<Self, IdentityError> {
-        let private = key.generate()?;
+        // What a certificate of ML-DSA says is taken from one of another key.
+        let of_openssl = match key {
+            CertificateKey::MlDsa(_) => CertificateKey::EcdsaP256,
+            key => key,
+        };
+        let private = of_openssl.generate()?;
         let itself = ("localhost", &*private);
         let certificate = certificate(itself, itself, &|builder| {
             builder.append_extension(BasicConstraints::new().critical().build()?)?;
@@ -153,6 +173,9 @@ impl Identity {
             }
             builder.append_extension(names.build(&builder.x509v3_context(None, None))?)
         })?;
+        if let CertificateKey::MlDsa(of) = key {
+            return of.generate_like(&certificate);
+        }
         Ok(Self {
             certificate_pem: certificate.to_pem()?,
             key_pem: private.private_key_to_pem_pkcs8()?,
@@ -186,18 +209,28 @@ impl Identity {
             expected,
             fix,
         };
+        let unmatched = || IdentityError::Unmatched {
+            certificate: certificate.display().to_string(),
+            key: key.display().to_string(),
+        };
         let leaf = X509::from_pem(&certificate_pem).map_err(|_| {
             not_pem(certificate, "certificate", "give the file with -----BEGIN CERTIFICATE-----")
         })?;
+        if let Some(of) = MlDsa::of_certificate(&leaf.to_der()?) {
+            let is_its = of.is_key_of(&key_pem, &leaf.to_der()?).ok_or_else(|| {
+                not_pem(key, "private key", "give one of ML-DSA, -----BEGIN PRIVATE KEY-----")
+            })?;
+            return match is_its {
+                true => Ok(Self { certificate_pem, key_pem }),
+                false => Err(unmatched()),
+            };
+        }
         // Without a callback OpenSSL would ask the terminal for the passphrase of an encrypted key.
         let private = PKey::private_key_from_pem_callback(&key_pem, |_| Ok(0)).map_err(|_| {
             not_pem(key, "private key", "give an unencrypted key, -----BEGIN PRIVATE KEY-----")
         })?;
         if !leaf.public_key()?.public_eq(&private) {
-            return Err(IdentityError::Unmatched {
-                certificate: certificate.display().to_string(),
-                key: key.display().to_string(),
-            });
+            return Err(unmatched());
         }
         Ok(Self { certificate_pem, key_pem })
     }

@@ -17,11 +17,22 @@ pub enum Group {
     /// ML-KEM-768 (FIPS 203) and Curve25519 together; secure as long as one of them is
     /// (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
     X25519MlKem768,
+    /// The same with P-256.
+    Secp256r1MlKem768,
+    /// ML-KEM-1024 (FIPS 203) alone (draft-ietf-tls-mlkem). Only in TLS 1.3.
+    MlKem1024,
 }
 
 impl Group {
-    pub const ALL: [Self; 5] =
-        [Self::X25519, Self::Secp256r1, Self::Secp384r1, Self::Secp521r1, Self::X25519MlKem768];
+    pub const ALL: [Self; 7] = [
+        Self::X25519,
+        Self::Secp256r1,
+        Self::Secp384r1,
+        Self::Secp521r1,
+        Self::X25519MlKem768,
+        Self::Secp256r1MlKem768,
+        Self::MlKem1024,
+    ];
 
     /// The IANA name and code point, and OpenSSL's name.
     fn registered(self) -> (&'static str, u16, &'static str) {
@@ -31,6 +42,8 @@ impl Group {
             Self::Secp384r1 => ("secp384r1", 24, "P-384"),
             Self::Secp521r1 => ("secp521r1", 25, "P-521"),
             Self::X25519MlKem768 => ("X25519MLKEM768", 4588, "X25519MLKEM768"),
+            Self::Secp256r1MlKem768 => ("SecP256r1MLKEM768", 4587, "SecP256r1MLKEM768"),
+            Self::MlKem1024 => ("MLKEM1024", 514, "MLKEM1024"),
         }
     }
 
@@ -47,9 +60,9 @@ impl Group {
         self.registered().2
     }
 
-    /// Whether TLS 1.2 has no such group.
+    /// Whether TLS 1.2 has no such group: those with ML-KEM.
     pub fn is_of_tls13_only(self) -> bool {
-        self == Self::X25519MlKem768
+        matches!(self, Self::X25519MlKem768 | Self::Secp256r1MlKem768 | Self::MlKem1024)
     }
 }
 
@@ -63,7 +76,7 @@ impl FromStr for Group {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        const NAMES: [(&str, Group); 12] = [
+        const NAMES: [(&str, Group); 14] = [
             ("x25519", Group::X25519),
             ("secp256r1", Group::Secp256r1),
             ("p-256", Group::Secp256r1),
@@ -76,6 +89,8 @@ impl FromStr for Group {
             ("p-521", Group::Secp521r1),
             ("p521", Group::Secp521r1),
             ("x25519mlkem768", Group::X25519MlKem768),
+            ("secp256r1mlkem768", Group::Secp256r1MlKem768),
+            ("mlkem1024", Group::MlKem1024),
         ];
         let lower = text.to_ascii_lowercase();
         if let Some((_, group)) = NAMES.iter().find(|(name, _)| *name == lower) {
@@ -85,7 +100,7 @@ impl FromStr for Group {
             .map_or_else(String::new, |name| format!("did you mean {name}? "));
         Err(NameError(format!(
             "`{text}` is not a group that toll knows; {hint}it knows x25519, secp256r1, \
-             secp384r1 and X25519MLKEM768"
+             secp384r1, secp521r1, X25519MLKEM768, SecP256r1MLKEM768 and MLKEM1024"
         )))
     }
 }

@@ -15,6 +15,9 @@ pub fn scheme_name(code_point: u16) -> String {
         0x0806 => "rsa_pss_rsae_sha512",
         0x0807 => "ed25519",
         0x0808 => "ed448",
+        0x0904 => "mldsa44",
+        0x0905 => "mldsa65",
+        0x0906 => "mldsa87",
         other => return format!("0x{other:04x}"),
     };
     name.to_owned()

@@ -82,14 +82,17 @@ impl Stack {
     pub fn has_group(self, group: Group) -> bool {
         match group {
             Group::Secp521r1 => !self.is_rustls(),
-            Group::X25519MlKem768 => self != Self::RustlsRing,
+            group if group.is_of_tls13_only() => self != Self::RustlsRing,
             _ => true,
         }
     }
 
     /// Whether it takes a certificate with this key. ring and AWS-LC sign with no RSA key below
-    /// 2048 bits.
+    /// 2048 bits. OpenSSL may be one that has ML-DSA or not.
     pub fn has_key(self, key: CertificateKey) -> bool {
+        if let CertificateKey::MlDsa(_) = key {
+            return matches!(self, Self::OpenSsl | Self::RustlsAwsLc);
+        }
         !self.is_rustls() || !matches!(key, CertificateKey::Rsa(bits) if bits < 2048)
     }
 }

@@ -30,6 +30,12 @@ pub struct Asked {
     pub encrypt_then_mac: Option<bool>,
     /// How the server is to encrypt and send; known only of servers that toll configured.
     pub send: Option<SendMode>,
+    /// How requests were to go to the server's backend, `plain` or `tls`, where it has one.
+    pub backend: Option<String>,
+    /// Whether connections to it were to be `kept`, or each request to have a `new` one.
+    pub backend_connections: Option<String>,
+    /// Whether the server was to verify the backend's certificate.
+    pub backend_verify: Option<bool>,
     /// The accelerator of the server's private keys, where it was to have one.
     pub accelerator: Option<String>,
     /// The share of resumed handshakes, in percent.

@@ -4,7 +4,7 @@
 //! mismatch or warning is added to it later.
 
 use cpus::CpuList;
-use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
+use load::{Arrival, ArrivalCounts, KeyExchangeMode, Operation, Outcome, Storage};
 use targets::Target;
 use units::Nanos;
 
@@ -190,6 +190,9 @@ impl Trial {
         if let Some(sending) = &report.sending {
             receipt.add_sending(sending);
         }
+        if let Some((target, backend)) = target.zip(report.backend.as_ref()) {
+            receipt.add_backend(target, backend, (&self.job, outcome));
+        }
         receipt
     }
 
@@ -278,7 +281,9 @@ impl Trial {
             warnings.extend(Warning::paced(&receipt.obtained, self.runs_on.is_some()));
         }
         warnings.extend(Warning::client_certificate(&receipt.obtained));
-        warnings.extend(Warning::hello_retry_requests(&receipt.obtained));
+        if plan.key_exchange() != KeyExchangeMode::Retried {
+            warnings.extend(Warning::hello_retry_requests(&receipt.obtained));
+        }
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
         warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));

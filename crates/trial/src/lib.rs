@@ -11,6 +11,7 @@ mod accelerator;
 mod accelerator_use;
 mod application;
 mod asked;
+mod backend_use;
 mod busy_program;
 mod compilers;
 mod congestion;
@@ -52,6 +53,7 @@ mod workers;
 
 pub use accelerator_use::AcceleratorUse;
 pub use asked::Asked;
+pub use backend_use::BackendUse;
 pub use busy_program::BusyProgram;
 pub use congestion::Connections;
 pub use connection_memory::{ConnectionMemory, LEAST_CONNECTIONS, MemoryReading};

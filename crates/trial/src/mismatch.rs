@@ -6,8 +6,8 @@
 use std::fmt;
 
 use load::{
-    Arrival, EndedConnections, Job, Negotiated, Operation, Outcome, PeerClient, Percent, Receive,
-    SessionsGiven,
+    Arrival, EndedConnections, Job, KeyExchangeMode, Negotiated, Operation, Outcome, PeerClient,
+    Percent, Receive, SessionsGiven,
 };
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
@@ -200,6 +200,14 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             "resumption_percent",
             &wanted.to_string(),
             format!("{share} of {} resumed{given}", handshakes_in_words(handshakes)),
+        );
+    }
+    let retried = outcome.hello_retry_requests;
+    if job.plan.key_exchange() == KeyExchangeMode::Retried && retried < handshakes {
+        differs(
+            "key_exchange",
+            "a HelloRetryRequest in each handshake",
+            format!("{} in {}", thousands(retried), handshakes_in_words(handshakes)),
         );
     }
     let (requests, sent) = (outcome.certificate_requests, count(|kind| kind.client.is_some()));

@@ -11,6 +11,7 @@ use tls::{SendMode, Version};
 
 use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
+use crate::backend_use::BackendUse;
 use crate::http2_use::{Http2Use, protocols};
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
@@ -80,6 +81,8 @@ pub struct Obtained {
     pub client_congestion: BTreeMap<String, u64>,
     /// What held back what the server sent, where anything did.
     pub pacing: Option<Pacing>,
+    /// What the server's backend served, where it has one.
+    pub backend: Option<BackendUse>,
     /// What an accelerator of private keys did, where the server was to have one.
     pub accelerator: Option<AcceleratorUse>,
     /// Full handshakes.

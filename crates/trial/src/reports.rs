@@ -1,6 +1,6 @@
 //! What server and ranks report of a load when it has ended.
 
-use targets::{AcceleratorCounts, Aes, Crypto, CryptoFacts};
+use targets::{AcceleratorCounts, Aes, Crypto, CryptoFacts, SendCounters};
 
 use crate::obtained::Orders;
 use crate::ranks::RankReport;
@@ -24,6 +24,8 @@ pub struct ServerReport {
     pub crypto: Option<((Crypto, Aes), CryptoFacts)>,
     /// What its accelerator did from before the load to after it.
     pub accelerated: Option<AcceleratorCounts>,
+    /// What its backend served from before the load to after it.
+    pub backend: Option<SendCounters>,
     /// How it sent.
     pub sending: Option<Sending>,
 }

@@ -28,6 +28,8 @@ pub enum Quantity {
     BytesPerByte,
     /// Packets.
     Packets,
+    /// Round trips.
+    RoundTrips,
     /// Core cycles.
     Cycles,
     /// Core cycles per byte.
@@ -77,6 +79,7 @@ impl Quantity {
             }
             Self::BytesPerByte => number("B/B", "not a number of bytes per byte such as 2.5B/B"),
             Self::Packets => number("packets", "not a number of packets such as 9 packets"),
+            Self::RoundTrips => number("round trips", "not a number such as 2 round trips"),
             Self::Cycles => number("cycles", "not a number of cycles such as 900 cycles"),
             Self::CyclesPerByte => number("cycles/byte", "not a cost such as 0.5 cycles/byte"),
             Self::Joules => number("J", "not an energy such as 0.02J"),
@@ -98,6 +101,7 @@ impl Quantity {
             Self::BytesPerSecond => &[("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0)],
             Self::BytesPerByte => &[("B/B", 1.0)],
             Self::Packets => &[("packets", 1.0)],
+            Self::RoundTrips => &[("round trips", 1.0)],
             Self::Cycles => &[("kilocycles", 1e3), ("cycles", 1.0)],
             Self::CyclesPerByte => &[("cycles/byte", 1.0)],
             Self::Joules => &[("J", 1.0), ("mJ", 1e-3), ("µJ", 1e-6)],

@@ -60,6 +60,7 @@ pub struct ThisBench<'a> {
 struct ServerCounts {
     orders: Option<u64>,
     sent: Option<SendCounters>,
+    backend: Option<SendCounters>,
     accelerated: Option<AcceleratorCounts>,
 }
 
@@ -405,6 +406,7 @@ impl Bench for ThisBench<'_> {
         }
         let orders = target.ask(|running| running.orders())?;
         let sent = target.ask(|running| running.sent())?;
+        let backend = target.ask(|running| running.backend_served())?;
         let accelerated = target.accelerated(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error))?;
@@ -412,7 +414,7 @@ impl Bench for ThisBench<'_> {
         let sampling = profile.map(|files| Sampling::start(target.pid().zip(target.cpus()), files));
         let sampling = sampling.transpose()?;
         let cluster = self.cluster.as_ref().filter(|_| cell.load.ranks.is_some());
-        let before = ServerCounts { orders, sent, accelerated };
+        let before = ServerCounts { orders, sent, backend, accelerated };
         let mut reports = || Reports {
             server: target.report(cell, &before),
             ranks: cluster.map(Cluster::report),
@@ -559,11 +561,13 @@ impl ThisTarget {
             self.crypto = self.ask(|running| running.crypto())?;
         }
         let asked = (cell.target.crypto, cell.target.aes);
+        let backend = before.backend.as_ref().zip(self.ask(|running| running.backend_served())?);
         let accelerated = before.accelerated.as_ref().zip(self.accelerated(cell)?);
         let is_configured = cell.target.server.is_configured();
         Ok(ServerReport {
             orders: orders.map(|(before, after)| Orders { before, after }),
             crypto: self.crypto.clone().map(|found| (asked, found)),
+            backend: backend.map(|(before, after)| after.since(before)),
             accelerated: accelerated.map(|(before, after)| after.since(before)),
             sending: is_configured.then(|| self.sending(cell, before.sent.as_ref())).transpose()?,
         })

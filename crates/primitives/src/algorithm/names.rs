@@ -98,8 +98,8 @@ static NAMES: LazyLock<Vec<(Algorithm, String)>> = LazyLock::new(|| {
     for (key, name) in KEYS {
         for group in Group::ALL {
             match group {
-                // No library here has it in TLS.
-                Group::Secp521r1 => {}
+                // Not measured in memory.
+                Group::Secp521r1 | Group::Secp256r1MlKem768 | Group::MlKem1024 => {}
                 Group::X25519 => add(Full(key, group), &format!("{name} full handshake")),
                 _ => {
                     let group_name = group.openssl_name();

@@ -23,6 +23,9 @@ use crate::{AcceleratorSource, ServerError, Settings};
 use kernel::KernelTls;
 use opened::OpenedLibrary;
 
+/// OpenSSL 3.5, the first with ML-KEM and ML-DSA; its lists of groups may have names that it does not know.
+const FIRST_WITH_ML_KEM: i64 = 0x3050_0000;
+
 /// A TLS library with the settings and the certificate of one server.
 pub(crate) trait Library: Sync {
     type Session: Session;
@@ -183,15 +186,22 @@ fn versions(settings: &Settings) -> Result<Vec<Version>, ServerError> {
 /// Refuses suites that cannot be negotiated with a certificate of this key.
 fn check_key(settings: &Settings, key: CertificateKey) -> Result<(), ServerError> {
     let rsa = matches!(key, CertificateKey::Rsa(_));
+    let is_other = rsa || matches!(key, CertificateKey::MlDsa(_));
     let lacking = |suite: &&'static Suite| match suite.key_exchange {
         KeyExchange::Tls13 => None,
         KeyExchange::EcdheRsa | KeyExchange::Rsa => (!rsa).then_some("an RSA key"),
-        KeyExchange::EcdheEcdsa => rsa.then_some("an ECDSA or Ed25519 key"),
+        KeyExchange::EcdheEcdsa => is_other.then_some("an ECDSA or Ed25519 key"),
     };
     match settings.suites.iter().find_map(|suite| Some((*suite, lacking(suite)?))) {
         Some((suite, needs)) => Err(ServerError::SuiteKey { suite, needs, key }),
         None => Ok(()),
     }
+}
+
+/// Whether it is an OpenSSL before 3.5, the first with ML-DSA, and the key is one of that.
+fn is_older(library: Stack, key: CertificateKey) -> bool {
+    let has_ml_dsa = ::openssl::version::number() >= FIRST_WITH_ML_KEM;
+    library == Stack::OpenSsl && matches!(key, CertificateKey::MlDsa(_)) && !has_ml_dsa
 }
 
 /// Refuses what the library does not have.
@@ -208,7 +218,7 @@ fn check_library(settings: &Settings, key: CertificateKey) -> Result<(), ServerE
         _ if settings.accelerator.is_some() && library != Stack::OpenSsl => {
             "--accelerator".to_owned()
         }
-        _ if !library.has_key(key) => format!("signatures with {key}"),
+        _ if !library.has_key(key) || is_older(library, key) => format!("signatures with {key}"),
         _ => return Ok(()),
     };
     Err(ServerError::Lacks { library, lacks })

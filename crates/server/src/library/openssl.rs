@@ -17,7 +17,7 @@ use tls::{AskClient, CertificateKey, Identity, RecordSize, SendMode, Suite, Vers
 
 use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
-use super::{Handshake, Library, Session, client_authorities};
+use super::{FIRST_WITH_ML_KEM, Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
 use crate::{AcceleratorSource, ServerError, Settings};
 
@@ -109,6 +109,7 @@ fn io_error(error: ssl::Error) -> io::Error {
     error.into_io_error().unwrap_or_else(io::Error::other)
 }
 
+const WITH_ML_KEM: &str = "DEFAULT:?SecP256r1MLKEM768:?MLKEM1024";
 /// The default without CBC suites, for which the kernel's TLS takes no keys.
 const OF_KERNEL: &str = "DEFAULT:!SHA1:!SHA256:!SHA384";
 
@@ -163,9 +164,15 @@ fn with_certificate(
     if settings.send.is_kernels() && settings.suites.is_empty() {
         context.set_cipher_list(OF_KERNEL).map_err(refused("the kernel's suites"))?;
     }
-    if !settings.groups.is_empty() {
-        let names: Vec<_> = settings.groups.iter().map(|group| group.openssl_name()).collect();
-        context.set_groups_list(&names.join(":")).map_err(refused("these groups"))?;
+    let names: Vec<_> = settings.groups.iter().map(|group| group.openssl_name()).collect();
+    let groups = match names.is_empty() {
+        // Its default, and what it has beside that; clients choose.
+        true if openssl::version::number() >= FIRST_WITH_ML_KEM => Some(WITH_ML_KEM.to_owned()),
+        true => None,
+        false => Some(names.join(":")),
+    };
+    if let Some(groups) = groups {
+        context.set_groups_list(&groups).map_err(refused("these groups"))?;
     }
     let private = set_identity(&mut context, &chain, &identity.key_pem)
         .map_err(refused("the certificate and its key"))?;

@@ -221,7 +221,10 @@ fn version_of(version: Version) -> &'static SupportedProtocolVersion {
 /// The cryptography, with the suites and groups of the settings in their order.
 fn provider(settings: &Settings) -> CryptoProvider {
     let mut provider = match settings.library {
-        Stack::RustlsAwsLc => aws_lc_rs::default_provider(),
+        Stack::RustlsAwsLc => CryptoProvider {
+            kx_groups: aws_lc_rs::ALL_KX_GROUPS.to_vec(),
+            ..aws_lc_rs::default_provider()
+        },
         _ => ring::default_provider(),
     };
     if !settings.suites.is_empty() {

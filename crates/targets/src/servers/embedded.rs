@@ -121,6 +121,12 @@ impl Program for Embedded {
     }
 }
 
+/// What it has counted so far, whether or not anything is under way.
+pub(crate) fn counts(server: &Running) -> Result<SendCounters, TargetError> {
+    let path = server.logs().join(COUNTERS);
+    SendCounters::read(&path).map(|(_, counts)| counts).map_err(TargetError::file(&path))
+}
+
 fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     let settings = context.settings;
     let on = |setting| if setting { "on" } else { "off" };

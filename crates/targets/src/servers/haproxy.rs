@@ -1,14 +1,12 @@
 //! HAProxy, 2.4 or later: the end of TLS in front of a backend, as it is used in the field.
 //!
-//! HAProxy serves no files. Its backend is the embedded server, over plain HTTP, on CPUs of its own
-//! where there are any. What the backend uses is not HAProxy's, and is accounted for apart.
+//! HAProxy serves no files. Its backend is the embedded server, on CPUs of its own where there are any. What the backend uses is not HAProxy's, and is accounted for apart.
 
 mod configuration;
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use cpus::CpuList;
 use offload::CompletedBy;
 
 use self::configuration::{library_configuration, render};
@@ -16,7 +14,7 @@ use crate::launch_context::LaunchContext;
 use crate::openssl_provider::{self, OPENSSL_CONF};
 use crate::program::{self, Binary};
 use crate::server::{Invocation, Program, Server};
-use crate::{AcceleratorCounts, Running, Settings, TargetError};
+use crate::{AcceleratorCounts, Backend, Running, Settings, TargetError};
 
 const CONFIGURATION: &str = "haproxy.cfg";
 /// The file of OpenSSL's configuration for it.
@@ -30,7 +28,15 @@ pub(super) static HAPROXY: Server = Server {
     program: Some(&Haproxy),
     // With `ssl-mode-async` it waits for the descriptors of paused jobs.
     completions: &[CompletedBy::Event],
-    own_keys: &[super::CLIENTS, super::OFFLOAD, super::COMPLETION, super::NAMES, &["batch-wait"]],
+    backend: Some(Backend::Plain),
+    own_keys: &[
+        super::CLIENTS,
+        super::OFFLOAD,
+        super::COMPLETION,
+        super::NAMES,
+        super::BACKEND,
+        &["batch-wait"],
+    ],
     ..Server::named("haproxy")
 };
 
@@ -69,13 +75,6 @@ impl Program for Haproxy {
         })
     }
 
-    fn backend_cpus(&self, settings: &Settings) -> Result<Option<CpuList>, TargetError> {
-        match &settings.backend_cpus {
-            Some(cpus) => Ok(Some(cpus.clone())),
-            None => spare_cpus(&settings.target.cpus).map(Some),
-        }
-    }
-
     fn files(
         &self,
         context: &LaunchContext<'_>,
@@ -107,11 +106,6 @@ impl Program for Haproxy {
     }
 }
 
-fn spare_cpus(used: &CpuList) -> Result<CpuList, TargetError> {
-    let allowed = CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
-    Ok(allowed.without(used).unwrap_or_else(|| used.clone()))
-}
-
 /// What `[ALERT]    (7) : config : parsing [h.cfg:1] : ...` complains of, its last line but the
 /// summaries that follow.
 fn complaint(line: &str) -> Option<&str> {
@@ -139,6 +133,7 @@ fn parse_version(said: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::Target;
+    use cpus::CpuList;
 
     #[test]
     fn versions_are_read() {
@@ -155,16 +150,6 @@ mod tests {
         assert_eq!(complaint(alert), Some("parsing [h.cfg:9] : unknown keyword 'x'"));
         assert_eq!(complaint("[ALERT]    (7) : config : Fatal errors found in it."), None);
         assert_eq!(complaint("[NOTICE]   (7) : haproxy version is 2.6.12"), None);
-    }
-
-    #[test]
-    fn its_backend_takes_the_cpus_that_it_leaves() {
-        let allowed = CpuList::allowed().unwrap();
-        assert_eq!(spare_cpus(&allowed).unwrap(), allowed);
-        if allowed.len() > 1 {
-            let first = allowed.first(1);
-            assert_eq!(spare_cpus(&first).unwrap(), allowed.without(&first).unwrap());
-        }
     }
 
     #[test]

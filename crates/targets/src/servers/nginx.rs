@@ -31,6 +31,7 @@ pub(super) static NGINX: Server = Server {
         &["record-size", "directives", "storage", "files"],
         super::SENDFILE,
         super::NAMES,
+        super::BACKEND,
         super::OFFLOAD,
     ],
     ..Server::named("nginx")

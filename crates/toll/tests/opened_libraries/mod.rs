@@ -1,9 +1,10 @@
 //! What a library that the server opens must do, as `openssl s_client`, curl and a study see it.
 
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Output, Stdio};
 
 use support::{Desk, Serve, peer, text, toll};
-use tls::{Stack, Suite};
+use tls::{CertificateKey, Identity, Stack, Suite};
 use trial::TrialRecord;
 use units::Bytes;
 
@@ -38,15 +39,20 @@ fn s_client(server: &Serve, arguments: &[&str]) -> String {
 }
 
 fn curl(server: &Serve, arguments: &[&str], path: &str) -> Vec<u8> {
-    let output = peer("curl")
+    let output = asked(server, arguments, path);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output.stdout
+}
+
+/// What curl does.
+fn asked(server: &Serve, arguments: &[&str], path: &str) -> Output {
+    peer("curl")
         .args(["--silent", "--show-error", "--fail", "--max-time", "50", "--cacert"])
         .arg(server.certificate())
         .args(arguments)
         .arg(format!("https://localhost:{}{path}", server.tls.port()))
         .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output.stdout
+        .unwrap()
 }
 
 fn object(size: &str) -> Vec<u8> {
@@ -119,4 +125,60 @@ pub(crate) fn is_measured(library: Stack) {
         assert!(proof.starts_with('/') && proof.contains(library.file().unwrap()), "{proof}");
         assert!(proof.ends_with(')') && proof.contains(" ("), "{proof}");
     }
+}
+
+/// Serves clients with a certificate that the authority has issued, of each key in each version, and no others.
+pub(crate) fn verifies_clients(library: Stack) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let issue = |name: &str, key| {
+        let (client, authority) = Identity::issued_client(key).unwrap();
+        let file = |end: &str| path(&format!("{name}.{end}"));
+        client.write(Path::new(&file("crt")), Path::new(&file("key"))).unwrap();
+        std::fs::write(file("ca"), authority).unwrap();
+    };
+    issue("stranger", CertificateKey::EcdsaP256);
+    for key in [CertificateKey::EcdsaP256, CertificateKey::Rsa(2048)] {
+        let name = key.to_string().replace(':', "-");
+        issue(&name, key);
+        let authority = path(&format!("{name}.ca"));
+        let required = ["--client-certificate", "require", "--client-ca", &authority];
+        let server = start(library, &required);
+        for version in [&["--tls-max", "1.2"][..], &["--tlsv1.3"]] {
+            let shown = |who: &str| [path(&format!("{who}.crt")), path(&format!("{who}.key"))];
+            let [certificate, private] = shown(&name);
+            let own = [version, &["--cert", &certificate, "--key", &private]].concat();
+            assert!(curl(&server, &own, "/bytes/16KiB") == object("16KiB"), "{library} {key}");
+            let [certificate, private] = shown("stranger");
+            for others in [vec!["--cert", &certificate, "--key", &private], Vec::new()] {
+                let output = asked(&server, &[version, &others].concat(), "/bytes/16KiB");
+                assert!(!output.status.success(), "{library} {key} {version:?} {others:?}");
+            }
+        }
+    }
+}
+
+/// Full handshakes with a client certificate of each key, each trial valid.
+pub(crate) fn is_measured_with_clients(library: Stack) {
+    let name = library.name();
+    let desk = Desk::new(&format!(
+        "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\nserver = \"embedded\"\nlibrary = \"{name}\"\n\
+         certificate-key = \"ecdsa:p256\"\nclient-certificate = \"require\"\n[load]\nconnections = 4\n\
+         tls = \"1.3\"\noperation = \"handshakes\"\nwarmup = \"50ms\"\nduration = \"300ms\"\n\
+         [[case]]\nname = \"keys\"\n\
+         sweep.\"target.client-certificate-key\" = [\"rsa:2048\", \"ecdsa:p256\"]\n"
+    ));
+    let output = desk.undisturbed(desk.run(&["--quiet"]).output().unwrap());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let mut keys = Vec::new();
+    for line in desk.lines().into_iter().filter(|line: &TrialRecord| line.valid) {
+        let obtained = line.receipt.obtained;
+        assert_eq!(obtained.client_certificates, obtained.full, "{library}");
+        let of_key: Vec<_> = obtained.client_key.into_iter().collect();
+        let [(key, count)] = &of_key[..] else { panic!("{of_key:?}") };
+        assert_eq!(Some(*count), obtained.full);
+        keys.push(key.clone());
+    }
+    keys.sort_unstable();
+    assert_eq!(keys, ["ecdsa:p256", "rsa:2048"], "{library}");
 }

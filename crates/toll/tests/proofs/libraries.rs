@@ -3,7 +3,9 @@
 
 use tls::Stack;
 
-use crate::opened_libraries::{is_here, is_measured, serves};
+use crate::opened_libraries::{
+    is_here, is_measured, is_measured_with_clients, serves, verifies_clients,
+};
 
 #[test]
 fn libraries_that_are_opened_serve_other_clients() {
@@ -20,5 +22,16 @@ fn libraries_that_are_opened_are_measured_and_proven() {
         if is_here(library) {
             is_measured(library);
         }
+    }
+}
+
+#[test]
+fn libraries_verify_clients_of_each_key() {
+    let opened = [Stack::WolfSsl, Stack::AwsLc, Stack::BoringSsl, Stack::S2n];
+    let here = opened.into_iter().filter(|library| is_here(*library));
+    let built_in = [Stack::OpenSsl, Stack::RustlsRing, Stack::RustlsAwsLc];
+    for library in built_in.into_iter().chain(here) {
+        verifies_clients(library);
+        is_measured_with_clients(library);
     }
 }

@@ -8,7 +8,9 @@ use support::{text, toll_path};
 use tempfile::TempDir;
 use tls::Stack;
 
-use crate::opened_libraries::{is_here, is_measured, serves};
+use crate::opened_libraries::{
+    is_here, is_measured, is_measured_with_clients, serves, verifies_clients,
+};
 
 #[test]
 fn gnutls_serves_other_clients() {
@@ -21,6 +23,14 @@ fn gnutls_serves_other_clients() {
 fn gnutls_is_measured_and_proven() {
     if is_here(Stack::GnuTls) {
         is_measured(Stack::GnuTls);
+    }
+}
+
+#[test]
+fn gnutls_verifies_clients() {
+    if is_here(Stack::GnuTls) {
+        verifies_clients(Stack::GnuTls);
+        is_measured_with_clients(Stack::GnuTls);
     }
 }
 

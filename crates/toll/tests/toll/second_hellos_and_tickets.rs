@@ -65,6 +65,22 @@ fn every_handshake_with_a_server_of_another_group_needs_a_second_client_hello() 
 }
 
 #[test]
+fn a_client_without_a_share_is_asked_for_it_in_every_handshake() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&[], true, true, &folder);
+    for group in ["x25519", "secp384r1"] {
+        let options = [&HANDSHAKES[..], &["--key-exchange", "retried", "--group", group]].concat();
+        let line = load(&server, &options);
+        let obtained = &line.receipt.obtained;
+        assert_eq!((obtained.hello_retry_requests, obtained.full), (Some(40), Some(40)), "{group}");
+        assert!(line.receipt.mismatch.is_empty() && obtained.group.contains_key(group));
+        let retried =
+            line.warnings.iter().find(|warning| warning.kind == WarningKind::HelloRetryRequests);
+        assert!(retried.is_none(), "it was asked for: {retried:?}");
+    }
+}
+
+#[test]
 fn the_tickets_of_a_server_are_counted_on_every_connection_that_it_gives_them() {
     let folder = tempfile::tempdir().unwrap();
     // OpenSSL's server gives two for each full handshake of TLS 1.3, and one for each resumed one.

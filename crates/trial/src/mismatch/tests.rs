@@ -550,3 +550,15 @@ fn each_full_handshake_has_the_client_certificate_that_was_asked_for() {
     assert!(with(0, 0, 0), "never asked for");
     assert!(with(10, 6, 3), "one lacks it");
 }
+
+#[test]
+fn a_key_exchange_that_was_not_retried_is_a_mismatch() {
+    let mut job = job("https://localhost/bytes/1MiB");
+    job.plan.key_exchange = Some(load::KeyExchangeMode::Retried);
+    for (retried, mismatch) in [(64, &[][..]), (63, &["key_exchange"])] {
+        let outcome = Outcome { hello_retry_requests: retried, ..outcome(10_000) };
+        let found = crate::Receipt::of(&job, None, &outcome).mismatch;
+        let found: Vec<_> = found.iter().map(|of| of.what.as_str()).collect();
+        assert_eq!(found, mismatch);
+    }
+}

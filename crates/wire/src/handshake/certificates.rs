@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openssl::x509::X509;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tls::CertificateKey;
@@ -53,9 +52,8 @@ impl ServerCertificates {
         let [own, others @ ..] = &certificates[..] else {
             return Err(refused("an empty list of certificates"));
         };
-        let public = X509::from_der(own)
-            .and_then(|certificate| PublicKey::new(certificate.public_key()?))
-            .map_err(|_| refused("a certificate that cannot be read"))?;
+        let public =
+            PublicKey::of(own).map_err(|_| refused("a certificate that cannot be read"))?;
         let others: Vec<_> = others.iter().map(|der| CertificateDer::from(*der)).collect();
         let end_entity = CertificateDer::from(*own);
         self.verifier

@@ -10,20 +10,20 @@ use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use tls::Group;
 
-use super::fixed_hybrid::{self, FixedHybrid};
+use super::fixed_kem::{self, FixedKem};
 
 /// One group with its base point as the client's share.
 #[derive(Debug, Clone)]
 pub(super) struct FixedGroup {
     name: NamedGroup,
     /// The base point in the encoding of a TLS key share.
-    base_point: &'static [u8],
+    pub(super) base_point: &'static [u8],
     /// The part of the server's share that is the shared secret: all of it, or the x coordinate.
     secret: std::ops::Range<usize>,
 }
 
 /// RFC 7748, section 4.1: u = 9, little-endian.
-static X25519: FixedGroup = FixedGroup {
+pub(super) static X25519: FixedGroup = FixedGroup {
     name: NamedGroup::X25519,
     base_point: &{
         let mut u = [0; 32];
@@ -34,7 +34,7 @@ static X25519: FixedGroup = FixedGroup {
 };
 
 /// SEC 2, section 2.4.2: an uncompressed point.
-static SECP256R1: FixedGroup = FixedGroup {
+pub(super) static SECP256R1: FixedGroup = FixedGroup {
     name: NamedGroup::secp256r1,
     base_point: &point::<65, 32>(
         b"6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296\
@@ -67,34 +67,42 @@ static SECP521R1: FixedGroup = FixedGroup {
 
 /// The fixed share for a group.
 pub(super) fn fixed(group: Group) -> &'static dyn SupportedKxGroup {
-    match of_points(group) {
-        Some(group) => group,
-        None => &FixedHybrid,
+    match of(group) {
+        Fixed::Point(group) => group,
+        Fixed::Kem(group) => group,
     }
 }
 
 /// The shared secret of a group's fixed share and the server's share; `None` where that is not one of
 /// the group.
 pub(super) fn shared(group: Group, share: &[u8]) -> Option<Cow<'_, [u8]>> {
-    match of_points(group) {
-        Some(group) => group.shared(share).map(Cow::Borrowed),
-        None => fixed_hybrid::shared(share).map(Cow::Owned),
+    match of(group) {
+        Fixed::Point(group) => group.shared(share).map(Cow::Borrowed),
+        Fixed::Kem(group) => group.shared(share).map(Cow::Owned),
     }
 }
 
-fn of_points(group: Group) -> Option<&'static FixedGroup> {
+/// What a fixed share is made of.
+enum Fixed {
+    Point(&'static FixedGroup),
+    Kem(&'static FixedKem),
+}
+
+fn of(group: Group) -> Fixed {
     match group {
-        Group::X25519 => Some(&X25519),
-        Group::Secp256r1 => Some(&SECP256R1),
-        Group::Secp384r1 => Some(&SECP384R1),
-        Group::Secp521r1 => Some(&SECP521R1),
-        Group::X25519MlKem768 => None,
+        Group::X25519 => Fixed::Point(&X25519),
+        Group::Secp256r1 => Fixed::Point(&SECP256R1),
+        Group::Secp384r1 => Fixed::Point(&SECP384R1),
+        Group::Secp521r1 => Fixed::Point(&SECP521R1),
+        Group::X25519MlKem768 => Fixed::Kem(&fixed_kem::X25519MLKEM768),
+        Group::Secp256r1MlKem768 => Fixed::Kem(&fixed_kem::SECP256R1MLKEM768),
+        Group::MlKem1024 => Fixed::Kem(&fixed_kem::MLKEM1024),
     }
 }
 
 impl FixedGroup {
     /// Only the shape is checked: with a wrong share no record decrypts.
-    fn shared<'s>(&self, share: &'s [u8]) -> Option<&'s [u8]> {
+    pub(super) fn shared<'s>(&self, share: &'s [u8]) -> Option<&'s [u8]> {
         (share.len() == self.base_point.len()).then(|| &share[self.secret.clone()])
     }
 }
@@ -152,7 +160,7 @@ mod tests {
     /// A server that answers the fixed share with a fresh key must compute the same secret.
     #[test]
     fn an_honest_server_derives_the_same_secret() {
-        let mut honest = rustls::crypto::aws_lc_rs::default_provider().kx_groups;
+        let mut honest = rustls::crypto::aws_lc_rs::ALL_KX_GROUPS.to_vec();
         honest.push(&FreshP521);
         for group in Group::ALL {
             let fixed = fixed(group);

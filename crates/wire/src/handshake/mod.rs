@@ -9,7 +9,7 @@ mod driver;
 mod encoding;
 mod fingerprint;
 mod fixed_group;
-mod fixed_hybrid;
+mod fixed_kem;
 mod fresh_p521;
 mod offer;
 mod provider;

@@ -26,6 +26,9 @@ pub struct Offer {
     pub encrypt_then_mac: bool,
     /// Whether the client's part of the key exchange costs it nothing.
     pub fixed_key_exchange: bool,
+    /// Whether the ClientHello has no key share, so that the server asks for one (RFC 8446, section 4.2.8). Only in
+    /// full handshakes of TLS 1.3 alone whose key exchange is fixed.
+    pub sends_no_share: bool,
     /// How many of a hundred handshakes resume a session.
     pub resumed_percent: u8,
     /// Which one of the clients of a thread this is, and how many those are: they resume that share together,
@@ -70,6 +73,7 @@ impl Offer {
             group: None,
             encrypt_then_mac: false,
             fixed_key_exchange: true,
+            sends_no_share: false,
             resumed_percent: 0,
             client: (0, NonZeroUsize::MIN),
             follows_key_updates: false,

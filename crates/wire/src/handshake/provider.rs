@@ -1,7 +1,7 @@
 //! What an offer takes from rustls's crypto provider.
 
 use rustls::NamedGroup;
-use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
+use rustls::crypto::aws_lc_rs::kx_group::{MLKEM1024, SECP256R1MLKEM768, X25519MLKEM768};
 use rustls::crypto::ring::default_provider;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::ServerName;
@@ -16,9 +16,9 @@ use crate::randomness::Buffered;
 pub(super) fn provider(offer: &Offer) -> CryptoProvider {
     let mut provider = default_provider();
     provider.secure_random = &Buffered;
-    // The hybrid's shares are thirty times as long, so it is offered only on request.
+    // Shares of ML-KEM are thirty times as long, so they are offered only on request.
     let wanted = |group: &Group| match offer.group {
-        None => *group != Group::X25519MlKem768,
+        None => !group.is_of_tls13_only(),
         Some(asked) => asked == *group,
     };
     match offer.fixed_key_exchange {
@@ -26,7 +26,9 @@ pub(super) fn provider(offer: &Offer) -> CryptoProvider {
             provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
         }
         false => {
-            provider.kx_groups.extend([&FreshP521 as &dyn SupportedKxGroup, X25519MLKEM768]);
+            let others: [&dyn SupportedKxGroup; 4] =
+                [&FreshP521, X25519MLKEM768, SECP256R1MLKEM768, MLKEM1024];
+            provider.kx_groups.extend(others);
             provider
                 .kx_groups
                 .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group)));

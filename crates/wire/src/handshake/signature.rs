@@ -5,7 +5,8 @@
 //! OpenSSL's, whose keys may be shorter than 2048 bits.
 
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ECDSA_P521_SHA512_ASN1, UnparsedPublicKey,
+    ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ECDSA_P521_SHA512_ASN1, ML_DSA_44, ML_DSA_65,
+    ML_DSA_87, UnparsedPublicKey,
 };
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
@@ -13,6 +14,8 @@ use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, PKeyRef, Public};
 use openssl::rsa::{Padding, Rsa};
 use openssl::sign::{RsaPssSaltlen, Verifier};
+use openssl::x509::X509;
+use tls::MlDsa;
 
 /// The schemes that are offered in TLS 1.2, those of OpenSSL's client without DSA (RFC 8446, section
 /// 4.2.3; RFC 5246, section 7.4.1.4.1).
@@ -29,7 +32,8 @@ pub(super) const OTHER_SCHEMES: [u16; 5] = [0x0603, 0x0808, 0x0809, 0x080a, 0x08
 pub(super) struct PublicKey {
     /// As SubjectPublicKeyInfo (RFC 5280, section 4.1).
     der: Vec<u8>,
-    parsed: PKey<Public>,
+    /// `None` of a kind that OpenSSL may not have.
+    parsed: Option<PKey<Public>>,
     kind: Kind,
 }
 
@@ -42,11 +46,23 @@ enum Kind {
     Ec(Option<Nid>),
     Ed25519,
     Ed448,
+    MlDsa(MlDsa),
     Other,
 }
 
 impl PublicKey {
-    pub(super) fn new(parsed: PKey<Public>) -> Result<Self, ErrorStack> {
+    /// That of a certificate in DER.
+    pub(super) fn of(certificate: &[u8]) -> Result<Self, ErrorStack> {
+        let of_ml_dsa = MlDsa::of_certificate(certificate).zip(tls::public_key(certificate));
+        match of_ml_dsa {
+            Some((of, der)) => {
+                Ok(Self { der: der.to_owned(), parsed: None, kind: Kind::MlDsa(of) })
+            }
+            None => Self::new(X509::from_der(certificate)?.public_key()?),
+        }
+    }
+
+    fn new(parsed: PKey<Public>) -> Result<Self, ErrorStack> {
         let kind = match parsed.id() {
             Id::RSA => Kind::Rsa,
             Id::RSA_PSS => Kind::RsaPss,
@@ -55,7 +71,7 @@ impl PublicKey {
             Id::ED448 => Kind::Ed448,
             _ => Kind::Other,
         };
-        Ok(Self { der: parsed.public_key_to_der()?, parsed, kind })
+        Ok(Self { der: parsed.public_key_to_der()?, parsed: Some(parsed), kind })
     }
 
     /// Whether it signs in the suites of TLS 1.2 that are named after RSA.
@@ -65,7 +81,7 @@ impl PublicKey {
 
     /// The key with which one can encrypt.
     pub(super) fn rsa(&self) -> Option<Rsa<Public>> {
-        (self.kind == Kind::Rsa).then(|| self.parsed.rsa().ok())?
+        self.parsed.as_ref().filter(|_| self.kind == Kind::Rsa)?.rsa().ok()
     }
 
     /// Whether `signature` is one of `message`, by this key and in this scheme of TLS 1.3 (RFC 8446,
@@ -79,6 +95,9 @@ impl PublicKey {
             | (0x0809..=0x080b, Kind::RsaPss)
             | (0x0807, Kind::Ed25519)
             | (0x0808, Kind::Ed448) => self.verifies(scheme, message, signature),
+            (scheme, Kind::MlDsa(of)) if scheme == of.scheme() => {
+                self.verifies(scheme, message, signature)
+            }
             _ => false,
         }
     }
@@ -95,7 +114,7 @@ impl PublicKey {
             Kind::Ec(_) => matches!(scheme, 0x0203 | 0x0303 | 0x0403 | 0x0503 | 0x0603),
             Kind::Ed25519 => scheme == 0x0807,
             Kind::Ed448 => scheme == 0x0808,
-            Kind::Other => false,
+            Kind::MlDsa(_) | Kind::Other => false,
         };
         is_of_kind && TLS12_SCHEMES.contains(&scheme)
     }
@@ -110,16 +129,27 @@ impl PublicKey {
         let with_aws_lc = |algorithm| {
             UnparsedPublicKey::new(algorithm, &self.der).verify(message, signature).is_ok()
         };
+        if let Kind::MlDsa(of) = self.kind {
+            let algorithm = match of {
+                MlDsa::MlDsa44 => &ML_DSA_44,
+                MlDsa::MlDsa65 => &ML_DSA_65,
+                MlDsa::MlDsa87 => &ML_DSA_87,
+            };
+            let key = UnparsedPublicKey::new(algorithm, &self.der);
+            return key.verify(message, signature).is_ok();
+        }
+        let Some(parsed) = &self.parsed else { return false };
+        let pss = |digest| has_signed_rsa(parsed, digest, Padding::PKCS1_PSS, message, signature);
         match (scheme, self.kind) {
             (0x0403, Kind::Ec(Some(Nid::X9_62_PRIME256V1))) => with_aws_lc(&ECDSA_P256_SHA256_ASN1),
             (0x0503, Kind::Ec(Some(Nid::SECP384R1))) => with_aws_lc(&ECDSA_P384_SHA384_ASN1),
             (0x0603, Kind::Ec(Some(Nid::SECP521R1))) => with_aws_lc(&ECDSA_P521_SHA512_ASN1),
-            (0x0807 | 0x0808, _) => Verifier::new_without_digest(&self.parsed)
+            (0x0807 | 0x0808, _) => Verifier::new_without_digest(parsed)
                 .and_then(|mut verifier| verifier.verify_oneshot(signature, message))
                 .unwrap_or(false),
-            (0x0804 | 0x0809, _) => self.pss(MessageDigest::sha256(), message, signature),
-            (0x0805 | 0x080a, _) => self.pss(MessageDigest::sha384(), message, signature),
-            (0x0806 | 0x080b, _) => self.pss(MessageDigest::sha512(), message, signature),
+            (0x0804 | 0x0809, _) => pss(MessageDigest::sha256()),
+            (0x0805 | 0x080a, _) => pss(MessageDigest::sha384()),
+            (0x0806 | 0x080b, _) => pss(MessageDigest::sha512()),
             _ => {
                 let digest = match scheme >> 8 {
                     2 => MessageDigest::sha1(),
@@ -128,15 +158,11 @@ impl PublicKey {
                     5 => MessageDigest::sha384(),
                     _ => MessageDigest::sha512(),
                 };
-                Verifier::new(digest, &self.parsed)
+                Verifier::new(digest, parsed)
                     .and_then(|mut verifier| verifier.verify_oneshot(signature, message))
                     .unwrap_or(false)
             }
         }
-    }
-
-    fn pss(&self, digest: MessageDigest, message: &[u8], signature: &[u8]) -> bool {
-        has_signed_rsa(&self.parsed, digest, Padding::PKCS1_PSS, message, signature)
     }
 }
 

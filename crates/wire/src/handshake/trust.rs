@@ -20,6 +20,8 @@ use rustls::pki_types::{
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, Error, RootCertStore};
 
+use tls::MlDsa;
+
 use super::signature::has_signed_rsa;
 use super::{OfferError, Trust};
 
@@ -35,6 +37,8 @@ pub(super) struct Trusted {
     chains: Arc<WebPkiServerVerifier>,
     /// Those that the user named.
     named: Vec<CertificateDer<'static>>,
+    /// The kinds of ML-DSA among these.
+    pub(super) ml_dsa: Vec<MlDsa>,
 }
 
 impl Trusted {
@@ -84,7 +88,9 @@ impl Trusted {
         let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.into())
             .build()
             .map_err(|error| OfferError(format!("rustls: {error}")))?;
-        Ok(Some(Self { chains, named }))
+        let of_named = |of: &MlDsa| named.iter().any(|der| MlDsa::of_certificate(der) == Some(*of));
+        let ml_dsa = MlDsa::ALL.into_iter().filter(of_named).collect();
+        Ok(Some(Self { chains, named, ml_dsa }))
     }
 
     pub(super) fn verify(

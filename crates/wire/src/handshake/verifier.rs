@@ -111,7 +111,7 @@ impl SamplingVerifier {
         if is_theirs && !matches!(key, Some(CertificateKey::Rsa(..2048))) {
             return (verify.by_rustls)(message, cert, dss, theirs);
         }
-        let public = X509::from_der(cert).and_then(|leaf| PublicKey::new(leaf.public_key()?));
+        let public = PublicKey::of(cert);
         let is_signed = |key| (verify.by_toll)(&key, dss.scheme.into(), message, dss.signature());
         match public.is_ok_and(is_signed) {
             true => Ok(HandshakeSignatureValid::assertion()),
@@ -181,6 +181,9 @@ impl ServerCertVerifier for SamplingVerifier {
         let mut schemes = self.provider.signature_verification_algorithms.supported_schemes();
         let others = OTHER_SCHEMES.into_iter().map(SignatureScheme::from);
         schemes.extend(others.filter(|scheme| !schemes.contains(scheme)).collect::<Vec<_>>());
+        // They make each ClientHello longer, so that a client offers those that it knows to be of use.
+        let named = self.trusted.iter().flat_map(|trusted| &trusted.ml_dsa);
+        schemes.extend(named.map(|of| SignatureScheme::from(of.scheme())));
         schemes
     }
 }

@@ -113,6 +113,7 @@ fn openssl_verifies_every_kind_of_key_on_every_path() {
                     CertificateKey::EcdsaP256 => scheme == 0x0403,
                     CertificateKey::EcdsaP384 => scheme == 0x0503,
                     CertificateKey::Ed25519 => scheme == 0x0807,
+                    CertificateKey::MlDsa(_) => false,
                 };
                 assert!(is_of_key, "{path}, {key}: {scheme:#x}");
             }

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, OnceLock};
 
+use rustls::crypto::aws_lc_rs::kx_group::{MLKEM1024, SECP256R1MLKEM768, X25519MLKEM768};
 use rustls::crypto::ring::{default_provider, sign::any_supported_type};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::pem::PemObject;
@@ -64,7 +65,7 @@ pub fn config_of_group(group: &'static dyn SupportedKxGroup) -> ServerConfig {
 
 fn with_key(versions: &[&'static SupportedProtocolVersion], key: CertifiedKey) -> ServerConfig {
     let mut provider = default_provider();
-    provider.kx_groups.push(rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768);
+    provider.kx_groups.extend([X25519MLKEM768, SECP256R1MLKEM768, MLKEM1024]);
     with_provider(provider, versions, key)
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tls::{Group, Identity, Stack, Suite, Version};
 
 use super::{Calls, Context, OpenedLibrary, SharedObject, functions};
-use super::{offered_groups, offered_suites, wire_cell};
+use super::{client_authorities_pem, offered_groups, offered_suites, wire_cell};
 use crate::{ServerError, Settings};
 
 /// `BIO_TYPE_SOURCE_SINK`.
@@ -17,6 +17,8 @@ const CTRL_FLUSH: c_int = 11;
 const ERROR_WANT_READ: c_int = 2;
 const ERROR_SYSCALL: c_int = 5;
 const ERROR_ZERO_RETURN: c_int = 6;
+/// A client shows a certificate, which is verified, or is not served.
+const VERIFY: c_int = 1 | 2;
 const TLS13: c_int = 0x0304;
 const CACHE_OFF: c_int = 0;
 const CACHE_SERVER: c_int = 2;
@@ -57,6 +59,10 @@ functions!(Functions {
     SSL_CTX_use_certificate(Handle, Handle) -> c_int;
     SSL_CTX_add0_chain_cert(Handle, Handle) -> c_int;
     SSL_CTX_use_PrivateKey(Handle, Handle) -> c_int;
+    SSL_CTX_set_verify(Handle, c_int, Handle);
+    SSL_CTX_get_cert_store(Handle) -> Handle;
+    SSL_CTX_add_client_CA(Handle, Handle) -> c_int;
+    X509_STORE_add_cert(Handle, Handle) -> c_int;
     SSL_CTX_set_strict_cipher_list(Handle, *const c_char) -> c_int;
     SSL_get_cipher_by_value(u16) -> Handle;
     SSL_CTX_set1_group_ids(Handle, *const u16, usize) -> c_int;
@@ -143,6 +149,10 @@ pub(super) fn build(
         (functions.SSL_CTX_set_max_proto_version)(context, code_point(versions.last()));
         let is_set = set_identity(&functions, context, identity) == Some(true);
         refused("the certificate and its key", is_set)?;
+        if let Some(pem) = client_authorities_pem(settings)? {
+            let is_set = set_authorities(&functions, context, &pem);
+            refused("the authorities of clients", is_set)?;
+        }
         // Those of TLS 1.3 cannot be chosen.
         let suites = offered_suites(settings, has_suite);
         let names = suites.iter().filter(|suite| suite.version() == Version::Tls12);
@@ -235,6 +245,31 @@ unsafe fn set_identity(
         is_set &= (functions.SSL_CTX_use_PrivateKey)(context, key) == 1;
         (functions.EVP_PKEY_free)(key);
         Some(is_set)
+    }
+}
+
+/// # Safety
+/// The context is valid.
+unsafe fn set_authorities(functions: &Functions, context: Handle, pem: &[u8]) -> bool {
+    let none = null_mut();
+    // SAFETY: the BIO reads this memory, which outlives it; context and store count references of their own.
+    unsafe {
+        let bio = (functions.BIO_new_mem_buf)(pem.as_ptr().cast(), pem.len().cast_signed());
+        let store = (functions.SSL_CTX_get_cert_store)(context);
+        let mut is_set = true;
+        loop {
+            let authority = (functions.PEM_read_bio_X509)(bio, none, none, none);
+            if authority.is_null() {
+                break;
+            }
+            is_set &= (functions.X509_STORE_add_cert)(store, authority) == 1
+                && (functions.SSL_CTX_add_client_CA)(context, authority) == 1;
+            (functions.X509_free)(authority);
+        }
+        (functions.BIO_free)(bio);
+        (functions.ERR_clear_error)();
+        (functions.SSL_CTX_set_verify)(context, VERIFY, none);
+        is_set
     }
 }
 

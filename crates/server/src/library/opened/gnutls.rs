@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tls::{Cipher, Group, Identity, KeyExchange, Mac, Suite, Version};
 
 use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions};
-use super::{offered_groups, offered_suites, wire_cell};
+use super::{client_authorities_pem, offered_groups, offered_suites, wire_cell};
 use crate::{ServerError, Settings};
 
 const SERVER: c_uint = 1;
@@ -16,6 +16,8 @@ const NONBLOCK: c_uint = 1 << 3;
 const NO_TICKETS: c_uint = 1 << 10;
 const CERTIFICATE: c_int = 1;
 const PEM: c_int = 1;
+/// `GNUTLS_CERT_REQUIRE`.
+const REQUIRE: c_uint = 2;
 const ALPN_SERVER_PRECEDENCE: c_uint = 1 << 1;
 const SHUT_WR: c_int = 1;
 const E_AGAIN: isize = -28;
@@ -44,6 +46,9 @@ functions!(Functions {
     gnutls_strerror(c_int) -> *const c_char;
     gnutls_certificate_allocate_credentials(*mut Handle) -> c_int;
     gnutls_certificate_set_x509_key_mem2(Handle, *const Datum, *const Datum, c_int, *const c_char, c_uint) -> c_int;
+    gnutls_certificate_set_x509_trust_mem(Handle, *const Datum, c_int) -> c_int;
+    gnutls_certificate_server_set_request(Handle, c_uint);
+    gnutls_session_set_verify_cert(Handle, *const c_char, c_uint);
     gnutls_priority_init(*mut Handle, *const c_char, *mut *const c_char) -> c_int;
     gnutls_priority_set(Handle, Handle) -> c_int;
     gnutls_cipher_suite_info(usize, *mut u8, *mut c_int, *mut c_int, *mut c_int, *mut c_int) -> *const c_char;
@@ -69,6 +74,8 @@ struct GnuTls {
     functions: Arc<Functions>,
     credentials: Handle,
     priorities: Handle,
+    /// Whether clients need a certificate.
+    verifies_clients: bool,
     /// The key of tickets, where there are any.
     ticket_key: Option<Datum>,
 }
@@ -91,6 +98,7 @@ pub(super) fn build(
 ) -> Result<OpenedLibrary, ServerError> {
     check_resumption(settings)?;
     let functions = Functions::of(object)?;
+    let authorities = client_authorities_pem(settings)?;
     let refused = |what, code: c_int| match code {
         0.. => Ok(()),
         _ => {
@@ -111,6 +119,10 @@ pub(super) fn build(
             "the certificate and its key",
             set(credentials, &certificate, &key, PEM, null(), 0),
         )?;
+        if let Some(pem) = &authorities {
+            let set = functions.gnutls_certificate_set_x509_trust_mem;
+            refused("the authorities of clients", set(credentials, &Datum::of(pem), PEM))?;
+        }
         let wanted = priorities(
             versions,
             &offered_suites(settings, |suite| suites.contains(&suite.code_point)),
@@ -127,7 +139,13 @@ pub(super) fn build(
         }
         (version, suites, groups, credentials, priorities, ticket_key)
     };
-    let library = GnuTls { functions: Arc::new(functions), credentials, priorities, ticket_key };
+    let library = GnuTls {
+        functions: Arc::new(functions),
+        credentials,
+        priorities,
+        verifies_clients: authorities.is_some(),
+        ticket_key,
+    };
     Ok(OpenedLibrary::new(
         library,
         settings,
@@ -169,6 +187,8 @@ fn group_name(group: Group) -> &'static str {
         Group::Secp384r1 => "SECP384R1",
         Group::Secp521r1 => "SECP521R1",
         Group::X25519MlKem768 => "X25519-MLKEM768",
+        Group::Secp256r1MlKem768 => "SECP256R1-MLKEM768",
+        Group::MlKem1024 => "MLKEM1024",
     }
 }
 
@@ -230,6 +250,10 @@ impl Context for GnuTls {
             }
             (functions.gnutls_priority_set)(session, self.priorities);
             (functions.gnutls_credentials_set)(session, CERTIFICATE, self.credentials);
+            if self.verifies_clients {
+                (functions.gnutls_certificate_server_set_request)(session, REQUIRE);
+                (functions.gnutls_session_set_verify_cert)(session, null(), 0);
+            }
             if let Some(key) = &self.ticket_key {
                 (functions.gnutls_session_ticket_enable_server)(session, key);
             }

@@ -17,7 +17,7 @@ use std::io;
 
 use tls::{AskClient, Group, Identity, Stack, Suite, Version};
 
-use super::{Handshake, Library, Session};
+use super::{Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
 use functions::functions;
@@ -106,8 +106,8 @@ pub(super) fn build(
     identity: &Identity,
 ) -> Result<OpenedLibrary, ServerError> {
     let library = settings.library;
-    if settings.ask_client != AskClient::None {
-        return Err(lacks(library, "--client-certificate in toll"));
+    if settings.ask_client == AskClient::Ask {
+        return Err(lacks(library, "--client-certificate ask in toll"));
     }
     if settings.names.is_some() {
         return Err(lacks(library, "--names in toll"));
@@ -126,6 +126,15 @@ pub(super) fn build(
 
 fn lacks(library: Stack, lacks: impl Into<String>) -> ServerError {
     ServerError::Lacks { library, lacks: lacks.into() }
+}
+
+/// The certificates of authorities in PEM form, where clients need one that these have issued.
+fn client_authorities_pem(settings: &Settings) -> Result<Option<Vec<u8>>, ServerError> {
+    let all: Result<Vec<_>, _> =
+        client_authorities(settings)?.iter().map(|authority| authority.to_pem()).collect();
+    let what = "the authorities of clients";
+    let all = all.map_err(|source| ServerError::OpenSsl { what, source })?.concat();
+    Ok(Some(all).filter(|pem| !pem.is_empty()))
 }
 
 /// The suites to offer: those that are asked for, or all that toll knows and the library has.

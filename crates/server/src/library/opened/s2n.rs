@@ -3,13 +3,14 @@
 //! It knows versions, suites and groups by the names of policies alone. What a connection uses is its client's choice of
 //! what the policy has, which the receipt proves.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::io;
 use std::sync::Arc;
 
-use tls::{Identity, KeyExchange, Mac, Suite, Version};
+use tls::{Group, Identity, KeyExchange, Mac, Suite, Version};
 
-use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions, wire_cell};
+use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions};
+use super::{client_authorities_pem, wire_cell};
 use crate::{ServerError, Settings};
 
 const SERVER: c_int = 0;
@@ -18,6 +19,8 @@ const SELF_SERVICE_BLINDING: c_int = 1;
 const POLICY: &CStr = c"20250721";
 /// All suites, weak ones first: for those that are asked for and the other policy does not have.
 const POLICY_OF_ALL: &CStr = c"test_all";
+/// `S2N_CERT_AUTH_REQUIRED`.
+const REQUIRED: c_int = 1;
 /// `s2n_error_get_type`.
 const CLOSED: c_int = 2;
 const BLOCKED: c_int = 3;
@@ -26,6 +29,7 @@ const TICKETS: u8 = 2;
 
 type Handle = *mut c_void;
 type ReceiveFrom = unsafe extern "C" fn(Handle, *mut u8, u32) -> c_int;
+type AcceptsName = unsafe extern "C" fn(*const c_char, usize, Handle) -> u8;
 type SendTo = unsafe extern "C" fn(Handle, *const u8, u32) -> c_int;
 
 functions!(Functions {
@@ -36,6 +40,9 @@ functions!(Functions {
     s2n_config_new_minimal() -> Handle;
     s2n_config_set_cipher_preferences(Handle, *const c_char) -> c_int;
     s2n_config_set_protocol_preferences(Handle, *const *const c_char, c_int) -> c_int;
+    s2n_config_set_client_auth_type(Handle, c_int) -> c_int;
+    s2n_config_add_pem_to_trust_store(Handle, *const c_char) -> c_int;
+    s2n_config_set_verify_host_callback(Handle, AcceptsName, Handle) -> c_int;
     s2n_config_set_session_tickets_onoff(Handle, u8) -> c_int;
     s2n_config_set_initial_ticket_count(Handle, u8) -> c_int;
     s2n_config_add_ticket_crypto_key(Handle, *const u8, u32, *mut u8, u32, u64) -> c_int;
@@ -113,6 +120,15 @@ pub(super) fn build(
         refused("the certificate and its key", loaded)?;
         let add = functions.s2n_config_add_cert_chain_and_key_to_store;
         refused("the certificate and its key", add(configuration, chain))?;
+        if let Some(pem) = client_authorities_pem(settings)? {
+            let what = "the authorities of clients";
+            let pem = CString::new(pem).unwrap_or_default();
+            let add = functions.s2n_config_add_pem_to_trust_store;
+            refused(what, add(configuration, pem.as_ptr()))?;
+            let set = functions.s2n_config_set_verify_host_callback;
+            refused(what, set(configuration, accepts_name, std::ptr::null_mut()))?;
+            refused(what, (functions.s2n_config_set_client_auth_type)(configuration, REQUIRED))?;
+        }
         if settings.tickets {
             let set = functions.s2n_config_set_session_tickets_onoff;
             refused("tickets", set(configuration, 1))?;
@@ -136,8 +152,13 @@ pub(super) fn build(
         settings,
         version,
         |suite| !has_wanted || is_usual(suite),
-        |_| true,
+        |group| group != Group::MlKem1024,
     ))
+}
+
+/// Clients are known by their authority: without this, s2n-tls would take none, whatever it is called.
+unsafe extern "C" fn accepts_name(_: *const c_char, _: usize, _: Handle) -> u8 {
+    1
 }
 
 /// Whether the usual policy has the suite.

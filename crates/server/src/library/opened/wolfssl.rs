@@ -8,11 +8,13 @@ use std::sync::Arc;
 use tls::{Group, Identity, Suite, Version};
 
 use super::{Calls, Context, OpenedLibrary, SharedObject, functions, lacks};
-use super::{offered_groups, offered_suites, wire_cell};
+use super::{client_authorities_pem, offered_groups, offered_suites, wire_cell};
 use crate::{ServerError, Settings};
 
 const SUCCESS: c_int = 1;
 const PEM: c_int = 1;
+/// A client shows a certificate, which is verified, or is not served.
+const VERIFY: c_int = 1 | 2;
 const CACHE_OFF: c_long = 0;
 const CONTINUE_ON_MISMATCH: c_uchar = 2;
 /// What its callbacks give.
@@ -37,6 +39,8 @@ functions!(Functions {
     wolfSSL_CTX_free(Handle);
     wolfSSL_CTX_use_certificate_chain_buffer(Handle, *const c_uchar, c_long) -> c_int;
     wolfSSL_CTX_use_PrivateKey_buffer(Handle, *const c_uchar, c_long, c_int) -> c_int;
+    wolfSSL_CTX_load_verify_buffer(Handle, *const c_uchar, c_long, c_int) -> c_int;
+    wolfSSL_CTX_set_verify(Handle, c_int, Handle);
     wolfSSL_get_ciphers(*mut c_char, c_int) -> c_int;
     wolfSSL_CTX_set_cipher_list(Handle, *const c_char) -> c_int;
     wolfSSL_CTX_set_groups(Handle, *mut c_int, c_int) -> c_int;
@@ -116,6 +120,12 @@ pub(super) fn build(
         refused("the certificate", set(context, certificate.as_ptr(), length(certificate)))?;
         let set = functions.wolfSSL_CTX_use_PrivateKey_buffer;
         refused("the certificate's key", set(context, key.as_ptr(), length(key), PEM))?;
+        if let Some(pem) = client_authorities_pem(settings)? {
+            let load = functions.wolfSSL_CTX_load_verify_buffer;
+            let loaded = load(context, pem.as_ptr(), length(&pem), PEM);
+            refused("the authorities of clients", loaded)?;
+            (functions.wolfSSL_CTX_set_verify)(context, VERIFY, null_mut());
+        }
         let names = offered_suites(settings, |suite| suites.iter().any(|of| of == name(suite)));
         let names: Vec<_> = names
             .into_iter()

@@ -17,11 +17,12 @@ use std::path::Path;
 use tls::{AskClient, Version};
 
 use super::PEM;
+use crate::backend::{BackendAddress, NAME};
 use crate::launch_context::LaunchContext;
 use crate::nobody::{self, NOBODY};
 use crate::openssl_provider::Lines;
 use crate::target_dir::NAMES;
-use crate::{Settings, TargetError, openssl};
+use crate::{Backend, BackendConnections, Settings, TargetError, openssl};
 
 /// Sessions that the cache holds, where there is one; HAProxy's own default.
 const SESSIONS: u32 = 20_000;
@@ -51,7 +52,7 @@ defaults
     timeout client 1h
     timeout server 1h
     timeout http-keep-alive 1h
-    http-reuse always
+    {reuse}
     option http-ignore-probes
 
 frontend clients
@@ -71,8 +72,33 @@ backend objects
         http = addresses(&context.http),
         https = addresses(&context.https),
         tls = tls(context)?,
-        backend = context.backend.map_or_else(String::new, |address| address.to_string()),
+        reuse = reuse(context.settings.target.backend_connections),
+        backend = backend(context)?,
     ))
+}
+
+/// `http-server-close` ends a connection after its response also where the client's next request could use it.
+fn reuse(connections: BackendConnections) -> &'static str {
+    match connections {
+        BackendConnections::Kept => "http-reuse always",
+        BackendConnections::New => "http-reuse never\n    option http-server-close",
+    }
+}
+
+/// Where the backend is, and how it is spoken to.
+fn backend(context: &LaunchContext<'_>) -> Result<String, TargetError> {
+    let Some(BackendAddress { address, certificate }) = &context.backend else {
+        return Ok(String::new());
+    };
+    let target = &context.settings.target;
+    if target.backend() != Some(Backend::Tls) {
+        return Ok(address.to_string());
+    }
+    let verify = match target.backend_verify {
+        true => format!("verify required ca-file {} verifyhost {NAME}", quoted(certificate)?),
+        false => "verify none".to_owned(),
+    };
+    Ok(format!("{address} ssl sni str({NAME}) no-ssl-reuse {verify}"))
 }
 
 fn addresses(all: &[SocketAddr]) -> String {
@@ -160,6 +186,31 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch_context::tests::context;
+
+    #[test]
+    fn the_backend_is_spoken_to_as_it_was_asked() {
+        let rendered = |backend, connections, is_verified| {
+            let mut settings = Settings::new("0".parse().unwrap());
+            settings.target.server = crate::by_name("haproxy").unwrap();
+            settings.target.backend = backend;
+            settings.target.backend_connections = connections;
+            settings.target.backend_verify = is_verified;
+            render(&context("/f", &settings)).unwrap()
+        };
+        let (kept, new) = (BackendConnections::Kept, BackendConnections::New);
+        let plain = rendered(None, kept, true);
+        assert!(plain.contains("    server objects 127.0.0.1:3\n"), "{plain}");
+        assert!(plain.contains("http-reuse always") && !plain.contains("http-server-close"));
+        let tls = rendered(Some(Backend::Tls), new, true);
+        assert!(
+            tls.contains("verify required ca-file '/b/server.crt' verifyhost localhost\n"),
+            "{tls}"
+        );
+        assert!(tls.contains("http-reuse never\n    option http-server-close\n"), "{tls}");
+        assert!(rendered(Some(Backend::Tls), kept, false).contains("verify none\n"));
+    }
+
     #[test]
     fn paths_are_quoted_or_refused() {
         assert_eq!(quoted(Path::new("/a b/$c\"#")).unwrap(), "'/a b/$c\"#'");

@@ -9,9 +9,10 @@ use std::path::Path;
 
 use tls::{AskClient, SendMode, Version};
 
+use crate::backend::NAME;
 use crate::launch_context::LaunchContext;
 use crate::target_dir::NAMES;
-use crate::{Target, TargetError, openssl};
+use crate::{Backend, BackendConnections, Target, TargetError, openssl};
 
 /// Descriptors of a worker at least, where the system allows as many: a connection and a file for
 /// each of 8192 connections, and room.
@@ -64,17 +65,17 @@ events {{
 http {{
     access_log off;
     default_type application/octet-stream;
-{sending}{temporary}
+{sending}{temporary}{upstream}
     server {{
-{listen}        root {root};
-
+{listen}{content}
 {certificate}{tls}    }}
 {names}}}
 ",
             sending = self.sending(),
             temporary = self.temporary()?,
             listen = self.listen(),
-            root = quoted(self.context.root)?,
+            upstream = self.upstream()?,
+            content = self.content()?,
             certificate = self.certificate(&self.context.certificate())?,
             tls = self.tls()?,
             names = self.names()?,
@@ -105,7 +106,9 @@ http {{
     fn room(&self) -> Result<Room, TargetError> {
         let most = self.most_descriptors.unwrap_or(u64::MAX);
         let settings = self.context.settings;
-        let (all, cores) = (settings.connections as u64, settings.target.cpus.len() as u64);
+        // A connection that is passed on has another one to the backend.
+        let each = if settings.target.backend().is_some() { 2 } else { 1 };
+        let (all, cores) = (each * settings.connections as u64, settings.target.cpus.len() as u64);
         // The kernel spreads connections over the workers' sockets by chance, not evenly.
         let part = |workers| if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
         let fits = |on_a_core: &u64| part(cores * on_a_core) + SPARE <= most;
@@ -195,18 +198,68 @@ error_log {error_log} notice;
             .collect()
     }
 
+    /// What a server answers with: files, or what its backend does.
+    fn content(&self) -> Result<String, TargetError> {
+        let scheme = match self.context.settings.target.backend() {
+            None => return Ok(format!("        root {};\n", quoted(self.context.root)?)),
+            Some(Backend::Plain) => "http",
+            Some(Backend::Tls) => "https",
+        };
+        Ok(format!(
+            "        location / {{\n            proxy_pass {scheme}://backend;\n        }}\n"
+        ))
+    }
+
+    /// The backend, where there is one. Bodies go through memory: without a limit nginx would write those that
+    /// come faster than they go to a disk.
+    fn upstream(&self) -> Result<String, TargetError> {
+        let target = &self.context.settings.target;
+        let (Some(backend), Some(at)) = (target.backend(), &self.context.backend) else {
+            return Ok(String::new());
+        };
+        let is_kept = target.backend_connections == BackendConnections::Kept;
+        let kept = match is_kept {
+            true => format!(
+                "        keepalive {};\n        keepalive_requests 1000000000;\n        keepalive_timeout 1h;\n",
+                self.context.settings.connections as u64 + SPARE
+            ),
+            false => String::new(),
+        };
+        let connection = if is_kept { "\"\"" } else { "close" };
+        let mut lines = vec![
+            "proxy_http_version 1.1".to_owned(),
+            format!("proxy_set_header Connection {connection}"),
+            "proxy_max_temp_file_size 0".to_owned(),
+        ];
+        if backend == Backend::Tls {
+            lines.push(format!("proxy_ssl_name {NAME}"));
+            lines.push("proxy_ssl_server_name on".to_owned());
+            lines.push("proxy_ssl_protocols TLSv1.3".to_owned());
+            lines.push("proxy_ssl_session_reuse off".to_owned());
+            if target.backend_verify {
+                lines.push("proxy_ssl_verify on".to_owned());
+                lines.push(format!("proxy_ssl_trusted_certificate {}", quoted(&at.certificate)?));
+            }
+        }
+        let lines: String = lines.iter().map(|line| format!("    {line};\n")).collect();
+        Ok(format!(
+            "    upstream backend {{\n        server {};\n{kept}    }}\n{lines}",
+            at.address
+        ))
+    }
+
     /// A server for each name, which has the same files; over plain HTTP the first one serves all.
     fn names(&self) -> Result<String, TargetError> {
         let Some(count) = self.context.settings.target.names else { return Ok(String::new()) };
         let listen: String =
             self.context.https.iter().map(|at| format!("        listen {at} ssl;\n")).collect();
-        let (root, tls) = (quoted(self.context.root)?, self.tls()?);
+        let (content, tls) = (self.content()?, self.tls()?);
         objects::names(count)
             .map(|name| {
                 let file = self.context.folder.join(NAMES).join(format!("{name}.crt"));
                 let certificate = self.certificate(&file)?;
                 Ok(format!(
-                    "    server {{\n{listen}        server_name {name};\n        root {root};\n\
+                    "    server {{\n{listen}        server_name {name};\n{content}\
                      {certificate}{tls}    }}\n"
                 ))
             })
@@ -360,6 +413,36 @@ mod tests {
         }
         assert_eq!(replaced.matches("tcp_nodelay").count(), 1, "{replaced}");
         assert_eq!(replaced.matches("ssl_session_cache").count(), 1, "{replaced}");
+    }
+
+    #[test]
+    fn requests_are_passed_on_as_it_was_asked() {
+        let rendered = |backend, connections, is_verified| {
+            let mut settings = Settings::new("0".parse().unwrap());
+            settings.target.server = crate::by_name("nginx").unwrap();
+            settings.target.backend = backend;
+            settings.target.backend_connections = connections;
+            settings.target.backend_verify = is_verified;
+            settings.target.names = std::num::NonZeroU32::new(2);
+            rendered(&settings, None).unwrap()
+        };
+        let (kept, new) = (BackendConnections::Kept, BackendConnections::New);
+        let files = rendered(None, kept, true);
+        assert!(
+            files.matches("root \"/o\";").count() == 3 && !files.contains("proxy_pass"),
+            "{files}"
+        );
+        let plain = rendered(Some(Backend::Plain), kept, true);
+        assert_eq!(plain.matches("proxy_pass http://backend;").count(), 3, "{plain}");
+        assert!(plain.contains("server 127.0.0.1:3;\n        keepalive 128;"), "{plain}");
+        assert!(!plain.contains("root ") && !plain.contains("proxy_ssl"), "{plain}");
+        let tls = rendered(Some(Backend::Tls), new, true);
+        assert!(tls.contains("proxy_pass https://backend;"), "{tls}");
+        assert!(
+            tls.contains("proxy_set_header Connection close;") && !tls.contains("keepalive 128")
+        );
+        assert!(tls.contains("proxy_ssl_trusted_certificate \"/b/server.crt\";"), "{tls}");
+        assert!(!rendered(Some(Backend::Tls), kept, false).contains("proxy_ssl_verify"));
     }
 
     #[test]

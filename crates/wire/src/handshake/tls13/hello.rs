@@ -30,7 +30,7 @@ pub(super) struct Hello {
     message: Vec<u8>,
     /// The extensions that it offers, by type.
     pub(super) offered: Vec<u16>,
-    /// The code point of the group whose share it carries.
+    /// The code point of the group whose share it carries; 0 where it has none.
     pub(super) group: u16,
 }
 
@@ -77,6 +77,12 @@ impl Hello {
         reader.extensions()
     }
 
+    /// The same without a key share.
+    pub(super) fn without_share(self) -> Option<Self> {
+        let message = Self::changed(&self.message, Some(&[]), None)?;
+        Some(Self { message, group: 0, ..self })
+    }
+
     /// A message with a new random and session identifier; `None` if the system has no randomness.
     pub(super) fn fresh(&self) -> Option<Vec<u8>> {
         let mut message = self.message.clone();
@@ -94,22 +100,30 @@ impl Hello {
     /// The answer to a HelloRetryRequest: the first message with the requested changes (RFC 8446,
     /// section 4.1.2).
     pub(super) fn after_retry(first: &[u8], retry: &Retry<'_>) -> Option<Vec<u8>> {
-        let body = first.get(4..)?;
+        let entry = retry.share.map(|(group, share)| {
+            let mut entry = group.to_be_bytes().to_vec();
+            put_vector16(&mut entry, share);
+            entry
+        });
+        Self::changed(first, entry.as_deref(), retry.cookie)
+    }
+
+    /// A message with these entries in place of its key shares, and this cookie.
+    fn changed(message: &[u8], shares: Option<&[u8]>, cookie: Option<&[u8]>) -> Option<Vec<u8>> {
+        let body = message.get(4..)?;
         let mut extensions = Vec::new();
         for (kind, content) in Self::extensions_of(body)? {
             extensions.extend_from_slice(&kind.to_be_bytes());
-            match retry.share {
-                Some((group, share)) if kind == KEY_SHARE => {
-                    let mut entry = group.to_be_bytes().to_vec();
-                    put_vector16(&mut entry, share);
-                    let mut shares = Vec::new();
-                    put_vector16(&mut shares, &entry);
-                    put_vector16(&mut extensions, &shares);
+            match shares {
+                Some(entries) if kind == KEY_SHARE => {
+                    let mut list = Vec::new();
+                    put_vector16(&mut list, entries);
+                    put_vector16(&mut extensions, &list);
                 }
                 _ => put_vector16(&mut extensions, content),
             }
         }
-        if let Some(cookie) = retry.cookie {
+        if let Some(cookie) = cookie {
             extensions.extend_from_slice(&COOKIE.to_be_bytes());
             let mut content = Vec::new();
             put_vector16(&mut content, cookie);

@@ -85,6 +85,7 @@ impl Tls13Client {
         let schemes = verifier.supported_verify_schemes().into_iter().map(u16::from).collect();
         let server = ServerCertificates::new(verifier, name.clone());
         let hello = Hello::of_rustls(config, name)?;
+        let hello = if offer.sends_no_share { hello.without_share()? } else { hello };
         let common = Common {
             hello,
             suites,
