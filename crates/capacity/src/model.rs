@@ -19,7 +19,8 @@ pub struct Traffic {
 /// A server's CPU time in ns for each part of the traffic, in one round of trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
-    /// A connection with a full handshake, opened and closed, without a request.
+    /// A connection with a full handshake, opened and closed, and what its first request takes more than a later
+    /// one: buffers are made, caches are cold.
     pub full: f64,
     /// One that resumes a session; as `full` where none does.
     pub resumed: f64,
@@ -45,6 +46,12 @@ impl Request {
         let slope = (self.cost - other.cost) / (self.bytes - other.bytes);
         let most = (self.cost / self.bytes).min(other.cost / other.bytes);
         if slope.is_finite() { slope.clamp(0.0, most) } else { 0.0 }
+    }
+
+    /// What a connection of one request costs beside this request, by a later one of about its size.
+    #[must_use]
+    pub fn beside(&self, later: &Self, byte: f64) -> f64 {
+        (self.cost - later.cost - byte * (self.bytes - later.bytes)).max(0.0)
     }
 }
 
@@ -254,6 +261,16 @@ mod tests {
         assert_eq!(of(10_000.0, 10_000.0).byte(&of(11_000.0, 1_000.0)), 0.0);
         assert_eq!(of(20_000.0, 10_000.0).byte(&of(1.0, 1_000.0)), 0.001);
         assert_eq!(of(1.0, 5.0).byte(&of(1.0, 5.0)), 0.0);
+    }
+
+    #[test]
+    fn a_connection_costs_what_its_only_request_takes_more_than_a_later_one() {
+        let of = |cost, bytes| Request { cost, bytes };
+        let later = of(11_000.0, 1_000.0);
+        assert_eq!(of(211_000.0, 1_000.0).beside(&later, 1.0), 200_000.0);
+        assert_eq!(of(211_500.0, 1_500.0).beside(&later, 1.0), 200_000.0);
+        // Noise does not make it cost less than nothing.
+        assert_eq!(of(10_000.0, 1_000.0).beside(&later, 1.0), 0.0);
     }
 
     proptest! {

@@ -13,11 +13,11 @@ use super::{Arguments, PlannedTraffic, rounds, scaling};
 use crate::Failure;
 
 /// What is measured, by the name of its case.
-pub(super) const FULL: &str = "full-handshakes";
-pub(super) const RESUMED: &str = "resumed-handshakes";
+pub(super) const FULL: &str = "connections";
+pub(super) const RESUMED: &str = "resumed-connections";
 pub(super) const REQUESTS: &str = "requests";
 pub(super) const OTHER: &str = "requests-of-another-size";
-pub(super) const OTHER_KEY: &str = "full-handshakes-ecdsa";
+pub(super) const OTHER_KEY: &str = "connections-ecdsa";
 pub(super) const TRAFFIC: &str = "traffic";
 
 /// How busy a core is that mostly waits.
@@ -86,14 +86,16 @@ impl Cells {
             format!("load.operation = \"requests\"\ntarget.object = \"{object}\"\n{version}")
         };
         let object = wanted.object.to_string();
-        let mut parts = vec![(FULL, "load.operation = \"handshakes\"\n".to_owned())];
+        // Each connection with one request for the smaller object, which is taken off again.
+        let small = if other < LARGE { format!("{other}B") } else { object.clone() };
+        let connection = format!("{}load.requests-per-connection = 1\n", requests(&small));
+        let mut parts = vec![(FULL, connection.clone())];
         if is_resumed {
-            let keys = "load.operation = \"handshakes\"\nload.resumption = \"100%\"\n";
-            parts.push((RESUMED, keys.to_owned()));
+            parts.push((RESUMED, format!("{connection}load.resumption = \"100%\"\n")));
         }
         if let Some(suite) = of_ecdsa(suite).filter(|_| matches!(key, CertificateKey::Rsa(_))) {
             let keys = format!(
-                "load.operation = \"handshakes\"\ntarget.certificate-key = \"ecdsa:p256\"\nload.suite = \"{suite}\"\n"
+                "{connection}target.certificate-key = \"ecdsa:p256\"\nload.suite = \"{suite}\"\n"
             );
             parts.push((OTHER_KEY, keys));
         }
@@ -111,8 +113,7 @@ impl Cells {
             keys: keys.clone(),
             busy,
         };
-        // What a byte costs beside a request follows from the cells at `--busy`.
-        let is_at_a_quarter = |of: &&(&'static str, String)| !matches!(of.0, OTHER | OTHER_KEY);
+        let is_at_a_quarter = |of: &&(&'static str, String)| of.0 != OTHER_KEY;
         let planned = parts.iter().map(|part| case(part, "", arguments.busy()));
         let quarter = parts.iter().filter(is_at_a_quarter);
         let cases = planned.chain(quarter.map(|part| case(part, AT_A_QUARTER, QUARTER))).collect();
@@ -143,10 +144,14 @@ impl Cells {
         each: impl Fn(&str) -> Result<Request, E>,
     ) -> Result<Costs, E> {
         let part = |name: &str| each(&format!("{name}{suffix}"));
-        let full = part(FULL)?.cost;
-        let resumed = if self.resumed.get() > 0 { part(RESUMED)?.cost } else { full };
-        let byte = each(REQUESTS)?.byte(&each(OTHER)?);
-        Ok(Costs { full, resumed, request: part(REQUESTS)?, byte })
+        let [request, other] = [part(REQUESTS)?, part(OTHER)?];
+        let byte = request.byte(&other);
+        let full = connection(&part(FULL)?, &request, &other);
+        let resumed = match self.resumed.get() {
+            0 => full,
+            _ => connection(&part(RESUMED)?, &request, &other),
+        };
+        Ok(Costs { full, resumed, request, byte })
     }
 
     /// How often in a second each keeps a core as busy as it is to, by what an operation took in a pilot. A
@@ -158,8 +163,8 @@ impl Cells {
             let mut found: Vec<Request> = valid.filter_map(|of| rounds::each(&of.line)).collect();
             found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
             found.get(found.len() / 2).copied().ok_or_else(|| {
-                let why = of_case(pilot, name).find_map(|line| line.line.target_error.clone());
-                let why = why.unwrap_or_else(|| "no trial of its pilot is valid".to_owned());
+                let why = of_case(pilot, name).find_map(|line| line.line.why_invalid());
+                let why = why.unwrap_or_else(|| "its pilot had no trial".to_owned());
                 Failure::measurement(format!("{name} cannot be measured: {why}"))
             })
         };
@@ -223,6 +228,12 @@ impl Cells {
         }
         text
     }
+}
+
+/// What a connection costs beside its request, which is for the smaller object.
+pub(super) fn connection(whole: &Request, request: &Request, other: &Request) -> f64 {
+    let later = if request.bytes < other.bytes { request } else { other };
+    whole.beside(later, request.byte(other))
 }
 
 fn of_case<'a>(lines: &'a [TrialLine], name: &'a str) -> impl Iterator<Item = &'a TrialLine> {

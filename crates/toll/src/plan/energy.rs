@@ -9,7 +9,8 @@ use super::cells::{FULL, TRAFFIC};
 /// Of all programs on the machine, the client too, beyond what it takes with nothing to do.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Energy {
-    pub(super) joules_per_full_handshake: Estimate,
+    /// With a full handshake and one request.
+    pub(super) joules_per_connection: Estimate,
     /// Of the traffic's bodies.
     pub(super) joules_per_gigabyte: Estimate,
 }
@@ -26,7 +27,7 @@ impl Energy {
             Estimate::of(&values).ok()
         };
         Some(Self {
-            joules_per_full_handshake: of(FULL, |line| line.operations.completed, 1.0)?,
+            joules_per_connection: of(FULL, |line| line.operations.completed, 1.0)?,
             joules_per_gigabyte: of(TRAFFIC, |line| line.bytes.body, 1e9)?,
         })
     }
@@ -50,7 +51,7 @@ mod tests {
             line
         };
         let found = Energy::of(&[line(FULL, 45.0), line(TRAFFIC, 50.0)]).unwrap();
-        assert!((found.joules_per_full_handshake.median - 0.05).abs() < 1e-9);
+        assert!((found.joules_per_connection.median - 0.05).abs() < 1e-9);
         assert!((found.joules_per_gigabyte.median - 20.0).abs() < 1e-9);
         // No more than an idle machine takes.
         assert!(Energy::of(&[line(FULL, 40.0), line(TRAFFIC, 50.0)]).is_none());

@@ -97,9 +97,9 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
     }
     if let Some(energy) = &outcome.energy {
         paragraph(format!(
-            "Energy of the processors, the client's share included, beyond what they take idle: {} mJ per full \
-             handshake, {} J per GB.",
-            estimate(&energy.joules_per_full_handshake, |joules| number(joules * 1e3)),
+            "Energy of the processors, the client's share included, beyond what they take idle: {} mJ per \
+             connection with a full handshake and one request, {} J per GB.",
+            estimate(&energy.joules_per_connection, |joules| number(joules * 1e3)),
             estimate(&energy.joules_per_gigabyte, number),
         ));
     }
