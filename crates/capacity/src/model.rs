@@ -48,17 +48,22 @@ impl Request {
         if slope.is_finite() { slope.clamp(0.0, most) } else { 0.0 }
     }
 
+    /// What it would cost with this many bytes, where a byte costs so much.
+    fn with_bytes(&self, bytes: f64, byte: f64) -> f64 {
+        self.cost + byte * (bytes - self.bytes)
+    }
+
     /// What a connection of one request costs beside this request, by a later one of about its size.
     #[must_use]
     pub fn beside(&self, later: &Self, byte: f64) -> f64 {
-        (self.cost - later.cost - byte * (self.bytes - later.bytes)).max(0.0)
+        (self.cost - later.with_bytes(self.bytes, byte)).max(0.0)
     }
 }
 
 impl Costs {
     /// Of a request for an object of this many bytes.
     fn request_of(&self, bytes: f64) -> f64 {
-        self.request.cost + self.byte * (bytes - self.request.bytes)
+        self.request.with_bytes(bytes, self.byte)
     }
 }
 

@@ -45,7 +45,7 @@ pub enum BackendConnections {
     New,
 }
 
-/// A backend that runs, as a proxy is told of it.
+/// What a proxy is told of its running backend.
 #[derive(Debug, Clone)]
 pub(crate) struct BackendAddress {
     pub(crate) address: SocketAddr,

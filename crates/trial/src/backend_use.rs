@@ -26,7 +26,7 @@ pub struct BackendUse {
     pub plain_requests: u64,
 }
 
-/// One kept connection in so many requests may be a new one: those whose client ends them end too.
+/// With kept connections, one in ten requests may still open one: a proxy also closes those of clients that left.
 const REQUESTS_PER_NEW: u64 = 10;
 
 impl Receipt {

@@ -63,7 +63,8 @@ pub(super) fn of(
     (found, lacks.collect())
 }
 
-/// What is nearest to so many cores: the fewest that are as many, or the most there are. One core is measured itself.
+/// The measurement for a plan of this many cores: on the fewest cores that are enough, or on the most there are. A
+/// plan of one core needs none.
 pub(super) fn nearest(scalings: &[Scaling], cores: f64) -> Option<&Scaling> {
     let enough = scalings.iter().find(|of| f64::from(of.cores) >= cores);
     enough.or(scalings.last()).filter(|_| cores > 1.0)
