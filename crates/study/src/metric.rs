@@ -488,7 +488,7 @@ fn per_server_cpu(line: &TrialRecord, count: u64) -> Option<f64> {
 /// The window in which a sender begins, ten segments of 1,460 bytes (RFC 6928).
 const INITIAL_WINDOW: f64 = 14_600.0;
 
-/// In how many round trips so many bytes arrive, where the window doubles with each (RFC 5681, section 3.1) and
+/// How many round trips this many bytes take to arrive, where the window doubles with each (RFC 5681, section 3.1) and
 /// nothing is lost.
 fn flight_round_trips(bytes: f64) -> f64 {
     (bytes / INITIAL_WINDOW + 1.0).log2().ceil().max(1.0)

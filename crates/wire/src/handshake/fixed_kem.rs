@@ -30,7 +30,7 @@ struct Kem {
 static ML_KEM_768: Kem = Kem { key: 3 * 384 + 32, ciphertext: 3 * 320 + 128, bits: 4 };
 static ML_KEM_1024: Kem = Kem { key: 4 * 384 + 32, ciphertext: 4 * 352 + 160, bits: 5 };
 
-/// What stands beside ML-KEM in a share.
+/// The group beside ML-KEM in a share, and on which side of it.
 #[derive(Debug, Clone, Copy)]
 enum Beside {
     Nothing,
