@@ -48,7 +48,7 @@ pub(crate) mod tests;
 use journal::{Entries, TargetRecord, TrialLine};
 use observe::Machine;
 use serde::Serialize;
-use study::Study;
+use study::{AnswerRule, Show, Study};
 
 pub use answer::Answer;
 pub use bar::{AnswerCurve, AnswerFigure, AnswerPoint, Projected};
@@ -161,8 +161,9 @@ impl Analysis {
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
         let kept: Vec<SummaryRow> = rows.iter().map(|row| SummaryRow::of_row(study, row)).collect();
-        let projected =
-            study.answers.iter().enumerate().filter(|(_, rule)| !rule.project.is_empty());
+        let is_projected =
+            |rule: &AnswerRule| !rule.project.is_empty() || rule.shows(Show::Projection);
+        let projected = study.answers.iter().enumerate().filter(|(_, rule)| is_projected(rule));
         Self {
             projections: projected
                 .flat_map(|(place, rule)| {

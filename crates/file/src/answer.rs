@@ -359,7 +359,8 @@ fn lacks(show: Show, rule: &AnswerRule, cells: &[Cell]) -> Option<&'static str> 
     let tax = "needs metric = \"tls-tax\"";
     let (fits, needs) = match show {
         Show::Projection => {
-            (!rule.project.is_empty(), "needs numbers of cores; write project = [8, 16]")
+            let has_cores = !rule.project.is_empty() || along.as_deref() == Some(full::CORES);
+            (has_cores, "needs numbers of cores; write project = [8, 16]")
         }
         _ if of_table => {
             (false, "is of a server, and this answer is about primitives; leave it out")

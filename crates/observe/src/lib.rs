@@ -13,6 +13,7 @@
 //! - [`OpenSockets`]: how many connections a server has, and what the kernel keeps for them.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
 //! - [`MemoryTraffic`]: what moves between the processors and the memory.
+//! - [`FutexCalls`]: how often threads wait for each other.
 //! - [`EnergyMeter`]: what the processors take from the mains.
 //! - [`interrupt_time`]: where the kernel counts the time of interrupts.
 //! - [`machine`]: everything that goes into `machine.json`.
@@ -30,6 +31,7 @@ mod descriptors;
 mod energy;
 mod error;
 pub mod frequency;
+mod futex_calls;
 mod inet_diag;
 pub mod instant;
 pub mod interrupt_time;
@@ -65,6 +67,7 @@ pub use descriptors::{OpenDescriptors, open_descriptors};
 pub use energy::{EnergyMeter, EnergyReading};
 pub use error::ObserveError;
 pub use frequency::core_hz;
+pub use futex_calls::FutexCalls;
 pub use inet_diag::End;
 pub use interrupt_time::{InterruptTime, interrupt_time, softirq_threads};
 pub use kernel_tls_counters::KernelTlsCounters;

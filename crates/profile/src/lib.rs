@@ -3,6 +3,7 @@
 
 mod class;
 mod flame;
+mod futexes;
 mod perf;
 mod profile;
 mod rules;
@@ -10,6 +11,7 @@ mod stack;
 
 pub use class::Class;
 pub use flame::{count, flame_graph, flame_picture, folded};
+pub use futexes::Futexes;
 pub use perf::{Event, FREQUENCY, Maps, PerfError, Recording, Samples, read};
 pub use profile::Profile;
 pub use rules::{Rules, RulesError};

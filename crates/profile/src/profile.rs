@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use observe::Fact;
 use serde::{Deserialize, Serialize};
 
 use crate::class::Class;
+use crate::futexes::Futexes;
 use crate::perf::{Event, FREQUENCY, Samples};
 use crate::rules::Rules;
 use crate::stack::Stack;
@@ -32,6 +34,13 @@ pub struct Profile {
     /// Whether no stack of the server's own code was deeper than a frame: it was built without frame
     /// pointers, and rules see no callers in it.
     pub lacks_frame_pointers: bool,
+    #[serde(default = "not_counted")]
+    pub futexes: Fact<Futexes>,
+}
+
+/// Of a trial of an older version.
+fn not_counted() -> Fact<Futexes> {
+    Fact::unknown("they were not counted")
 }
 
 impl Profile {
@@ -43,6 +52,7 @@ impl Profile {
         event: Event,
         (begin, end): (u64, u64),
         server: &[u32],
+        futexes: Fact<Futexes>,
         rules: &Rules,
     ) -> (Self, Vec<Stack>) {
         let mut profile = Self {
@@ -54,6 +64,7 @@ impl Profile {
             foreign: 0,
             lost: samples.lost,
             lacks_frame_pointers: false,
+            futexes,
         };
         let mut of_server = Vec::new();
         let mut is_deep = false;
@@ -90,6 +101,7 @@ impl Profile {
         self.foreign += other.foreign;
         self.lost += other.lost;
         self.lacks_frame_pointers &= other.lacks_frame_pointers;
+        self.futexes = self.futexes.and_then(|ours| other.futexes.map(|theirs| ours.and(theirs)));
         self
     }
 
@@ -149,7 +161,8 @@ mod tests {
     /// Of the samples from 100 to 199.
     fn profile(stacks: Vec<(u64, Stack)>) -> (Profile, Vec<Stack>) {
         let samples = Samples { stacks, lost: 0 };
-        Profile::of(samples, Event::CpuClock, (100, 200), &[SERVER], &Rules::built_in())
+        let futexes = Fact::Known(Futexes { calls: 3, operations: 6 });
+        Profile::of(samples, Event::CpuClock, (100, 200), &[SERVER], futexes, &Rules::built_in())
     }
 
     #[test]
@@ -192,6 +205,7 @@ mod tests {
             (many.samples(), many.share(Class::TcpIp), many.doubts()),
             (1_000, Some(1.0), vec![])
         );
+        assert_eq!(many.futexes.known().and_then(|of| of.per_operation()), Some(0.5));
         many.lost = 2;
         assert_eq!(many.doubts(), ["2 samples were lost"]);
     }

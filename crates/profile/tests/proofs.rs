@@ -113,7 +113,14 @@ fn a_program_with_known_shares_is_sorted_as_it_says() {
     let rule = "[[rule]]\nclass = \"http-server\"\nfunction = 'turning_in_circles'\n";
     std::fs::write(own.path(), rule).unwrap();
     let rules = Rules::with(own.path()).unwrap();
-    let (profile, stacks) = Profile::of(samples, Event::CpuClock, (0, u64::MAX), &[pid], &rules);
+    let (profile, stacks) = Profile::of(
+        samples,
+        Event::CpuClock,
+        (0, u64::MAX),
+        &[pid],
+        observe::Fact::unknown(""),
+        &rules,
+    );
     assert!(profile.samples() >= 10_000, "{profile:?}");
     assert_eq!(stacks.len() as u64, profile.samples());
     let all: u64 = spent.values().sum();

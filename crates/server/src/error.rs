@@ -80,6 +80,12 @@ pub enum ServerError {
     Rustls { library: Stack, source: rustls::Error },
     #[error("{library} has no {lacks}; choose something else, or --library openssl")]
     Lacks { library: Stack, lacks: String },
+    #[error(
+        "--library-context per-thread is for OpenSSL with its own private keys and its own records: it goes with no \
+         other --library, --accelerator, --provider or --send, and needs --session-cache off, since threads would \
+         not find each other's sessions"
+    )]
+    LibraryContext,
     /// A library that is opened when it is asked for.
     #[error(
         "{library} is not here: no {} in LD_LIBRARY_PATH, in target/stacks/lib or in the system's folders; {}",

@@ -28,6 +28,7 @@ mod worker;
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
@@ -171,16 +172,17 @@ impl Server {
     /// A thread that cannot be started or pinned, or whose epoll fails.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
         match &self.library {
-            AnyLibrary::OpenSsl(library) => self.service.run(library, stop),
-            AnyLibrary::Kernel(library) => self.service.run(library, stop),
-            AnyLibrary::Rustls(library) => self.service.run(library, stop),
-            AnyLibrary::Opened(library) => self.service.run(library, stop),
+            AnyLibrary::OpenSsl(libraries) => self.service.run(libraries, stop),
+            AnyLibrary::Kernel(library) => self.service.run(from_ref(library), stop),
+            AnyLibrary::Rustls(library) => self.service.run(from_ref(library), stop),
+            AnyLibrary::Opened(library) => self.service.run(from_ref(library), stop),
         }
     }
 }
 
 impl Service {
-    fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
+    /// Serves with a thread on each CPU: each with its library, or all with the one that there is.
+    fn run(self, libraries: &[impl Library], stop: &AtomicBool) -> Result<(), ServerError> {
         let Self { settings, accelerator, contents, tls, plain, rows } = self;
         let each = |of: Vec<Listeners>| of.into_iter().map(Listeners::into_iter).collect();
         let (mut tls, mut plain): (Vec<_>, Vec<_>) = (each(tls), each(plain));
@@ -188,7 +190,7 @@ impl Service {
         let failed = AtomicBool::new(false);
         let (settings, contents, failed) = (&settings, &contents, &failed);
         let mut workers = Vec::new();
-        for &cpu in settings.cpus.as_slice() {
+        for (&cpu, library) in settings.cpus.as_slice().iter().zip(libraries.iter().cycle()) {
             let own = |of: &mut Vec<std::vec::IntoIter<OwnedFd>>| -> Vec<OwnedFd> {
                 of.iter_mut().filter_map(Iterator::next).collect()
             };

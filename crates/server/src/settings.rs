@@ -8,8 +8,8 @@ use congestion::CongestionControl;
 use cpus::CpuList;
 use offload::{Batching, Description, ProviderPath, Way};
 use tls::{
-    AskClient, CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite,
-    SendMode, Stack, Suite, Version,
+    AskClient, CertificateKey, Group, Identity, IdentityError, LibraryContext, RecordSize,
+    RecordsPerWrite, SendMode, Stack, Suite, Version,
 };
 
 use crate::ServerError;
@@ -62,6 +62,8 @@ pub struct Settings {
     /// How many full records go into one send. With four or more, OpenSSL encrypts four or eight
     /// records of a CBC suite side by side where encrypt-then-MAC is off.
     pub records_per_write: RecordsPerWrite,
+    /// What threads have of OpenSSL's library contexts.
+    pub library_context: LibraryContext,
     /// How long a connection may be idle, take to send a request's head, or receive nothing.
     pub timeout: Duration,
 }

@@ -15,7 +15,9 @@ use offload::{Batching, CompletedBy, Description, Kind, ProviderPath, Rates, Way
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
-use tls::{AskClient, CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
+use tls::{
+    AskClient, CertificateKey, LibraryContext, RecordSize, RecordsPerWrite, SendMode, Stack,
+};
 use units::{Bytes, Nanos};
 
 use crate::servers::EMBEDDED;
@@ -233,6 +235,14 @@ pub struct Target {
     #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
     pub records_per_write: RecordsPerWrite,
 
+    /// OpenSSL's library contexts: one that is shared by all threads, or one per-thread
+    ///
+    /// OpenSSL 3 looks algorithms up in a library context under locks (OSSL_LIB_CTX(3)).
+    // In studies: With `server = "embedded"` on OpenSSL, `session-cache = false`, and neither accelerator
+    // nor kernel TLS.
+    #[arg(long, value_name = "WHOSE", default_value_t, value_parser = Suggested::<LibraryContext>::new(library_contexts), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
+    pub library_context: LibraryContext,
+
     /// With `server = "nginx"`: directives of its `http` block, `"tcp_nodelay off; aio threads"`, which are
     /// added to those of toll or replace them; those that toll's checks need are refused.
     #[arg(skip)]
@@ -290,6 +300,10 @@ fn certificate_keys() -> Vec<String> {
 
 fn ask_client() -> Vec<String> {
     AskClient::ALL.iter().map(ToString::to_string).collect()
+}
+
+fn library_contexts() -> Vec<String> {
+    LibraryContext::ALL.iter().map(ToString::to_string).collect()
 }
 
 fn libraries() -> Vec<String> {
@@ -388,6 +402,7 @@ impl Default for Target {
             congestion: None,
             record_size: RecordSize::default(),
             records_per_write: RecordsPerWrite::default(),
+            library_context: LibraryContext::default(),
             directives: Directives::default(),
             library_path: LibraryPath::System,
             environment: Environment::default(),
@@ -533,6 +548,17 @@ impl Target {
                     self.send, self.library
                 ),
             );
+        }
+        let is_apart = self.library_context == LibraryContext::PerThread;
+        let has_device = self.accelerator != Kind::None || self.provider.is_some();
+        let is_other =
+            self.library.stack() != Stack::OpenSsl || has_device || self.send.is_kernels();
+        if is_apart && (is_other || self.session_cache) {
+            let why = "target.library-context = per-thread, but threads with OpenSSL contexts of their own share no \
+                       session cache, accelerator or kernel TLS; write target.session-cache = false and leave the \
+                       others out"
+                .to_owned();
+            return wrong("library-context", why);
         }
         let is_ml_dsa = matches!(self.certificate_key, CertificateKey::MlDsa(_));
         let has_names = self.names.is_some();
@@ -943,6 +969,7 @@ mod tests {
             "congestion",
             "record-size",
             "records-per-write",
+            "library-context",
         ];
         assert_eq!(flags, expected);
         let keys = keys::names::<Target>();

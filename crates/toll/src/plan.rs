@@ -285,7 +285,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         eprintln!("toll: interrupted; toll run --continue {folder} measures the rest of its cells");
         return Ok(ExitCode::from(interrupt::EXIT));
     };
-    let several = cells.several_cores(arguments.trials);
+    let several = cells.several_cores(arguments.trials, &rates);
     let mut on_several = Vec::new();
     if of_plan(&several)?.cells.len() > 1 {
         let results = results_in(results.folder(), "cores")?;
@@ -296,6 +296,10 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines, &on_several)?;
     outcome.name_what_is_missing(arguments);
+    if !cells.has_ends(&rates) {
+        let why = "too few of them end in a second for a trial to have them, so that the check has kept ones";
+        outcome.not_measured.push(format!("new connections beside the rest: {why}"));
+    }
     if let Some(open) = arguments.open_connections {
         // With a process for each trial, and kept beside the others.
         let memory = results_in(results.folder(), "memory")?;

@@ -209,6 +209,7 @@ impl Arguments {
             counters: self.counters,
             record_size: target.record_size,
             records_per_write: target.records_per_write,
+            library_context: target.library_context,
             timeout: self.timeout.into(),
         })
     }

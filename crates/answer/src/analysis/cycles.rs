@@ -22,6 +22,9 @@ pub struct Cycles {
     pub ns_per_byte: BTreeMap<Class, f64>,
     /// Samples of kernel threads beside each sample of the server, by thread.
     pub kernel_threads: BTreeMap<String, f64>,
+    /// Calls of futex(2) for each operation: how often its threads waited for each other or woke each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub futex_calls_per_operation: Option<f64>,
     /// Why the shares are not reliable, a clause each.
     pub doubts: Vec<String>,
     /// Whether the server's code hides its callers from the rules.
@@ -58,6 +61,7 @@ impl Cycles {
                 .iter()
                 .map(|(name, count)| (name.clone(), beside(count)))
                 .collect(),
+            futex_calls_per_operation: profile.futexes.known().and_then(|of| of.per_operation()),
             doubts: profile.doubts(),
             lacks_frame_pointers: profile.lacks_frame_pointers,
             shares,

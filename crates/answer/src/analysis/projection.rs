@@ -48,6 +48,10 @@ pub struct AtCores {
     /// How many.
     pub cores: u32,
     pub measured: Option<Figure>,
+    /// What was measured over what as many cores would do like the fewest: 1 where they disturb each
+    /// other in nothing. Of more than the fewest, where the server was the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<Figure>,
     /// What was measured with the fewest cores cores, times as many; at most what a limit other
     /// than the server's CPU let through.
     pub linear: f64,
@@ -78,7 +82,8 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
         let height =
             |steps: &[Step<'_>]| steps.iter().map(|step| step.figure.median()).fold(0.0, f64::max);
         let highest = groups.into_iter().max_by(|a, b| height(&a.1).total_cmp(&height(&b.1)));
-        if let Some((common, mut steps)) = highest.filter(|(_, steps)| !steps.is_empty()) {
+        let least = if first.rule.project.is_empty() { 2 } else { 1 };
+        if let Some((common, mut steps)) = highest.filter(|(_, steps)| steps.len() >= least) {
             steps.sort_by_key(|step| step.cores);
             let labels = std::iter::once(first.label(&first.rule.compare, entry.value))
                 .chain(common.iter().map(|(key, value)| first.label(key, value)));
@@ -115,7 +120,9 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     let law = law(steps, compared, &wanted);
     let at = |cores: &u32| AtCores {
         cores: *cores,
-        measured: steps.iter().find(|step| step.cores == *cores).map(|step| step.figure.clone()),
+        measured: find(steps, *cores).map(|step| step.figure.clone()),
+        efficiency: find(&steps[1..], *cores)
+            .and_then(|step| efficiency(step, least, compared.rule.metric)),
         linear: cap.map_or(f64::INFINITY, |(cap, _)| cap).min(per_core * f64::from(*cores)),
         law: law.as_ref().ok().and_then(|law| law.get(cores).cloned()),
     };
@@ -150,6 +157,18 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
         notes.push(format!("Beyond {} more do not help.", of_cores(cores)));
     }
     Projection { label, metric: compared.rule.metric, rule: 0, notes, stops_helping, cores }
+}
+
+fn find<'a, 'b>(steps: &'b [Step<'a>], cores: u32) -> Option<&'b Step<'a>> {
+    steps.iter().find(|step| step.cores == cores)
+}
+
+fn efficiency(step: &Step<'_>, least: &Step<'_>, metric: Metric) -> Option<Figure> {
+    if [step, least].iter().any(|step| step.row.is_limited_by_others()) {
+        return None;
+    }
+    let ratio = paired(step.row.samples(metric), least.row.samples(metric))?;
+    ratio.map(|ratio| ratio * f64::from(least.cores) / f64::from(step.cores))
 }
 
 /// What limited every trial of a step, where it was not the server's CPU.

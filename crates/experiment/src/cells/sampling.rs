@@ -4,16 +4,47 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cpus::CpuList;
-use observe::{CycleCounter, ProcessTree};
-use profile::{Event, Maps, Profile, Recording, Rules, flame_graph, folded, read};
+use observe::{CycleCounter, Fact, FutexCalls, ProcessTree};
+use profile::{Event, Futexes, Maps, Profile, Recording, Rules, flame_graph, folded, read};
 use rustix::time::{ClockId, clock_gettime};
-use trial::TrialRecord;
+use trial::{Moment, TrialRecord};
+
+/// What server threads do that wait for each other, counted over the whole steps of a trial's window.
+struct FutexMeter {
+    calls: Fact<FutexCalls>,
+    first: Option<Futexes>,
+    last: Option<Futexes>,
+}
+
+impl FutexMeter {
+    fn look(&mut self, moment: &Moment) {
+        let is_in_window = !moment.elapsed.is_zero() && moment.elapsed <= moment.window;
+        let Some(counter) = self.calls.known().filter(|_| is_in_window) else { return };
+        let operations = moment.progress.completed;
+        match counter.read().map(|calls| Futexes { calls, operations }) {
+            Ok(now) if self.first.is_none() => self.first = Some(now),
+            Ok(now) => self.last = Some(now),
+            Err(why) => self.calls = Fact::unknown(why),
+        }
+    }
+
+    fn counted(self) -> Fact<Futexes> {
+        self.calls.and_then(|_| match self.first.zip(self.last) {
+            Some((first, last)) => Fact::Known(Futexes {
+                calls: last.calls - first.calls,
+                operations: last.operations.saturating_sub(first.operations),
+            }),
+            None => Fact::unknown("the trial was too short"),
+        })
+    }
+}
 
 /// A recording that is under way.
 pub(super) struct Sampling {
     recording: Recording,
     event: Event,
     server: u32,
+    futexes: FutexMeter,
     /// Where its files go, without an extension.
     files: PathBuf,
 }
@@ -34,9 +65,16 @@ impl Sampling {
         let folder = files.parent().unwrap_or(&files);
         let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
         std::fs::create_dir_all(folder).map_err(fail)?;
+        let calls = Fact::from(FutexCalls::open(&cpus));
+        let futexes = FutexMeter { calls, first: None, last: None };
         let recording = Recording::start(event, &cpus, &files.with_extension("data"))
             .map_err(|error| error.to_string())?;
-        Ok(Self { recording, event, server, files })
+        Ok(Self { recording, event, server, futexes, files })
+    }
+
+    /// Looks at what is counted beside the samples, in a moment of the trial.
+    pub(super) fn look(&mut self, moment: &Moment) {
+        self.futexes.look(moment);
     }
 
     /// Ends it, and sorts what was sampled within the window of the trial. The stacks are kept, folded
@@ -57,7 +95,8 @@ impl Sampling {
         let samples = read(&data, &maps).map_err(|error| error.to_string())?;
         let begin = to_monotonic(line.started_unix_ms);
         let window = (begin, begin.saturating_add(line.window_ns));
-        let (profile, stacks) = Profile::of(samples, self.event, window, &processes, rules);
+        let (profile, stacks) =
+            Profile::of(samples, self.event, window, &processes, self.futexes.counted(), rules);
         let write = |extension: &str, text: &str| {
             let path = self.files.with_extension(extension);
             std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))

@@ -360,7 +360,13 @@ impl Bench for ThisBench<'_> {
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             (job.objects, job.files) = (None, None);
         }
-        load::probe(&job).map(|_| ()).map_err(Refusal::of)
+        load::probe(&job).map(|_| ()).map_err(|error| {
+            let here = target.started().filter(|running| !running.is_lost());
+            match here.and_then(RunningServer::death) {
+                Some(death) => Refusal::missing(death),
+                None => Refusal::of(error),
+            }
+        })
     }
 
     fn trial(
@@ -376,7 +382,6 @@ impl Bench for ThisBench<'_> {
         }
         let heaviest = self.heaviest(cell);
         let (not_steady, prepared) = target.warm_up(heaviest, seed, interrupt, progress)?;
-        let progress = &mut |moment: Moment| progress(Moment { prepared, ..moment });
         let server_cpus = target.cpus();
         let trial = Trial {
             job: job(cell, target, seed),
@@ -412,7 +417,13 @@ impl Bench for ThisBench<'_> {
         let mut machine = machine.map_err(|error| target.cause(error))?;
         let machine = &mut *machine;
         let sampling = profile.map(|files| Sampling::start(target.pid().zip(target.cpus()), files));
-        let sampling = sampling.transpose()?;
+        let mut sampling = sampling.transpose()?;
+        let progress = &mut |moment: Moment| {
+            if let Some(sampling) = &mut sampling {
+                sampling.look(&moment);
+            }
+            progress(Moment { prepared, ..moment });
+        };
         let cluster = self.cluster.as_ref().filter(|_| cell.load.ranks.is_some());
         let before = ServerCounts { orders, sent, backend, accelerated };
         let mut reports = || Reports {

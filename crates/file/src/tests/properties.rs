@@ -42,6 +42,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.provider", &["\"qat=/usr/lib/qat.so\""]),
     ("target.record-size", &["\"16KiB\"", "\"512B\""]),
     ("target.records-per-write", &["\"1\"", "\"64\""]),
+    ("target.library-context", &["\"shared\"", "\"per-thread\""]),
     ("target.directives", &["\"none\"", "\"tcp_nodelay off; aio threads\""]),
     ("target.library-path", &["\"system\"", "\"/opt/ssl\""]),
     ("target.environment", &["\"none\"", "[\"A=1\"]", "\"A=1 OPENSSL_ia32cap=~0x2\""]),

@@ -7,6 +7,7 @@ mod jobs;
 mod kernel;
 mod opened;
 mod openssl;
+mod own_context;
 mod rustls;
 
 use std::io;
@@ -16,7 +17,10 @@ use std::sync::Arc;
 use ::openssl::ssl::SslContext;
 use ::openssl::x509::X509;
 use ::rustls::ServerConfig;
-use tls::{AskClient, CertificateKey, Identity, KeyExchange, SendMode, Stack, Suite, Version};
+use tls::{
+    AskClient, CertificateKey, Identity, KeyExchange, LibraryContext, SendMode, Stack, Suite,
+    Version,
+};
 
 use crate::wire::Wire;
 use crate::{AcceleratorSource, ServerError, Settings};
@@ -90,7 +94,8 @@ pub(crate) enum Pause {
 
 /// One of the libraries, with its settings.
 pub(crate) enum AnyLibrary {
-    OpenSsl(SslContext),
+    /// One for all threads, or one for each.
+    OpenSsl(Vec<SslContext>),
     /// OpenSSL, and the kernel for what is sent.
     Kernel(KernelTls),
     Rustls(Arc<ServerConfig>),
@@ -116,10 +121,10 @@ impl AnyLibrary {
         let versions = versions(settings)?;
         Ok(match settings.library {
             Stack::OpenSsl => {
-                let context = openssl::build(settings, &versions, identity, key)?;
+                let mut contexts = openssl::build(settings, &versions, identity, key)?;
                 match settings.send {
-                    SendMode::User => Self::OpenSsl(context),
-                    mode => Self::Kernel(KernelTls::new(context, mode)),
+                    SendMode::User => Self::OpenSsl(contexts),
+                    mode => Self::Kernel(KernelTls::new(contexts.remove(0), mode)),
                 }
             }
             Stack::RustlsRing | Stack::RustlsAwsLc => {
@@ -207,6 +212,11 @@ fn is_older(library: Stack, key: CertificateKey) -> bool {
 /// Refuses what the library does not have.
 fn check_library(settings: &Settings, key: CertificateKey) -> Result<(), ServerError> {
     let library = settings.library;
+    let is_apart = settings.library_context == LibraryContext::PerThread;
+    let has_device = settings.accelerator.is_some() || settings.send.is_kernels();
+    if is_apart && (library != Stack::OpenSsl || has_device || settings.session_cache) {
+        return Err(ServerError::LibraryContext);
+    }
     let suite = settings.suites.iter().find(|suite| !library.has_suite(suite));
     let group = settings.groups.iter().find(|group| !library.has_group(**group));
     let lacks = match (suite, group) {

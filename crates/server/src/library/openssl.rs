@@ -13,10 +13,13 @@ use openssl::ssl::{
     SslVerifyMode, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{AskClient, CertificateKey, Identity, RecordSize, SendMode, Suite, Version};
+use tls::{
+    AskClient, CertificateKey, Identity, LibraryContext, RecordSize, SendMode, Suite, Version,
+};
 
 use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
+use super::own_context::{OwnContext, TICKET_KEYS, set_ticket_keys};
 use super::{FIRST_WITH_ML_KEM, Handshake, Library, Session, client_authorities};
 use crate::wire::Wire;
 use crate::{AcceleratorSource, ServerError, Settings};
@@ -113,17 +116,40 @@ const WITH_ML_KEM: &str = "DEFAULT:?SecP256r1MLKEM768:?MLKEM1024";
 /// The default without CBC suites, for which the kernel's TLS takes no keys.
 const OF_KERNEL: &str = "DEFAULT:!SHA1:!SHA256:!SHA384";
 
-/// A context that offers exactly what the settings name, with one for each further name.
+/// The context that all threads share, or one for each.
 pub(super) fn build(
     settings: &Settings,
     versions: &[Version],
     identity: &Identity,
     key: CertificateKey,
-) -> Result<SslContext, ServerError> {
-    let mut context = with_certificate(settings, versions, identity, key)?;
+) -> Result<Vec<SslContext>, ServerError> {
+    if settings.library_context == LibraryContext::Shared {
+        return Ok(vec![with_names(settings, versions, identity, key, None)?.build()]);
+    }
+    let refused = |source| ServerError::OpenSsl { what: "a library context", source };
+    let mut ticket_keys = [0; TICKET_KEYS];
+    openssl::rand::rand_bytes(&mut ticket_keys).map_err(refused)?;
+    let of_thread = |_: &usize| {
+        let own = OwnContext::new().map_err(refused)?;
+        let mut context = with_names(settings, versions, identity, key, Some(&own))?;
+        set_ticket_keys(&mut context, ticket_keys).map_err(refused)?;
+        Ok(context.build())
+    };
+    settings.cpus.as_slice().iter().map(of_thread).collect()
+}
+
+/// A context that offers exactly what the settings name, with one for each further name.
+fn with_names(
+    settings: &Settings,
+    versions: &[Version],
+    identity: &Identity,
+    key: CertificateKey,
+    own: Option<&OwnContext>,
+) -> Result<SslContextBuilder, ServerError> {
+    let mut context = with_certificate(settings, versions, identity, key, own)?;
     let of_name = |(name, certificate_pem)| {
         let identity = Identity { certificate_pem, ..identity.clone() };
-        Ok((name, with_certificate(settings, versions, &identity, key)?.build()))
+        Ok((name, with_certificate(settings, versions, &identity, key, own)?.build()))
     };
     let named: Result<HashMap<String, SslContext>, ServerError> =
         settings.named_certificates()?.into_iter().map(of_name).collect();
@@ -137,7 +163,7 @@ pub(super) fn build(
             }
         });
     }
-    Ok(context.build())
+    Ok(context)
 }
 
 fn with_certificate(
@@ -145,14 +171,16 @@ fn with_certificate(
     versions: &[Version],
     identity: &Identity,
     key: CertificateKey,
+    own: Option<&OwnContext>,
 ) -> Result<SslContextBuilder, ServerError> {
     let refused = |what| move |source| ServerError::OpenSsl { what, source };
     let chain = X509::stack_from_pem(&identity.certificate_pem)
         .map_err(refused("the certificate chain"))?;
     let accelerator = settings.accelerator.as_ref();
-    let mut context = match accelerator {
-        Some(accelerator) => offload::tls_server(accelerator.provider()),
-        None => SslContext::builder(SslMethod::tls_server()),
+    let mut context = match (accelerator, own) {
+        (Some(accelerator), _) => offload::tls_server(accelerator.provider()),
+        (None, Some(own)) => own.server(),
+        (None, None) => SslContext::builder(SslMethod::tls_server()),
     }
     .map_err(refused("a server's context"))?;
     if matches!(key, CertificateKey::Rsa(bits) if bits < 2048) {
@@ -174,7 +202,7 @@ fn with_certificate(
     if let Some(groups) = groups {
         context.set_groups_list(&groups).map_err(refused("these groups"))?;
     }
-    let private = set_identity(&mut context, &chain, &identity.key_pem)
+    let private = set_identity(&mut context, &chain, &identity.key_pem, own)
         .map_err(refused("the certificate and its key"))?;
     set_clients(&mut context, settings)?;
     if matches!(accelerator, Some(AcceleratorSource::MultiBuffer(_))) {
@@ -244,6 +272,7 @@ fn set_identity(
     context: &mut SslContextBuilder,
     chain: &[X509],
     key_pem: &[u8],
+    own: Option<&OwnContext>,
 ) -> Result<PKey<Private>, ErrorStack> {
     for (position, certificate) in chain.iter().enumerate() {
         match position {
@@ -251,7 +280,10 @@ fn set_identity(
             _ => context.add_extra_chain_cert(certificate.clone())?,
         }
     }
-    let key = PKey::private_key_from_pem(key_pem)?;
+    let mut key = PKey::private_key_from_pem(key_pem)?;
+    if let Some(own) = own {
+        key = own.own(&key)?;
+    }
     context.set_private_key(&key)?;
     context.check_private_key()?;
     Ok(key)

@@ -8,7 +8,7 @@ use std::time::Instant;
 use offload::{CompletedBy, Kind};
 use rustix::process::Resource;
 use serde::Deserialize;
-use tls::{AskClient, SendMode, Stack};
+use tls::{AskClient, LibraryContext, SendMode, Stack};
 
 use crate::launch_context::{ANNOUNCEMENT, LaunchContext};
 use crate::nobody;
@@ -50,7 +50,7 @@ pub(crate) static EMBEDDED: Server = Server {
     completions: &[CompletedBy::Poll, CompletedBy::Event],
     stacks: &Stack::ALL,
     own_keys: &[
-        &["record-size", "records-per-write", "batch-wait"],
+        &["record-size", "records-per-write", "library-context", "batch-wait"],
         super::CLIENTS,
         super::OFFLOAD,
         super::COMPLETION,
@@ -187,6 +187,9 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     add("--send", settings.target.send.to_string().into());
     add("--record-size", settings.target.record_size.to_string().into());
     add("--records-per-write", settings.target.records_per_write.to_string().into());
+    if settings.target.library_context != LibraryContext::default() {
+        add("--library-context", settings.target.library_context.to_string().into());
+    }
     add("--counters", context.logs.join(COUNTERS).into());
     if nobody::is_wanted(context) {
         arguments.push("--as-nobody".into());

@@ -35,17 +35,29 @@ pub(super) struct Cells {
     cases: Vec<Case>,
     traffic: Traffic,
     resumed: Percent,
+    requests_per_connection: NonZeroU32,
 }
 
 /// Connections that are open at a time, which is enough for a core that has room left.
 const CONNECTIONS: u32 = 16;
+
+/// As many keep a core full, and several.
+const FULL_CORE: u32 = 64;
+const FULL_CORES: u32 = 128;
+
+/// From this mean size of objects on, an eighth of the connections does, and their objects end within a trial.
+const LARGE_OBJECTS: f64 = (1 << 20) as f64;
+
+/// Connections live this long at most where they end within trials, in seconds. Of longer lives a trial sees no
+/// end, or all at once, and what so few connections take is little.
+const LONGEST_LIFE: f64 = 0.25;
 
 /// The most that are opened to learn what one takes.
 const MOST_OPEN: u64 = 1_500;
 
 /// The trials of each pilot in an open loop, which correct the rates one after the other. The costs of an operation
 /// change with the rate, so that once is not enough; and one trial may be disturbed.
-pub(super) const CORRECTIONS: [u32; 2] = [1, 3];
+pub(super) const CORRECTIONS: [u32; 2] = [2, 3];
 
 pub(super) struct Case {
     pub(super) name: String,
@@ -101,12 +113,7 @@ impl Cells {
         }
         parts.push((REQUESTS, requests(&object)));
         parts.push((OTHER, requests(&format!("{other}B"))));
-        let traffic = format!(
-            "{}load.requests-per-connection = {}\n",
-            requests(&object),
-            wanted.requests_per_connection
-        );
-        parts.push((TRAFFIC, traffic));
+        parts.push((TRAFFIC, requests(&object)));
         let case = |(part, keys): &(&'static str, String), suffix: &str, busy| Case {
             name: format!("{part}{suffix}"),
             part,
@@ -117,8 +124,8 @@ impl Cells {
         let planned = parts.iter().map(|part| case(part, "", arguments.busy()));
         let quarter = parts.iter().filter(is_at_a_quarter);
         let cases = planned.chain(quarter.map(|part| case(part, AT_A_QUARTER, QUARTER))).collect();
-        let (traffic, resumed) = (wanted.traffic, wanted.resumed);
-        Ok(Self { common, cases, traffic, resumed })
+        let PlannedTraffic { traffic, resumed, requests_per_connection, .. } = *wanted;
+        Ok(Self { common, cases, traffic, resumed, requests_per_connection })
     }
 
     pub(super) fn cases(&self) -> &[Case] {
@@ -128,8 +135,11 @@ impl Cells {
     /// Each part as often as a core can. A full core's batches make it cheaper than one that has room left, so
     /// this says only where to begin.
     pub(super) fn closed_loop(&self) -> String {
-        let times = "connections = 64\nwarmup = \"300ms\"\nduration = \"300ms\"\n";
-        let mut text = format!("trials = 1\n{}{times}", self.common);
+        let connections = self.of_full_cores(FULL_CORE);
+        let mut text = format!(
+            "trials = 1\n{}connections = {connections}\nwarmup = \"300ms\"\nduration = \"300ms\"\n",
+            self.common
+        );
         let is_part = |case: &&Case| case.name == case.part && case.part != TRAFFIC;
         for Case { name, keys, .. } in self.cases.iter().filter(is_part) {
             let _ = write!(text, "[[case]]\nname = \"{name}\"\n{keys}");
@@ -164,7 +174,7 @@ impl Cells {
             found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
             found.get(found.len() / 2).copied().ok_or_else(|| {
                 let why = of_case(pilot, name).find_map(|line| line.line.why_invalid());
-                let why = why.unwrap_or_else(|| "its pilot had no trial".to_owned());
+                let why = why.unwrap_or_else(|| "nothing ended in its pilot".to_owned());
                 Failure::measurement(format!("{name} cannot be measured: {why}"))
             })
         };
@@ -194,18 +204,53 @@ impl Cells {
         )
     }
 
-    /// The traffic on one core and on as many as the machine has, all of them full.
-    pub(super) fn several_cores(&self, trials: u32) -> String {
-        let keys = self.cases.iter().find(|case| case.name == TRAFFIC).map(|case| &*case.keys);
-        format!(
-            "trials = {trials}\n{}connections = 256\nresumption = \"{}\"\nwarmup = \"300ms\"\nduration = \"700ms\"\n\
-             [[case]]\nname = \"{TRAFFIC}\"\n{}sweep.\"{}\" = {:?}\n",
-            self.common,
-            self.resumed,
-            keys.unwrap_or_default(),
-            scaling::KEY,
-            scaling::CORES,
-        )
+    /// The traffic on one core and on as many as the machine has, all of them full, by how often one of them has it.
+    pub(super) fn several_cores(&self, trials: u32, rates: &[f64]) -> String {
+        let connections = self.of_full_cores(FULL_CORES);
+        let mut text = format!(
+            "trials = {trials}\n{}connections = {connections}\nwarmup = \"300ms\"\nduration = \"700ms\"\n",
+            self.common
+        );
+        let mut cases = self.cases.iter().zip(rates);
+        if let Some((Case { keys, busy, .. }, rate)) = cases.find(|(case, _)| case.name == TRAFFIC)
+        {
+            let ends = self.ends(connections, rate / busy);
+            let cores = (scaling::KEY, scaling::CORES);
+            let _ = write!(
+                text,
+                "[[case]]\nname = \"{TRAFFIC}\"\n{keys}{ends}sweep.\"{}\" = {:?}\n",
+                cores.0, cores.1
+            );
+        }
+        text
+    }
+
+    /// Connections of a closed loop.
+    fn of_full_cores(&self, most: u32) -> u32 {
+        if self.traffic.mean_bytes > LARGE_OBJECTS { most / 8 } else { most }
+    }
+
+    /// How many requests the traffic's connections carry, and how many of these are resumed, where so many
+    /// connections with this rate of requests end within trials; else they are kept.
+    fn ends(&self, connections: u32, rate: f64) -> String {
+        let life = f64::from(connections) * f64::from(self.requests_per_connection.get()) / rate;
+        if life > LONGEST_LIFE {
+            return String::new();
+        }
+        // The first connection of each place has no session to resume: with few connections they are most.
+        let resumption = match life < LONGEST_LIFE / 2.0 {
+            true => format!("load.resumption = \"{}\"\n", self.resumed),
+            false => String::new(),
+        };
+        let requests = self.requests_per_connection;
+        format!("load.requests-per-connection = {requests}\n{resumption}")
+    }
+
+    /// Whether the check has connections that end, at the rates of its cells.
+    pub(super) fn has_ends(&self, rates: &[f64]) -> bool {
+        let mut cases = self.cases.iter().zip(rates);
+        let traffic = cases.find(|(case, _)| case.name == TRAFFIC);
+        traffic.is_some_and(|(_, rate)| !self.ends(CONNECTIONS, *rate).is_empty())
     }
 
     /// Each in an open loop at its rate.
@@ -219,11 +264,8 @@ impl Cells {
         for (Case { name, part, keys, .. }, rate) in self.cases.iter().zip(rates) {
             let arrival = format!("load.arrival = \"poisson {rate:.3}/s\"\n");
             let _ = write!(text, "[[case]]\nname = \"{name}\"\n{keys}{arrival}");
-            // The first connection of each place has no session to resume: with few connections they are
-            // most. These hardly count in what the traffic takes.
-            let connections = rate / self.traffic.requests_per_connection;
-            if *part == TRAFFIC && connections > f64::from(8 * CONNECTIONS) {
-                let _ = writeln!(text, "load.resumption = \"{}\"", self.resumed);
+            if *part == TRAFFIC {
+                text.push_str(&self.ends(CONNECTIONS, *rate));
             }
         }
         text

@@ -59,6 +59,7 @@ impl Faulty {
             counters: Some(counters(&folder)),
             record_size: RecordSize::default(),
             records_per_write: RecordsPerWrite::default(),
+            library_context: Default::default(),
             timeout: Duration::from_secs(30),
         };
         let server = Server::bind(settings).unwrap();

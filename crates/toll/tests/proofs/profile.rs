@@ -68,6 +68,8 @@ fn plain_http_needs_no_crypto_and_tls_does() {
         assert!(share(Class::TcpIp) > 0.02, "{profile:?}");
         assert!(share(Class::Loopback) > 0.0 && share(Class::Other) < 0.1, "{profile:?}");
         assert_eq!(trial.line.window_ns / 1_000_000_000, 2);
+        let counts_futexes = observe::FutexCalls::open(&0.into()).is_ok();
+        assert_eq!(profile.futexes.known().is_some(), counts_futexes, "{:?}", profile.futexes);
         let name = format!("profile/{}", trial.place.cell);
         assert!(desk.file(&format!("{name}.folded")).lines().count() > 10);
         assert!(desk.file(&format!("{name}.svg")).contains("<svg"));

@@ -1,7 +1,6 @@
 //! TLS libraries that the server opens: the one that each Debian has, and some that are wrong.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use support::{text, toll_path};
@@ -45,16 +44,16 @@ fn library(file: &str, source: &str) -> TempDir {
     folder
 }
 
-/// What a run prints of OpenSSL and a library beside each other; with that library's folder, where it has one.
-fn beside_openssl(library: &str, folder: Option<&Path>) -> String {
+/// What a run prints of OpenSSL and a library beside each other; with another setting of that one's server.
+fn beside_openssl(library: &str, setting: Option<&str>) -> String {
     // Beside no folder `target`.
     let desk = tempfile::tempdir().unwrap();
     let toll = desk.path().join("toll");
     fs::copy(toll_path(), &toll).unwrap();
-    let path = folder.map_or_else(String::new, |folder| {
-        format!("[[case]]\nname = \"other\"\ntarget.library-path = \"{}\"\n", folder.display())
+    let other = setting.map_or_else(String::new, |setting| {
+        format!("[[case]]\nname = \"other\"\ntarget.{setting}\n")
     });
-    let (first, second) = match folder {
+    let (first, second) = match setting {
         Some(_) => (String::new(), format!("target.library = \"{library}\"\n")),
         None => {
             (format!("sweep.\"target.library\" = [\"openssl\", \"{library}\"]\n"), String::new())
@@ -62,7 +61,7 @@ fn beside_openssl(library: &str, folder: Option<&Path>) -> String {
     };
     let study = format!(
         "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\nserver = \"embedded\"\n[load]\nconnections = 4\n\
-         warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n{first}{path}{second}"
+         warmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n{first}{other}{second}"
     );
     fs::write(desk.path().join("s.toml"), study).unwrap();
     let output = Command::new(&toll)
@@ -81,6 +80,10 @@ fn beside_openssl(library: &str, folder: Option<&Path>) -> String {
     (*skipped).to_owned()
 }
 
+fn in_folder(folder: &TempDir) -> String {
+    format!("library-path = \"{}\"", folder.path().display())
+}
+
 #[test]
 fn a_library_that_is_not_here_is_one_line_and_the_rest_runs() {
     let skipped = beside_openssl("boringssl", None);
@@ -91,7 +94,7 @@ fn a_library_that_is_not_here_is_one_line_and_the_rest_runs() {
 fn a_library_of_another_version_is_one_line_and_the_rest_runs() {
     let old = "const char *gnutls_check_version(const char *least) { return \"2.12.0\"; }";
     let folder = library("libgnutls.so.30", old);
-    let skipped = beside_openssl("gnutls", Some(folder.path()));
+    let skipped = beside_openssl("gnutls", Some(&in_folder(&folder)));
     assert!(skipped.contains("it has no function gnutls_"), "{skipped}");
 }
 
@@ -100,7 +103,21 @@ fn a_library_that_ends_the_server_is_one_line_and_the_rest_runs() {
     let source =
         "#include <stdlib.h>\n__attribute__((constructor)) static void end(void) { abort(); }";
     let folder = library("libgnutls.so.30", source);
-    let skipped = beside_openssl("gnutls", Some(folder.path()));
+    let skipped = beside_openssl("gnutls", Some(&in_folder(&folder)));
+    assert!(skipped.contains("signal: 6"), "{skipped}");
+}
+
+#[test]
+fn a_library_that_dies_in_its_first_handshake_is_one_line_and_the_rest_runs() {
+    if !is_here(Stack::GnuTls) {
+        return;
+    }
+    // What GnuTLS calls of nettle for X25519.
+    let source = "#include <stdlib.h>\nint nettle_curve25519_mul() { abort(); }";
+    let folder = library("nettle.so", source);
+    let preload = folder.path().join("nettle.so").display().to_string();
+    let skipped =
+        beside_openssl("gnutls", Some(&format!("environment = [\"LD_PRELOAD={preload}\"]")));
     assert!(skipped.contains("signal: 6"), "{skipped}");
 }
 

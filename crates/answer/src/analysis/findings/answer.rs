@@ -8,7 +8,9 @@ use super::bars::{self, combinations};
 use super::overview::limits;
 use super::{bill, crossovers, curves, published};
 use crate::analysis::caveats::said_once;
-use crate::analysis::{Analysis, Answer, AnswerCurve, AnswerFigure, Derived, Figure, Projection};
+use crate::analysis::{
+    Analysis, Answer, AnswerCurve, AnswerFigure, AtCores, Derived, Figure, Projection,
+};
 use crate::figure::Decided;
 use crate::findings::{self, Chart, Column, Table, TableCell};
 use crate::label::without_what_is_common;
@@ -205,6 +207,10 @@ fn projection(of: &Projection) -> Table {
         of.as_ref().map(|of| TableCell::figure(of, &unit)).unwrap_or_default()
     };
     let linear = |at: f64| (unit.number(at), at).into();
+    let share = Quantity::Share.unit_for([]);
+    let efficiency = |at: &AtCores| {
+        at.efficiency.as_ref().map(|of| TableCell::figure(of, &share)).unwrap_or_default()
+    };
     Table {
         title: "More cores".to_owned(),
         count: of.label.clone(),
@@ -216,6 +222,7 @@ fn projection(of: &Projection) -> Table {
             ),
             numbers("measured", of.cores.iter().map(|at| figure(&at.measured)).collect()),
             numbers("linear", of.cores.iter().map(|at| linear(at.linear)).collect()),
+            Column::numbers("efficiency", share.name, of.cores.iter().map(efficiency)),
             numbers("scaling law", of.cores.iter().map(|at| figure(&at.law)).collect()),
         ],
         notes: of.notes.clone(),

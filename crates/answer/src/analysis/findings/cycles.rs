@@ -245,6 +245,12 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
         });
         Column::numbers(&format!("besides: {thread}"), "", beside)
     });
+    let futexes = sampled.iter().map(|(_, cycles)| {
+        let each = cycles.futex_calls_per_operation;
+        each.map(|each| (format!("{each:.3}"), each)).unwrap_or_default()
+    });
+    let has_futexes = sampled.iter().any(|(_, of)| of.futex_calls_per_operation.is_some());
+    let futexes = has_futexes.then(|| Column::numbers("futex calls per operation", "", futexes));
     let shares = of_classes(|cycles| &cycles.shares, percent).into_iter();
     let times =
         of_classes(|cycles| &cycles.ns_per_operation, |ns| Nanos(ns.round() as u64).to_string());
@@ -258,11 +264,16 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
         title: "Where the CPU time goes",
         about: "Of the servers' processes, by class of work. Times are these shares of the CPU time \
                 of the measured trials. Besides: kernel threads on the server's CPUs, as a share of the \
-                server's own samples.",
+                server's own samples. Futex calls are those by which threads wait for each other or wake \
+                each other.",
         tables: vec![
             table(
                 "Shares",
-                shares.chain(threads).chain([Column::numbers("samples", "", samples)]).collect(),
+                shares
+                    .chain(threads)
+                    .chain(futexes)
+                    .chain([Column::numbers("samples", "", samples)])
+                    .collect(),
             ),
             table("CPU time per operation", times),
             table("CPU time per byte, in ns", bytes),

@@ -251,3 +251,22 @@ fn a_roof_fits_no_law_and_ends_the_straight_line() {
     assert_eq!(gcm.stops_helping, Some(2));
     assert!((gcm.cores.last().unwrap().linear / 18e9 - 1.0).abs() < 1e-9);
 }
+
+#[test]
+fn cores_that_disturb_each_other_are_less_efficient_and_a_busy_client_proves_nothing() {
+    let mut scene = of_cores(&["1", "2", "4"], |n| n / (1.0 + 0.05 * (n - 1.0)));
+    let of_four = 5;
+    for round in 0..8 {
+        scene.trial(of_four, round).verdict.limit = Limit::ClientCpu;
+    }
+    let rule = &mut scene.study.answers[0];
+    (rule.along, rule.show) = (Some(CORES.to_owned()), [study::Show::Projection].into());
+    let analysis = scene.analysis();
+    let efficiency = |projection: usize| -> Vec<Option<f64>> {
+        let cores = analysis.projections[projection].cores.iter();
+        cores.map(|at| at.efficiency.as_ref().map(|of| of.median())).collect()
+    };
+    let [None, Some(two), Some(four)] = efficiency(0)[..] else { panic!("{:?}", efficiency(0)) };
+    assert!((two - 1.0 / 1.05).abs() < 1e-9 && (four - 1.0 / 1.15).abs() < 1e-9, "{two} {four}");
+    assert_eq!(efficiency(1)[2], None);
+}

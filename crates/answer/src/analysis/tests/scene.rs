@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use load::{Client, Operation};
+use observe::Fact;
 use profile::{Class, Event, Profile};
 use tls::{OrPlain, Suite};
 use units::Bytes;
@@ -154,6 +155,7 @@ impl Scene {
             foreign: 0,
             lost: 0,
             lacks_frame_pointers: false,
+            futexes: Fact::unknown("not here"),
         });
         self.lines.push(trial);
     }

@@ -2,7 +2,8 @@
 
 use answer::analysis::Cycles;
 use journal::{Role, TrialLine};
-use profile::{Class, Event, Profile};
+use observe::Fact;
+use profile::{Class, Event, Futexes, Profile};
 
 use super::{Fabricated, HOSTILE};
 
@@ -39,6 +40,7 @@ pub fn sampled(mut run: Fabricated) -> Fabricated {
             ns_per_operation: spread(610_000.0),
             ns_per_byte: if has_bodies { spread(0.9) } else { Default::default() },
             kernel_threads: [("ksoftirqd".to_owned(), 0.04)].into(),
+            futex_calls_per_operation: Some(0.25),
             doubts: Vec::new(),
             lacks_frame_pointers: false,
         });
@@ -68,6 +70,7 @@ fn in_trial(measured: &TrialLine) -> TrialLine {
         foreign: 0,
         lost: 0,
         lacks_frame_pointers: false,
+        futexes: Fact::Known(Futexes { calls: 1, operations: 4 }),
     });
     trial
 }

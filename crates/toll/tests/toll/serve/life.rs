@@ -78,6 +78,11 @@ fn what_cannot_be_served_is_said_in_one_line() {
             &["--accelerator", "model", "--library", "rustls-ring"],
             "rustls-ring has no --accelerator; choose something else, or --library openssl",
         ),
+        (&["--library-context", "per-thread", "--session-cache", "on"], "--session-cache off"),
+        (
+            &["--library-context", "per-thread", "--library", "rustls-ring"],
+            "is for OpenSSL with its own private keys",
+        ),
         (&["--timeout", "0s"], "--timeout 0s would end every connection"),
         (&["--library", "openssl-built"], "run LD_LIBRARY_PATH=target/openssl/lib toll serve"),
         (&["--listen", "192.0.2.1:0"], "cannot listen on 192.0.2.1:0"),

@@ -94,6 +94,34 @@ fn sessions_are_resumed_only_where_that_is_on() {
     }
 }
 
+/// The kernel gives each connection to one of two threads, which know each other's tickets.
+#[test]
+fn sessions_are_resumed_by_threads_with_library_contexts_of_their_own() {
+    let cpus = cpus::CpuList::allowed().unwrap();
+    let cpus: Vec<String> = cpus.as_slice().iter().take(2).map(ToString::to_string).collect();
+    for key in ["rsa:2048", "ecdsa:p256"] {
+        let server = Serve::start(&[
+            "--library-context",
+            "per-thread",
+            "--tickets",
+            "on",
+            "--tls",
+            "1.2",
+            "--certificate-key",
+            key,
+            "--cpus",
+            &cpus.join(","),
+        ]);
+        for _ in 0..4 {
+            let text = server.s_client(&["-reconnect"]);
+            assert_eq!(text.matches("New, TLSv1.").count(), 1, "{text}");
+            assert_eq!(text.matches("Reused, TLSv1.").count(), 5, "{text}");
+            assert!(text.contains("Verify return code: 0 (ok)"), "{text}");
+        }
+        assert!(server.fetch(&[&server.https("/bytes/1MiB")]) == object("1MiB"));
+    }
+}
+
 #[test]
 fn tickets_of_tls_1_3_are_sent_only_where_they_are_on() {
     for setting in ["on", "off"] {
