@@ -363,7 +363,10 @@ impl Bench for ThisBench<'_> {
         load::probe(&job).map(|_| ()).map_err(|error| {
             let here = target.started().filter(|running| !running.is_lost());
             match here.and_then(RunningServer::death) {
-                Some(death) => Refusal::missing(death),
+                Some(death) => Refusal::missing(format!(
+                    "{}, in its first operation: {death}; or leave this target out",
+                    self.version(target)
+                )),
                 None => Refusal::of(error),
             }
         })
