@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use observe::Fact;
 use profile::{Class, Event, Profile};
 use serde::Serialize;
 use study::Metric;
@@ -23,8 +24,7 @@ pub struct Cycles {
     /// Samples of kernel threads beside each sample of the server, by thread.
     pub kernel_threads: BTreeMap<String, f64>,
     /// Calls of futex(2) for each operation: how often its threads waited for each other or woke each other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub futex_calls_per_operation: Option<f64>,
+    pub futex_calls_per_operation: Fact<f64>,
     /// Why the shares are not reliable, a clause each.
     pub doubts: Vec<String>,
     /// Whether the server's code hides its callers from the rules.
@@ -61,7 +61,10 @@ impl Cycles {
                 .iter()
                 .map(|(name, count)| (name.clone(), beside(count)))
                 .collect(),
-            futex_calls_per_operation: profile.futexes.known().and_then(|of| of.per_operation()),
+            futex_calls_per_operation: profile.futexes.clone().and_then(|of| {
+                let each = of.per_operation();
+                each.map_or_else(|| Fact::unknown("no operation ended meanwhile"), Fact::Known)
+            }),
             doubts: profile.doubts(),
             lacks_frame_pointers: profile.lacks_frame_pointers,
             shares,

@@ -1,5 +1,6 @@
 //! Samples a server's CPU time while it is loaded.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,9 +10,12 @@ use profile::{Event, Futexes, Maps, Profile, Recording, Rules, flame_graph, fold
 use rustix::time::{ClockId, clock_gettime};
 use trial::{Moment, TrialRecord};
 
+/// What has been counted until now.
+type Counter = Box<dyn Fn() -> io::Result<u64>>;
+
 /// What server threads do that wait for each other, counted over the whole steps of a trial's window.
 struct FutexMeter {
-    calls: Fact<FutexCalls>,
+    calls: Fact<Counter>,
     first: Option<Futexes>,
     last: Option<Futexes>,
 }
@@ -19,9 +23,9 @@ struct FutexMeter {
 impl FutexMeter {
     fn look(&mut self, moment: &Moment) {
         let is_in_window = !moment.elapsed.is_zero() && moment.elapsed <= moment.window;
-        let Some(counter) = self.calls.known().filter(|_| is_in_window) else { return };
+        let Some(count) = self.calls.known().filter(|_| is_in_window) else { return };
         let operations = moment.progress.completed;
-        match counter.read().map(|calls| Futexes { calls, operations }) {
+        match count().map(|calls| Futexes { calls, operations }) {
             Ok(now) if self.first.is_none() => self.first = Some(now),
             Ok(now) => self.last = Some(now),
             Err(why) => self.calls = Fact::unknown(why),
@@ -66,6 +70,7 @@ impl Sampling {
         let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
         std::fs::create_dir_all(folder).map_err(fail)?;
         let calls = Fact::from(FutexCalls::open(&cpus));
+        let calls = calls.map(|calls| Box::new(move || calls.read()) as Counter);
         let futexes = FutexMeter { calls, first: None, last: None };
         let recording = Recording::start(event, &cpus, &files.with_extension("data"))
             .map_err(|error| error.to_string())?;
@@ -117,4 +122,38 @@ fn to_monotonic(unix_ms: u64) -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let ago = since.saturating_sub(u128::from(unix_ms) * 1_000_000);
     now.saturating_sub(u64::try_from(ago).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    use load::Progress;
+
+    use super::*;
+
+    fn moment(ms: u64, completed: u64) -> Moment {
+        let [elapsed, window] = [ms, 300].map(Duration::from_millis);
+        let progress = Progress { completed, failures: 0, body_bytes: 0 };
+        Moment { prepared: Duration::ZERO, elapsed, window, progress }
+    }
+
+    #[test]
+    fn futex_calls_are_those_of_the_window_for_each_operation_of_it() {
+        let counted = Rc::new(Cell::new(40_000_u64));
+        let count = counted.clone();
+        let calls = Fact::Known(Box::new(move || Ok(count.get())) as Counter);
+        let mut meter = FutexMeter { calls, first: None, last: None };
+        for (ms, completed) in [(0, 0), (100, 10), (200, 110), (300, 210), (400, 210)] {
+            meter.look(&moment(ms, completed));
+            counted.set(counted.get() + 1_000);
+        }
+        let expected = Futexes { calls: 2_000, operations: 200 };
+        assert_eq!(meter.counted().known(), Some(&expected));
+        let calls = Fact::unknown("not here");
+        let none = FutexMeter { calls, first: None, last: None };
+        assert_eq!(none.counted().or_why(), Err("not here".to_owned()));
+    }
 }

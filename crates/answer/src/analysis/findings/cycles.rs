@@ -212,8 +212,12 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> (Vec<String>, Vec<String>) {
         let each = listed(many.map(|(name, beside)| format!("{name} {}", percent(*beside))))?;
         Some(format!("kernel threads worked beside the server, {each} of its time"))
     };
+    let futexes = |cycles: &Cycles| {
+        let why = cycles.futex_calls_per_operation.clone().or_why().err()?;
+        Some(format!("futex calls are not available here: {why}"))
+    };
     let doubts = [with(&unreliable), with(&other)];
-    let others = [with(&stripped), with(&callers), with(&loopback), with(&threads)];
+    let others = [with(&stripped), with(&callers), with(&loopback), with(&threads), with(&futexes)];
     (doubts.into_iter().flatten().collect(), others.into_iter().flatten().collect())
 }
 
@@ -246,10 +250,10 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
         Column::numbers(&format!("besides: {thread}"), "", beside)
     });
     let futexes = sampled.iter().map(|(_, cycles)| {
-        let each = cycles.futex_calls_per_operation;
-        each.map(|each| (format!("{each:.3}"), each)).unwrap_or_default()
+        let each = cycles.futex_calls_per_operation.known();
+        each.map(|each| (format!("{each:.3}"), *each)).unwrap_or_default()
     });
-    let has_futexes = sampled.iter().any(|(_, of)| of.futex_calls_per_operation.is_some());
+    let has_futexes = sampled.iter().any(|(_, of)| of.futex_calls_per_operation.known().is_some());
     let futexes = has_futexes.then(|| Column::numbers("futex calls per operation", "", futexes));
     let shares = of_classes(|cycles| &cycles.shares, percent).into_iter();
     let times =

@@ -1,6 +1,7 @@
 //! What samples of the servers' CPU time say, over profiles that are known.
 
-use profile::Class;
+use observe::Fact;
+use profile::{Class, Futexes};
 
 use super::scene::SPREAD;
 use super::*;
@@ -214,6 +215,22 @@ fn kernel_threads_stand_apart_from_the_server() {
     let is_it = |(_, text): &(bool, String)| text.contains("ksoftirqd 12.0%");
     assert!(remarks(&scene).iter().any(is_it), "{:?}", remarks(&scene));
     assert_eq!(chart(&scene), chart(&sending(&USER, &KERNEL)), "they are not the server's");
+}
+
+#[test]
+fn futex_calls_have_a_column_or_a_reason() {
+    let mut scene = sending(&USER, &KERNEL);
+    let is_it =
+        |(_, text): &(bool, String)| text.contains("futex calls") && text.contains("not here");
+    assert!(remarks(&scene).iter().any(is_it), "{:?}", remarks(&scene));
+    for cell in [0, 1] {
+        profile(&mut scene, cell).futexes = Fact::Known(Futexes { calls: 50, operations: 200 });
+    }
+    assert!(!remarks(&scene).iter().any(is_it));
+    let shares = shares(&scene);
+    let column = shares.columns.iter().find(|of| of.name == "futex calls per operation").unwrap();
+    let texts: Vec<&str> = column.cells.iter().map(|cell| cell.text.as_str()).collect();
+    assert_eq!(texts, ["0.250", "0.250"]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub fn sampled(mut run: Fabricated) -> Fabricated {
             ns_per_operation: spread(610_000.0),
             ns_per_byte: if has_bodies { spread(0.9) } else { Default::default() },
             kernel_threads: [("ksoftirqd".to_owned(), 0.04)].into(),
-            futex_calls_per_operation: Some(0.25),
+            futex_calls_per_operation: Fact::Known(0.25),
             doubts: Vec::new(),
             lacks_frame_pointers: false,
         });
