@@ -8,12 +8,13 @@ use study::metric::Kind;
 use study::{AnswerRule, Metric, Param, Params};
 
 use super::authored::{Authored, RowPair, Rows};
-use super::compared::Compared;
+use super::compared::{Compared, Entry};
 use super::headline::LIMITED;
 use super::row::Row;
 use crate::figure::{Decided, Figure, paired};
 use crate::findings::Headline;
 use crate::mark::Mark;
+use crate::wording::list;
 
 /// The author's words, of the first rows that all have figures; `None` where there are none, or too few
 /// trials of them to decide: then toll words the answer.
@@ -33,7 +34,8 @@ pub(super) fn headline<'a>(
     let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
     let context = named.context(all).map(|of| format!(" ({of})")).unwrap_or_default();
     let limited = if named.is_limited(&slots) { LIMITED } else { "" };
-    Some(Headline { sentence: format!("{sentence}{context}.{limited}"), ..headline })
+    let equals = named.as_good(compared, &slots).unwrap_or_default();
+    Some(Headline { sentence: format!("{sentence}{context}.{equals}{limited}"), ..headline })
 }
 
 /// What a row leaves open is the same for all: one choice for each cell that the first row can be.
@@ -141,6 +143,21 @@ impl<'a> Named<'a> {
             true => paired(one.samples(metric), other.samples(metric)),
             false => one.ratio(other, metric),
         }
+    }
+
+    /// Those that are not shown to be worse than the best, where that is named.
+    fn as_good(&self, compared: &[Compared<'_>], slots: &[Slot]) -> Option<String> {
+        let mut rows = self.written.rows.iter();
+        let (name, best_of) = rows.find_map(|(name, row)| Some((name, row.best.as_ref()?)))?;
+        let own =
+            self.rows.get(name.as_str()).filter(|_| slots.contains(&Slot::Name(name.clone())))?;
+        let is_own = |entry: &Entry<'_>| entry.row.name == own.name;
+        let compared = compared.iter().find(|of| of.entries.iter().any(is_own))?;
+        let is_rival = |of: &&Entry<'_>| of.figure.is_some() && best_of.has(of.row.params);
+        let rivals: Vec<&Entry<'_>> = compared.entries.iter().filter(is_rival).collect();
+        let others = compared.best(&rivals).into_iter().filter(|of| !is_own(of));
+        let others: Vec<String> = others.map(|of| of.row.label(&self.rule.compare)).collect();
+        (!others.is_empty()).then(|| format!(" Not shown to be worse: {}.", list(others)))
     }
 
     /// Whether a rate in the sentence is not the server's maximum.

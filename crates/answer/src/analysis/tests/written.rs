@@ -181,6 +181,11 @@ fn the_best_row_is_found_and_named() {
         written.rows.get_mut("best").unwrap().best = these(best);
         assert_eq!(headline(&scene).sentence, sentence);
     }
+    let mut alike = scene.clone();
+    alike.keep(|cell, _| cell > 1);
+    alike.measure(1, 4.7e9, &EIGHT);
+    let named = "ChaCha20-Poly1305: 2.1x. Not shown to be worse: AES-128-GCM.";
+    assert_eq!(headline(&alike).sentence, named);
     // The fewest CPU-seconds are the best of them; and where it is what it is compared with, toll's words.
     scene.keep(|cell, _| cell > 1);
     assert_eq!(headline(&scene).sentence, "ChaCha20-Poly1305: 2.1x.");
