@@ -1,10 +1,10 @@
 //! The processor's own count of core cycles, where the machine has one (perf_event_open(2)).
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 
 use crate::chains;
-use crate::perf_event::{Counted, PerfEvent};
+use crate::perf_event::{Counted, PerfEvent, count};
 
 /// Counts the core cycles that the thread which opened it spends in user mode.
 ///
@@ -28,9 +28,7 @@ impl CycleCounter {
 
     /// Cycles since it was opened.
     pub fn read(&mut self) -> io::Result<u64> {
-        let mut value = [0; 8];
-        self.0.read_exact(&mut value)?;
-        Ok(u64::from_ne_bytes(value))
+        count(&self.0)
     }
 }
 

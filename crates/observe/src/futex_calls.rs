@@ -2,17 +2,17 @@
 //! several threads want one at a time.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 
 use cpus::CpuList;
 
-use crate::perf_event::{Counted, PerfEvent};
+use crate::perf_event::{Counted, PerfEvent, count};
 use crate::root::Root;
 
 const PERF_TYPE_TRACEPOINT: u32 = 2;
 
-/// Where the kernel says the number of the event (Documentation/trace/events.rst); the second is that of kernels
-/// before 4.1.
+/// Where the kernel says the number of the event (Documentation/trace/events.rst); the second where only debugfs
+/// is mounted.
 const NUMBERS: [&str; 2] = [
     "/sys/kernel/tracing/events/syscalls/sys_enter_futex/id",
     "/sys/kernel/debug/tracing/events/syscalls/sys_enter_futex/id",
@@ -43,11 +43,6 @@ impl FutexCalls {
     /// # Errors
     /// A counter does not answer.
     pub fn read(&self) -> io::Result<u64> {
-        let count = |mut file: &File| {
-            let mut value = [0; 8];
-            file.read_exact(&mut value)?;
-            Ok(u64::from_ne_bytes(value))
-        };
         self.0.iter().map(count).sum()
     }
 }

@@ -1,7 +1,7 @@
 //! Counters of the processor and of what surrounds it (perf_event_open(2)).
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::FromRawFd;
 
 /// The highest `kernel.perf_event_paranoid` at which a user who is not root may count and sample all that
@@ -79,4 +79,11 @@ impl PerfEvent {
             _ => Err(io::Error::last_os_error()),
         }
     }
+}
+
+/// What an event has counted since it was opened, where nothing else is read with it.
+pub(crate) fn count(mut event: &File) -> io::Result<u64> {
+    let mut value = [0; 8];
+    event.read_exact(&mut value)?;
+    Ok(u64::from_ne_bytes(value))
 }

@@ -550,9 +550,8 @@ impl Target {
             );
         }
         let is_apart = self.library_context == LibraryContext::PerThread;
-        let has_device = self.accelerator != Kind::None || self.provider.is_some();
         let is_other =
-            self.library.stack() != Stack::OpenSsl || has_device || self.send.is_kernels();
+            self.library.stack() != Stack::OpenSsl || self.has_device() || self.send.is_kernels();
         if is_apart && (is_other || self.session_cache) {
             let why = "target.library-context = per-thread, but threads with OpenSSL contexts of their own share no \
                        session cache, accelerator or kernel TLS; write target.session-cache = false and leave the \
@@ -587,7 +586,7 @@ impl Target {
             let why = |why| format!("target.congestion = {control}: {why}");
             control.check().map_err(|it| WrongValue { key: "congestion", why: why(it) })?;
         }
-        if self.accelerator != Kind::None || self.provider.is_some() {
+        if self.has_device() {
             self.check_offload()?;
         }
         if self.files.get() > MOST_FILES {
@@ -598,8 +597,7 @@ impl Target {
             let why = format!("target.names = {names}; give at most {MOST_NAMES}");
             return wrong("names", why);
         }
-        let has_device = self.accelerator != Kind::None || self.provider.is_some();
-        if self.names.is_some() && has_device {
+        if self.names.is_some() && self.has_device() {
             let why = "target.names, but each of their certificates would load the key into the \
                        accelerator; leave the names or the accelerator out"
                 .to_owned();
@@ -622,10 +620,14 @@ impl Target {
         }
     }
 
+    /// Whether something other than its TLS library uses the private keys.
+    fn has_device(&self) -> bool {
+        self.accelerator != Kind::None || self.provider.is_some()
+    }
+
     /// Whether handshakes wait for private keys while the server does other work.
     pub(crate) fn pauses_handshakes(&self) -> bool {
-        let is_elsewhere = self.accelerator != Kind::None || self.provider.is_some();
-        is_elsewhere && self.offload == Way::Asynchronous
+        self.has_device() && self.offload == Way::Asynchronous
     }
 
     fn check_offload(&self) -> Result<(), WrongValue> {

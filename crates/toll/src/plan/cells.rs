@@ -211,9 +211,7 @@ impl Cells {
             "trials = {trials}\n{}connections = {connections}\nwarmup = \"300ms\"\nduration = \"700ms\"\n",
             self.common
         );
-        let mut cases = self.cases.iter().zip(rates);
-        if let Some((Case { keys, busy, .. }, rate)) = cases.find(|(case, _)| case.name == TRAFFIC)
-        {
+        if let Some((Case { keys, busy, .. }, rate)) = self.traffic_of(rates) {
             let ends = self.ends(connections, rate / busy);
             let cores = (scaling::KEY, scaling::CORES);
             let _ = write!(
@@ -225,13 +223,19 @@ impl Cells {
         text
     }
 
+    /// The traffic where it keeps a core as busy as is planned, with its rate among those of all cases.
+    fn traffic_of(&self, rates: &[f64]) -> Option<(&Case, f64)> {
+        let mut cases = self.cases.iter().zip(rates.iter().copied());
+        cases.find(|(case, _)| case.name == TRAFFIC)
+    }
+
     /// Connections of a closed loop.
     fn of_full_cores(&self, most: u32) -> u32 {
         if self.traffic.mean_bytes > LARGE_OBJECTS { most / 8 } else { most }
     }
 
-    /// How many requests the traffic's connections carry, and how many of these are resumed, where so many
-    /// connections with this rate of requests end within trials; else they are kept.
+    /// The keys that end the traffic's connections and resume some of them, for so many connections that together
+    /// have this rate of requests. None where they would live longer than trials can show: then they are kept.
     fn ends(&self, connections: u32, rate: f64) -> String {
         let life = f64::from(connections) * f64::from(self.requests_per_connection.get()) / rate;
         if life > LONGEST_LIFE {
@@ -248,9 +252,7 @@ impl Cells {
 
     /// Whether the check has connections that end, at the rates of its cells.
     pub(super) fn has_ends(&self, rates: &[f64]) -> bool {
-        let mut cases = self.cases.iter().zip(rates);
-        let traffic = cases.find(|(case, _)| case.name == TRAFFIC);
-        traffic.is_some_and(|(_, rate)| !self.ends(CONNECTIONS, *rate).is_empty())
+        self.traffic_of(rates).is_some_and(|(_, rate)| !self.ends(CONNECTIONS, rate).is_empty())
     }
 
     /// Each in an open loop at its rate.
