@@ -56,6 +56,13 @@ pub enum Kind {
     State,
 }
 
+/// Which of two figures is the better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    Higher,
+    Lower,
+}
+
 macro_rules! metrics {
     ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
         /// A figure of a trial.
@@ -585,7 +592,17 @@ impl Metric {
         matches!(self, Self::ServerCpus | Self::ServerCycles | Self::MemoryBandwidth)
     }
 
-    /// Whether a larger ratio of it to another's is the better one.
+    /// What is divided by what where ours is compared with theirs: `(over, under)`. It is ours over theirs, but of
+    /// cycles theirs over ours: how many times as fast ours is.
+    #[must_use]
+    pub fn ratio<T>(self, ours: T, theirs: T) -> (T, T) {
+        match self.row().kind {
+            Kind::Cycles => (theirs, ours),
+            _ => (ours, theirs),
+        }
+    }
+
+    /// Whether a larger [`ratio`](Self::ratio) is the better one.
     #[must_use]
     pub fn is_higher_ratio_better(self) -> bool {
         // A tax is compared by what it is taken from.
@@ -595,7 +612,28 @@ impl Metric {
     /// Whether a larger figure is the better one.
     #[must_use]
     pub fn is_higher_better(self) -> bool {
-        matches!(self.row().kind, Kind::Throughput | Kind::PerCpu)
+        self.better() == Some(Better::Higher)
+    }
+
+    /// Which figures are the better ones; `None` where neither are.
+    #[must_use]
+    pub fn better(self) -> Option<Better> {
+        match self.row().kind {
+            Kind::Throughput | Kind::PerCpu => Some(Better::Higher),
+            Kind::Tax | Kind::Cost | Kind::Cycles => Some(Better::Lower),
+            Kind::State => None,
+        }
+    }
+
+    /// By which share of an earlier figure a later one is worse, of the later over the earlier: 0.05 where a rate is
+    /// 0.95 times what it was, or a cost 1.05 times. It is negative where the later one is better, and `None` where
+    /// neither way is worse.
+    #[must_use]
+    pub fn regression(self, later_over_earlier: f64) -> Option<f64> {
+        Some(match self.better()? {
+            Better::Higher => 1.0 - later_over_earlier,
+            Better::Lower => later_over_earlier - 1.0,
+        })
     }
 }
 
@@ -670,6 +708,29 @@ mod tests {
             [(0.0, 1.0), (14_600.0, 1.0), (14_601.0, 2.0), (43_800.0, 2.0), (43_801.0, 3.0)]
         {
             assert_eq!(flight_round_trips(bytes), trips, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn ratios_point_where_their_metric_does() {
+        for (metric, twice, regression) in [
+            (Metric::Rate, (2.0, 1.0), Some(-1.0)),
+            (Metric::GoodputPerServerCpu, (2.0, 1.0), Some(-1.0)),
+            (Metric::P99, (2.0, 1.0), Some(1.0)),
+            (Metric::CyclesPerByte, (1.0, 2.0), Some(1.0)),
+            (Metric::ServerBusy, (2.0, 1.0), None),
+        ] {
+            assert_eq!(
+                (metric.ratio(2.0, 1.0), metric.regression(2.0)),
+                (twice, regression),
+                "{metric}"
+            );
+        }
+        for metric in Metric::of_rows() {
+            let (over, under) = metric.ratio(2.0, 1.0);
+            let is_better = metric.is_higher_ratio_better() == (over > under);
+            let expected = metric.better().map(|_| if is_better { -1.0 } else { 1.0 });
+            assert_eq!(metric.regression(2.0), expected, "{metric}");
         }
     }
 

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use study::metric::Kind;
 use study::{Cell, Metric, Published, PublishedUnit};
 use trial::{Limit, OFFERED_SERVED, TrialRecord};
 use units::{BitsPerSecond, percent};
@@ -33,12 +32,8 @@ impl Row<'_> {
     pub(super) fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
         let are_whole = not_kept_up(self, metric).or_else(|| not_kept_up(other, metric)).is_none();
         let is_alike = self.is_received_as(other) && self.has_congestion_of(other) && are_whole;
-        let (ours, theirs) = (self.samples(metric), other.samples(metric));
-        let ratio = match metric.row().kind {
-            Kind::Cycles => paired(theirs, ours),
-            _ => paired(ours, theirs),
-        };
-        ratio.filter(|_| is_alike)
+        let (over, under) = metric.ratio(self, other);
+        paired(over.samples(metric), under.samples(metric)).filter(|_| is_alike)
     }
 }
 

@@ -97,11 +97,8 @@ impl<'a> Named<'a> {
         for (metric, rows) in pairs {
             let cells = rows.each_ref().map(|row| self.rows.get(row.as_str()));
             let [Some(one), Some(other)] = cells else { continue };
-            // Of cycles an answer has how many times as fast one is, which is the other's over its own.
-            let (own, its) = match metric.row().kind {
-                Kind::Cycles => (other, one),
-                _ => (one, other),
-            };
+            // A sentence has the figures of one over the other's, whichever of them answers divide.
+            let (own, its) = metric.ratio(one, other);
             let known = compared.iter().filter(|of| of.rule.metric == metric);
             match { known }.find_map(|of| of.ratio(own, its)) {
                 Some(known) => drop(decided.insert((metric, rows), known)),

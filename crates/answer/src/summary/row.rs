@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keys::full;
 use serde::{Deserialize, Serialize};
-use study::metric::Kind;
 use study::{Metric, Params};
 use trial::Limit;
 
@@ -59,11 +58,8 @@ impl SummaryRow {
     /// where what differs is not the servers' doing, but was not asked for.
     #[must_use]
     pub fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
-        let (ours, theirs) = (self.of(metric).to_vec(), other.of(metric).to_vec());
-        let ratio = match metric.row().kind {
-            Kind::Cycles => paired(theirs, ours),
-            _ => paired(ours, theirs),
-        };
+        let (over, under) = metric.ratio(self, other);
+        let ratio = paired(over.of(metric).to_vec(), under.of(metric).to_vec());
         ratio.filter(|_| self.is_like(other))
     }
 

@@ -6,7 +6,7 @@ use crate::analysis::{Answer, AnswerFigure, AnswerPoint, Figure};
 use crate::findings::{self, BarRow, Bars, Series};
 use crate::label::without_what_is_common;
 use crate::wording::{capitalized, list_of};
-use study::metric::{Kind, words_of};
+use study::metric::{Better, Kind, words_of};
 use units::{Quantity, Unit};
 
 /// The bars of the combinations of one answer: of several, a group for each.
@@ -159,10 +159,10 @@ fn rows_along(answers: &[&Answer], of: PointFigure, has_published: bool) -> Vec<
 pub(super) fn axis(answer: &Answer, unit: &Unit) -> String {
     let row = answer.metric.row();
     let axis = words_of(answer.operation, row.axis);
-    let better = match row.kind {
-        Kind::Throughput | Kind::PerCpu => "; higher is better",
-        Kind::Tax | Kind::Cost | Kind::Cycles => "; lower is better",
-        Kind::State => "",
+    let better = match answer.metric.better() {
+        Some(Better::Higher) => "; higher is better",
+        Some(Better::Lower) => "; lower is better",
+        None => "",
     };
     match row.quantity {
         Quantity::PerSecond => format!("{axis}{better}"),

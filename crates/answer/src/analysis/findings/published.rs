@@ -1,7 +1,6 @@
 //! Published figures beside ours: a range over the bar that it is about, named as published, so that it
 //! cannot be mistaken for a measurement.
 
-use study::metric::Kind;
 use study::{Metric, Published, PublishedUnit};
 
 use crate::analysis::{Answer, AnswerFigure};
@@ -23,12 +22,15 @@ pub(super) fn band(
 ) -> Option<Band> {
     let title = format!("published: {} had {}", published.who, published.says);
     let factor = match published.unit {
-        PublishedUnit::Ratio if metric.row().kind == Kind::Cycles => {
-            let cost = baseline?.figure.as_ref()?.median();
-            let (low, high) = (cost / published.high, cost / published.low);
-            return Some(Band { low, high, title });
+        PublishedUnit::Ratio => {
+            let baseline = baseline?.figure.as_ref()?.median();
+            let at = |ratio| {
+                let (over, under) = metric.ratio(ratio, 1.0);
+                baseline * over / under
+            };
+            let (one, other) = (at(published.low), at(published.high));
+            return Some(Band { low: one.min(other), high: one.max(other), title });
         }
-        PublishedUnit::Ratio => baseline?.figure.as_ref()?.median(),
         PublishedUnit::Gbps
         | PublishedUnit::GbpsPerCore
         | PublishedUnit::PerSecond
