@@ -23,11 +23,9 @@ mod findings;
 mod gates;
 mod headline;
 mod hit_rate;
-mod kept;
 mod library;
-mod limits;
 mod loopback;
-pub(crate) mod offered;
+mod offered;
 mod prediction;
 mod profile_change;
 mod projection;
@@ -60,14 +58,11 @@ pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;
 pub use cycles::Cycles;
 pub use derived::Derived;
-pub(crate) use limits::in_words as limit_in_words;
 pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use remeasured::Remeasured;
-pub(crate) use row::Timed;
-pub use row::TrialCounts;
 pub use search::{SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::{CellSummary, Figures};
@@ -79,10 +74,8 @@ use crate::costs::Costs;
 pub use crate::figure::Figure;
 use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
-use crate::summary::SummaryRow;
+use crate::measured::{MeasuredRow, TrialCounts};
 use compared::Compared;
-use row::Row;
-pub(crate) use row::{IS_A_MAXIMUM, is_more_than_a_tenth};
 use warnings::warnings;
 
 /// What a run found.
@@ -126,9 +119,9 @@ pub struct Analysis {
     /// Where that was published.
     #[serde(skip)]
     pub source: String,
-    /// Its rows as a summary keeps them.
+    /// What the cells and the rows of tables are judged by.
     #[serde(skip)]
-    pub rows: Vec<SummaryRow>,
+    pub rows: Vec<MeasuredRow>,
     /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
     #[serde(skip)]
     pub gates: Vec<GateOutcome>,
@@ -160,7 +153,7 @@ impl Analysis {
         let mut in_order: Vec<&TrialLine> = rows.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
-        let kept: Vec<SummaryRow> = rows.iter().map(|row| SummaryRow::of_row(study, row)).collect();
+        let measured: Vec<MeasuredRow> = rows.iter().map(|row| row.measured.clone()).collect();
         let is_projected =
             |rule: &AnswerRule| !rule.project.is_empty() || rule.shows(Show::Projection);
         let projected = study.answers.iter().enumerate().filter(|(_, rule)| is_projected(rule));
@@ -173,7 +166,7 @@ impl Analysis {
                 .collect(),
             study: study.name.clone(),
             question: study.question.clone(),
-            trials: of_cells().map(Row::counts).fold(TrialCounts::default(), sum),
+            trials: of_cells().map(|row| row.trials).fold(TrialCounts::default(), sum),
             quality: quality::quality(&study.answers, &rows),
             servers: Servers::all(&study.answers, &rows),
             remeasured: rows
@@ -187,9 +180,9 @@ impl Analysis {
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
             cut: study.cut.iter().map(|of| of.what.clone()).collect(),
-            claims: claims::judge(&study.claims, &kept, &study.cut),
+            claims: claims::judge(&study.claims, &measured, &study.cut),
             source: source(study),
-            rows: kept,
+            rows: measured,
             gates: gates::all(&study.answers, &rows),
             costs,
         }

@@ -13,11 +13,13 @@ use study::headline::RowOf;
 use study::metric::Kind;
 use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
 
-use crate::analysis::{IS_A_MAXIMUM, is_more_than_a_tenth};
+use crate::comparable::ratio;
 use crate::figure::Figure;
 use crate::findings::PaperClaims;
+use crate::label::with;
+use crate::limits::in_words;
 use crate::mark::Mark;
-use crate::summary::SummaryRow;
+use crate::measured::{IS_A_MAXIMUM, MeasuredRow, is_more_than_a_tenth};
 use crate::wording::{times, with_interval};
 use trial::Limit;
 use units::Hertz;
@@ -75,7 +77,7 @@ impl ClaimResult {
 
 /// Judges claims by the rows of a run, of whose study this was cut.
 #[must_use]
-pub fn judge(claims: &[Claim], rows: &[SummaryRow], cut: &[Cut]) -> Vec<JudgedClaim> {
+pub fn judge(claims: &[Claim], rows: &[MeasuredRow], cut: &[Cut]) -> Vec<JudgedClaim> {
     claims.iter().map(|claim| JudgedClaim::of(claim, rows, cut)).collect()
 }
 
@@ -93,12 +95,12 @@ impl PaperClaims {
 /// The rows that decide a claim.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
-    of: &'a SummaryRow,
-    over: Option<&'a SummaryRow>,
+    of: &'a MeasuredRow,
+    over: Option<&'a MeasuredRow>,
 }
 
 impl JudgedClaim {
-    fn of(claim: &Claim, rows: &[SummaryRow], cut: &[Cut]) -> Self {
+    fn of(claim: &Claim, rows: &[MeasuredRow], cut: &[Cut]) -> Self {
         let Some(measured) = &claim.measured else {
             return Self::not_measured(claim, claim.why.clone());
         };
@@ -107,7 +109,7 @@ impl JudgedClaim {
             choices.iter().find_map(|rows| Some((rows, rows.figure(measured.metric)?)));
         let Some((rows, figure)) = with_figure else {
             let why = match choices.first() {
-                Some(rows) => rows.lacking(),
+                Some(rows) => rows.lacking(measured.metric),
                 None => absent(measured, rows, cut),
             };
             return Self::not_measured(claim, Some(why));
@@ -167,12 +169,12 @@ fn result(figure: &Figure, ClaimedRange { low, high }: ClaimedRange) -> ClaimRes
 }
 
 /// The rows that are meant, in the study's order; what `over` leaves open is as in `of`.
-fn choices<'a>(measured: &ClaimedFigure, rows: &'a [SummaryRow]) -> Vec<Rows<'a>> {
-    let is = |row: &SummaryRow, of: &RowOf| of.is(&row.case, &row.params);
-    let pair = |of: &'a SummaryRow| {
+fn choices<'a>(measured: &ClaimedFigure, rows: &'a [MeasuredRow]) -> Vec<Rows<'a>> {
+    let is = |row: &MeasuredRow, of: &RowOf| of.is(&row.case, &row.params);
+    let pair = |of: &'a MeasuredRow| {
         let Some(named) = &measured.over else { return Some(Rows { of, over: None }) };
         let is_open = |key: &str| !named.params.contains_key(key);
-        let agrees = |row: &SummaryRow| {
+        let agrees = |row: &MeasuredRow| {
             let mut open = row.params.iter().filter(|(key, _)| is_open(key));
             open.all(|(key, value)| of.params.get(key).is_none_or(|own| own == value))
         };
@@ -185,7 +187,7 @@ fn choices<'a>(measured: &ClaimedFigure, rows: &'a [SummaryRow]) -> Vec<Rows<'a>
 /// Why no row is meant.
 fn absent(
     ClaimedFigure { of, over, .. }: &ClaimedFigure,
-    rows: &[SummaryRow],
+    rows: &[MeasuredRow],
     cut: &[Cut],
 ) -> String {
     let because = |words: &str| {
@@ -193,7 +195,7 @@ fn absent(
         cut.map(|cut| format!(" ({})", cut.what)).unwrap_or_default()
     };
     for RowOf { case, params, .. } in std::iter::once(of).chain(over) {
-        let of_case: Vec<&SummaryRow> = rows.iter().filter(|row| row.case == *case).collect();
+        let of_case: Vec<&MeasuredRow> = rows.iter().filter(|row| row.case == *case).collect();
         if of_case.is_empty() {
             return format!("{case} was not measured{}", because(case));
         }
@@ -207,26 +209,27 @@ fn absent(
 }
 
 impl<'a> Rows<'a> {
-    fn all(self) -> impl Iterator<Item = &'a SummaryRow> {
+    fn all(self) -> impl Iterator<Item = &'a MeasuredRow> {
         std::iter::once(self.of).chain(self.over)
     }
 
     fn figure(self, metric: Metric) -> Option<Figure> {
         match self.over {
-            Some(over) => self.of.ratio(over, metric),
-            None => self.of.figure(metric),
+            Some(over) => ratio(self.of, over, metric).ok(),
+            None => self.of.whole_figure(metric),
         }
     }
 
-    fn lacking(self) -> String {
-        let why = self.all().find_map(|row| row.lacking.clone());
-        let is_alike = self.over.is_none_or(|over| self.of.is_like(over));
-        why.unwrap_or_else(|| match is_alike {
-            true if self.all().any(|row| row.trials.valid == 0) => "no valid trial".to_owned(),
-            true => "the figure is not known here".to_owned(),
-            false => "the two were not received in one way, or had different congestion controls"
-                .to_owned(),
-        })
+    fn lacking(self, metric: Metric) -> String {
+        let own = || match self.over {
+            Some(over) => {
+                let why = ratio(self.of, over, metric).err()?;
+                Some(why.in_words([&with(&self.of.label), &with(&over.label)]))
+            }
+            None => Some(self.of.fell_behind(metric)?.in_words()),
+        };
+        let why = self.all().find_map(|row| row.lacking.clone()).or_else(own);
+        why.unwrap_or_else(|| "the figure is not known here".to_owned())
     }
 
     fn has(self, mark: Mark) -> bool {
@@ -238,14 +241,14 @@ impl<'a> Rows<'a> {
         let row = self.all().find(|row| row.mark.is_some_and(Mark::is_not_a_maximum))?;
         let others = row.limits.iter().filter(|(limit, _)| !IS_A_MAXIMUM.contains(limit));
         let (limit, count) = others.max_by_key(|(_, count)| **count)?;
-        let words = crate::analysis::limit_in_words(*limit);
+        let words = in_words(*limit);
         Some(format!("{words} in {count} of {} trials ({})", row.trials.valid, row.label))
     }
 
     /// That other work disturbed more than a tenth of the trials, or an algorithm's samples, in a clause.
     fn disturbed(self) -> Option<String> {
-        let noise = |row: &SummaryRow| row.limits.get(&Limit::Noise).copied().unwrap_or_default();
-        let is_disturbed = |row: &&SummaryRow| {
+        let noise = |row: &MeasuredRow| row.limits.get(&Limit::Noise).copied().unwrap_or_default();
+        let is_disturbed = |row: &&MeasuredRow| {
             row.mark == Some(Mark::Disturbed) || is_more_than_a_tenth(noise(row), row.trials.valid)
         };
         let row = self.all().find(is_disturbed)?;

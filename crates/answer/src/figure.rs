@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use serde::Serialize;
-use stats::{Decision, Direction, Estimate, LEVEL};
+use stats::{Decision, Direction, Estimate, LEVEL, SampleError};
 
 /// A median with its interval and what it was taken from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,24 +98,26 @@ pub(crate) enum Signed {
     TooFew,
 }
 
-/// Figures by round over those of the same rounds of another; `None` where no round has both, or one of
-/// the others is 0.
-pub(crate) fn paired(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> Option<Figure> {
+/// Figures by round over those of the same rounds of another.
+///
+/// # Errors
+/// No round has both, or one of the others is 0.
+pub(crate) fn paired(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Result<Figure, SampleError> {
     let (ours, theirs) = of_same_rounds(ours, theirs);
-    let estimate = stats::paired_ratio(&ours, &theirs).ok()?;
+    let estimate = stats::paired_ratio(&ours, &theirs)?;
     let samples = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
-    Some(Figure { estimate, samples })
+    Ok(Figure { estimate, samples })
 }
 
 /// Figures by round less those of the same rounds of another; `None` where no round has both.
-pub(crate) fn difference(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> Option<Figure> {
+pub(crate) fn difference(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> Option<Figure> {
     let (ours, theirs) = of_same_rounds(ours, theirs);
     Figure::of(ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect())
 }
 
-fn of_same_rounds(ours: Vec<(u32, f64)>, theirs: Vec<(u32, f64)>) -> (Vec<f64>, Vec<f64>) {
-    let theirs: BTreeMap<u32, f64> = theirs.into_iter().collect();
-    ours.into_iter().filter_map(|(round, sample)| Some((sample, *theirs.get(&round)?))).unzip()
+fn of_same_rounds(ours: &[(u32, f64)], theirs: &[(u32, f64)]) -> (Vec<f64>, Vec<f64>) {
+    let theirs: BTreeMap<u32, f64> = theirs.iter().copied().collect();
+    ours.iter().filter_map(|(round, sample)| Some((*sample, *theirs.get(round)?))).unzip()
 }
 
 impl From<&Figure> for Estimate {

@@ -10,10 +10,10 @@ pub(crate) mod outcome;
 #[cfg(test)]
 mod tests;
 
-use crate::analysis::offered::fell_behind;
-use crate::analysis::{Analysis, CellSummary};
+use crate::analysis::Analysis;
 use crate::compare::Comparison;
 use crate::mark::Mark;
+use crate::measured::MeasuredRow;
 use crate::wording::list;
 use primitives::Unit;
 use study::primitive::SIZE;
@@ -79,19 +79,17 @@ impl Gate {
     /// As [`check`](Self::check).
     pub fn judge(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
         let metric = self.figure(study)?;
-        let cell = |of: &CellSummary| study.cells.iter().find(|cell| cell.name == of.cell);
-        let about = analysis.cells.iter().filter(|of| self.is_about(&of.case, &of.cell));
-        let judged = |summary: &CellSummary| {
-            let figure = summary.figures.get(metric).map(|figure| figure.estimate);
-            let (figure, mark) = match (&summary.library, cell(summary)) {
+        let cell = |of: &MeasuredRow| study.cells.iter().find(|cell| cell.name == of.name);
+        let about = analysis.rows.iter().filter(|of| self.is_about(&of.case, &of.name));
+        let judged = |row: &MeasuredRow| {
+            match (&row.library, cell(row)) {
                 (None, Some(cell)) if !metric.is_of(cell) => return None,
-                (None, Some(cell)) if fell_behind(metric, cell, &summary.limits) => {
-                    (None, Some(Mark::NotOfferedLoad))
-                }
-                (Some(_), _) if !has_metric(summary, metric) => return None,
-                _ => (figure, summary.mark),
-            };
-            Some(self.gated(&summary.cell, &summary.label, figure, mark))
+                (Some(_), _) if !has_metric(row, metric) => return None,
+                _ => (),
+            }
+            let figure = row.whole_figure(metric).map(|figure| figure.estimate);
+            let mark = row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
+            Some(self.gated(&row.name, &row.label, figure, mark))
         };
         Ok(self.outcome(about.filter_map(judged).collect()))
     }
@@ -163,8 +161,8 @@ impl Gate {
 }
 
 /// Whether an algorithm can have a metric, and its library does it.
-fn has_metric(summary: &CellSummary, metric: Metric) -> bool {
-    let is_of_bytes = summary.params.contains_key(SIZE);
+fn has_metric(row: &MeasuredRow, metric: Metric) -> bool {
+    let is_of_bytes = row.params.contains_key(SIZE);
     let unit = if is_of_bytes { Unit::Byte } else { Unit::Operation };
-    summary.trials.planned > 0 && Metric::of_algorithm(unit).contains(&metric)
+    row.trials.planned > 0 && Metric::of_algorithm(unit).contains(&metric)
 }

@@ -8,15 +8,19 @@
 
 pub mod analysis;
 pub mod claims;
+mod comparable;
 pub mod compare;
 pub mod costs;
 pub mod figure;
 pub mod findings;
 pub mod gate;
 mod label;
+mod limits;
 mod mark;
+mod measured;
 pub mod summary;
 pub mod wording;
 
 pub use label::{label, label_in, trials};
 pub use mark::Mark;
+pub use measured::{MeasuredRow, TrialCounts};

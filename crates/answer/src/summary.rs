@@ -4,21 +4,19 @@
 //! The file is JSON, an object of a row on each line, and begins with a checksum of what follows: figures that
 //! were edited by hand are nobody's measurement.
 
-mod row;
-
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use journal::TargetRecord;
 use observe::Machine;
 use openssl::sha::sha256;
 use serde::{Deserialize, Serialize};
-use study::Cut;
-
-pub use row::SummaryRow;
-pub(crate) use row::kept;
+use study::metric::Kind;
+use study::primitive::SIZE;
+use study::{Cut, Metric, Study};
 
 use crate::analysis::{Analysis, CellSummary};
 use crate::compare::ComparedRun;
+use crate::measured::MeasuredRow;
 
 /// The form of the file; it grows when a field goes or means something else.
 const SCHEMA: u32 = 1;
@@ -45,7 +43,7 @@ pub struct Summary {
     /// The servers, with their versions and those that were left out.
     pub targets: Vec<TargetRecord>,
     /// All cells and all rows of tables, in the study's order.
-    pub rows: Vec<SummaryRow>,
+    pub rows: Vec<MeasuredRow>,
 }
 
 /// Why a text is no summary that this toll reads.
@@ -87,7 +85,7 @@ impl Summary {
             machine: machine.cloned(),
             hosts: (*hosts).clone(),
             targets: targets.to_vec(),
-            rows: analysis.rows.clone(),
+            rows: analysis.rows.iter().map(|row| kept(*study, row)).collect(),
         }
     }
 
@@ -157,6 +155,39 @@ impl Summary {
             ..Analysis::default()
         }
     }
+}
+
+/// What is kept of a row: to six digits the samples of what the study is about, and what rows are compared by
+/// otherwise.
+fn kept(study: Option<&Study>, row: &MeasuredRow) -> MeasuredRow {
+    let metrics = study.map(|study| metrics(study, row));
+    let is_kept = |metric: &Metric| metrics.as_ref().is_none_or(|of| of.contains(metric));
+    let rounded = |sample: f64| format!("{sample:.5e}").parse().unwrap_or(sample);
+    let samples =
+        row.samples.iter().filter(|(metric, _)| is_kept(metric)).map(|(metric, samples)| {
+            (*metric, samples.iter().map(|(round, sample)| (*round, rounded(*sample))).collect())
+        });
+    MeasuredRow { samples: samples.collect(), ..row.clone() }
+}
+
+/// Those that the study's answers and claims about its case are of, and what rows are compared by otherwise.
+fn metrics(study: &Study, row: &MeasuredRow) -> BTreeSet<Metric> {
+    let answers = study.answers.iter().filter(|rule| rule.case == row.case);
+    let claims = study.claims.iter().filter_map(|claim| claim.measured.as_ref());
+    let is_own = |claim: &&study::ClaimedFigure| {
+        claim.of.case == row.case || claim.over.as_ref().is_some_and(|over| over.case == row.case)
+    };
+    let cell = study.cells.iter().find(|cell| row.library.is_none() && cell.name == row.name);
+    let usual = cell.map(|cell| [Metric::usual(cell), Metric::RatePerServerCpu]);
+    let is_of_bytes = row.params.contains_key(SIZE);
+    let cycles = if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
+    answers
+        .map(|rule| rule.metric)
+        .filter(|metric| metric.row().kind != Kind::Tax)
+        .chain(claims.filter(is_own).map(|claim| claim.metric))
+        .chain(usual.into_iter().flatten())
+        .chain(row.library.is_some().then_some(cycles))
+        .collect()
 }
 
 fn digest(text: &str) -> String {

@@ -53,8 +53,8 @@ fn costs(compared: &Compared<'_>) -> Vec<Derived> {
 /// A difference of CPU time with its share, which has been decided: what is above 0 in a round has a share
 /// above 0.
 fn cost(name: &str, [one, other]: [&Row<'_>; 2], share: Option<Decided>) -> Vec<Derived> {
-    let cpu = |trials: &Row<'_>| trials.samples(Metric::ServerCpuPerOperation);
-    let Some((share, figure)) = share.zip(difference(cpu(one), cpu(other))) else {
+    let [one, other] = [one, other].map(|row| row.samples(Metric::ServerCpuPerOperation));
+    let Some((share, figure)) = share.zip(difference(one, other)) else {
         return Vec::new();
     };
     let ns = Decided { figure, decision: share.decision };
@@ -67,8 +67,8 @@ fn cost(name: &str, [one, other]: [&Row<'_>; 2], share: Option<Decided>) -> Vec<
 /// How much later a lone handshake ends than an inline one.
 fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &Row<'_>) -> Option<Derived> {
     let device = entry.row.cell?.target.accelerator()?;
-    let p50 = |trials: &Row<'_>| trials.samples(Metric::P50);
-    let later = difference(p50(entry.row), p50(inline))?;
+    let [latency, of_inline] = [entry.row, inline].map(|row| row.samples(Metric::P50));
+    let later = difference(latency, of_inline)?;
     let name = format!("ends later than inline, at a latency of {}", device.latency.exact());
     Some(Derived::new(&name, compared.with(entry), Quantity::Nanos, later))
 }

@@ -15,6 +15,7 @@ use units::Quantity;
 use super::compared::{Compared, Entry};
 use super::derived::Derived;
 use super::row::Row;
+use crate::comparable::ratio;
 use crate::figure::{Decided, Figure, Signed, paired};
 use crate::label::server_words;
 use crate::wording::with_interval;
@@ -65,16 +66,17 @@ fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row<'_>]) -> Option<Figure> {
     let load = Plan { receive: Some(Receive::Decrypt), ..cell.load.clone() };
     let is_it = |other: &Cell| other.target == cell.target && other.load == load;
     let reads = rows.iter().find(|row| row.cell.is_some_and(is_it))?;
-    let cost = |of: &Row<'_>| of.samples(Metric::ServerCpuPerGigabyte);
     // They are received differently, which is what is asked.
-    paired(cost(reads), cost(entry.row))
+    let [reads, walks] = [reads, entry.row].map(|of| of.samples(Metric::ServerCpuPerGigabyte));
+    paired(reads, walks).ok()
 }
 
 /// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
 pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[Row<'_>]) -> Vec<Derived> {
     let Some(plain) = plain_by_sendfile(compared, rows) else { return Vec::new() };
-    let sent = |of: &Row<'_>| of.samples(Metric::GoodputPerServerCpu);
-    let kept = compared.shown().filter_map(|of| Some((of, paired(sent(of.row), sent(plain))?)));
+    let kept = compared
+        .shown()
+        .filter_map(|of| Some((of, ratio(of.row, plain, Metric::GoodputPerServerCpu).ok()?)));
     let share = |(entry, kept): (&Entry<'_>, Decided)| {
         let Decided { figure, decision } = kept.taken()?;
         let (name, with) = ("what TLS takes of plain HTTP by sendfile", compared.with(entry));

@@ -7,7 +7,6 @@ use study::Metric;
 use study::headline::{Comparing, Decides, HeadlineTemplates, Slot, Template};
 use units::Quantity;
 
-use super::offered::not_kept_up;
 use super::row::Row;
 use crate::figure::{Decided, difference};
 use crate::findings::Headline;
@@ -97,8 +96,7 @@ impl Authored<'_> {
     }
 
     fn median(&self, metric: Metric, row: &str) -> Option<f64> {
-        let row = self.rows.get(row)?;
-        Some(row.figure(metric).filter(|_| not_kept_up(row, metric).is_none())?.median())
+        Some(self.rows.get(row)?.whole_figure(metric)?.median())
     }
 
     fn amount(

@@ -103,11 +103,11 @@ impl AnswerFigure {
         let baseline = compared
             .baseline()
             .filter(|_| compared.kind() == Kind::Tax)
-            .and_then(|baseline| baseline.row.mark());
+            .and_then(|baseline| baseline.row.mark);
         let mark = entry.row.mark_of(compared.rule.metric);
         Self {
             label: compared.label(&compared.rule.compare, entry.value),
-            cell: entry.row.name.to_owned(),
+            cell: entry.row.name.clone(),
             params: entry.row.params.clone(),
             is_baseline: entry.is_baseline,
             figure: entry.figure.clone(),

@@ -9,10 +9,9 @@ use trial::Limit;
 use units::counted;
 
 use super::compared::{Compared, Entry};
-use super::limits::{in_words, of_trials};
-use super::offered::covers_whole_load;
-use super::row::{IS_A_MAXIMUM, TrialCounts};
 use crate::figure::Figure;
+use crate::limits::{in_words, of_trials};
+use crate::measured::{IS_A_MAXIMUM, TrialCounts};
 use crate::wording::{capitalized, grouped, list, listed, plain_percent, unique};
 
 /// All caveats, the client's limits first.
@@ -49,15 +48,14 @@ const FEW: usize = 2;
 fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     type Found = (usize, Vec<String>, &'static str);
     let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
-    let all = compared.entries.iter().map(|entry| entry.row.counts().valid).sum();
+    let all = compared.entries.iter().map(|entry| entry.row.trials.valid).sum();
     let entries = compared.entries.iter();
     // A figure of the whole load is missing where trials did not serve it; the reason is given.
     let metric = compared.rule.metric;
-    let has_figure =
-        |entry: &&Entry<'_>| !entry.row.cell.is_some_and(|cell| covers_whole_load(metric, cell));
+    let has_figure = |entry: &&Entry<'_>| !entry.row.covers_whole_load(metric);
     for entry in entries.filter(has_figure).filter(|entry| entry.row.is_limited_by_others()) {
-        let valid = entry.row.counts().valid;
-        for (limit, count) in entry.row.limits() {
+        let valid = entry.row.trials.valid;
+        for (&limit, &count) in &entry.row.limits {
             let first = entry.row.valid().find(|line| line.verdict.limit == limit);
             let Some(remedy) = first.map(|line| line.verdict.remedy()) else { continue };
             if !IS_A_MAXIMUM.contains(&limit) {
@@ -114,17 +112,17 @@ fn unpaired(compared: &Compared<'_>) -> Vec<String> {
         |entry: &&Entry<'_>| !entry.is_baseline && entry.figure.is_some() && entry.ratio.is_none();
     let told = |entry: &Entry<'_>| {
         let (name, other) = (compared.name(entry), compared.name(baseline));
-        let why = compared.why_unpaired(entry, baseline);
-        format!("No comparison of {name} with {other}: {why}.")
+        let why = compared.why_unpaired(entry, baseline)?;
+        Some(format!("No comparison of {name} with {other}: {why}."))
     };
-    compared.shown().filter(is_unpaired).map(told).collect()
+    compared.shown().filter(is_unpaired).filter_map(told).collect()
 }
 
 fn invalid(compared: &Compared<'_>) -> Option<String> {
     let mut first = None;
     let mut cells = Vec::new();
     for entry in &compared.entries {
-        let TrialCounts { done, valid, .. } = entry.row.counts();
+        let TrialCounts { done, valid, .. } = entry.row.trials;
         // Where none is valid, the cell is said to be lacking.
         if 0 < valid && valid < done {
             cells.push(format!("{} of {done} trials {}", done - valid, compared.with(entry)));
@@ -147,11 +145,11 @@ fn disturbed(compared: &Compared<'_>) -> Option<String> {
 
 fn incomplete(compared: &Compared<'_>) -> Option<String> {
     let lacking = |entry: &&Entry<'_>| {
-        let TrialCounts { planned, done, .. } = entry.row.counts();
+        let TrialCounts { planned, done, .. } = entry.row.trials;
         0 < done && done < planned
     };
     let told = |entry: &Entry<'_>| {
-        let TrialCounts { planned, done, .. } = entry.row.counts();
+        let TrialCounts { planned, done, .. } = entry.row.trials;
         format!("{done} of {planned} {} {}", compared.samples(), compared.with(entry))
     };
     let cells = listed(compared.entries.iter().filter(lacking).map(told))?;
@@ -161,7 +159,7 @@ fn incomplete(compared: &Compared<'_>) -> Option<String> {
 /// In which valid trials the figure is not known, where others have it.
 fn figures_lacking(compared: &Compared<'_>) -> Option<String> {
     let told = |entry: &Entry<'_>| {
-        let valid = entry.row.counts().valid;
+        let valid = entry.row.trials.valid;
         let known = entry.row.samples(compared.rule.metric).len();
         let is_lacking = 0 < known && known < valid;
         let told = || format!("{} {}", of_trials(valid - known, valid), compared.with(entry));

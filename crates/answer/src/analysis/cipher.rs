@@ -49,7 +49,7 @@ impl CipherCost {
         let s_per_gb = cost.cycles.map(|cycles| cycles * 1e9 / core_hz)?;
         Some(Self {
             label: compared.name(entry),
-            cell: entry.row.name.to_owned(),
+            cell: entry.row.name.clone(),
             library: row.library_title.clone(),
             share: ratio_of_medians(&s_per_gb.samples, &whole.samples).ok()?,
             cycles_per_byte: cost.cycles.clone(),

@@ -10,10 +10,10 @@ use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Param, Params};
 
-use super::offered::not_kept_up;
 use super::row::Row;
-use crate::figure::{Decided, Figure, paired};
-use crate::wording::{grouped, list};
+use crate::comparable::ratio;
+use crate::figure::{Decided, Figure};
+use crate::wording::grouped;
 use stats::{Decision, Direction};
 
 /// Rows of one case that differ in the compared key alone.
@@ -104,12 +104,11 @@ impl<'a> Compared<'a> {
     ) -> Self {
         let baseline = baseline(rule, cells);
         let entry = |&(row, value): &(&'a Row<'a>, &'a Param)| {
-            let pair = |of: &'a Row<'a>| [row, of].map(|of| of.name);
+            let pair = |of: &'a Row<'a>| [row, of].map(|of| of.name.as_str());
             let ratio = baseline.and_then(|of| pairs.get(&pair(of))).cloned();
             let figure = match rule.metric.row().kind {
                 Kind::Tax => ratio.as_ref().and_then(Decided::taken).map(|tax| tax.figure),
-                _ if not_kept_up(row, rule.metric).is_some() => None,
-                _ => row.figure(rule.metric),
+                _ => row.whole_figure(rule.metric),
             };
             let is_baseline = baseline.is_some_and(|of| std::ptr::eq(of, row));
             Entry { row, value, is_baseline, figure, ratio }
@@ -126,7 +125,7 @@ impl<'a> Compared<'a> {
 
     /// One over another.
     pub(super) fn ratio(&self, one: &Row<'_>, other: &Row<'_>) -> Option<Decided> {
-        let [one, other] = [one, other].map(|of| of.name);
+        let [one, other] = [one, other].map(|of| of.name.as_str());
         let inverse = || self.pairs.get(&[other, one])?.inverse();
         self.pairs.get(&[one, other]).cloned().or_else(inverse)
     }
@@ -233,7 +232,7 @@ impl<'a> Compared<'a> {
         let rows = self.entries.iter().map(|entry| entry.row);
         // The first that was measured knows the version of its library.
         let mut rows: Vec<&Row<'_>> = rows.filter(has).collect();
-        rows.sort_by_key(|row| row.counts().valid == 0);
+        rows.sort_by_key(|row| row.trials.valid == 0);
         match rows.first() {
             Some(row) if row.algorithm.is_some() => row.label(key),
             _ => label_in(self.operation(), key, value),
@@ -296,12 +295,12 @@ impl<'a> Compared<'a> {
     /// Why a cell has no figure.
     pub(super) fn lacking(&self, entry: &Entry<'_>) -> String {
         let row = entry.row;
-        let counts = row.counts();
+        let counts = row.trials;
         if let (Some(search), Some(infeasible)) = (&row.search, row.infeasible()) {
             return format!("no load meets {}: {infeasible}", search.limit);
         }
-        if let Some(why) = not_kept_up(row, self.rule.metric) {
-            return why;
+        if let Some(behind) = row.fell_behind(self.rule.metric) {
+            return behind.in_words();
         }
         if counts.valid > 0 {
             return if !row.can_have(self.rule.metric) {
@@ -309,12 +308,10 @@ impl<'a> Compared<'a> {
             } else if row.samples(self.rule.metric).is_empty() {
                 self.unknown()
             } else {
-                match self.baseline() {
-                    Some(other) => self.why_unpaired(entry, other),
-                    None => {
-                        format!("there is no {}", label(&self.rule.compare, &self.rule.baseline()))
-                    }
-                }
+                let why = self.baseline().and_then(|other| self.why_unpaired(entry, other));
+                why.unwrap_or_else(|| {
+                    format!("there is no {}", label(&self.rule.compare, &self.rule.baseline()))
+                })
             };
         }
         let first = row.why_invalid().unwrap_or_else(|| "no reason is recorded".to_owned());
@@ -327,31 +324,10 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// Why a cell that has a figure has no ratio to the baseline, which has one too.
-    pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> String {
-        let samples = baseline.row.samples(self.rule.metric);
-        let (with, other) = (self.with(entry), self.with(baseline));
-        if self.rule.compare != full::CLIENT && !entry.row.is_received_as(baseline.row) {
-            let received = |entry: &Entry<'_>| list(entry.row.received());
-            return format!(
-                "they were not received in the same way ({} {with}, {} {other}), so the client's \
-                 work differs too",
-                received(entry),
-                received(baseline)
-            );
-        }
-        if !entry.row.has_congestion_of(baseline.row) {
-            let controls = |entry: &Entry<'_>| list(entry.row.congestion());
-            return format!(
-                "their servers had different congestion controls ({} {with}, {} {other})",
-                controls(entry),
-                controls(baseline)
-            );
-        }
-        match samples.iter().any(|(_, sample)| *sample == 0.0) {
-            true => format!("a trial {other} gave 0"),
-            false => format!("no round has a valid trial {with} and one {other}"),
-        }
+    /// Why a cell has no ratio to the baseline; `None` where it has one.
+    pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<String> {
+        let why = ratio(entry.row, baseline.row, self.rule.metric).err()?;
+        Some(why.in_words([&self.with(entry), &self.with(baseline)]))
     }
 }
 
@@ -373,11 +349,8 @@ fn ratios<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figur
             if rule.along.is_some() && !is_baseline(other) {
                 continue;
             }
-            let ratio = match rule.compare == full::CLIENT {
-                true => paired(one.samples(rule.metric), other.samples(rule.metric)),
-                false => one.ratio(other, rule.metric),
-            };
-            ratios.extend(ratio.map(|ratio| ([one.name, other.name], ratio)));
+            let pair = [one, other].map(|of| of.name.as_str());
+            ratios.extend(ratio(one, other, rule.metric).map(|ratio| (pair, ratio)));
         }
     }
     ratios

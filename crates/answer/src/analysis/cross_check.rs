@@ -15,9 +15,10 @@ use crate::label::{label, label_in, server_words};
 use study::{Metric, Param};
 use trial::{Limit, WarningKind};
 
-use super::limits::{in_words, of_trials};
 use super::row::Row;
-use crate::figure::{Figure, paired};
+use crate::comparable::ratio;
+use crate::figure::Figure;
+use crate::limits::{in_words, of_trials};
 use crate::wording::{capitalized, times};
 use stats::{Decision, Direction};
 
@@ -85,19 +86,18 @@ pub(super) fn all(rows: &[Row<'_>]) -> Vec<CrossCheck> {
 
 impl CrossCheck {
     fn of(toll: &Row<'_>, other: &Row<'_>, client: Client) -> Self {
-        // However the two were received: it is the clients that are compared.
-        let ratio = |metric| paired(other.samples(metric), toll.samples(metric));
+        let ratio = |metric| ratio(other, toll, metric).ok();
         let rate_ratio = ratio(Metric::Rate);
         let server_cpu_ratio = ratio(Metric::ServerCpuPerOperation);
-        let (limits, other_limits) = (toll.limits(), other.limits());
+        let (limits, other_limits) = (toll.limits.clone(), other.limits.clone());
         let agreement = judge(rate_ratio.as_ref(), &limits, &other_limits);
         let mut check = Self {
             sentence: String::new(),
             agreement,
             label: loaded(toll),
             client: client.to_string(),
-            cell: toll.name.to_owned(),
-            other_cell: other.name.to_owned(),
+            cell: toll.name.clone(),
+            other_cell: other.name.clone(),
             rate_ratio,
             server_cpu_ratio,
             limits,
@@ -193,7 +193,7 @@ fn why_lacking(of: &Row<'_>) -> Option<String> {
     if let Some(why) = of.skipped {
         return Some(why.to_owned());
     }
-    if of.counts().valid > 0 {
+    if of.trials.valid > 0 {
         return None;
     }
     Some(match of.why_invalid() {

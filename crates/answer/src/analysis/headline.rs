@@ -344,7 +344,7 @@ pub(super) const LIMITED: &str = " Something other than the server was the limit
 /// The same, where it is so.
 fn limited<'a, 'b: 'a>(all: impl Iterator<Item = &'a Compared<'b>>) -> &'static str {
     let is_limited = |compared: &Compared<'_>| {
-        let marks = compared.entries.iter().filter_map(|entry| entry.row.mark());
+        let marks = compared.entries.iter().filter_map(|entry| entry.row.mark);
         compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)
     };
     if { all }.any(is_limited) { LIMITED } else { "" }

@@ -22,7 +22,7 @@ pub(super) fn newer(
     let flags = machine.processor.flags.known()?;
     let is_of_suites = compared.rule.compare == full::SUITE;
     let gcm = compared.entries.iter().find(|entry| is_of_suites && is_aes_gcm(entry))?;
-    let cell = gcm.row.name;
+    let cell = &gcm.row.name;
     let target = targets.iter().find(|target| target.cells.iter().any(|of| of == cell))?;
     let version = openssl(target.version.as_deref()?)?;
     let is_unused =

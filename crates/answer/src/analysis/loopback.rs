@@ -46,7 +46,7 @@ impl Loopback {
             let tax = entry.figure.as_ref()?.median();
             let tls = share(entry)?;
             let tax_without = 1.0 - (1.0 - tax) * (1.0 - plain) / (1.0 - tls);
-            let cell = entry.row.name.to_owned();
+            let cell = entry.row.name.clone();
             Some((compared.with(entry), LoopbackOfCell { cell, plain, tls, tax, tax_without }))
         };
         let (labels, cells): (Vec<String>, Vec<LoopbackOfCell>) =

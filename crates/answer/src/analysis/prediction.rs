@@ -110,7 +110,7 @@ impl Prediction {
         };
         Some(Self {
             label,
-            cell: entry.row.name.to_owned(),
+            cell: entry.row.name.clone(),
             bytes_per_operation: median(&|theirs, _| theirs.bytes)?,
             ns_per_byte: [
                 median(&|theirs, _| theirs.ns_per_byte)?,

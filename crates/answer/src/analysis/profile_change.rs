@@ -95,8 +95,8 @@ impl ProfileChange {
             }
         };
         Some(Self {
-            baseline: baseline.row.name.to_owned(),
-            cell: entry.row.name.to_owned(),
+            baseline: baseline.row.name.clone(),
+            cell: entry.row.name.clone(),
             class: most.map(|(class, _)| class),
             share: most.map(|(_, shares)| shares),
             crypto,

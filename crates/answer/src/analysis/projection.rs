@@ -17,7 +17,8 @@ use trial::Limit;
 
 use super::compared::Compared;
 use super::row::Row;
-use crate::figure::{Decided, Figure, paired};
+use crate::comparable::ratio;
+use crate::figure::{Decided, Figure};
 use crate::wording::{brief, grouped};
 
 /// A gain of less than this share of what the added cores would do linearly is none.
@@ -142,7 +143,7 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     if let Some(limit) = other_limit(least) {
         notes.push(format!(
             "A core can do more than that: {} with {}.",
-            super::limits::in_words(limit),
+            crate::limits::in_words(limit),
             of_cores(least.cores)
         ));
     }
@@ -167,15 +168,15 @@ fn efficiency(step: &Step<'_>, least: &Step<'_>, metric: Metric) -> Option<Figur
     if [step, least].iter().any(|step| step.row.is_limited_by_others()) {
         return None;
     }
-    let ratio = paired(step.row.samples(metric), least.row.samples(metric))?;
+    let ratio = ratio(step.row, least.row, metric).ok()?;
     ratio.map(|ratio| ratio * f64::from(least.cores) / f64::from(step.cores))
 }
 
 /// What limited every trial of a step, where it was not the server's CPU.
 fn other_limit(step: &Step<'_>) -> Option<Limit> {
-    let limits = step.row.limits();
+    let limits = &step.row.limits;
     let is_server = limits.contains_key(&Limit::ServerCpu);
-    limits.into_keys().next().filter(|_| !is_server)
+    limits.keys().next().copied().filter(|_| !is_server)
 }
 
 /// The most that was let through with more cores than the fewest. A client that is too slow, or other
@@ -184,7 +185,7 @@ fn cap(steps: &[Step<'_>]) -> Option<(f64, &'static str)> {
     let capped = steps.iter().skip(1).filter_map(|step| {
         let limit = other_limit(step)
             .filter(|limit| !matches!(limit, Limit::ClientCpu | Limit::Noise | Limit::Errors))?;
-        Some((step.figure.median(), super::limits::in_words(limit)))
+        Some((step.figure.median(), crate::limits::in_words(limit)))
     });
     capped.max_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -203,7 +204,7 @@ fn law(
     Scaling::fit(&medians)?;
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for step in steps {
-        for (round, sample) in step.row.samples(compared.rule.metric) {
+        for &(round, sample) in step.row.samples(compared.rule.metric) {
             rounds.entry(round).or_default().push((f64::from(step.cores), sample));
         }
     }
@@ -221,8 +222,7 @@ fn stops_helping(steps: &[Step<'_>], metric: Metric) -> Option<u32> {
     let gains = steps.windows(2).filter_map(|pair| {
         let [fewer, more] = pair else { return None };
         let linear = f64::from(more.cores - fewer.cores) / f64::from(fewer.cores);
-        let samples = |step: &Step<'_>| step.row.samples(metric);
-        let gain = paired(samples(more), samples(fewer))?;
+        let gain = ratio(more.row, fewer.row, metric).ok()?;
         Some((fewer.cores, gain.map(|ratio| (ratio - 1.0) / linear - LEAST_GAIN)?))
     });
     let gains = Decided::decide(gains.collect(), 0.0);

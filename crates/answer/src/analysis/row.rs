@@ -1,55 +1,36 @@
-//! What is compared: rows, which are parameters with samples by round. The trials of a cell are one, and so are the
-//! rounds of a timed algorithm.
+//! What is compared: the trials of each cell, and the rounds of each timed algorithm.
 
 use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use journal::{Role, TargetRecord, TrialLine};
 use load::Operation;
 use profile::Profile;
-use serde::{Deserialize, Serialize};
 use study::metric::words_of;
 use study::{Cell, Metric, Param, Params, Study};
-use trial::{Limit, TrialRecord};
+use trial::{Limit, OFFERED_SERVED, TrialRecord};
 
 use super::remeasured::{Remeasured, quieter};
 use super::search::SearchPath;
-use crate::costs::AlgorithmRow;
+use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::label::{label_in, server_words};
 use crate::mark::Mark;
+use crate::measured::{MeasuredRow, TrialCounts};
 
 /// A median whose interval is wider than this part of it is of little use: on a quiet machine the interval
 /// is a few percent wide.
 const MOST_SPREAD: f64 = 0.25;
 
-/// How many trials there are, or rounds of an algorithm, by what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TrialCounts {
-    /// How many a whole run has, without those of skipped targets.
-    pub planned: usize,
-    /// In the journal.
-    pub done: usize,
-    /// Of those, valid ones.
-    pub valid: usize,
-}
-
+/// A measured row with what it was measured from.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
-    /// Its case, or its table.
-    pub(super) case: &'a str,
-    /// Unique in the study.
-    pub(super) name: &'a str,
-    /// What tells it from the others of its case.
-    pub(super) params: &'a Params,
+    pub(super) measured: MeasuredRow,
     /// What was measured, where that is a server under load.
     pub(super) cell: Option<&'a Cell>,
-    /// What was measured of anything else, which has no trials.
-    timed: Option<Timed<'a>>,
-    /// The same, where it is an algorithm.
+    /// The same, where it is an algorithm, which has no trials.
     pub(super) algorithm: Option<&'a AlgorithmRow>,
-    /// How many trials it should have; none where its target was left out.
-    planned: usize,
     /// Why there is nothing to measure, where that is so.
     pub(super) skipped: Option<&'a str>,
     /// In the order in which they ran; where the load is searched for, those at the load that was
@@ -63,20 +44,13 @@ pub(super) struct Row<'a> {
     pub(super) search: Option<SearchPath>,
 }
 
-/// What was measured in rounds without a server.
-#[derive(Debug, Default)]
-pub(crate) struct Timed<'a> {
-    /// Rounds that are in the journal, whatever came of them.
-    pub(crate) done: usize,
-    /// Of each metric that it can have, by round.
-    pub(crate) samples: BTreeMap<Metric, Vec<(u32, f64)>>,
-    pub(crate) why_invalid: Option<&'a str>,
-    /// Whether other work used the core meanwhile.
-    pub(crate) is_disturbed: bool,
-}
+impl Deref for Row<'_> {
+    type Target = MeasuredRow;
 
-/// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
-pub(crate) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
+    fn deref(&self) -> &MeasuredRow {
+        &self.measured
+    }
+}
 
 /// All cells and then all rows of tables, in the study's order.
 pub(super) fn rows<'a>(
@@ -131,60 +105,105 @@ pub(super) fn of_cells<'a>(
             .find_map(|target| target.skipped.as_deref());
         let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
         let planned = if skipped.is_some() || is_infeasible { 0 } else { rounds as usize };
-        trials.push(Row {
-            case: &cell.case,
-            name: &cell.name,
-            params: &cell.params,
+        let mut row = Row {
+            measured: of_trials(cell, planned, &lines),
             cell: Some(cell),
-            timed: None,
             algorithm: None,
-            planned,
             skipped,
             lines,
             again,
             profiles,
             search,
-        });
+        };
+        row.conclude();
+        trials.push(row);
     }
     trials
 }
 
-/// Whether some of the trials are enough to count for a median. A tenth of them moves it by a twentieth of
-/// the trials at most, which is well within its interval.
-pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
-    some * 10 > all
+/// What the trials of a cell say.
+fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
+    let valid: Vec<&TrialLine> = lines.iter().copied().filter(|trial| trial.line.valid).collect();
+    // A trial that was not valid and was made again is one.
+    let done = lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
+    let mut limits = BTreeMap::new();
+    for trial in &valid {
+        *limits.entry(trial.line.verdict.limit).or_default() += 1;
+    }
+    let received = |trial: &&TrialLine| {
+        let receipt = &trial.line.receipt;
+        let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
+        other.or_else(|| receipt.asked.receive.map(|receive| receive.to_string()))
+    };
+    let congestion = |trial: &&TrialLine| {
+        trial.line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
+    };
+    let is_served = |trial: &&TrialLine| {
+        let TrialRecord { verdict, .. } = &trial.line;
+        verdict.limit == Limit::OfferedLoad
+            || verdict.evidence.offered_served >= Some(OFFERED_SERVED)
+    };
+    let is_scheduled = cell.load.arrival.is_scheduled();
+    let samples = Metric::of_cells().chain([Metric::TlsTax]).filter(|metric| metric.is_of(cell));
+    let samples = samples.map(|metric| {
+        let sample = |trial: &&TrialLine| Some((trial.place.round, metric.value(&trial.line)?));
+        (metric, valid.iter().filter_map(sample).collect::<Vec<_>>())
+    });
+    MeasuredRow {
+        case: cell.case.clone(),
+        name: cell.name.clone(),
+        params: cell.params.clone(),
+        trials: TrialCounts { planned, done, valid: valid.len() },
+        limits,
+        served: is_scheduled.then(|| valid.iter().all(is_served)),
+        received: valid.iter().filter_map(received).collect(),
+        congestion: valid.iter().flat_map(congestion).collect(),
+        asked_congestion: cell.target.congestion.as_ref().map(ToString::to_string),
+        samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(),
+        ..MeasuredRow::default()
+    }
 }
 
 impl<'a> Row<'a> {
     fn of_algorithm(of: &'a AlgorithmRow) -> Self {
         let skipped = of.unavailable();
-        let planned = if skipped.is_some() { 0 } else { of.planned };
-        let named = [of.table.as_str(), of.name.as_str()];
-        let row = Self::of_timed(named, &of.params, planned, of.timed());
-        Self { algorithm: Some(of), skipped, ..row }
-    }
-
-    /// Of something in a case or a table that has no trials.
-    fn of_timed(
-        [case, name]: [&'a str; 2],
-        params: &'a Params,
-        planned: usize,
-        timed: Timed<'a>,
-    ) -> Self {
-        Self {
-            case,
-            name,
-            params,
+        let samples = of.samples();
+        let trials = TrialCounts {
+            planned: if skipped.is_some() { 0 } else { of.planned },
+            done: of.done,
+            valid: samples.values().map(Vec::len).max().unwrap_or(0),
+        };
+        let measured = MeasuredRow {
+            case: of.table.clone(),
+            name: of.name.clone(),
+            params: of.params.clone(),
+            library: Some(of.library_title.clone()),
+            core_hz: of.cost.as_ref().map(|cost| cost.core_hz.round()),
+            trials,
+            samples,
+            ..MeasuredRow::default()
+        };
+        let mut row = Self {
+            measured,
             cell: None,
-            timed: Some(timed),
-            algorithm: None,
-            planned,
-            skipped: None,
+            algorithm: Some(of),
+            skipped,
             lines: Vec::new(),
             profiles: Vec::new(),
             again: Remeasured::default(),
             search: None,
-        }
+        };
+        row.conclude();
+        row
+    }
+
+    /// Adds what follows from all of it.
+    fn conclude(&mut self) {
+        let skipped = self.skipped.map(str::to_owned);
+        let lacking = skipped.or_else(|| self.infeasible()).or_else(|| self.why_invalid());
+        self.measured.lacking = lacking.filter(|_| self.trials.valid == 0);
+        self.measured.label = self.label_parts().join(", ");
+        self.measured.mark = self.mark();
     }
 }
 
@@ -227,48 +246,21 @@ impl Row<'_> {
 
     /// Whether it can have a figure of this metric.
     pub(super) fn can_have(&self, metric: Metric) -> bool {
-        match &self.timed {
-            Some(of) => of.samples.contains_key(&metric),
-            None => self.cell.is_some_and(|cell| metric.is_of(cell)),
-        }
+        let is_of =
+            |of: &AlgorithmRow| Metric::of_algorithm(of.key.algorithm.unit()).contains(&metric);
+        self.cell.is_some_and(|cell| metric.is_of(cell)) || self.algorithm.is_some_and(is_of)
     }
 
     /// Whether other work used the core while an algorithm was timed.
     pub(super) fn is_disturbed(&self) -> bool {
-        self.timed.as_ref().is_some_and(|of| of.is_disturbed)
+        let cost = self.algorithm.and_then(|of| of.cost.as_ref());
+        cost.is_some_and(Cost::is_disturbed)
     }
 
     /// Why the first that is not valid is not.
     pub(super) fn why_invalid(&self) -> Option<String> {
-        let of_timed = || Some(self.timed.as_ref()?.why_invalid?.to_owned());
+        let of_timed = || Some(self.algorithm?.no_figure.as_ref()?.why.clone());
         self.lines.iter().find_map(|trial| trial.line.why_invalid()).or_else(of_timed)
-    }
-
-    /// A trial that was not valid and was made again is one.
-    pub(super) fn counts(&self) -> TrialCounts {
-        if let Some(of) = &self.timed {
-            let valid = of.samples.values().map(Vec::len).max().unwrap_or(0);
-            return TrialCounts { planned: self.planned, done: of.done, valid };
-        }
-        let done = self.lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
-        let valid = self.valid().count();
-        TrialCounts { planned: self.planned, done, valid }
-    }
-
-    /// What limited the valid trials, and how many of them.
-    pub(super) fn limits(&self) -> BTreeMap<Limit, usize> {
-        let mut limits = BTreeMap::new();
-        for line in self.valid() {
-            *limits.entry(line.verdict.limit).or_default() += 1;
-        }
-        limits
-    }
-
-    /// Whether something else than the server's maximum was the limit in trials that count.
-    pub(super) fn is_limited_by_others(&self) -> bool {
-        let limits = self.limits().into_iter();
-        let others = limits.filter(|(limit, _)| !IS_A_MAXIMUM.contains(limit));
-        is_more_than_a_tenth(others.map(|(_, count)| count).sum(), self.counts().valid)
     }
 
     /// That no load keeps within the limit, in words.
@@ -276,14 +268,14 @@ impl Row<'_> {
         self.search.as_ref()?.end.infeasible()
     }
 
-    pub(super) fn mark(&self) -> Option<Mark> {
-        let TrialCounts { planned, done, valid } = self.counts();
+    fn mark(&self) -> Option<Mark> {
+        let TrialCounts { planned, done, valid } = self.trials;
         if self.infeasible().is_some() {
             Some(Mark::Infeasible)
         } else if valid == 0 {
             Some(Mark::NotMeasured)
         } else if self.is_limited_by_others() {
-            let is_the_client = self.limits().contains_key(&Limit::ClientCpu);
+            let is_the_client = self.limits.contains_key(&Limit::ClientCpu);
             Some(if is_the_client { Mark::ClientBound } else { Mark::NotServerBound })
         } else if self.is_disturbed() {
             Some(Mark::Disturbed)
@@ -296,39 +288,15 @@ impl Row<'_> {
         }
     }
 
-    /// How the client of the valid trials received what was sent: `walk`, `decrypt`, or by which
-    /// other program. Empty where nothing is received, or nothing is recorded of it.
-    pub(super) fn received(&self) -> BTreeSet<String> {
-        let of = |line: &TrialRecord| {
-            let receipt = &line.receipt;
-            let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
-            other.or_else(|| receipt.asked.receive.map(|receive| receive.to_string()))
-        };
-        self.valid().filter_map(of).collect()
-    }
-
-    /// Whether both were received in one way, so that what differs is the server's doing.
-    pub(super) fn is_received_as(&self, other: &Self) -> bool {
-        let (ours, theirs) = (self.received(), other.received());
-        ours.is_empty() || theirs.is_empty() || (ours == theirs && ours.len() == 1)
-    }
-
-    /// The congestion control of the server's connections in the valid trials; empty where none is
-    /// recorded.
-    pub(super) fn congestion(&self) -> BTreeSet<String> {
-        let names = |line: &TrialRecord| {
-            line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
-        };
-        self.valid().flat_map(names).collect()
-    }
-
-    /// Whether both servers sent under one congestion control, or were asked for different ones: such as
-    /// pace cost a sender on loopback more than the sending.
-    pub(super) fn has_congestion_of(&self, other: &Self) -> bool {
-        let (ours, theirs) = (self.congestion(), other.congestion());
-        let asked = |of: &Self| of.cell.map(|cell| cell.target.congestion.clone());
-        let are_asked_apart = asked(self) != asked(other);
-        ours.is_empty() || theirs.is_empty() || ours == theirs || are_asked_apart
+    /// What keeps a figure of this metric from being the server's maximum.
+    pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
+        match self.fell_behind(metric) {
+            Some(_) => Some(Mark::NotOfferedLoad),
+            None if self.covers_whole_load(metric) => {
+                self.mark.filter(|mark| *mark != Mark::NotServerBound)
+            }
+            None => self.mark,
+        }
     }
 
     /// Whether the trials' rates differ so much that something other than the cell decided them.
@@ -337,20 +305,5 @@ impl Row<'_> {
         rate.is_some_and(|Figure { estimate, .. }| {
             estimate.interval.high - estimate.interval.low > MOST_SPREAD * estimate.median
         })
-    }
-
-    /// A metric of the valid trials that have it.
-    pub(super) fn figure(&self, metric: Metric) -> Option<Figure> {
-        Figure::of(self.samples(metric).into_iter().map(|(_, sample)| sample).collect())
-    }
-
-    /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
-    /// the tax is taken from.
-    pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        if let Some(of) = &self.timed {
-            return of.samples.get(&metric).cloned().unwrap_or_default();
-        }
-        let valid = self.lines.iter().filter(|trial| trial.line.valid && self.can_have(metric));
-        valid.filter_map(|trial| Some((trial.place.round, metric.value(&trial.line)?))).collect()
     }
 }

@@ -10,6 +10,7 @@ use study::{AnswerRule, Metric, Params};
 
 use super::compared::{Compared, Entry};
 use super::row::Row;
+use crate::comparable::ratio;
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
 
@@ -87,7 +88,7 @@ impl Servers {
             let best = best(metric, entries);
             for (row, entry) in rows.iter_mut().zip(entries) {
                 row.figures.push(entry.and_then(|entry| {
-                    let [own, best] = [entry, best?].map(|of| of.row.name);
+                    let [own, best] = [entry, best?].map(|of| of.row.name.as_str());
                     let over = pairs.get(&[own, best]).cloned();
                     let ratio = over.or_else(|| pairs.get(&[best, own])?.inverse());
                     Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
@@ -111,8 +112,8 @@ fn pairs<'a>(metric: Metric, entries: &[Option<&Entry<'a>>]) -> Vec<([&'a str; 2
     let mut pairs = Vec::new();
     for (place, one) in cells.iter().enumerate() {
         for other in &cells[place + 1..] {
-            let ratio = one.ratio(other, metric);
-            pairs.extend(ratio.map(|ratio| ([one.name, other.name], ratio)));
+            let pair = [one, other].map(|of| of.name.as_str());
+            pairs.extend(ratio(one, other, metric).map(|ratio| (pair, ratio)));
         }
     }
     pairs

@@ -10,10 +10,11 @@ use trial::Limit;
 
 use super::cpu_use::CpuUse;
 use super::cycles::Cycles;
-use super::row::{Row, TrialCounts};
+use super::row::Row;
 use super::search::SearchPath;
 use crate::figure::Figure;
 use crate::mark::Mark;
+use crate::measured::{MeasuredRow, TrialCounts};
 
 /// What the trials of one cell, or the rounds of one algorithm, say together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,21 +67,34 @@ impl CellSummary {
 
     pub(super) fn of(row: &Row<'_>) -> Self {
         Self {
-            cell: row.name.to_owned(),
-            case: row.case.to_owned(),
-            label: row.label_parts().join(", "),
             label_parts: row.label_parts(),
-            params: row.params.clone(),
             operation: row.operation(),
-            library: row.algorithm.map(|of| of.library_title.clone()),
-            trials: row.counts(),
-            figures: Figures::of(|metric| row.figure(metric)),
-            limits: row.limits(),
-            mark: row.mark(),
-            congestion: row.congestion(),
             search: row.search.clone(),
             cpus: CpuUse::of(row.valid()),
             cycles: Cycles::of(row),
+            ..Self::from(&row.measured)
+        }
+    }
+}
+
+impl From<&MeasuredRow> for CellSummary {
+    fn from(row: &MeasuredRow) -> Self {
+        Self {
+            cell: row.name.clone(),
+            case: row.case.clone(),
+            label: row.label.clone(),
+            label_parts: vec![row.label.clone()],
+            params: row.params.clone(),
+            operation: Operation::Requests,
+            library: row.library.clone(),
+            trials: row.trials,
+            figures: Figures::of(|metric| row.figure(metric)),
+            limits: row.limits.clone(),
+            mark: row.mark,
+            congestion: row.congestion.clone(),
+            search: None,
+            cpus: Vec::new(),
+            cycles: None,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The headline that a study's author wrote, with the figures of the rows that it names.
 
-use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 
 use study::headline::{HeadlineTemplates, RowOf, Slot};
@@ -11,7 +10,8 @@ use super::authored::{Authored, RowPair, Rows};
 use super::compared::{Compared, Entry};
 use super::headline::LIMITED;
 use super::row::Row;
-use crate::figure::{Decided, Figure, paired};
+use crate::comparable::ratio;
+use crate::figure::Decided;
 use crate::findings::Headline;
 use crate::mark::Mark;
 use crate::wording::list;
@@ -46,8 +46,8 @@ fn choices<'a>(
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
     let firsts = first.flat_map(move |(_, first)| {
-        let firsts = all.iter().filter(|of| first.is(of.case, of.params));
-        firsts.map(move |of| open(rule, first, of.params))
+        let firsts = all.iter().filter(|of| first.is(&of.case, &of.params));
+        firsts.map(move |of| open(rule, first, &of.params))
     });
     firsts.filter_map(move |chosen| {
         let row = |row: &RowOf| {
@@ -55,9 +55,10 @@ fn choices<'a>(
                 let mut open = open(rule, row, params).into_iter();
                 open.all(|(key, value)| *chosen.get(key).unwrap_or(&value) == value)
             };
-            let mut rows = all.iter().filter(|of| row.is(of.case, of.params) && agrees(of.params));
+            let mut rows =
+                all.iter().filter(|of| row.is(&of.case, &of.params) && agrees(&of.params));
             match &row.best {
-                Some(of) => best(rule.metric, rows.filter(|row| of.has(row.params))),
+                Some(of) => best(rule.metric, rows.filter(|row| of.has(&row.params))),
                 None => rows.next(),
             }
         };
@@ -103,7 +104,7 @@ impl<'a> Named<'a> {
             match { known }.find_map(|of| of.ratio(own, its)) {
                 Some(known) => drop(decided.insert((metric, rows), known)),
                 None => {
-                    let ratio = self.ratio(own, its, metric);
+                    let ratio = ratio(own, its, metric);
                     family.extend(ratio.map(|ratio| (Some((metric, rows)), ratio)));
                 }
             }
@@ -129,17 +130,10 @@ impl<'a> Named<'a> {
         };
         let has_row = |of: &&Compared<'_>| {
             let is_row = |name: &str| self.rows.values().any(|row| row.name == name);
-            of.entries.iter().any(|entry| is_row(entry.row.name))
+            of.entries.iter().any(|entry| is_row(&entry.row.name))
         };
         let own: Vec<_> = compared.iter().filter(has_row).map(common).collect();
         compared.iter().filter(move |of| own.contains(&common(of))).collect::<Vec<_>>().into_iter()
-    }
-
-    fn ratio(&self, one: &Row<'_>, other: &Row<'_>, metric: Metric) -> Option<Figure> {
-        match self.rule.compare == full::CLIENT {
-            true => paired(one.samples(metric), other.samples(metric)),
-            false => one.ratio(other, metric),
-        }
     }
 
     /// Those that are not shown to be worse than the best, where that is named.
@@ -150,7 +144,7 @@ impl<'a> Named<'a> {
             self.rows.get(name.as_str()).filter(|_| slots.contains(&Slot::Name(name.clone())))?;
         let is_own = |entry: &Entry<'_>| entry.row.name == own.name;
         let compared = compared.iter().find(|of| of.entries.iter().any(is_own))?;
-        let is_rival = |of: &&Entry<'_>| of.figure.is_some() && best_of.has(of.row.params);
+        let is_rival = |of: &&Entry<'_>| of.figure.is_some() && best_of.has(&of.row.params);
         let rivals: Vec<&Entry<'_>> = compared.entries.iter().filter(is_rival).collect();
         let others = compared.best(&rivals).into_iter().filter(|of| !is_own(of));
         let others: Vec<String> = others.map(|of| of.row.label(&self.rule.compare)).collect();
@@ -160,10 +154,7 @@ impl<'a> Named<'a> {
     /// Whether a rate in the sentence is not the server's maximum.
     fn is_limited(&self, slots: &[Slot]) -> bool {
         let is_no_maximum = |row: &String| {
-            self.rows
-                .get(row.as_str())
-                .and_then(|row| row.mark())
-                .is_some_and(Mark::is_not_a_maximum)
+            self.rows.get(row.as_str()).and_then(|row| row.mark).is_some_and(Mark::is_not_a_maximum)
         };
         slots.iter().any(|slot| {
             let (metric, rows) = match slot {
@@ -179,11 +170,11 @@ impl<'a> Named<'a> {
     fn context(&self, all: &[Row<'_>]) -> Option<String> {
         let (name, row) = self.written.rows.first_key_value()?;
         let own = self.rows.get(name.as_str())?;
-        let ran = || all.iter().filter(|of| of.case == own.case && of.counts().done > 0);
+        let ran = || all.iter().filter(|of| of.case == own.case && of.trials.done > 0);
         let is_one_of_several = |(key, value): &(&str, &Param)| {
             ran().any(|of| of.params.get(*key).is_some_and(|other| other != *value))
         };
-        let open = open(self.rule, row, own.params).into_iter().filter(is_one_of_several);
+        let open = open(self.rule, row, &own.params).into_iter().filter(is_one_of_several);
         let words: Vec<String> = open.map(|(key, _)| own.label(key)).collect();
         (!words.is_empty()).then(|| words.join(", "))
     }

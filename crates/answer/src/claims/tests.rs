@@ -171,11 +171,54 @@ fn rows_that_were_received_differently_are_not_divided() {
     assert_eq!(judged(&scene).result, ClaimResult::NotMeasurable);
 }
 
-/// A scene with a claim, and its summary.
-fn summarized() -> (Scene, Summary) {
-    let claim =
-        claim(published(PublishedUnit::Ratio, 2.0, 2.4), Metric::GoodputPerServerCpu, Some(CBC));
-    let scene = scene(2.2, vec![claim]).answer(Metric::TlsTax, "load.suite", GCM);
+/// Whether the claim of a scene about its first row over its second is decided, by the run and by its summary, and
+/// whether its answer has that ratio.
+fn are_divided(scene: &Scene) -> [bool; 3] {
+    let by_summary = judge(&scene.study.claims, &summary(scene).rows, &[]).remove(0);
+    let is_decided = |of: &JudgedClaim| of.result != ClaimResult::NotMeasurable;
+    [
+        is_decided(&judged(scene)),
+        is_decided(&by_summary),
+        scene.first().bars.iter().any(|bar| bar.ratio.is_some()),
+    ]
+}
+
+#[test]
+fn rows_that_were_each_received_in_both_ways_are_divided_nowhere() {
+    let of_ways = |ways: [load::Receive; 2]| {
+        let claim = claim(published(PublishedUnit::Ratio, 2.0, 2.4), Metric::Goodput, Some(CBC));
+        let mut scene = scene(2.2, vec![claim]).answer(Metric::Goodput, "load.suite", CBC);
+        for trial in &mut scene.lines {
+            let way = ways[usize::from(trial.place.round % 2 == 0)];
+            trial.line.receipt.asked.receive = Some(way);
+        }
+        are_divided(&scene)
+    };
+    use load::Receive::{Decrypt, Walk};
+    assert_eq!(of_ways([Walk, Walk]), [true; 3]);
+    assert_eq!(of_ways([Walk, Decrypt]), [false; 3]);
+}
+
+#[test]
+fn congestion_controls_that_were_asked_for_are_divided_everywhere() {
+    let of_controls = |asked: [Option<&str>; 2]| {
+        let mut scene = scene(2.2, vec![]).answer(Metric::Goodput, "load.suite", CBC);
+        for ((place, control), asked) in ["cubic", "bbr"].into_iter().enumerate().zip(asked) {
+            scene.study.cells[place].target.congestion = asked.map(|name| name.parse().unwrap());
+            for round in 0..7 {
+                let obtained = &mut scene.trial(place, round).receipt.obtained;
+                obtained.server_congestion = [(control.to_owned(), 64)].into();
+            }
+        }
+        let published = published(PublishedUnit::Ratio, 2.0, 2.4);
+        scene.study.claims = vec![claim(published, Metric::Goodput, Some(CBC))];
+        are_divided(&scene)
+    };
+    assert_eq!(of_controls([None, None]), [false; 3]);
+    assert_eq!(of_controls([Some("cubic"), Some("bbr")]), [true; 3]);
+}
+
+fn summary(scene: &Scene) -> Summary {
     let analysis = scene.analysis();
     let side = ComparedRun {
         study: Some(&scene.study),
@@ -184,7 +227,15 @@ fn summarized() -> (Scene, Summary) {
         hosts: &scene.hosts,
         targets: &scene.targets,
     };
-    let summary = Summary::of(&side, Some(1_795_000_000_000), "0.1.0");
+    Summary::of(&side, Some(1_795_000_000_000), "0.1.0")
+}
+
+/// A scene with a claim, and its summary.
+fn summarized() -> (Scene, Summary) {
+    let claim =
+        claim(published(PublishedUnit::Ratio, 2.0, 2.4), Metric::GoodputPerServerCpu, Some(CBC));
+    let scene = scene(2.2, vec![claim]).answer(Metric::TlsTax, "load.suite", GCM);
+    let summary = summary(&scene);
     (scene, summary)
 }
 

@@ -110,7 +110,7 @@ fn targets(a: &ComparedRun<'_>, b: &ComparedRun<'_>, matches: &[Match<'_>]) -> V
         }))
     };
     let of = |both: &Match<'_>| {
-        let (cell_a, cell_b) = (&both.a.summary.cell, &both.b.summary.cell);
+        let (cell_a, cell_b) = (&both.a.row.name, &both.b.row.name);
         let target = a.targets.iter().find(|target| target.cells.contains(cell_a))?;
         let (a, b) = (version(a, cell_a), version(b, cell_b));
         (a != b).then(|| Difference::of(&target.server, a, b))
@@ -121,8 +121,8 @@ fn targets(a: &ComparedRun<'_>, b: &ComparedRun<'_>, matches: &[Match<'_>]) -> V
 /// The versions of the libraries of timed algorithms.
 fn libraries(matches: &[Match<'_>]) -> Vec<Difference> {
     let of = |both: &Match<'_>| {
-        let (a, b) = (both.a.summary.library.clone(), both.b.summary.library.clone());
-        let name = both.a.summary.params.get(LIBRARY)?.to_string();
+        let (a, b) = (both.a.row.library.clone(), both.b.row.library.clone());
+        let name = both.a.row.params.get(LIBRARY)?.to_string();
         (a != b).then(|| Difference::of(&name, a, b))
     };
     counted(matches.iter().filter_map(of), matches.len())
@@ -135,7 +135,7 @@ fn congestion(matches: &[Match<'_>]) -> Vec<Difference> {
         (!controls.is_empty()).then(|| controls.iter().cloned().collect::<Vec<_>>().join(", "))
     };
     let of = |both: &Match<'_>| {
-        let (a, b) = (&both.a.summary.congestion, &both.b.summary.congestion);
+        let (a, b) = (&both.a.row.congestion, &both.b.row.congestion);
         (a != b).then(|| Difference::of("servers' congestion control", words(a), words(b)))
     };
     counted(matches.iter().filter_map(of), matches.len())

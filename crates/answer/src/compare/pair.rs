@@ -4,10 +4,10 @@ use serde::{Serialize, Serializer};
 use stats::{Decision, Estimate};
 
 use super::{ComparedRun, OnlyInOne};
-use crate::analysis::CellSummary;
-use crate::analysis::offered::fell_behind;
+use crate::comparable::comparable;
 use crate::figure::Figure;
 use crate::mark::Mark;
+use crate::measured::MeasuredRow;
 use study::primitive::SIZE;
 use study::{Cell, Metric, Params, Study};
 
@@ -43,7 +43,7 @@ pub struct PairedRow {
 pub(super) struct RunRow<'a> {
     /// Where it is one.
     pub(super) cell: Option<&'a Cell>,
-    pub(super) summary: &'a CellSummary,
+    pub(super) row: &'a MeasuredRow,
 }
 
 /// A row of A with its like of B.
@@ -57,14 +57,14 @@ impl RunRow<'_> {
     pub(super) fn can_have(&self, metric: Metric) -> bool {
         match self.cell {
             Some(cell) => metric.is_of(cell),
-            None => self.summary.figures.get(metric).is_some(),
+            None => !self.row.samples(metric).is_empty(),
         }
     }
 
     /// What a row is compared by where nothing else is asked for; `None` where its cell is not known.
     fn usual(&self, study: Option<&Study>) -> Option<Metric> {
-        if self.summary.library.is_some() {
-            let is_of_bytes = self.summary.params.contains_key(SIZE);
+        if self.row.library.is_some() {
+            let is_of_bytes = self.row.params.contains_key(SIZE);
             let metric =
                 if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
             return Some(metric);
@@ -77,11 +77,6 @@ impl RunRow<'_> {
             false => Some(Metric::RatePerServerCpu),
         }
     }
-
-    /// Whether its trials are of a server that served less than the metric is of.
-    fn fell_behind(&self, metric: Metric) -> bool {
-        self.cell.is_some_and(|cell| fell_behind(metric, cell, &self.summary.limits))
-    }
 }
 
 impl Match<'_> {
@@ -89,7 +84,7 @@ impl Match<'_> {
     /// have.
     pub(super) fn usual(&self, a: Option<&Study>, b: Option<&Study>) -> Metric {
         let has = |metric: &Metric| {
-            [self.a, self.b].iter().all(|side| side.summary.figures.get(*metric).is_some())
+            [self.a, self.b].iter().all(|side| !side.row.samples(*metric).is_empty())
         };
         let own = self.a.usual(a).or_else(|| self.b.usual(b));
         let bodies = Some(Metric::GoodputPerServerCpu).filter(has);
@@ -104,61 +99,56 @@ pub(super) fn matched<'a>(
 ) -> (Vec<Match<'a>>, Vec<OnlyInOne>) {
     fn rows<'a>(run: &ComparedRun<'a>) -> Vec<RunRow<'a>> {
         let cells = run.study.map_or(&[][..], |study| &study.cells);
-        let summaries = &run.analysis.cells;
-        let of = |summary: &'a CellSummary| {
-            let cell = cells.iter().find(|cell| cell.name == summary.cell);
-            RunRow { cell: cell.filter(|_| summary.library.is_none()), summary }
+        let of = |row: &'a MeasuredRow| {
+            let cell = cells.iter().find(|cell| cell.name == row.name);
+            RunRow { cell: cell.filter(|_| row.library.is_none()), row }
         };
         // What a library does not do is no row.
-        let is_there = |of: &&CellSummary| of.library.is_none() || of.trials.planned > 0;
-        summaries.iter().filter(is_there).map(of).collect()
+        let is_there = |of: &&MeasuredRow| of.library.is_none() || of.trials.planned > 0;
+        run.analysis.rows.iter().filter(is_there).map(of).collect()
     }
-    let is_like = |x: &CellSummary, y: &CellSummary| x.case == y.case && x.params == y.params;
+    let is_like = |x: &MeasuredRow, y: &MeasuredRow| x.case == y.case && x.params == y.params;
     let (of_a, of_b) = (rows(a), rows(b));
     let mut matches = Vec::new();
     let mut only = Vec::new();
     for a in &of_a {
-        match of_b.iter().find(|b| is_like(a.summary, b.summary)) {
+        match of_b.iter().find(|b| is_like(a.row, b.row)) {
             Some(b) => matches.push(Match { a: *a, b: *b }),
-            None => only.push(OnlyInOne::of("a", a.summary)),
+            None => only.push(OnlyInOne::of("a", a.row)),
         }
     }
-    let is_alone = |b: &&RunRow<'_>| !of_a.iter().any(|a| is_like(a.summary, b.summary));
-    only.extend(of_b.iter().filter(is_alone).map(|b| OnlyInOne::of("b", b.summary)));
+    let is_alone = |b: &&RunRow<'_>| !of_a.iter().any(|a| is_like(a.row, b.row));
+    only.extend(of_b.iter().filter(is_alone).map(|b| OnlyInOne::of("b", b.row)));
     (matches, only)
 }
 
 impl OnlyInOne {
-    fn of(run: &'static str, summary: &CellSummary) -> Self {
-        Self {
-            run,
-            cell: summary.cell.clone(),
-            case: summary.case.clone(),
-            label: summary.label.clone(),
-        }
+    fn of(run: &'static str, row: &MeasuredRow) -> Self {
+        let MeasuredRow { name, case, label, .. } = row.clone();
+        Self { run, cell: name, case, label }
     }
 }
 
 impl PairedRow {
     pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
-        let Match { a: side_a, b: side_b } = both;
-        let (a, b) = (side_a.summary.figures.get(metric), side_b.summary.figures.get(metric));
-        let (behind_a, behind_b) = (side_a.fell_behind(metric), side_b.fell_behind(metric));
-        let ratio = a.zip(b).filter(|_| !behind_a && !behind_b);
+        let [side_a, side_b] = [both.a.row, both.b.row];
+        let (a, b) = (side_a.figure(metric), side_b.figure(metric));
+        let ratio = comparable(side_b, side_a, metric).ok().and(a.as_ref().zip(b.as_ref()));
         let ratio = ratio.and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
-        let mark = |behind, mark| if behind { Some(Mark::NotOfferedLoad) } else { mark };
+        let mark =
+            |row: &MeasuredRow| row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
         Self {
-            case: side_a.summary.case.clone(),
-            label: side_a.summary.label.clone(),
-            params: side_a.summary.params.clone(),
-            cell_a: side_a.summary.cell.clone(),
-            cell_b: side_b.summary.cell.clone(),
-            a: a.cloned(),
-            b: b.cloned(),
+            case: side_a.case.clone(),
+            label: side_a.label.clone(),
+            params: side_a.params.clone(),
+            cell_a: side_a.name.clone(),
+            cell_b: side_b.name.clone(),
+            a,
+            b,
             ratio,
             verdict: ratio.map(|ratio| Decision::of_interval(&ratio, 1.0)),
-            mark_a: mark(behind_a, side_a.summary.mark),
-            mark_b: mark(behind_b, side_b.summary.mark),
+            mark_a: mark(side_a),
+            mark_b: mark(side_b),
         }
     }
 }

@@ -90,6 +90,22 @@ fn servers_under_other_congestion_controls_are_named() {
 }
 
 #[test]
+fn rows_that_were_received_differently_have_no_ratio() {
+    let received = |way| {
+        let mut scene = bulk(&[8e9, 4e9, 2e9]);
+        (0..7).for_each(|round| scene.trial(0, round).receipt.asked.receive = Some(way));
+        scene
+    };
+    use load::Receive::{Decrypt, Walk};
+    let compared = |a, b| {
+        let comparison = compared(&received(a), &received(b));
+        comparison.metrics[0].cells.iter().map(|pair| pair.ratio.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(compared(Walk, Walk), [true; 3]);
+    assert_eq!(compared(Walk, Decrypt), [false, true, true]);
+}
+
+#[test]
 fn a_single_trial_proves_no_difference() {
     let mut a = bulk(&[8e9, 4e9, 2e9]);
     a.keep(|_, round| round == 0);

@@ -1,12 +1,13 @@
 //! What the rounds say of one row of a table.
 
+use std::collections::BTreeMap;
+
 use primitives::instructions::Bounded;
 use primitives::row::{Measured, NoFigure, Reason};
 use primitives::sampler::Quality;
 use primitives::{Algorithm, Cache, Hardware, RowKey};
 use serde::Serialize;
 
-use crate::analysis::Timed;
 use crate::figure::Figure;
 use crate::wording::{brief, size};
 use journal::primitive::RowLine;
@@ -197,24 +198,16 @@ impl AlgorithmRow {
         Some(brief(metric.row().quantity, self.cost.as_ref()?.cycles.median()))
     }
 
-    /// As a row that is compared.
-    pub(crate) fn timed(&self) -> Timed<'_> {
-        let by_round = |of: fn(&Cost) -> &[f64]| {
-            let cost = self.cost.iter();
-            cost.flat_map(|cost| cost.rounds.iter().copied().zip(of(cost).iter().copied()))
-                .collect()
+    /// Of each metric that it can have, by round.
+    pub(crate) fn samples(&self) -> BTreeMap<Metric, Vec<(u32, f64)>> {
+        let by_round = |cost: &Cost, samples: &[f64]| {
+            cost.rounds.iter().copied().zip(samples.iter().copied()).collect()
         };
         let [cycles, rate] = Metric::of_algorithm(self.key.algorithm.unit());
-        Timed {
-            done: self.done,
-            samples: [
-                (cycles, by_round(|cost| &cost.cycles.samples)),
-                (rate, by_round(|cost| &cost.rates)),
-            ]
-            .into(),
-            why_invalid: self.no_figure.as_ref().map(|none| none.why.as_str()),
-            is_disturbed: self.cost.as_ref().is_some_and(Cost::is_disturbed),
-        }
+        let of_cost = |cost: &Cost| {
+            [(cycles, by_round(cost, &cost.cycles.samples)), (rate, by_round(cost, &cost.rates))]
+        };
+        self.cost.iter().flat_map(of_cost).collect()
     }
 
     /// Whether it has no figure because its result is wrong, and not because the library does not do it.

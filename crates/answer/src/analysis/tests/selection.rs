@@ -9,6 +9,7 @@ use super::SUITE;
 use super::scene::{CBC, CHACHA, GCM, Scene};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::row;
+use crate::comparable::ratio;
 
 const SUITES: [&str; 5] =
     [GCM, CHACHA, CBC, "TLS_AES_256_GCM_SHA384", "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA"];
@@ -65,7 +66,7 @@ fn is_any_interval_above_1(entries: &[&Entry<'_>]) -> bool {
     let median = |entry: &Entry<'_>| entry.figure.as_ref().unwrap().median();
     let best = entries.iter().max_by(|a, b| median(a).total_cmp(&median(b))).unwrap();
     entries.iter().any(|other| {
-        let ratio = best.row.ratio(other.row, Metric::GoodputPerServerCpu).unwrap();
+        let ratio = ratio(best.row, other.row, Metric::GoodputPerServerCpu).unwrap();
         Decision::of_interval(&ratio.estimate, 1.0) == Decision::Sure(Direction::Above)
     })
 }

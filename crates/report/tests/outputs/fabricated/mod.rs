@@ -9,13 +9,13 @@ pub mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use answer::Mark;
 use answer::analysis::{
-    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Remeasured, Repeated, TrialCounts,
+    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Remeasured, Repeated,
 };
 use answer::claims::{ClaimResult, JudgedClaim};
 use answer::costs::Costs;
 use answer::findings::{Findings, Quality};
+use answer::{Mark, TrialCounts};
 use journal::{TargetRecord, TrialLine};
 use load::Operation;
 use observe::Machine;

@@ -23,7 +23,7 @@ pub(crate) fn in_words(limit: Limit) -> &'static str {
 }
 
 /// `in 2 of 7 trials`, `in all 7 trials`, `in the only trial`.
-pub(super) fn of_trials(count: usize, all: usize) -> String {
+pub(crate) fn of_trials(count: usize, all: usize) -> String {
     match (count, all) {
         (1, 1) => "in the only trial".to_owned(),
         _ if count == all => format!("in all {all} trials"),

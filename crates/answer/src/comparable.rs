@@ -1,0 +1,154 @@
+//! Which rows may be compared: the one rule of answers, claims, summaries, comparisons of runs and cross-checks.
+//!
+//! What differs between two rows has to be the servers' doing. So both were received in one way, where the clients are
+//! not what is compared, their servers' connections had one congestion control, where they were not asked for
+//! different ones (one that paces costs a sender on loopback more than the sending), and a metric of the whole load is
+//! compared only where the servers served all of it: one that falls behind does less work, and would look cheaper.
+
+use std::collections::BTreeSet;
+
+use keys::full;
+use stats::SampleError;
+use study::Metric;
+use trial::Limit;
+
+use crate::figure::{Figure, paired};
+use crate::limits::{in_words, of_trials};
+use crate::measured::MeasuredRow;
+use crate::wording::list;
+
+/// Why there is no ratio of two rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The first of them that has no sample.
+    NotMeasured(Side),
+    FellBehind(Side, FellBehind),
+    /// How each was received.
+    Received([BTreeSet<String>; 2]),
+    /// Under which congestion control each was sent.
+    Congestion([BTreeSet<String>; 2]),
+    NoCommonRound,
+    /// A trial of the second gave 0.
+    Zero,
+}
+
+/// Which of two rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    One,
+    Other,
+}
+
+/// That a row has no figure of the whole load: in so many of its valid trials something else was the limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FellBehind {
+    is_served: bool,
+    trials: usize,
+    valid: usize,
+    limits: Vec<Limit>,
+}
+
+/// A metric over that of another row, from the rounds in which both have it: of cycles how many times as fast this one
+/// is.
+pub(crate) fn ratio(one: &MeasuredRow, other: &MeasuredRow, metric: Metric) -> Result<Figure, Why> {
+    comparable(one, other, metric)?;
+    let (over, under) = metric.ratio(one, other);
+    paired(over.samples(metric), under.samples(metric)).map_err(|error| match error {
+        SampleError::ZeroDivisor => Why::Zero,
+        _ => Why::NoCommonRound,
+    })
+}
+
+/// Whether what two rows have of a metric may be set in relation, by rounds or not.
+pub(crate) fn comparable(
+    one: &MeasuredRow,
+    other: &MeasuredRow,
+    metric: Metric,
+) -> Result<(), Why> {
+    for (side, row) in [(Side::One, one), (Side::Other, other)] {
+        if let Some(behind) = row.fell_behind(metric) {
+            return Err(Why::FellBehind(side, behind));
+        }
+        if row.samples(metric).is_empty() {
+            return Err(Why::NotMeasured(side));
+        }
+    }
+    let rows = [one, other];
+    let are_clients_compared = match rows.map(|row| row.params.get(full::CLIENT)) {
+        [Some(ours), Some(theirs)] => ours != theirs,
+        _ => false,
+    };
+    let received = different(rows.map(|row| &row.received), 1);
+    if let Some(received) = received.filter(|_| !are_clients_compared) {
+        return Err(Why::Received(received));
+    }
+    match different(rows.map(|row| &row.congestion), usize::MAX) {
+        Some(congestion) if one.asked_congestion == other.asked_congestion => {
+            Err(Why::Congestion(congestion))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Both, where they are recorded and are not the same, of which there are so many at most.
+fn different(both: [&BTreeSet<String>; 2], most: usize) -> Option<[BTreeSet<String>; 2]> {
+    let [one, other] = both;
+    let is_known = !one.is_empty() && !other.is_empty();
+    (is_known && (one != other || one.len() > most)).then(|| both.map(Clone::clone))
+}
+
+impl MeasuredRow {
+    /// Whether the server of a load with a rate of its own served less than the metric is of.
+    pub(crate) fn fell_behind(&self, metric: Metric) -> Option<FellBehind> {
+        let is_served = self.served.filter(|_| self.covers_whole_load(metric))?;
+        let others = || self.limits.iter().filter(|(limit, _)| **limit != Limit::OfferedLoad);
+        let trials = others().map(|(_, count)| count).sum();
+        let limits = others().map(|(limit, _)| *limit).collect();
+        (trials > 0).then_some(FellBehind { is_served, trials, valid: self.trials.valid, limits })
+    }
+
+    /// Whether the metric is comparable only where the server served all that it was asked for.
+    pub(crate) fn covers_whole_load(&self, metric: Metric) -> bool {
+        metric.covers_whole_load() && self.served.is_some()
+    }
+
+    /// A metric, where it is of all that it is said to be of.
+    pub(crate) fn whole_figure(&self, metric: Metric) -> Option<Figure> {
+        self.figure(metric).filter(|_| self.fell_behind(metric).is_none())
+    }
+}
+
+impl FellBehind {
+    /// `the server fell behind what it was asked for in 2 of 6 trials (the server's CPU was the limit)`.
+    pub(crate) fn in_words(&self) -> String {
+        let what = match self.is_served {
+            true => "all that was asked for was served, but was not the limit",
+            false => "the server fell behind what it was asked for",
+        };
+        let reasons = list(self.limits.iter().map(|limit| in_words(*limit)));
+        format!("{what} {} ({reasons})", of_trials(self.trials, self.valid))
+    }
+}
+
+impl Why {
+    /// In a clause, of rows that are called like this: `with AES-128-GCM`.
+    pub(crate) fn in_words(&self, rows: [&str; 2]) -> String {
+        let [with, other] = rows;
+        let called = |side: Side| rows[side as usize];
+        let each = |what: &str, sets: &[BTreeSet<String>; 2]| {
+            let [ours, theirs] = sets.each_ref().map(list);
+            format!("{what} ({ours} {with}, {theirs} {other})")
+        };
+        match self {
+            Self::NotMeasured(side) => format!("the figure is not known {}", called(*side)),
+            Self::FellBehind(side, behind) => format!("{} {}", called(*side), behind.in_words()),
+            Self::Received(sets) => {
+                let each = each("they were not received in the same way", sets);
+                format!("{each}, so the client's work differs too")
+            }
+            Self::Congestion(sets) => each("their servers had different congestion controls", sets),
+            Self::NoCommonRound => format!("no round has a valid trial {with} and one {other}"),
+            Self::Zero => format!("a trial {other} gave 0"),
+        }
+    }
+}

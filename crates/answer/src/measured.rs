@@ -1,0 +1,94 @@
+//! What answers, claims, summaries and comparisons of runs judge: parameters with samples by round. The trials of a
+//! cell are one row, and so are the rounds of a timed algorithm.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use study::{Metric, Params};
+use trial::Limit;
+
+use crate::figure::Figure;
+use crate::mark::Mark;
+
+/// What the trials of a cell, or the rounds of an algorithm, were.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredRow {
+    /// Its case or table.
+    pub case: String,
+    /// Its name in the study.
+    pub name: String,
+    /// What tells it from the others of its case, in words.
+    pub label: String,
+    pub params: Params,
+    /// The library and its version, where it is an algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// The frequency at which an algorithm ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_hz: Option<f64>,
+    pub trials: TrialCounts,
+    /// Why it has no figure, where that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<String>,
+    /// What limited the valid trials, and how many of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<Limit, usize>,
+    /// Of a load with a rate of its own: whether the trials that something else limited served all of it. What is
+    /// not known to be served was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+    /// How the client of the valid trials received: `walk`, `decrypt`, or by which other program. Empty where nothing
+    /// is received, or nothing is recorded of it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub received: BTreeSet<String>,
+    /// The congestion control of the server's connections in the valid trials; empty where none is recorded.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub congestion: BTreeSet<String>,
+    /// That which the server was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_congestion: Option<String>,
+    /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that the tax is taken
+    /// from.
+    pub samples: BTreeMap<Metric, Vec<(u32, f64)>>,
+}
+
+/// How many trials there are, or rounds of an algorithm, by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialCounts {
+    /// How many a whole run has, without those of skipped targets.
+    pub planned: usize,
+    /// In the journal.
+    pub done: usize,
+    /// Of those, valid ones.
+    pub valid: usize,
+}
+
+/// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
+pub(crate) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
+
+/// Whether some of the trials are enough to count for a median. A tenth of them moves it by a twentieth of
+/// the trials at most, which is well within its interval.
+pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
+    some * 10 > all
+}
+
+impl MeasuredRow {
+    /// A metric of the valid trials that have it.
+    #[must_use]
+    pub fn figure(&self, metric: Metric) -> Option<Figure> {
+        Figure::of(self.samples(metric).iter().map(|(_, sample)| *sample).collect())
+    }
+
+    pub(crate) fn samples(&self, metric: Metric) -> &[(u32, f64)] {
+        self.samples.get(&metric).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether something else than the server's maximum was the limit in trials that count.
+    pub(crate) fn is_limited_by_others(&self) -> bool {
+        let others = self.limits.iter().filter(|(limit, _)| !IS_A_MAXIMUM.contains(limit));
+        is_more_than_a_tenth(others.map(|(_, count)| count).sum(), self.trials.valid)
+    }
+}
