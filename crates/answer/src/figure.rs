@@ -76,11 +76,6 @@ impl Decided {
             _ => Signed::NoDifference,
         }
     }
-
-    /// Of a ratio: how far its median is from 1, of twice as much as far as of half.
-    pub(crate) fn distance(&self) -> f64 {
-        self.median().max(f64::MIN_POSITIVE).ln().abs()
-    }
 }
 
 /// A difference with its direction.

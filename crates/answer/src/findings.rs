@@ -86,14 +86,6 @@ pub struct Headline {
     pub advice: Option<String>,
 }
 
-impl Headline {
-    /// Where there are no figures: why, in a clause.
-    pub(crate) fn not_measured(why: &str) -> Self {
-        let [value, unit] = ["none", "not measured"].map(str::to_owned);
-        Self { value, unit, sentence: format!("Not measured: {why}."), advice: None }
-    }
-}
-
 /// The claims of one published measurement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PaperClaims {

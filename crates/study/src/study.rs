@@ -219,7 +219,7 @@ pub struct AnswerRule {
     /// themselves.
     #[serde(default)]
     pub nominal: Option<String>,
-    /// What its author writes of it; absent, toll words it.
+    /// What its author writes of it; absent, the figures stand alone.
     #[serde(default)]
     pub written: Option<HeadlineTemplates>,
 }

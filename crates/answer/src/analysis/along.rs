@@ -36,10 +36,6 @@ impl<'a> Along<'a> {
         groups.map(|(common, points)| Self { key, common, points }).collect()
     }
 
-    pub(super) fn points(&self) -> &[Compared<'a>] {
-        &self.points
-    }
-
     pub(super) fn answer(&self) -> Option<Answer> {
         let rule = self.points.first()?.rule;
         let curve = self.curve();

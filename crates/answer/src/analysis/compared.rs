@@ -14,7 +14,7 @@ use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::{Decided, Figure};
 use crate::wording::grouped;
-use stats::{Decision, Direction};
+use stats::Decision;
 
 /// Rows of one case that differ in the compared key alone.
 #[derive(Debug)]
@@ -117,28 +117,11 @@ impl<'a> Compared<'a> {
         Self { rule, common, entries, pairs, family, is_alone: false }
     }
 
-    /// How many times as much one gives as another, where it is shown to give more.
-    pub(super) fn gain(&self, one: &Entry<'_>, other: &Entry<'_>) -> Option<Decided> {
-        let gain = self.ratio(one.row, other.row);
-        gain.filter(|gain| gain.decision == Decision::Sure(Direction::Above))
-    }
-
     /// One over another.
     pub(super) fn ratio(&self, one: &Row<'_>, other: &Row<'_>) -> Option<Decided> {
         let [one, other] = [one, other].map(|of| of.name.as_str());
         let inverse = || self.pairs.get(&[other, one])?.inverse();
         self.pairs.get(&[one, other]).cloned().or_else(inverse)
-    }
-
-    /// Those of some cells than which none of them is shown to be better, in the order given.
-    pub(super) fn best<'b, 'c>(&self, rivals: &[&'b Entry<'c>]) -> Vec<&'b Entry<'c>> {
-        let is_more_better = self.rule.metric.is_higher_ratio_better();
-        let is_better = |one: &Entry<'_>, other: &Entry<'_>| match is_more_better {
-            true => self.gain(one, other).is_some(),
-            false => self.gain(other, one).is_some(),
-        };
-        let is_best = |one: &&&Entry<'_>| !rivals.iter().any(|other| is_better(other, one));
-        rivals.iter().filter(is_best).copied().collect()
     }
 
     /// All that was decided.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use study::metric::Kind;
 use study::{AnswerRule, Metric, Params};
 
+use super::best::best;
 use super::compared::{Compared, Entry};
 use super::row::Row;
 use crate::comparable::ratio;
@@ -85,10 +86,10 @@ impl Servers {
         let pairs = columns.iter().flat_map(|entries| pairs(metric, entries)).collect();
         let pairs: BTreeMap<_, _> = Decided::decide(pairs, 1.0).into_iter().collect();
         for entries in &columns {
-            let best = best(metric, entries);
+            let best = best(metric, entries.iter().flatten().map(|entry| entry.row));
             for (row, entry) in rows.iter_mut().zip(entries) {
                 row.figures.push(entry.and_then(|entry| {
-                    let [own, best] = [entry, best?].map(|of| of.row.name.as_str());
+                    let [own, best] = [entry.row, best?].map(|row| row.name.as_str());
                     let over = pairs.get(&[own, best]).cloned();
                     let ratio = over.or_else(|| pairs.get(&[best, own])?.inverse());
                     Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
@@ -117,15 +118,4 @@ fn pairs<'a>(metric: Metric, entries: &[Option<&Entry<'a>>]) -> Vec<([&'a str; 2
         }
     }
     pairs
-}
-
-fn best<'b, 'a>(metric: Metric, entries: &[Option<&'b Entry<'a>>]) -> Option<&'b Entry<'a>> {
-    let median = |entry: &'b Entry<'a>| Some((entry, entry.row.figure(metric)?.median()));
-    let measured = entries.iter().flatten().copied().filter_map(median);
-    let by_median = |a: &(_, f64), b: &(_, f64)| a.1.total_cmp(&b.1);
-    let best = match metric.is_higher_better() {
-        true => measured.max_by(by_median),
-        false => measured.min_by(by_median),
-    };
-    best.map(|(entry, _)| entry)
 }

@@ -7,7 +7,6 @@ mod cross_checks;
 mod decisions;
 mod doubts;
 mod gates;
-mod headlines;
 mod hit_rates;
 mod json;
 mod offered;

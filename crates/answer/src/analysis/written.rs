@@ -2,22 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use study::headline::{HeadlineTemplates, RowOf, Slot};
+use study::headline::{BestOf, HeadlineTemplates, RowOf, Slot};
 use study::metric::Kind;
-use study::{AnswerRule, Metric, Param, Params};
+use study::{AnswerRule, Param, Params};
 
 use super::authored::{Authored, RowPair, Rows};
+use super::best::{Rivals, best};
 use super::compared::{Compared, Entry};
-use super::headline::LIMITED;
 use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::Decided;
 use crate::findings::Headline;
 use crate::mark::Mark;
-use crate::wording::list;
+
+/// That a rate is not the server's maximum, in a sentence after a space.
+const LIMITED: &str = " Something other than the server was the limit in some trials.";
 
 /// The author's words, of the first rows that all have figures; `None` where there are none, or too few
-/// trials of them to decide: then toll words the answer.
+/// trials of them to decide.
 pub(super) fn headline<'a>(
     rule: &'a AnswerRule,
     compared: &[Compared<'a>],
@@ -28,14 +30,17 @@ pub(super) fn headline<'a>(
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
     let rows = choices(rule, written, all).find(has_figures)?;
     let named = Named { rule, written, rows };
-    let decided = named.decided(compared);
+    let (decided, rivals) = named.decided(compared);
     let (metric, compare, rows) = (rule.metric, rule.compare.as_str(), &named.rows);
     let (headline, slots) = Authored { written, metric, compare, rows, decided }.headline()?;
     let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
     let context = named.context(all).map(|of| format!(" ({of})")).unwrap_or_default();
     let limited = if named.is_limited(&slots) { LIMITED } else { "" };
-    let equals = named.as_good(compared, &slots).unwrap_or_default();
-    Some(Headline { sentence: format!("{sentence}{context}.{equals}{limited}"), ..headline })
+    let is_named = |name: &String| slots.contains(&Slot::Name(name.clone()));
+    let is_named = named.best_of().is_some_and(|(name, _)| is_named(name));
+    let samples = compared.first().map_or("trials", Compared::samples);
+    let rivals = rivals.in_words(samples, is_named);
+    Some(Headline { sentence: format!("{sentence}{context}.{rivals}{limited}"), ..headline })
 }
 
 /// What a row leaves open is the same for all: one choice for each cell that the first row can be.
@@ -66,12 +71,6 @@ fn choices<'a>(
     })
 }
 
-fn best<'a>(metric: Metric, rows: impl Iterator<Item = &'a Row<'a>>) -> Option<&'a Row<'a>> {
-    let sign = if metric.is_higher_better() { 1.0 } else { -1.0 };
-    let figures = rows.filter_map(|of| Some((of, sign * of.figure(metric)?.median())));
-    figures.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(of, _)| of)
-}
-
 /// The keys that a row does not name, with the values here; the best has any value of what is compared.
 fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a str, &'a Param> {
     let is_open = |key: &String| {
@@ -81,6 +80,12 @@ fn open<'a>(rule: &AnswerRule, row: &RowOf, params: &'a Params) -> BTreeMap<&'a 
     params.map(|(key, value)| (key.as_str(), value)).collect()
 }
 
+/// Two rows that are compared.
+enum Pair<'b, 'a> {
+    Named(RowPair),
+    WithBest(&'b Entry<'a>),
+}
+
 struct Named<'a> {
     rule: &'a AnswerRule,
     written: &'a HeadlineTemplates,
@@ -88,25 +93,29 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// How the rows that it speaks of compare. What the answer compares anyway is decided there; the
-    /// others are decided together with that answer.
-    fn decided(&self, compared: &[Compared<'a>]) -> BTreeMap<RowPair, Decided> {
+    /// How the rows that it speaks of compare, and the best of several with the others. What the answer compares
+    /// anyway is decided there; the rest is decided together with that answer.
+    fn decided(&self, compared: &[Compared<'a>]) -> (BTreeMap<RowPair, Decided>, Rivals) {
         let decides = self.written.decides.iter().map(|of| (self.rule.metric, of.rows.clone()));
         let pairs: BTreeSet<RowPair> = self.written.compared().into_iter().chain(decides).collect();
-        let mut decided = BTreeMap::new();
-        let mut family = Vec::new();
-        for (metric, rows) in pairs {
-            let cells = rows.each_ref().map(|row| self.rows.get(row.as_str()));
-            let [Some(one), Some(other)] = cells else { continue };
+        let named = pairs.into_iter().filter_map(|(metric, names)| {
+            let [one, other] = names.each_ref().map(|row| self.rows.get(row.as_str()));
             // A sentence has the figures of one over the other's, whichever of them answers divide.
-            let (own, its) = metric.ratio(one, other);
+            Some((Pair::Named((metric, names)), metric, metric.ratio(*one?, *other?)))
+        });
+        let rivals = self
+            .rivals(compared)
+            .map(|(best, entry)| (Pair::WithBest(entry), self.rule.metric, (best, entry.row)));
+        let mut decided = Vec::new();
+        let mut family = Vec::new();
+        for (pair, metric, (one, other)) in named.chain(rivals) {
             let known = compared.iter().filter(|of| of.rule.metric == metric);
-            match { known }.find_map(|of| of.ratio(own, its)) {
-                Some(known) => drop(decided.insert((metric, rows), known)),
-                None => {
-                    let ratio = ratio(own, its, metric);
-                    family.extend(ratio.map(|ratio| (Some((metric, rows)), ratio)));
-                }
+            match { known }.find_map(|of| of.ratio(one, other)) {
+                Some(known) => decided.push((pair, Some(known))),
+                None => match ratio(one, other, metric) {
+                    Ok(ratio) => family.push((Some(pair), ratio)),
+                    Err(_) => decided.push((pair, None)),
+                },
             }
         }
         if !family.is_empty() {
@@ -114,8 +123,42 @@ impl<'a> Named<'a> {
             family.extend(others.map(|ratio| (None, ratio.figure.clone())));
         }
         let of_family = Decided::decide(family, 1.0).into_iter();
-        decided.extend(of_family.filter_map(|(pair, ratio)| Some((pair?, ratio))));
-        decided
+        decided.extend(of_family.filter_map(|(pair, ratio)| Some((pair?, Some(ratio)))));
+        let mut named = BTreeMap::new();
+        let mut rivals = Rivals::default();
+        for (pair, ratio) in decided {
+            match pair {
+                Pair::Named(pair) => named.extend(ratio.map(|ratio| (pair, ratio))),
+                Pair::WithBest(Entry { row, figure, .. }) => {
+                    let name = row.label(&self.rule.compare);
+                    rivals.add(self.rule.metric, (name, figure.as_ref()), ratio.as_ref());
+                }
+            }
+        }
+        (named, rivals)
+    }
+
+    /// What the author calls the best, and of which rows.
+    fn best_of(&self) -> Option<(&'a String, &'a BestOf)> {
+        self.written.rows.iter().find_map(|(name, row)| Some((name, row.best.as_ref()?)))
+    }
+
+    /// The best with each other that it was chosen among and that has a figure.
+    fn rivals<'b>(
+        &self,
+        compared: &'b [Compared<'a>],
+    ) -> impl Iterator<Item = (&'a Row<'a>, &'b Entry<'a>)> {
+        let best_of =
+            self.best_of().and_then(|(name, of)| Some((*self.rows.get(name.as_str())?, of)));
+        let rivals = best_of.and_then(|(best, of)| {
+            let is_best = move |entry: &Entry<'_>| entry.row.name == best.name;
+            let compared = compared.iter().find(|of| of.entries.iter().any(is_best))?;
+            let is_rival = move |entry: &&Entry<'_>| {
+                entry.figure.is_some() && !is_best(entry) && of.has(&entry.row.params)
+            };
+            Some(compared.entries.iter().filter(is_rival).map(move |entry| (best, entry)))
+        });
+        rivals.into_iter().flatten()
     }
 
     /// What belongs to one answer with the rows: along a key all of its values.
@@ -134,21 +177,6 @@ impl<'a> Named<'a> {
         };
         let own: Vec<_> = compared.iter().filter(has_row).map(common).collect();
         compared.iter().filter(move |of| own.contains(&common(of))).collect::<Vec<_>>().into_iter()
-    }
-
-    /// Those that are not shown to be worse than the best, where that is named.
-    fn as_good(&self, compared: &[Compared<'_>], slots: &[Slot]) -> Option<String> {
-        let mut rows = self.written.rows.iter();
-        let (name, best_of) = rows.find_map(|(name, row)| Some((name, row.best.as_ref()?)))?;
-        let own =
-            self.rows.get(name.as_str()).filter(|_| slots.contains(&Slot::Name(name.clone())))?;
-        let is_own = |entry: &Entry<'_>| entry.row.name == own.name;
-        let compared = compared.iter().find(|of| of.entries.iter().any(is_own))?;
-        let is_rival = |of: &&Entry<'_>| of.figure.is_some() && best_of.has(&of.row.params);
-        let rivals: Vec<&Entry<'_>> = compared.entries.iter().filter(is_rival).collect();
-        let others = compared.best(&rivals).into_iter().filter(|of| !is_own(of));
-        let others: Vec<String> = others.map(|of| of.row.label(&self.rule.compare)).collect();
-        (!others.is_empty()).then(|| format!(" Not shown to be worse: {}.", list(others)))
     }
 
     /// Whether a rate in the sentence is not the server's maximum.

@@ -270,23 +270,23 @@ fn an_author_words_the_answer_where_it_can_be_decided() {
         let text = text.replacen("show = \"projection\"\nproject = [4]\n", rows, 1);
         let (desk, study) = (Desk::new(), study_of(&text));
         desk.run(&study, &mut Known::default());
-        desk.analysis(&study).answers[0].headline.clone().unwrap()
+        desk.analysis(&study).answers[0].headline.clone()
     };
     const ROWS: &str = "decides = [\"aws\", \"old\"]\nrows.aws = { library = \"aws-lc\" }\n\
          rows.old = { library = \"openssl\" }\nsame = \"-\"\nadvice = \"Use it.\"\n\
          headline = \"{{ old.cycles_per_byte | times(aws.cycles_per_byte) }}: \
          {{ aws.cycles_per_byte }}, {{ aws.bytes_per_second }}\"\n";
-    let headline = authored(8, ROWS);
+    let headline = authored(8, ROWS).unwrap();
     assert_eq!(headline.sentence, "2.0x: 1.00 cycles/byte, 2.00 GB/s.");
     assert_eq!((headline.value.as_str(), headline.advice.as_deref()), ("2.0x", Some("Use it.")));
-    // Two rounds decide nothing: the plain sentence says that.
-    assert_eq!(authored(2, ROWS).unit, "too few rounds");
+    // Two rounds decide nothing.
+    assert_eq!(authored(2, ROWS), None);
     // What the answer does not compare itself counts among its own: seven rounds do not decide those three.
     let other = ROWS.replace("rows.old = {", "rows.old = { algorithm = \"AES-256-GCM\",");
     let rate = "{{ aws.bytes_per_second | times(old.bytes_per_second) }}";
     let other = other.replace("{{ aws.bytes_per_second }}", rate);
-    assert!(!authored(6, &other).sentence.starts_with("2.0x: "));
-    assert!(authored(9, &other).sentence.starts_with("2.0x: "));
+    assert_eq!(authored(6, &other), None);
+    assert!(authored(9, &other).unwrap().sentence.starts_with("2.0x: "));
 }
 
 #[test]
@@ -302,8 +302,6 @@ fn a_wrong_result_is_refused_and_no_number() {
     let analysis = desk.analysis(&study);
     let answer = &analysis.answers[0];
     assert!(!answer.caveats.is_empty());
-    let headline = answer.headline.as_ref().unwrap();
-    assert!(!headline.sentence.contains("aws-lc"), "{headline:?}");
     assert!(answer.bars.iter().all(|bar| bar.ratio.is_none()));
 }
 
@@ -415,9 +413,9 @@ fn a_ratio_is_of_rounds_that_both_have() {
 }
 
 #[test]
-fn a_headline_states_a_difference_of_enough_rounds_alone() {
-    for (rounds, baseline, value) in
-        [(3, "openssl", "?"), (5, "openssl", "?"), (6, "openssl", "2.0x"), (6, "aws-lc", "0.50x")]
+fn a_difference_is_shown_by_enough_rounds_alone() {
+    for (rounds, baseline, is_shown) in
+        [(3, "openssl", false), (5, "openssl", false), (6, "openssl", true), (6, "aws-lc", true)]
     {
         let text = STUDY.replace("rounds = 2", &format!("rounds = {rounds}"));
         let text =
@@ -425,17 +423,13 @@ fn a_headline_states_a_difference_of_enough_rounds_alone() {
         let (desk, study) = (Desk::new(), study_of(&text));
         desk.run(&study, &mut Known::default());
         let answers = desk.analysis(&study).answers;
-        let headline = answers[0].headline.clone().unwrap();
-        assert_eq!(headline.value, value, "{headline:?}");
-        assert_eq!(headline.unit == "too few rounds", value == "?", "{headline:?}");
-        assert_eq!(headline.unit.starts_with("as fast"), value != "?", "{headline:?}");
         let bars = answers[..4].iter().flat_map(|answer| &answer.bars);
         let mut decisions = bars.filter_map(|bar| Some(bar.ratio.as_ref()?.decision));
-        assert!(decisions.all(|of| of.is_sure() == (value != "?")));
+        assert!(decisions.all(|of| of.is_sure() == is_shown));
         // What was asked for says so before anything is measured.
         let notes = Tables(&study).notes();
         let of_ciphers = notes.iter().filter(|note| note.contains("ciphers"));
-        assert_eq!(of_ciphers.count(), usize::from(value == "?"), "{notes:?}");
+        assert_eq!(of_ciphers.count(), usize::from(!is_shown), "{notes:?}");
     }
 }
 

@@ -8,27 +8,14 @@ use super::scene::{CBC, ECDSA, GCM, RSA, SPREAD, Scene};
 use super::{NONE, SUITE, bulk};
 use crate::analysis::compared::Compared;
 use crate::analysis::{Agreement, row};
-use crate::findings::Headline;
-
-/// What a page says at a glance.
-fn glance(scene: &Scene) -> Headline {
-    let headline = scene.first().headline.unwrap();
-    assert_eq!(headline.value == "?", headline.unit == "too few trials", "{headline:?}");
-    headline
-}
 
 #[test]
-fn a_headline_states_no_difference_of_one_to_five_trials() {
+fn one_to_five_trials_decide_nothing() {
     for rounds in 1..6 {
         let mut scenes =
             [Scene::handshakes(), bulk(Metric::GoodputPerServerCpu, GCM), ratios([2.0; 4])];
-        scenes[2].study.answers[0].show.clear();
         for scene in &mut scenes {
             scene.keep(|_, round| round < rounds);
-            let Headline { value, sentence, .. } = glance(scene);
-            assert_eq!(value, "?");
-            assert!(sentence.contains("too few trials to compare"), "{sentence}");
-            assert!(!sentence.contains(" that with ") && !sentence.contains("best"), "{sentence}");
             let bars = scene.first().bars;
             let decisions = bars.iter().filter_map(|bar| Some(bar.ratio.as_ref()?.decision));
             assert!(decisions.clone().count() > 0);
@@ -45,8 +32,6 @@ fn a_crossover_takes_as_many_trials_as_its_comparisons() {
         let answer = scene.first();
         let [crossover] = &answer.curve.unwrap().crossovers[..] else { panic!() };
         assert_eq!(crossover.from.is_some(), is_decided, "{rounds}");
-        let headline = answer.headline.unwrap();
-        assert_eq!(headline.value == "?", !is_decided, "{headline:?}");
         assert_eq!(crossover.sentence.contains("too few trials"), !is_decided);
     }
 }
@@ -56,8 +41,6 @@ fn a_tax_of_one_trial_takes_nothing() {
     let mut scene = bulk(Metric::TlsTax, NONE);
     scene.keep(|_, round| round < 1);
     let answer = scene.first();
-    let headline = answer.headline.unwrap();
-    assert!(!headline.sentence.contains('%') && headline.value == "?", "{headline:?}");
     assert!(
         answer.bars.iter().all(|bar| {
             bar.ratio.as_ref().is_some_and(|ratio| ratio.decision == Decision::TooFew)
@@ -121,7 +104,6 @@ fn what_is_ahead_by_itself_may_be_chance_among_others() {
     let mut among = bulk(Metric::GoodputPerServerCpu, GCM);
     among.keep(|_, round| round < 7);
     assert_eq!(ratio(&among).decision, Decision::TooFew);
-    assert_eq!(glance(&among).value, "?");
     let few = among.first().caveats.join(" ");
     assert!(few.contains("cannot decide 6 comparisons together: measure at least 8."), "{few}");
     assert!(!among.analysis().quality.unwrap().is_good);

@@ -224,7 +224,6 @@ fn without_a_valid_baseline_there_are_figures_and_no_comparison() {
     );
     assert_eq!((answer.bars[0].mark, &answer.bars[0].figure), (Some(Mark::NotMeasured), &None));
     assert!(answer.bars[1].figure.is_some() && answer.bars[1].ratio.is_none());
-    assert_eq!(answer.headline.unwrap().value, "4,200/s");
 }
 
 #[test]
@@ -245,7 +244,7 @@ fn nothing_measured_is_said_with_its_reason() {
     let mut scene = Scene::handshakes();
     scene.lines.clear();
     let answer = scene.first();
-    assert_eq!(answer.headline.unwrap().sentence, "Not measured: no trial was run.");
+    assert_eq!(answer.headline, None);
     assert_eq!(answer.bars.len(), 2);
     let mut scene = Scene::handshakes();
     scene.keep(|cell, round| cell == 0 && round == 0);
@@ -270,8 +269,8 @@ fn cpu_time_that_is_not_known_is_not_0() {
     let has = |metric| cell.figures.get(metric).is_some();
     assert!(!has(Metric::RatePerServerCpu) && !has(Metric::ServerCpuPerOperation));
     assert!(has(Metric::Rate) && has(Metric::ClientCpuPerOperation));
-    let expected = "Not measured: the server's CPU time is not known.";
-    assert_eq!(analysis.answers[0].headline.as_ref().unwrap().sentence, expected);
+    let caveats = analysis.answers[0].caveats.concat();
+    assert!(caveats.contains("the server's CPU time is not known"), "{caveats}");
     let mut scene = Scene::handshakes();
     scene.trial(0, 3).cpu_ns.server = Some(0);
     let answer = scene.first();
@@ -318,7 +317,6 @@ fn a_single_trial_has_no_interval_and_proves_no_difference() {
     scene.study.trials = 1;
     scene.keep(|_, round| round == 0);
     let answer = scene.first();
-    assert_eq!(answer.headline.unwrap().value, "?");
     assert!(!answer.bars[0].figure.as_ref().unwrap().has_interval());
     let caveat = "One valid trial gives no interval and proves no difference: measure at least 6.";
     assert_eq!(answer.caveats, [caveat]);
@@ -334,8 +332,6 @@ fn an_interrupted_run_answers_with_what_it_has() {
     assert_eq!(analysis.trials, TrialCounts { planned: 14, done: 6, valid: 6 });
     assert_eq!(analysis.cells[0].mark, Some(Mark::Incomplete));
     let answer = &analysis.answers[0];
-    let headline = answer.headline.as_ref().unwrap();
-    assert_eq!((headline.value.as_str(), headline.advice.as_ref()), ("?", None));
     assert_eq!(
         answer.caveats,
         [

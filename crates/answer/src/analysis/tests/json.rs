@@ -1,10 +1,12 @@
 //! What programs get: each name of it.
 
 use profile::Class;
+use study::headline::BestOf;
 use study::testing::server;
 use study::{Metric, Show};
 
 use super::scene::{CBC, CHACHA, EIGHT, GCM, Scene};
+use super::written::name_the_best;
 use super::{NONE, SUITE, bills, bulk, ciphers, cross_checks, hit_rates, predictions, profiles};
 use super::{projections, users};
 use crate::analysis::{Analysis, SearchEnd, SearchPath, SearchStep};
@@ -21,6 +23,7 @@ fn scenes() -> Vec<Scene> {
     cores.study.answers[0].project = vec![32];
     let mut servers = Scene::suites(&[server("nginx"), server("embedded")], &[GCM, CHACHA, CBC])
         .answer(Metric::GoodputPerServerCpu, SUITE, CBC);
+    name_the_best(&mut servers, BestOf::All);
     (0..6).for_each(|cell| servers.measure(cell, 1e9 * (cell + 1) as f64, &EIGHT));
     vec![
         tax,

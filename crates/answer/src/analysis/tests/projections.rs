@@ -59,8 +59,6 @@ pub(super) fn sizes() -> Scene {
 fn sizes_make_one_answer() {
     let analysis = sizes().analysis();
     let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
-    let headline = answer.headline.as_ref().unwrap();
-    assert_eq!((headline.value.as_str(), headline.unit.as_str()), ("2.7x to 3.0x", "the goodput"));
     let curve = answer.curve.as_ref().unwrap();
     assert_eq!(curve.along, OBJECT);
     let labels: Vec<&str> = curve.points.iter().map(|point| point.label.as_str()).collect();
@@ -136,7 +134,6 @@ fn without_a_baseline_the_others_have_their_figures() {
         scene.fail(cell, round);
     }
     let answer = scene.first();
-    assert!(answer.headline.as_ref().unwrap().value.ends_with("Gb/s"));
     let figures = answer.bars.iter().filter(|bar| bar.figure.is_some());
     assert_eq!(figures.count(), 3);
 }

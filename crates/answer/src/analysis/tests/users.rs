@@ -55,8 +55,8 @@ fn chart(scene: &Scene) -> Curve {
 #[test]
 fn users_and_pages_are_what_a_session_has() {
     let scene = users(Metric::Rate);
-    let sentence = scene.first().headline.unwrap().sentence;
-    assert!(sentence.contains("(1 user) to "), "{sentence}");
+    let label = &scene.first().bars[0].label;
+    assert!(label.contains("1 user"), "{label}");
     let findings = scene.analysis().findings(&scene.lines);
     let columns: Vec<&str> =
         findings.tables[0].tables[0].columns.iter().map(|column| column.name.as_str()).collect();
