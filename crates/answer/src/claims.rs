@@ -15,7 +15,6 @@ use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
 
 use crate::comparable::ratio;
 use crate::figure::Figure;
-use crate::findings::PaperClaims;
 use crate::label::with;
 use crate::limits::in_words;
 use crate::mark::Mark;
@@ -43,6 +42,16 @@ pub struct JudgedClaim {
     pub result: ClaimResult,
     /// Why it does not hold, is not decided or cannot be measured.
     pub why: Option<String>,
+}
+
+/// The claims of one published measurement.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PaperClaims {
+    /// The study that repeats it.
+    pub study: String,
+    /// Whose it is and where it was published.
+    pub source: String,
+    pub claims: Vec<JudgedClaim>,
 }
 
 /// Whether a claim holds.

@@ -4,6 +4,7 @@
 //! cannot be paired: what drifted between the runs does not cancel, and a ratio is that of two medians
 //! with an interval that assumes nothing of the distributions ([`stats::ratio_of_medians`]).
 
+mod compared_run;
 mod difference;
 mod pair;
 mod sentence;
@@ -11,33 +12,15 @@ mod sentence;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::collections::BTreeMap;
-
-use observe::Machine;
 use serde::Serialize;
 
-use crate::analysis::{Analysis, Invalid};
-use journal::TargetRecord;
-use study::{Metric, Study};
+use crate::analysis::Invalid;
+use study::Metric;
 
+pub use compared_run::ComparedRun;
 pub use difference::Difference;
 use pair::Match;
-pub use pair::PairedRow;
-
-/// One of two runs.
-#[derive(Debug, Clone, Copy)]
-pub struct ComparedRun<'a> {
-    /// What was asked; a summary has no cells.
-    pub study: Option<&'a Study>,
-    /// What was found.
-    pub analysis: &'a Analysis,
-    /// The machine; `None` where `machine.json` is lacking.
-    pub machine: Option<&'a Machine>,
-    /// The other machines that servers ran on, by their names.
-    pub hosts: &'a BTreeMap<String, Machine>,
-    /// The servers.
-    pub targets: &'a [TargetRecord],
-}
+pub use pair::{OnlyInOne, PairedRow};
 
 /// What two runs say together: B over A.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,17 +46,6 @@ pub struct ComparedMetric {
     pub sentence: String,
     /// The cells that both runs have, in A's order.
     pub cells: Vec<PairedRow>,
-}
-
-/// A row that one run has and the other has not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct OnlyInOne {
-    /// `a` or `b`.
-    pub run: &'static str,
-    pub cell: String,
-    pub case: String,
-    /// In words.
-    pub label: String,
 }
 
 impl Comparison {

@@ -6,7 +6,7 @@ mod table;
 use serde::Serialize;
 
 use crate::analysis::warnings::Repeated;
-use crate::claims::JudgedClaim;
+use crate::claims::PaperClaims;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
@@ -84,16 +84,6 @@ pub struct Headline {
     pub sentence: String,
     /// What to do, in a sentence, where the figures say so.
     pub advice: Option<String>,
-}
-
-/// The claims of one published measurement.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PaperClaims {
-    /// The study that repeats it.
-    pub study: String,
-    /// Whose it is and where it was published.
-    pub source: String,
-    pub claims: Vec<JudgedClaim>,
 }
 
 /// How well the figures hold.

@@ -4,7 +4,7 @@ use answer::Mark;
 use answer::analysis::{Figure, Invalid};
 use answer::compare::{ComparedMetric, Comparison, Difference, PairedRow};
 use answer::findings::{Column, Item, Listing};
-use answer::wording::{NO_DIFFERENCE, interval, ratio_alone, ratio_interval};
+use answer::wording::{NO_DIFFERENCE, grouped, interval, list, ratio_alone, ratio_interval};
 use stats::{Decision, Direction};
 use units::thousands;
 
@@ -100,6 +100,10 @@ fn table(page: &mut Page, metric: &ComparedMetric) {
     let is_doubtful =
         |pair: &PairedRow| pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
     page.table(columns, |row| is_doubtful(&cells[row]));
+    let refused = cells.iter().filter_map(|pair| Some((pair.why.clone()?, pair.label.clone())));
+    for (why, labels) in grouped(refused) {
+        page.paragraph("  Not compared: ", &format!("{}: {why}.", list(labels)), Look::Warning);
+    }
 }
 
 fn symbol(mark: Option<Mark>) -> String {

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use answer::analysis::Repeated;
-use answer::claims::{ClaimResult, JudgedClaim};
-use answer::findings::{Column, Findings, Headline, Listing, PaperClaims, ShownAnswer, Table};
+use answer::claims::{ClaimResult, JudgedClaim, PaperClaims};
+use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, Table};
 use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 

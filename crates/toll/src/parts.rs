@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use answer::findings::{Findings, Item, Listing, PaperClaims, ShownAnswer};
+use answer::claims::PaperClaims;
+use answer::findings::{Findings, Item, Listing, ShownAnswer};
 use answer::summary::Summary;
 use journal::Results;
 use report::Run;

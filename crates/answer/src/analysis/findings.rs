@@ -23,7 +23,8 @@ use study::Metric;
 
 use self::cell_labels::{is_searched, title, windows};
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
-use crate::findings::{Findings, Item, Listing, PaperClaims, Section};
+use crate::claims::PaperClaims;
+use crate::findings::{Findings, Item, Listing, Section};
 use crate::label::trials;
 use crate::wording::{grouped, joined};
 

@@ -7,7 +7,7 @@ use observe::{Fact, Machine};
 use serde::Serialize;
 use study::primitive::LIBRARY;
 
-use super::ComparedRun;
+use super::compared_run::ComparedRun;
 use super::pair::Match;
 use crate::wording::grouped;
 

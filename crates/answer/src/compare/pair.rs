@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use stats::{Decision, Estimate};
 
-use super::{ComparedRun, OnlyInOne};
+use super::compared_run::ComparedRun;
 use crate::comparable::comparable;
 use crate::figure::Figure;
 use crate::mark::Mark;
@@ -29,6 +29,9 @@ pub struct PairedRow {
     pub b: Option<Figure>,
     /// The median of B over that of A.
     pub ratio: Option<Estimate>,
+    /// Why two figures have no ratio, in a clause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// What the ratio says by its interval.
     #[serde(serialize_with = "or_not_compared")]
     pub verdict: Option<Decision>,
@@ -36,6 +39,17 @@ pub struct PairedRow {
     pub mark_a: Option<Mark>,
     /// The mark of B's cell.
     pub mark_b: Option<Mark>,
+}
+
+/// A row that one run has and the other has not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OnlyInOne {
+    /// `a` or `b`.
+    pub run: &'static str,
+    pub cell: String,
+    pub case: String,
+    /// In words.
+    pub label: String,
 }
 
 /// A row of one run.
@@ -133,8 +147,11 @@ impl PairedRow {
     pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
         let [side_a, side_b] = [both.a.row, both.b.row];
         let (a, b) = (side_a.figure(metric), side_b.figure(metric));
-        let ratio = comparable(side_b, side_a, metric).ok().and(a.as_ref().zip(b.as_ref()));
-        let ratio = ratio.and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
+        let (ratio, why) = match (a.as_ref().zip(b.as_ref()), comparable(side_b, side_a, metric)) {
+            (None, _) => (None, None),
+            (Some(_), Err(why)) => (None, Some(why.in_words(["in B", "in A"]))),
+            (Some((a, b)), Ok(())) => (stats::ratio_of_medians(&b.samples, &a.samples).ok(), None),
+        };
         let mark =
             |row: &MeasuredRow| row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
         Self {
@@ -146,6 +163,7 @@ impl PairedRow {
             a,
             b,
             ratio,
+            why,
             verdict: ratio.map(|ratio| Decision::of_interval(&ratio, 1.0)),
             mark_a: mark(side_a),
             mark_b: mark(side_b),

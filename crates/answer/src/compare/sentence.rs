@@ -2,7 +2,7 @@
 
 use stats::{Decision, Direction, Estimate};
 
-use super::PairedRow;
+use super::pair::PairedRow;
 use crate::mark::Mark;
 use crate::wording::{NO_DIFFERENCE, factor, times};
 use study::Metric;

@@ -1,6 +1,7 @@
 //! Two journals made by hand.
 
 use super::*;
+use crate::analysis::Analysis;
 use crate::analysis::tests::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 use proptest::prelude::*;
 use stats::{Decision, Direction};
@@ -97,12 +98,13 @@ fn rows_that_were_received_differently_have_no_ratio() {
         scene
     };
     use load::Receive::{Decrypt, Walk};
-    let compared = |a, b| {
+    let has_ratio = |a, b| {
         let comparison = compared(&received(a), &received(b));
-        comparison.metrics[0].cells.iter().map(|pair| pair.ratio.is_some()).collect::<Vec<_>>()
+        let pairs = comparison.metrics[0].cells.iter();
+        pairs.map(|pair| (pair.ratio.is_some(), pair.why.is_some())).collect::<Vec<_>>()
     };
-    assert_eq!(compared(Walk, Walk), [true; 3]);
-    assert_eq!(compared(Walk, Decrypt), [false, true, true]);
+    assert_eq!(has_ratio(Walk, Walk), [(true, false); 3]);
+    assert_eq!(has_ratio(Walk, Decrypt), [(false, true), (true, false), (true, false)]);
 }
 
 #[test]

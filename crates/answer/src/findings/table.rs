@@ -4,6 +4,7 @@ use serde::Serialize;
 use stats::Estimate;
 use units::Unit;
 
+use super::chart::Curve;
 use crate::mark::Mark;
 use crate::wording::{interval, ratio_alone, ratio_interval};
 
@@ -15,7 +16,7 @@ pub struct Table {
     /// A few words after the title.
     pub count: String,
     pub about: String,
-    pub chart: Option<super::Curve>,
+    pub chart: Option<Curve>,
     pub columns: Vec<Column>,
     /// For each row; none at all where no row has one.
     pub marks: Vec<Option<Mark>>,

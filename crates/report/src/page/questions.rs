@@ -1,8 +1,8 @@
 //! What was found: a tile for each question, the questions with their charts, and tables which can be
 //! sorted by each of their columns.
 
-use answer::claims::JudgedClaim;
-use answer::findings::{Column, Findings, Headline, PaperClaims, Quality, ShownAnswer, Table};
+use answer::claims::{JudgedClaim, PaperClaims};
+use answer::findings::{Column, Findings, Headline, Quality, ShownAnswer, Table};
 use answer::gate::GateOutcome;
 use minijinja::context;
 use minijinja::value::Value;

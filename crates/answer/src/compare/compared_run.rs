@@ -1,0 +1,24 @@
+//! What is known of a run that is compared with another.
+
+use std::collections::BTreeMap;
+
+use journal::TargetRecord;
+use observe::Machine;
+use study::Study;
+
+use crate::analysis::Analysis;
+
+/// One of two runs.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparedRun<'a> {
+    /// What was asked; a summary has no cells.
+    pub study: Option<&'a Study>,
+    /// What was found.
+    pub analysis: &'a Analysis,
+    /// The machine; `None` where `machine.json` is lacking.
+    pub machine: Option<&'a Machine>,
+    /// The other machines that servers ran on, by their names.
+    pub hosts: &'a BTreeMap<String, Machine>,
+    /// The servers.
+    pub targets: &'a [TargetRecord],
+}
