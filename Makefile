@@ -100,6 +100,7 @@ crypto-mb:
 
 # Where Open MPI is not installed, toll-rank is left out.
 lint:
+	./scripts/circles crates/answer/src
 	cargo fmt --all -- --check
 	cargo clippy $$(! command -v mpicc >/dev/null || echo --workspace) --all-targets --locked -- -D warnings
 
