@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use load::{Client, Operation};
 use serde::Serialize;
 
-use crate::label::{label, label_in, server_words};
+use crate::label::{label, label_in, server_words, with};
 use study::{Metric, Param};
 use trial::{Limit, WarningKind};
 
@@ -86,9 +86,11 @@ pub(super) fn all(rows: &[Row<'_>]) -> Vec<CrossCheck> {
 
 impl CrossCheck {
     fn of(toll: &Row<'_>, other: &Row<'_>, client: Client) -> Self {
-        let ratio = |metric| ratio(other, toll, metric).ok();
-        let rate_ratio = ratio(Metric::Rate);
-        let server_cpu_ratio = ratio(Metric::ServerCpuPerOperation);
+        let rate = ratio(other, toll, Metric::Rate);
+        let why =
+            rate.as_ref().err().map(|why| why.in_words([&with(&client.to_string()), "with toll"]));
+        let rate_ratio = rate.ok();
+        let server_cpu_ratio = ratio(other, toll, Metric::ServerCpuPerOperation).ok();
         let (limits, other_limits) = (toll.limits.clone(), other.limits.clone());
         let agreement = judge(rate_ratio.as_ref(), &limits, &other_limits);
         let mut check = Self {
@@ -103,15 +105,16 @@ impl CrossCheck {
             limits,
             other_limits,
         };
-        check.sentence = check.in_words(toll, other);
+        let why = [toll, other].into_iter().find_map(why_lacking).or(why);
+        check.sentence = check.in_words(toll, why);
         check
     }
 
-    fn in_words(&self, toll: &Row<'_>, other: &Row<'_>) -> String {
+    /// In a sentence; `why` is for one without a ratio.
+    fn in_words(&self, toll: &Row<'_>, why: Option<String>) -> String {
         let Self { client, label, .. } = self;
         let Some(rate) = &self.rate_ratio else {
-            let why = [toll, other].into_iter().find_map(why_lacking);
-            let why = why.unwrap_or_else(|| "no two trials are of the same round".to_owned());
+            let why = why.unwrap_or_default();
             return format!("{} is not checked with {client}: {why}.", capitalized(label));
         };
         let cost = self.server_cpu_ratio.as_ref().map_or_else(

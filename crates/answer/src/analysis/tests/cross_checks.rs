@@ -43,6 +43,20 @@ fn clients_that_find_the_same_agree() {
 }
 
 #[test]
+fn servers_under_different_congestion_controls_check_nothing() {
+    let mut scene = scene(1.01, 1.02);
+    for (cell, control) in ["cubic", "bbr"].into_iter().enumerate() {
+        for round in 0..7 {
+            let obtained = &mut scene.trial(cell, round).receipt.obtained;
+            obtained.server_congestion = [(control.to_owned(), 64)].into();
+        }
+    }
+    let check = check(&scene);
+    assert_eq!(check.agreement, Agreement::NotMeasured);
+    assert!(check.sentence.contains("(bbr with wrk, cubic with toll)"), "{}", check.sentence);
+}
+
+#[test]
 fn a_disagreement_is_reported() {
     for rate in [0.8, 1.2] {
         let check = check(&scene(rate, 1.0));
