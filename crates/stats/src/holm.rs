@@ -8,18 +8,17 @@
 //! procedure", Scand. J. Statist. 6, 1979), which keeps the probability of any false statement at
 //! the level, however the comparisons depend on each other.
 
+use crate::binomial::upper_half;
+
 /// The two-sided p-value of the sign test of `above` pairs of `n`. Pairs of equals are counted in `n`
 /// and not in `above`.
 #[must_use]
 pub fn sign_test(above: usize, n: usize) -> f64 {
-    // C(n, i) / 2^n for i from n down to `above`; 2^-n may underflow, to a p-value of 0.
-    let mut term = 0.5f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
-    let mut tail = 0.0;
-    for i in (above..=n).rev() {
-        tail += term;
-        term *= i as f64 / (n - i + 1) as f64;
+    let middle = n.div_ceil(2);
+    if above <= middle {
+        return 1.0;
     }
-    (2.0 * tail).min(1.0)
+    2.0 * upper_half(n).skip(above - middle).sum::<f64>()
 }
 
 /// The p-values adjusted for their number, in the order given. Those at most at a level hold together
@@ -41,14 +40,26 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binomial::exact;
     use crate::{Interval, median_interval};
+    use proptest::prelude::*;
+
+    /// Of a hundred numbers of pairs above, or of all.
+    fn assert_exact(n: usize) {
+        let tails = exact::upper_tails(n).into_iter().enumerate();
+        for (above, tail) in tails.step_by(1 + n / 100) {
+            let (ours, expected) = (sign_test(above, n), (2.0 * tail).min(1.0));
+            let off = (ours - expected).abs();
+            assert!(off <= 1e-10 * expected + f64::MIN_POSITIVE, "{above} of {n}: {ours}");
+        }
+    }
 
     #[test]
     fn the_sign_test_is_exact() {
-        assert_eq!(sign_test(7, 7), 2.0 / 128.0);
-        assert_eq!(sign_test(6, 7), 2.0 * 8.0 / 128.0);
-        assert_eq!(sign_test(9, 9), 2.0 / 512.0);
-        assert_eq!((sign_test(0, 7), sign_test(0, 0)), (1.0, 1.0));
+        (0..200).for_each(assert_exact);
+        // 2^-n is below the least number of its type from 1,075 on.
+        (1_073..=1_076).for_each(assert_exact);
+        assert!(sign_test(538, 1_075) > 0.9 && sign_test(600, 1_075) < 0.001);
     }
 
     #[test]
@@ -73,5 +84,13 @@ mod tests {
         }
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
         assert!(holm(&[]).is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+        #[test]
+        fn the_sign_test_is_exact_of_many_pairs(n in 1_000usize..=10_000) {
+            assert_exact(n);
+        }
     }
 }

@@ -8,6 +8,7 @@
 
 use serde::Serialize;
 
+use crate::binomial::upper_half;
 use crate::{SampleError, sorted};
 
 /// An interval that covers the median of what was sampled with a known probability.
@@ -43,49 +44,27 @@ pub(crate) fn coverage(n: usize, level: f64) -> f64 {
 }
 
 /// The largest rank k whose interval `[x_k, x_(n+1-k)]` reaches `level`, or 1, and its coverage.
-///
-/// It starts in the middle of the binomial distribution and works outwards, so that neither C(n,i)
-/// overflows nor 2^-n underflows with any number of samples.
 fn narrowest(n: usize, level: f64) -> (usize, f64) {
-    if n < 2 {
-        return (1, 0.0);
+    let mut coverage = 0.0;
+    for (above, term) in (n.div_ceil(2)..n).zip(upper_half(n)) {
+        // The middle of an even n is one term; all others have their like on the other side.
+        coverage += if 2 * above == n { term } else { 2.0 * term };
+        if coverage >= level || above + 1 == n {
+            return (n - above, coverage);
+        }
     }
-    // For an even n the middle is one term, i = n/2; for an odd n it is two equal ones.
-    let mut rank = n / 2;
-    let mut term = middle_term(n);
-    let mut coverage = if n.is_multiple_of(2) { term } else { 2.0 * term };
-    while coverage < level && rank > 1 {
-        // C(n, rank - 1) = C(n, rank) * rank / (n - rank + 1)
-        term *= rank as f64 / (n - rank + 1) as f64;
-        coverage += 2.0 * term;
-        rank -= 1;
-    }
-    (rank, coverage)
-}
-
-/// C(n, n/2) / 2^n, with n/2 rounded down.
-fn middle_term(n: usize) -> f64 {
-    let half = n / 2;
-    let even: f64 = (1..=half).map(|j| (2 * j - 1) as f64 / (2 * j) as f64).product();
-    if n.is_multiple_of(2) { even } else { even * n as f64 / (2 * (half + 1)) as f64 }
+    (1, 0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binomial::exact;
     use random::Random;
 
-    /// Σ C(n,i) over i from `rank` to n-`rank`, over 2^n, in integers.
+    /// Σ C(n,i) over i from `rank` to n-`rank`, over 2^n.
     fn exact_coverage(n: usize, rank: usize) -> f64 {
-        let mut row = vec![1u128];
-        for _ in 0..n {
-            let mut next = vec![1];
-            next.extend(row.windows(2).map(|pair| pair[0] + pair[1]));
-            next.push(1);
-            row = next;
-        }
-        let covering: u128 = row.iter().skip(rank).take(n + 1 - 2 * rank).sum();
-        covering as f64 / (1u128 << n) as f64
+        1.0 - 2.0 * exact::upper_tails(n)[n + 1 - rank]
     }
 
     #[test]

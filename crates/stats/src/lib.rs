@@ -5,6 +5,7 @@
 //! are two order statistics, and its coverage follows from the binomial distribution. With so few
 //! trials a bootstrap interval is narrower, but covers less than it claims.
 
+mod binomial;
 mod decision;
 mod difference;
 mod estimate;
