@@ -4,6 +4,7 @@
 //! with two more fields, which say how connections are used:
 //! nginx `$connection_requests $ssl_session_reused`, Apache `%k %{SSL_SESSION_RESUMED}x`.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -34,7 +35,7 @@ pub struct AccessLog {
     pub object: Mix,
     /// Requests in the busiest minute.
     pub busiest: u64,
-    /// That minute as the log writes it.
+    /// That minute as the log writes it; of several, the one that comes first.
     pub minute: String,
     /// What the two further fields say; `None` where lines have none.
     pub connections: Option<Connections>,
@@ -103,10 +104,16 @@ fn lines(mut text: impl BufRead, path: &Path) -> Result<AccessLog, LogError> {
 struct Counts {
     requests: u64,
     sizes: Sizes,
-    minutes: HashMap<[u8; MINUTE], u64>,
+    minutes: HashMap<[u8; MINUTE], Minute>,
     /// The minute of the last line, and its requests that are not in `minutes` yet: a log is nearly in order.
     now: ([u8; MINUTE], u64),
     connections: Option<Connections>,
+}
+
+struct Minute {
+    /// Its place among all.
+    place: usize,
+    requests: u64,
 }
 
 impl Counts {
@@ -135,12 +142,16 @@ impl Counts {
     }
 
     fn settle(&mut self) {
-        *self.minutes.entry(self.now.0).or_default() += self.now.1;
+        let place = self.minutes.len();
+        let minute = self.minutes.entry(self.now.0).or_insert(Minute { place, requests: 0 });
+        minute.requests += self.now.1;
     }
 
     fn finish(mut self) -> Option<AccessLog> {
         self.settle();
-        let (minute, busiest) = self.minutes.into_iter().max_by_key(|(_, requests)| *requests)?;
+        let order = |minute: &Minute| (minute.requests, Reverse(minute.place));
+        let (minute, Minute { requests: busiest, .. }) =
+            self.minutes.into_iter().max_by_key(|(_, minute)| order(minute))?;
         let minute = String::from_utf8_lossy(&minute).into_owned();
         let Self { requests, sizes, connections, .. } = self;
         let object = sizes.mix()?;
@@ -268,6 +279,15 @@ mod tests {
         assert_eq!((read.requests, read.busiest, &*read.minute), (5, 3, "10/Oct/2026:13:02"));
         assert_eq!((read.sizes.count(), read.sizes.bytes()), (5, 416));
         assert_eq!(read.connections, None);
+    }
+
+    #[test]
+    fn of_equally_busy_minutes_it_is_the_first() {
+        let text: String = (0..60).rev().map(|minute| line(minute, "1", "")).collect();
+        for _ in 0..5 {
+            let read = log(text.as_bytes()).unwrap();
+            assert_eq!((read.busiest, &*read.minute), (1, "10/Oct/2026:13:59"));
+        }
     }
 
     #[test]
