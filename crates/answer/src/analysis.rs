@@ -62,7 +62,7 @@ pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
-pub use remeasured::Remeasured;
+pub use remeasured::{Remeasured, quieter};
 pub use search::{SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::{CellSummary, Figures};

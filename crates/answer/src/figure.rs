@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use serde::Serialize;
-use stats::{Decision, Direction, Estimate, LEVEL, SampleError};
+use stats::{Decision, Direction, Estimate, SampleError};
 
 /// A median with its interval and what it was taken from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -157,11 +157,6 @@ impl Figure {
     #[must_use]
     pub fn has_interval(&self) -> bool {
         self.estimate.n > 1
-    }
-
-    /// Whether the interval covers the median as often as intervals are asked to.
-    pub(crate) fn is_sure(&self) -> bool {
-        self.estimate.interval.coverage >= LEVEL
     }
 }
 

@@ -21,7 +21,7 @@ use study::{Metric, Study};
 
 pub use expression::Gate;
 use expression::Judged;
-pub use outcome::{GateOutcome, GatedCell, Reached};
+pub use outcome::{GateOutcome, GatedCell, Reached, reached};
 
 /// A gate that cannot be judged, whatever is measured: the request is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -65,7 +65,7 @@ impl Decision {
     #[must_use]
     pub fn of_interval(estimate: &Estimate, value: f64) -> Self {
         match estimate.interval {
-            interval if interval.coverage < LEVEL => Self::TooFew,
+            _ if !estimate.has_enough_samples() => Self::TooFew,
             interval if interval.low > value => Self::Sure(Direction::Above),
             interval if interval.high < value => Self::Sure(Direction::Below),
             _ => Self::NoDifference,

@@ -27,6 +27,13 @@ impl Estimate {
             n: sorted.len(),
         })
     }
+
+    /// Whether its interval covers the median as often as a claim needs: six samples do. Nothing may be claimed
+    /// from the ends of one of fewer.
+    #[must_use]
+    pub fn has_enough_samples(&self) -> bool {
+        self.interval.coverage >= LEVEL
+    }
 }
 
 /// The ratios `a[i] / b[i]` of trials that ran one after the other.

@@ -16,7 +16,7 @@ pub(crate) const BENCH: u32 = 2;
 /// `toll bench instructions --json`.
 pub(crate) const INSTRUCTIONS: u32 = 1;
 /// `toll plan --json` and `plan.json`.
-pub(crate) const PLAN: u32 = 3;
+pub(crate) const PLAN: u32 = 4;
 /// `toll check --json`, with `--apply`, `--restore` and `--like` too.
 pub(crate) const CHECK: u32 = 1;
 /// `toll run --list --json`.

@@ -17,7 +17,8 @@ pub(super) fn best<'b, 'a>(
     metric: Metric,
     rows: impl Iterator<Item = &'b Row<'a>>,
 ) -> Option<&'b Row<'a>> {
-    let sure = |row: &'b Row<'a>| Some((row, row.whole_figure(metric).filter(Figure::is_sure)?));
+    let has_enough = |of: &Figure| of.estimate.has_enough_samples();
+    let sure = |row: &'b Row<'a>| Some((row, row.whole_figure(metric).filter(has_enough)?));
     let by_median = |a: &(_, Figure), b: &(_, Figure)| order(metric, a.1.median(), b.1.median());
     rows.filter_map(sure).max_by(by_median).map(|(row, _)| row)
 }
@@ -49,7 +50,9 @@ impl Rivals {
     ) {
         let is_higher_better = metric.is_higher_ratio_better();
         match ratio.map(|ratio| ratio.decision) {
-            _ if !figure.is_some_and(Figure::is_sure) => self.too_few.push(name),
+            _ if !figure.is_some_and(|of| of.estimate.has_enough_samples()) => {
+                self.too_few.push(name)
+            }
             None => self.not_compared.push(name),
             Some(Decision::TooFew) => self.too_few.push(name),
             Some(Decision::Sure(direction))

@@ -177,7 +177,7 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
     let fewest = figures.iter().min_by_key(|figure| figure.estimate.n)?;
     let n = fewest.estimate.n;
     let enough = rounds_to_decide(compared.family);
-    if fewest.is_sure() {
+    if fewest.estimate.has_enough_samples() {
         let family = counted(compared.family as u64, "comparison");
         return compared.has_too_few().then(|| {
             let samples = compared.samples();

@@ -36,8 +36,8 @@ pub(super) fn quality(rules: &[AnswerRule], rows: &[Row<'_>]) -> Option<Quality>
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
     let largest = compared.iter().map(|of| of.family).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);
-    let has_too_few =
-        !figures.iter().all(Figure::is_sure) || compared.iter().any(Compared::has_too_few);
+    let has_too_few = !figures.iter().all(|of| of.estimate.has_enough_samples())
+        || compared.iter().any(Compared::has_too_few);
     let within = plain_percent(round(widest));
     let (is_good, sentence) = if noisy as f64 > MOST_NOISY * valid.len() as f64 {
         let of = format!("{noisy} of {} shared their CPUs", trials(valid.len()));

@@ -33,15 +33,16 @@ impl Remeasured {
     }
 }
 
-/// Leaves out the noisier trial of each pair in these lines of one cell. A second one that is not
-/// valid replaces nothing.
-pub(super) fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
+/// Leaves out the noisier trial of each pair. A second one that is not valid replaces nothing.
+pub fn quieter(lines: &mut Vec<&TrialLine>) -> Remeasured {
     let again: Vec<&TrialLine> =
         lines.iter().copied().filter(|trial| trial.place.again && trial.line.valid).collect();
     let mut replaced = 0;
     for second in &again {
         let is_first = |trial: &&TrialLine| {
-            !trial.place.again && trial.line.valid && trial.place.round == second.place.round
+            let is_of_pair =
+                (&trial.place.cell, trial.place.round) == (&second.place.cell, second.place.round);
+            !trial.place.again && trial.line.valid && is_of_pair
         };
         let Some(first) = lines.iter().copied().find(is_first) else { continue };
         let is_quieter = second.line.verdict.disturbance() < first.line.verdict.disturbance();

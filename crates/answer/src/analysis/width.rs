@@ -1,7 +1,6 @@
 //! How narrow the intervals of a study's answers are, for a run that measures until they are.
 
 use journal::TrialLine;
-use stats::LEVEL;
 use study::metric::Kind;
 use study::{Metric, Study};
 
@@ -35,7 +34,7 @@ pub fn widest_interval(study: &Study, lines: &[TrialLine]) -> f64 {
 }
 
 fn width(figure: &Figure) -> f64 {
-    if figure.estimate.interval.coverage < LEVEL { f64::INFINITY } else { figure.reach() }
+    if figure.estimate.has_enough_samples() { figure.reach() } else { f64::INFINITY }
 }
 
 #[cfg(test)]

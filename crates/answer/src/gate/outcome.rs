@@ -1,7 +1,7 @@
 //! What became of a gate, in figures and in a sentence.
 
 use serde::Serialize;
-use stats::{Decision, Estimate, LEVEL};
+use stats::Estimate;
 use study::gate::Comparator;
 
 use super::expression::{Counts, Gate, Judged};
@@ -44,6 +44,19 @@ pub struct GatedCell {
     pub mark: Option<Mark>,
 }
 
+/// Whether a figure meets a limit: with its whole interval, which samples enough must have made.
+#[must_use]
+pub fn reached(comparator: Comparator, limit: f64, figure: Option<&Estimate>) -> Reached {
+    let Some(figure) = figure else { return Reached::NotMet };
+    let ends = [figure.interval.low, figure.interval.high];
+    match ends.map(|end| comparator.holds(end, limit)) {
+        _ if !figure.has_enough_samples() => Reached::NotMet,
+        [true, true] => Reached::Met,
+        [false, false] => Reached::NotMet,
+        _ => Reached::Inconclusive,
+    }
+}
+
 impl Gate {
     pub(crate) fn gated(
         &self,
@@ -57,20 +70,11 @@ impl Gate {
     }
 
     fn reached(&self, figure: Option<Estimate>) -> Reached {
-        let holds = |value| self.comparator.holds(value, self.limit);
-        match (figure, self.counts) {
-            (None, _) => Reached::NotMet,
-            (Some(figure), Counts::Median) if holds(figure.median) => Reached::Met,
-            (Some(_), Counts::Median) => Reached::NotMet,
-            (Some(figure), Counts::Interval) => match Decision::of_interval(&figure, self.limit) {
-                Decision::TooFew => Reached::NotMet,
-                // An end that lies on the limit may still hold.
-                _ => match [figure.interval.low, figure.interval.high].map(holds) {
-                    [true, true] => Reached::Met,
-                    [false, false] => Reached::NotMet,
-                    _ => Reached::Inconclusive,
-                },
-            },
+        let median = |figure: Estimate| self.comparator.holds(figure.median, self.limit);
+        match self.counts {
+            Counts::Median if figure.is_some_and(median) => Reached::Met,
+            Counts::Median => Reached::NotMet,
+            Counts::Interval => reached(self.comparator, self.limit, figure.as_ref()),
         }
     }
 
@@ -118,7 +122,7 @@ impl Gate {
             Judged::Figure(metric) => with_interval(metric.row().quantity, *figure),
         };
         let few = match self.counts {
-            Counts::Interval if figure.interval.coverage < LEVEL => {
+            Counts::Interval if !figure.has_enough_samples() => {
                 format!(", {} trials are too few", figure.n)
             }
             _ => String::new(),

@@ -9,16 +9,11 @@ use journal::TrialLine;
 use study::Metric;
 use tls::{CertificateKey, KeyExchange, Suite};
 
-use super::{Arguments, PlannedTraffic, rounds, scaling};
+use super::arguments::Arguments;
+use super::parts::{self, AT_A_QUARTER, FULL, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC};
+use super::scaling;
+use super::traffic::PlannedTraffic;
 use crate::Failure;
-
-/// What is measured, by the name of its case.
-pub(super) const FULL: &str = "connections";
-pub(super) const RESUMED: &str = "resumed-connections";
-pub(super) const REQUESTS: &str = "requests";
-pub(super) const OTHER: &str = "requests-of-another-size";
-pub(super) const OTHER_KEY: &str = "connections-ecdsa";
-pub(super) const TRAFFIC: &str = "traffic";
 
 /// How busy a core is that mostly waits.
 const QUARTER: f64 = 0.25;
@@ -26,9 +21,6 @@ const QUARTER: f64 = 0.25;
 /// The other size, where the traffic's is not near it; what a byte costs follows from two.
 const SMALL: u64 = 1 << 10;
 const LARGE: u64 = 64 << 10;
-
-/// What the names of cells end with that keep a quarter of a core busy.
-pub(super) const AT_A_QUARTER: &str = "-at-a-quarter";
 
 pub(super) struct Cells {
     common: String,
@@ -170,7 +162,7 @@ impl Cells {
         let each = |name: &str| {
             // The median trial, by what an operation takes.
             let valid = of_case(pilot, name).filter(|line| line.line.valid);
-            let mut found: Vec<Request> = valid.filter_map(|of| rounds::each(&of.line)).collect();
+            let mut found: Vec<Request> = valid.filter_map(|of| parts::each(&of.line)).collect();
             found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
             found.get(found.len() / 2).copied().ok_or_else(|| {
                 let why = of_case(pilot, name).find_map(|line| line.line.why_invalid());

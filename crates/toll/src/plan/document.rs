@@ -3,7 +3,7 @@
 use clap::Parser;
 use toml::{Table, Value};
 
-use super::Arguments;
+use super::arguments::Arguments;
 
 /// The only version of such files.
 const SCHEMA: i64 = 1;
@@ -58,7 +58,10 @@ mod tests {
         let text = "schema = 1\n[plan]\nnew-connections = '3000/s'\nresumed = '60%'\n\
                     requests-per-connection = 8\nlatency = 'p99<=50ms'\n";
         let plan = parse(text).unwrap();
-        assert_eq!((plan.requests_per_connection.get(), plan.resumed.get()), (8, 60));
+        assert_eq!(
+            (plan.requests_per_connection.unwrap().get(), plan.resumed.unwrap().get()),
+            (8, 60)
+        );
         assert!(plan.latency.is_some() && plan.new_connections.is_some() && plan.file.is_none());
     }
 

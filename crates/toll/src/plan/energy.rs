@@ -4,7 +4,7 @@ use journal::TrialLine;
 use serde::Serialize;
 use stats::Estimate;
 
-use super::cells::{FULL, TRAFFIC};
+use super::parts::{FULL, TRAFFIC};
 
 /// Of all programs on the machine, the client too, beyond what it takes with nothing to do.
 #[derive(Debug, Clone, Serialize)]
@@ -16,10 +16,10 @@ pub(super) struct Energy {
 }
 
 impl Energy {
-    /// `None` where it was not measured.
-    pub(super) fn of(lines: &[TrialLine]) -> Option<Self> {
+    /// By valid trials; `None` where it was not measured.
+    pub(super) fn of(lines: &[&TrialLine]) -> Option<Self> {
         let of = |case: &str, each: fn(&trial::TrialRecord) -> u64, unit: f64| {
-            let lines = lines.iter().filter(|of| of.place.case == case && of.line.valid);
+            let lines = lines.iter().filter(|of| of.place.case == case);
             let values: Vec<f64> = lines
                 .filter(|of| each(&of.line) > 0)
                 .filter_map(|of| Some(of.line.joules()? / each(&of.line) as f64 * unit))
@@ -50,11 +50,11 @@ mod tests {
             line.line.energy = Some(EnergyUse { joules, idle_watts: 20.0 });
             line
         };
-        let found = Energy::of(&[line(FULL, 45.0), line(TRAFFIC, 50.0)]).unwrap();
+        let found = Energy::of(&[&line(FULL, 45.0), &line(TRAFFIC, 50.0)]).unwrap();
         assert!((found.joules_per_connection.median - 0.05).abs() < 1e-9);
         assert!((found.joules_per_gigabyte.median - 20.0).abs() < 1e-9);
         // No more than an idle machine takes.
-        assert!(Energy::of(&[line(FULL, 40.0), line(TRAFFIC, 50.0)]).is_none());
+        assert!(Energy::of(&[&line(FULL, 40.0), &line(TRAFFIC, 50.0)]).is_none());
         assert!(Energy::of(&[]).is_none());
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use answer::gate::{Reached, reached};
 use journal::TrialLine;
 use serde::Serialize;
 use stats::Estimate;
@@ -10,7 +11,7 @@ use study::Metric;
 use study::gate::Comparator;
 use units::Nanos;
 
-use super::cells::TRAFFIC;
+use super::parts::TRAFFIC;
 
 /// A limit, as it is written: `p99<=50ms`.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,18 +25,10 @@ pub(super) struct Limit {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Latency {
     pub(super) limit: String,
-    /// Of the traffic with a core as busy as is planned, in ns.
-    pub(super) measured_ns: Estimate,
-    pub(super) kept: Kept,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Kept {
-    Yes,
-    No,
-    /// The limit lies within the interval.
-    Inconclusive,
+    /// Of the traffic with a core as busy as is planned, in ns; `None` where no trial of it has one.
+    pub(super) measured_ns: Option<Estimate>,
+    /// As of a gate.
+    pub(super) result: Reached,
 }
 
 impl FromStr for Limit {
@@ -60,18 +53,13 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
-    /// By the trials of the traffic; `None` where none has a latency.
-    pub(super) fn judge(&self, lines: &[TrialLine]) -> Option<Latency> {
-        let of_traffic = lines.iter().filter(|of| of.place.case == TRAFFIC && of.line.valid);
+    /// By the valid trials of the traffic.
+    pub(super) fn judge(&self, lines: &[&TrialLine]) -> Latency {
+        let of_traffic = lines.iter().filter(|of| of.place.case == TRAFFIC);
         let values: Vec<f64> = of_traffic.filter_map(|of| self.metric.value(&of.line)).collect();
-        let measured_ns = Estimate::of(&values).ok()?;
-        let limit = self.limit.0 as f64;
-        let kept = match &measured_ns.interval {
-            interval if interval.high <= limit => Kept::Yes,
-            interval if interval.low > limit => Kept::No,
-            _ => Kept::Inconclusive,
-        };
-        Some(Latency { limit: self.to_string(), measured_ns, kept })
+        let measured_ns = Estimate::of(&values).ok();
+        let result = reached(Comparator::AtMost, self.limit.0 as f64, measured_ns.as_ref());
+        Latency { limit: self.to_string(), measured_ns, result }
     }
 }
 
@@ -89,13 +77,18 @@ mod tests {
     #[test]
     fn a_limit_is_kept_broken_or_left_open_by_the_whole_interval() {
         let limit: Limit = "p99<=50ms".parse().unwrap();
-        let kept = |ms: [u64; 7]| {
-            limit.judge(&ms.map(|ms| of_traffic(ms * 1_000_000))).map(|found| found.kept)
+        let result = |ms: &[u64]| {
+            let lines: Vec<TrialLine> = ms.iter().map(|ms| of_traffic(ms * 1_000_000)).collect();
+            limit.judge(&lines.iter().collect::<Vec<_>>()).result
         };
-        assert_eq!(kept([10, 20, 30, 40, 41, 42, 43]), Some(Kept::Yes));
-        assert_eq!(kept([60, 70, 80, 90, 91, 92, 93]), Some(Kept::No));
-        assert_eq!(kept([10, 20, 30, 60, 61, 62, 63]), Some(Kept::Inconclusive));
-        assert!(limit.judge(&[]).is_none());
+        assert_eq!(result(&[10, 20, 30, 40, 41, 42, 50]), Reached::Met);
+        assert_eq!(result(&[60, 70, 80, 90, 91, 92, 93]), Reached::NotMet);
+        assert_eq!(result(&[10, 20, 30, 60, 61, 62, 63]), Reached::Inconclusive);
+        // Two trials prove nothing, however far they are from the limit.
+        for few in [[10, 11], [90, 91]] {
+            assert_ne!(result(&few), Reached::Met);
+        }
+        assert_eq!(result(&[]), Reached::NotMet);
     }
 
     #[test]

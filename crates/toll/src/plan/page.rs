@@ -2,10 +2,11 @@
 
 use answer::analysis::Figure;
 use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
-use stats::Estimate;
+use stats::{Decision, Direction, Estimate};
 use units::Quantity;
 
-use super::{PlanOutcome, words};
+use super::outcome::{PlanOutcome, Saving};
+use super::words;
 
 pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
     let mut notes = words::paragraphs(outcome).into_iter();
@@ -39,12 +40,13 @@ fn stack(outcome: &PlanOutcome) -> Chart {
     bars("Cores by what they do", true, vec![row], [outcome.plan.cores.median])
 }
 
-/// `None` where nothing was compared.
+/// What is shown to save cores; `None` where nothing is.
 fn tornado(outcome: &PlanOutcome) -> Option<Chart> {
-    let mut savings: Vec<_> = outcome.savings.iter().collect();
+    let is_shown = |of: &&Saving| of.decision == Decision::Sure(Direction::Above);
+    let mut savings: Vec<_> = outcome.savings.iter().filter(is_shown).collect();
     savings.sort_by(|a, b| b.cores.median.total_cmp(&a.cores.median));
     let medians: Vec<f64> = savings.iter().map(|saving| saving.cores.median).collect();
-    let row = |saving: &&super::Saving| {
+    let row = |saving: &&Saving| {
         let figure = Figure { estimate: saving.cores, samples: Vec::new() };
         let bar = Bar { figure: Some(figure), ..Bar::default() };
         BarRow { label: saving.choice.clone(), bars: vec![bar], lacking: None }

@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use capacity::{Checked, Costs, Plan, Request, Traffic};
+use answer::analysis::quieter;
+use capacity::{Costs, Plan, Request, Traffic};
 use journal::TrialLine;
-use stats::Estimate;
+use stats::{Decision, Estimate};
 use tls::CertificateKey;
 use trial::{Limit, TrialRecord};
 
-use super::cells::{self, AT_A_QUARTER, Case, Cells, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC};
+use super::arguments::Arguments;
+use super::cells::{self, Case, Cells};
 use super::energy::Energy;
-use super::scaling::{self, Scaling};
-use super::{Arguments, Check, OtherBusy, PlanOutcome, PlannedTraffic, Saving};
+use super::outcome::{Check, OtherBusy, PlanOutcome, Saving};
+use super::parts::{
+    AT_A_QUARTER, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC, beside, busy, each,
+};
+use super::scaling;
+use super::traffic::PlannedTraffic;
 use crate::Failure;
 
 /// Cells and their trials in one round.
@@ -25,9 +31,9 @@ pub(super) fn outcome(
     lines: &[TrialLine],
     several: &[TrialLine],
 ) -> Result<PlanOutcome, Failure> {
+    let [lines, several] = [lines, several].map(counted);
     let mut by_round: BTreeMap<u32, Round<'_>> = BTreeMap::new();
-    // A disturbed trial and the one that repeats it have the same round; the later counts.
-    for TrialLine { place, line } in lines.iter().filter(|of| of.line.valid) {
+    for TrialLine { place, line } in &lines {
         by_round.entry(place.round).or_default().insert(&place.case, line);
     }
     let measured: Vec<(&Round<'_>, Costs)> =
@@ -42,37 +48,34 @@ pub(super) fn outcome(
     };
     let mut plan = Plan::of(traffic, &rounds, busy).map_err(none)?;
     let (scaling, mut not_measured) = match rounds.get(rounds.len() / 2) {
-        Some(costs) => scaling::of(several, costs, wanted),
+        Some(costs) => scaling::of(&several, costs, traffic),
         None => Default::default(),
     };
-    let mut factor = 1.0;
-    if let Some(Scaling { rounds, over_one_core, .. }) =
-        scaling::nearest(&scaling, plan.cores.median)
-    {
-        factor = over_one_core.median;
-        plan = plan.scaled(rounds).map_err(none)?;
-    }
+    let chosen = scaling::chosen(&scaling, plan.cores.median);
+    let (scaled_as_on, factor) = match chosen {
+        Some(of) => {
+            plan = plan.scaled(&of.rounds).map_err(none)?;
+            (Some(of.cores), of.over_one_core.median)
+        }
+        None => (None, 1.0),
+    };
     let check = |suffix| check(suffix, cells, by_round.values(), wanted);
     let (check, quarter) = (check("")?, check(AT_A_QUARTER)?);
-    let mut savings = Vec::new();
     let cores = |costs: &Costs, of: &Traffic| of.load(costs).all() / busy * factor;
-    let mut save = |choice: &str, saved: &dyn Fn(&Round<'_>, &Costs) -> Option<f64>| {
-        let saved: Vec<f64> =
-            measured.iter().filter_map(|(round, costs)| saved(round, costs)).collect();
-        savings.extend(
-            Estimate::of(&saved).ok().map(|cores| Saving { choice: choice.to_owned(), cores }),
-        );
-    };
-    save("an ECDSA P-256 certificate", &|round, costs| {
+    let ecdsa = |(round, costs): &(&Round<'_>, Costs)| {
         let [whole, request, other] = [OTHER_KEY, REQUESTS, OTHER].map(|case| of(round, case));
         let full = cells::connection(&whole?, &request?, &other?);
         Some(cores(costs, traffic) - cores(&Costs { full, ..*costs }, traffic))
-    });
-    save("ten more points of resumption", &|round, costs| {
+    };
+    let more_resumed = |(round, costs): &(&Round<'_>, Costs)| {
         round.get(RESUMED).filter(|_| traffic.resumed <= 0.9)?;
         let more = Traffic { resumed: traffic.resumed + 0.1, ..*traffic };
         Some(cores(costs, traffic) - cores(costs, &more))
-    });
+    };
+    let savings = savings([
+        ("an ECDSA P-256 certificate", measured.iter().filter_map(ecdsa).collect()),
+        ("ten more points of resumption", measured.iter().filter_map(more_resumed).collect()),
+    ]);
     if several.is_empty() {
         not_measured.push(
             "how it scales over several cores: this machine has one beside the client's".to_owned(),
@@ -94,15 +97,40 @@ pub(super) fn outcome(
         traffic: wanted.clone(),
         plan,
         scaling,
+        scaled_as_on,
         check,
         quarter,
         not_so_busy: other_busy(cells, &by_round),
         savings,
         not_measured,
-        latency: arguments.latency.as_ref().and_then(|limit| limit.judge(lines)),
+        latency: arguments.latency.as_ref().map(|limit| limit.judge(&lines)),
         memory: None,
-        energy: Energy::of(lines),
+        energy: Energy::of(&lines),
     })
+}
+
+/// The valid trials, each once where it was measured again.
+fn counted(lines: &[TrialLine]) -> Vec<&TrialLine> {
+    let mut valid = lines.iter().filter(|of| of.line.valid).collect();
+    quieter(&mut valid);
+    valid
+}
+
+/// By the cores that each choice saves in each round; one that was not measured has none.
+fn savings(choices: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Vec<Saving> {
+    let measured = choices.into_iter().filter_map(|(choice, rounds)| {
+        let cores = Estimate::of(&rounds).ok()?;
+        Some((choice, rounds, cores))
+    });
+    let measured: Vec<_> = measured.collect();
+    let family: Vec<_> = measured.iter().map(|(_, rounds, _)| (&rounds[..], 0.0)).collect();
+    let decided = measured.iter().zip(Decision::of_pairs(&family));
+    let saving = |((choice, _, cores), decision): (&(&str, Vec<f64>, Estimate), Decision)| Saving {
+        choice: (*choice).to_owned(),
+        cores: *cores,
+        decision,
+    };
+    decided.map(saving).collect()
 }
 
 /// The costs of a round, by the cells whose names end so; `None` where a part has no valid trial.
@@ -124,37 +152,9 @@ fn other_busy(cells: &Cells, rounds: &BTreeMap<u32, Round<'_>>) -> Vec<OtherBusy
     cells.cases().iter().filter_map(of_case).collect()
 }
 
-/// How busy the server kept a core.
-fn busy(line: &TrialRecord) -> Option<f64> {
-    Some(line.cpu_ns.server? as f64 / line.window_ns as f64)
-}
-
 /// What [`each`] says of a cell in a round.
 fn of(round: &Round<'_>, case: &str) -> Option<Request> {
     each(round.get(case)?)
-}
-
-/// CPU time of the server per operation in ns, and its bytes.
-pub(super) fn each(line: &TrialRecord) -> Option<Request> {
-    let operations = line.operations.completed as f64;
-    let cost = line.cpu_ns.server? as f64 / operations;
-    let request = Request { cost, bytes: line.bytes.body as f64 / operations };
-    (operations > 0.0).then_some(request)
-}
-
-/// What the costs say of what a trial of the traffic did, over the server's CPU time that it took.
-pub(super) fn beside(line: &TrialRecord, costs: &Costs, wanted: &PlannedTraffic) -> Option<f64> {
-    let checked = Checked {
-        connections: line.connections_opened.unwrap_or_default() as f64,
-        requests: line.operations.completed as f64,
-        bytes: line.bytes.body as f64,
-        cpu: line.cpu_ns.server? as f64,
-    };
-    let obtained = &line.receipt.obtained;
-    let [full, resumed] =
-        [obtained.full, obtained.resumed].map(|count| count.unwrap_or_default() as f64);
-    let traffic = Traffic { resumed: resumed / (full + resumed).max(1.0), ..wanted.traffic };
-    Some(checked.ratio(&traffic, costs))
 }
 
 fn check<'a>(
@@ -169,7 +169,7 @@ fn check<'a>(
     for round in rounds {
         let Some(costs) = costs(cells, round, suffix) else { continue };
         let Some(line) = round.get(&*format!("{TRAFFIC}{suffix}")) else { continue };
-        let (Some(ratio), Some(busy)) = (beside(line, &costs, wanted), busy(line)) else {
+        let (Some(ratio), Some(busy)) = (beside(line, &costs, &wanted.traffic), busy(line)) else {
             continue;
         };
         // An open loop asks for less than the server could do; what else keeps it from that is no check. Where
@@ -196,8 +196,11 @@ fn check<'a>(
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use stats::Direction;
 
-    use super::super::cells::{CORRECTIONS, FULL, Window};
+    use super::super::cells::{CORRECTIONS, Window};
+    use super::super::parts::FULL;
+    use super::super::words;
     use super::*;
 
     #[derive(Parser)]
@@ -234,7 +237,7 @@ mod tests {
         let Command { plan: arguments } = Command::parse_from(
             TRAFFIC_OF_IT.map(|word| if word == "1000/s" { rate } else { word }),
         );
-        let wanted = arguments.wanted()?;
+        let wanted = PlannedTraffic::of(&arguments)?;
         let cells = Cells::new(&arguments, &wanted)?;
         outcome(&arguments, &wanted, &cells, lines, several)
     }
@@ -242,7 +245,8 @@ mod tests {
     /// A trial that took the server so many us and kept a core `busy`.
     fn line(case: &str, round: u32, completed: u64, us: u64, busy: f64) -> TrialLine {
         let mut line = journal::testing::example();
-        (line.place.case, line.place.round) = (case.to_owned(), round);
+        (line.place.case, line.place.cell) = (case.to_owned(), case.to_owned());
+        line.place.round = round;
         let obtained = &mut line.line.receipt.obtained;
         (obtained.full, obtained.resumed) = (Some(40), Some(60));
         line.line.operations.completed = completed;
@@ -292,10 +296,7 @@ mod tests {
         // 400 full handshakes of 100 us instead of 200; 100 more that are resumed, of 50.
         assert!((saved[0] - 0.08).abs() < 1e-9 && (saved[1] - 0.03).abs() < 1e-9, "{saved:?}");
         let json = serde_json::to_string_pretty(&outcome).unwrap();
-        support::assert_golden!([
-            ("a plan", super::super::words::of(&outcome)),
-            ("to programs", json)
-        ]);
+        support::assert_golden!([("a plan", words::of(&outcome)), ("to programs", json)]);
     }
 
     /// Trials of the traffic on several full cores, each with what it takes over one.
@@ -332,7 +333,13 @@ mod tests {
             assert!(found.not_measured.iter().any(|of| of.contains("8 cores")));
         }
         let found = planned("5000/s", &lines(7, 1.0), &measured).unwrap();
-        support::assert_golden!([("several cores", super::super::words::of(&found))]);
+        support::assert_golden!([("several cores", words::of(&found))]);
+        // 1.9 cores are 2.09 with what two of them take, so that they are planned as on four, which is said.
+        let found = planned("3520/s", &lines(7, 1.0), &measured).unwrap();
+        let cores = 0.54 * 3.52 * 1.25;
+        assert!((found.plan.cores.median - cores).abs() < 1e-6, "{:?}", found.plan.cores);
+        assert_eq!(found.scaled_as_on, Some(4));
+        assert!(words::of(&found).contains("On 4 cores the same work"));
         // Without one core of the same run there is nothing to compare with.
         let found = planned("5000/s", &lines(7, 1.0), &several(7, &[(2, 1.1, full)])).unwrap();
         assert!(found.scaling.is_empty() && (found.plan.cores.median - 2.7).abs() < 1e-6);
@@ -348,10 +355,37 @@ mod tests {
         let client = plan(&by_client).unwrap();
         assert!(!client.check.holds() && client.check.refused.is_some());
         support::assert_golden!([
-            ("dearer", super::super::words::of(&dearer)),
-            ("the client's limit", super::super::words::of(&client)),
+            ("dearer", words::of(&dearer)),
+            ("the client's limit", words::of(&client)),
         ]);
         assert!(plan(&lines(0, 1.0)).is_err());
+    }
+
+    #[test]
+    fn of_a_trial_that_was_measured_again_the_quieter_counts() {
+        let cores = |steal: f64| {
+            let mut lines = lines(1, 1.0);
+            let first = lines.iter_mut().find(|of| of.place.case == FULL).unwrap();
+            first.line.verdict.evidence.steal = Some(0.1);
+            let mut second = first.clone();
+            second.place.again = true;
+            second.line.verdict.evidence.steal = Some(steal);
+            second.line.cpu_ns.server = second.line.cpu_ns.server.map(|ns| ns * 2);
+            lines.push(second);
+            plan(&lines).unwrap().plan.cores.median
+        };
+        assert!((cores(0.5) - 0.54).abs() < 1e-9 && cores(0.0) > 0.6);
+    }
+
+    #[test]
+    fn two_rounds_show_no_saving() {
+        let decisions = |rounds| {
+            let found = plan(&lines(rounds, 1.0)).unwrap();
+            found.savings.iter().map(|saving| saving.decision).collect::<Vec<_>>()
+        };
+        assert_eq!(decisions(2), [Decision::TooFew; 2]);
+        assert_eq!(decisions(7), [Decision::Sure(Direction::Above); 2]);
+        support::assert_golden!([("two rounds", words::of(&plan(&lines(2, 1.0)).unwrap()))]);
     }
 
     #[test]
@@ -380,7 +414,7 @@ mod tests {
     #[test]
     fn corrected_rates_keep_a_core_as_busy_as_is_asked() {
         let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
-        let cells = Cells::new(&arguments, &arguments.wanted().unwrap()).unwrap();
+        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments).unwrap()).unwrap();
         for (full, idle) in [(100_000.0, 100_000.0), (100_000.0, 180_000.0), (9_000.0, 20_000.0)] {
             // A closed loop keeps the core full, and has neither the traffic nor a quarter.
             let closed = cells.cases().iter().filter(|case| case.busy == 0.5);
@@ -403,7 +437,7 @@ mod tests {
     #[test]
     fn connections_that_no_trial_sees_end_are_kept_in_the_check() {
         let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
-        let cells = Cells::new(&arguments, &arguments.wanted().unwrap()).unwrap();
+        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments).unwrap()).unwrap();
         // Of 16 connections with 8 requests each: at 1,000 requests/s they live 128 ms, at 100/s 1.28 s.
         for (rate, ends, is_resumed) in
             [(2_000.0, true, true), (1_000.0, true, false), (100.0, false, false)]

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use capacity::Costs;
+use capacity::{Costs, Traffic};
 use journal::TrialLine;
 use serde::Serialize;
 use stats::Estimate;
 use trial::Limit;
 
-use super::{PlannedTraffic, rounds};
+use super::parts;
 
 /// The key whose values are the numbers of cores.
 pub(super) const KEY: &str = "target.cores";
@@ -25,20 +25,20 @@ pub(super) struct Scaling {
     pub(super) rounds: Vec<f64>,
 }
 
-/// By trials that keep all cores full, with the costs of one core for what they drew: connections, objects. Where
+/// By valid trials that keep all cores full, with the costs of one core for what they drew: connections, objects. Where
 /// something else limited them it says so.
 pub(super) fn of(
-    lines: &[TrialLine],
+    lines: &[&TrialLine],
     costs: &Costs,
-    wanted: &PlannedTraffic,
+    traffic: &Traffic,
 ) -> (Vec<Scaling>, Vec<String>) {
     let mut by_round: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
     let mut limited = BTreeMap::new();
-    for TrialLine { place, line } in lines.iter().filter(|of| of.line.valid) {
+    for TrialLine { place, line } in lines {
         let cores = place.params.get(KEY).and_then(|cores| cores.parse().ok()).unwrap_or(1);
         match line.verdict.limit {
             Limit::ServerCpu | Limit::Noise => {
-                let beside = rounds::beside(line, costs, wanted);
+                let beside = parts::beside(line, costs, traffic);
                 by_round.entry(place.round).or_default().extend(beside.map(|ratio| (cores, ratio)));
             }
             limit => {
@@ -63,9 +63,9 @@ pub(super) fn of(
     (found, lacks.collect())
 }
 
-/// The measurement for a plan of this many cores: on the fewest cores that are enough, or on the most there are. A
-/// plan of one core needs none.
-pub(super) fn nearest(scalings: &[Scaling], cores: f64) -> Option<&Scaling> {
-    let enough = scalings.iter().find(|of| f64::from(of.cores) >= cores);
-    enough.or(scalings.last()).filter(|_| cores > 1.0)
+/// The measurement for a plan of this many cores, where several take no more than one: on the fewest cores that are
+/// enough with what it says, or on the most there are. A plan of one core needs none.
+pub(super) fn chosen(scalings: &[Scaling], cores: f64) -> Option<&Scaling> {
+    let is_enough = |of: &&Scaling| f64::from(of.cores) >= cores * of.over_one_core.median;
+    scalings.iter().find(is_enough).or(scalings.last()).filter(|_| cores > 1.0)
 }

@@ -1,12 +1,14 @@
 //! A plan for a person: cores first, then whether the check bears them out.
 
+use answer::gate::Reached;
 use capacity::Plan;
-use stats::Estimate;
+use stats::{Decision, Direction, Estimate};
 use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
-use super::latency::{Kept, Latency};
+use super::latency::Latency;
 use super::memory::Memory;
-use super::{Check, OtherBusy, PlanOutcome, scaling};
+use super::outcome::{Check, OtherBusy, PlanOutcome};
+use super::traffic::LogOverridden;
 use crate::screen;
 
 pub(super) fn of(outcome: &PlanOutcome) -> String {
@@ -40,6 +42,13 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         share(plan.parts.bytes),
         share(plan.parts.requests),
     ));
+    if !plan.cores.has_enough_samples() {
+        paragraph(format!(
+            "Of {} rounds an interval covers the true median with a probability of {}, not 95%: give --trials 6 or more.",
+            plan.cores.n,
+            percent(plan.cores.interval.coverage),
+        ));
+    }
     if outcome.check.holds() {
         paragraph(format!(
             "Checked with this traffic at {} of a core: its parts give {} of the CPU time that it takes.",
@@ -55,7 +64,8 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
             ratio(&outcome.quarter)
         ),
     });
-    if let Some(of) = scaling::nearest(&outcome.scaling, plan.cores.median) {
+    let mut of_several = outcome.scaling.iter();
+    if let Some(of) = of_several.find(|of| Some(of.cores) == outcome.scaled_as_on) {
         let most =
             if f64::from(of.cores) < plan.cores.median { ", the most there are here," } else { "" };
         paragraph(format!(
@@ -69,19 +79,29 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         paragraph(format!("{cell} kept a core {busy} busy, not {asked}."));
     }
     for saving in &outcome.savings {
-        let interval = &saving.cores.interval;
-        paragraph(match interval.low > 0.0 {
-            true => format!("Saves {}: {}.", cores(&saving.cores), saving.choice),
-            false => format!("No significant saving: {}.", saving.choice),
+        let (choice, n) = (&saving.choice, saving.cores.n);
+        paragraph(match saving.decision {
+            Decision::Sure(Direction::Above) => {
+                format!("Saves {}: {choice}.", cores(&saving.cores))
+            }
+            Decision::Sure(Direction::Below) => format!("Saves nothing: {choice}."),
+            Decision::NoDifference => format!("No significant saving: {choice}."),
+            Decision::TooFew => format!("{n} rounds are too few to show a saving: {choice}."),
         });
     }
-    if let Some(Latency { limit, measured_ns, kept }) = &outcome.latency {
-        let in_words = match kept {
-            Kept::Yes => "is kept",
-            Kept::No => "is not kept",
-            Kept::Inconclusive => "is neither shown to be kept nor to be broken",
+    if let Some(Latency { limit, measured_ns, result }) = &outcome.latency {
+        let are_too_few = measured_ns.is_some_and(|of| !of.has_enough_samples());
+        let in_words = match result {
+            Reached::Met => "is kept",
+            Reached::NotMet if !are_too_few => "is not kept",
+            _ => "is neither shown to be kept nor to be broken",
         };
-        let measured = estimate(measured_ns, |ns| Nanos(ns.round() as u64).to_string());
+        let ns = |ns: f64| Nanos(ns.round() as u64).to_string();
+        let measured = match measured_ns {
+            Some(of) if are_too_few => format!("{}, {} trials are too few", estimate(of, ns), of.n),
+            Some(of) => estimate(of, ns),
+            None => "no trial of it has one".to_owned(),
+        };
         let busy = percent(outcome.check.busy);
         paragraph(format!("{limit} {in_words} at {busy} of a core: {measured}."));
     }
@@ -114,6 +134,13 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         BitsPerSecond(traffic.bits_per_s()),
         minute.unwrap_or_default(),
     ));
+    if let Some(LogOverridden { requests_per_connection, resumed }) = wanted.log_overridden {
+        let requests =
+            requests_per_connection.map(|of| format!("{} requests on each connection", number(of)));
+        let resumed = resumed.map(|share| format!("{} resumed", percent(share)));
+        let log: Vec<String> = requests.into_iter().chain(resumed).collect();
+        paragraph(format!("The log has {}; what was given is used.", log.join(", ")));
+    }
     if let Some(price) = outcome.price_per_hour {
         let terabytes = traffic.bits_per_s() / 8.0 * 3_600.0 / 1e12;
         paragraph(format!("{} per hour, {} per TB.", number(price), number(price / terabytes)));
@@ -144,8 +171,7 @@ fn least_certain(plan: &Plan) -> Option<String> {
 }
 
 fn ratio(check: &Check) -> String {
-    let Estimate { median, interval, .. } = &check.predicted_over_measured;
-    format!("{} [{}, {}]", percent(*median), percent(interval.low), percent(interval.high))
+    estimate(&check.predicted_over_measured, percent)
 }
 
 /// `4.6 [4.3, 5.0]`.
@@ -165,13 +191,7 @@ fn size(bytes: f64) -> String {
 /// `4.6 [4.3, 5.0] cores`.
 pub(super) fn cores(of: &Estimate) -> String {
     let places = places(of.median, 2);
-    let number = |value| decimal(value, places);
-    format!(
-        "{} [{}, {}] cores",
-        number(of.median),
-        number(of.interval.low),
-        number(of.interval.high)
-    )
+    format!("{} cores", estimate(of, |value| decimal(value, places)))
 }
 
 pub(super) fn number(value: f64) -> String {

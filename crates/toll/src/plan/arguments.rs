@@ -1,0 +1,139 @@
+//! What `toll plan` is asked.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use ::load::{Http, Mix, Percent};
+use clap::ValueHint;
+use tls::{CertificateKey, Group, Suite};
+use units::{BitsPerSecond, PerSecond};
+
+use super::latency;
+
+/// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
+///
+/// Full and resumed handshakes, requests and bytes are measured apart, each as often as keeps a core
+/// so busy as is planned. What they cost together is compared with what the traffic itself costs,
+/// which is loaded in proportion: as much as keeps one core so busy, and a quarter of a core. It
+/// takes two to three minutes.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
+        "new_connections", "goodput", "access_log", "requests_per_connection", "resumed", "object", "server",
+        "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections", "price", "trials",
+    ])]
+    pub(super) file: Option<PathBuf>,
+
+    /// Connections that are opened in a second, resumed ones included
+    #[arg(long, value_name = "RATE", required_unless_present_any = ["goodput", "access_log", "file"], conflicts_with_all = ["goodput", "access_log"], help_heading = TRAFFIC)]
+    pub(super) new_connections: Option<PerSecond>,
+
+    /// Data rate of all responses' bodies, such as 20Gb/s, instead of --new-connections
+    #[arg(long, value_name = "RATE", conflicts_with = "access_log", help_heading = TRAFFIC)]
+    pub(super) goodput: Option<BitsPerSecond>,
+
+    /// An access log of nginx or Apache (combined format, plain or .gz): its sizes and its busiest minute
+    ///
+    /// Lines may end with `$connection_requests $ssl_session_reused` (nginx) or `%k
+    /// %{SSL_SESSION_RESUMED}x` (Apache): requests per connection and resumption are read from them where
+    /// their flags are not given. Only counts of it are kept.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "object", help_heading = TRAFFIC)]
+    pub(super) access_log: Option<PathBuf>,
+
+    /// Requests on each connection [default: what the access log says of them, or 1]
+    #[arg(long, value_name = "N", help_heading = TRAFFIC)]
+    pub(super) requests_per_connection: Option<NonZeroU32>,
+
+    /// The share of connections that resume a session [default: what the access log says of them, or 0%]
+    #[arg(long, value_name = "PERCENT", help_heading = TRAFFIC)]
+    pub(super) resumed: Option<Percent>,
+
+    /// What is asked for: a size, or several with their shares: '4KiB 70%, 64KiB 25%, 4MiB 5%'
+    #[arg(long, value_name = "LIST", default_value = "16KiB", help_heading = TRAFFIC)]
+    pub(super) object: Mix,
+
+    /// The server: nginx, embedded, haproxy or apache
+    #[arg(long, value_name = "SERVER", default_value = "nginx", help_heading = TARGET)]
+    pub(super) server: String,
+
+    /// The key of its certificate
+    #[arg(long, value_name = "KEY", default_value = "rsa:2048", help_heading = TARGET)]
+    pub(super) certificate_key: CertificateKey,
+
+    /// The cipher suite
+    #[arg(long, value_name = "SUITE", default_value = "TLS_AES_128_GCM_SHA256", help_heading = TARGET)]
+    pub(super) suite: &'static Suite,
+
+    /// The only group of the key exchange [default: what the server prefers]
+    #[arg(long, value_name = "GROUP", help_heading = TARGET)]
+    pub(super) group: Option<Group>,
+
+    /// The version of HTTP
+    #[arg(long, value_name = "VERSION", default_value = "1.1", help_heading = TARGET)]
+    pub(super) http: Http,
+
+    /// With --http 2: how many requests each connection carries at once [default: 1]
+    #[arg(long, value_name = "N", help_heading = TARGET)]
+    pub(super) streams: Option<NonZeroU32>,
+
+    /// How busy cores may be
+    #[arg(long, value_name = "PERCENT", default_value = "60%", help_heading = PLAN)]
+    pub(super) busy: Percent,
+
+    /// A limit of the traffic's latency, such as p99<=50ms: p50, p99 or response-time
+    ///
+    /// It is checked with one core as busy as is planned, not modelled.
+    #[arg(long, value_name = "LIMIT", help_heading = PLAN)]
+    pub(super) latency: Option<latency::Limit>,
+
+    /// How many connections are open at a time: says what memory they take
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = PLAN)]
+    pub(super) open_connections: Option<u32>,
+
+    /// What a core costs in an hour, in any currency, such as 0.043/h
+    #[arg(long, value_name = "PRICE", value_parser = price, help_heading = PLAN)]
+    pub(super) price: Option<f64>,
+
+    /// How many times to measure each part
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..=1_000), help_heading = PLAN)]
+    pub(super) trials: u32,
+
+    /// Where to make the folder of the results
+    #[arg(long, value_name = "DIR", default_value = "results", help_heading = OUTPUT)]
+    pub(super) out: PathBuf,
+
+    /// Print one JSON object instead
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) json: bool,
+}
+
+const TRAFFIC: &str = "Traffic";
+const TARGET: &str = "Server";
+const PLAN: &str = "Plan";
+const OUTPUT: &str = "Output";
+
+const EXAMPLES: &str = "\
+Examples:
+  toll plan --new-connections 3000/s --resumed 60% --requests-per-connection 8 \\
+      --object '4KiB 70%, 64KiB 25%, 4MiB 5%' --certificate-key ecdsa:p256
+  toll plan --goodput 20Gb/s --object 4MiB --requests-per-connection 20 --busy 50%
+  toll plan --access-log /var/log/nginx/access.log.1.gz --price 0.043/h
+
+Exit codes: 0 done; 1 the latency is not kept; 2 the request was wrong; 3 the check failed: the costs do not explain what the
+traffic costs, or something other than the server limited it.";
+
+fn price(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/h").and_then(|number| number.parse::<f64>().ok());
+    number
+        .filter(|price| price.is_finite() && *price >= 0.0)
+        .ok_or_else(|| format!("`{text}` is not a price of an hour; write 0.043/h"))
+}
+
+impl Arguments {
+    /// How busy cores may be, 0 to 1.
+    pub(super) fn busy(&self) -> f64 {
+        f64::from(self.busy.get()) / 100.0
+    }
+}

@@ -1,0 +1,121 @@
+//! What a plan says.
+
+use ::load::Http;
+use capacity::Plan;
+use journal::TrialLine;
+use observe::KernelTlsCounters;
+use serde::Serialize;
+use stats::{Decision, Estimate};
+use tls::CertificateKey;
+
+use super::arguments::Arguments;
+use super::energy::Energy;
+use super::latency::Latency;
+use super::memory::Memory;
+use super::scaling::Scaling;
+use super::traffic::PlannedTraffic;
+
+/// What came of it, as it is printed with --json and kept in `plan.json`.
+#[derive(Debug, Serialize)]
+pub(super) struct PlanOutcome {
+    pub(super) server: String,
+    pub(super) certificate_key: CertificateKey,
+    pub(super) http: Http,
+    pub(super) traffic: PlannedTraffic,
+    #[serde(flatten)]
+    pub(super) plan: Plan,
+    /// What several cores take for the same work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) scaling: Vec<Scaling>,
+    /// The cores of that which is in the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scaled_as_on: Option<u32>,
+    /// With as much of the traffic as keeps a core as busy as is planned.
+    pub(super) check: Check,
+    /// With a quarter of a core, whose parts were measured there too: an operation costs a server that
+    /// mostly waits more.
+    pub(super) quarter: Check,
+    /// The cells that did not keep a core as busy as they were to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) not_so_busy: Vec<OtherBusy>,
+    pub(super) savings: Vec<Saving>,
+    /// What was not measured, and why.
+    pub(super) not_measured: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) latency: Option<Latency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) memory: Option<Memory>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) energy: Option<Energy>,
+    /// Per hour, where a price was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) price_per_hour: Option<f64>,
+}
+
+/// The costs beside the traffic itself.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Check {
+    /// How busy the core was, 0 to 1: the median.
+    pub(super) busy: f64,
+    /// What the costs say, over what was measured.
+    pub(super) predicted_over_measured: Estimate,
+    /// Why it is none: something other than the server limited a trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) refused: Option<String>,
+}
+
+/// A cell that kept a core more or less busy than it was to; shares of 0 to 1.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct OtherBusy {
+    pub(super) cell: String,
+    pub(super) asked: f64,
+    pub(super) busy: f64,
+}
+
+/// How far a prediction may be off and the plan still stand.
+const CLOSE: f64 = 0.10;
+
+impl Check {
+    pub(super) fn holds(&self) -> bool {
+        self.refused.is_none() && (self.predicted_over_measured.median - 1.0).abs() <= CLOSE
+    }
+}
+
+/// Cores that another choice saves.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Saving {
+    pub(super) choice: String,
+    pub(super) cores: Estimate,
+    /// Whether it is shown to save any, decided together with the other choices.
+    pub(super) decision: Decision,
+}
+
+impl PlanOutcome {
+    /// Names what this machine does not give and what nobody asked for.
+    pub(super) fn name_what_is_missing(&mut self, arguments: &Arguments) {
+        let mut missing = Vec::new();
+        if self.energy.is_none() {
+            let why = observe::EnergyMeter::open().err().map(|error| error.to_string());
+            let why = why.unwrap_or_else(|| "it took no more than the idle machine".to_owned());
+            missing.push(format!("energy: {why}"));
+        }
+        if arguments.open_connections.is_none() {
+            missing.push("memory: give --open-connections".to_owned());
+        }
+        let kernel_tls = match KernelTlsCounters::of_process(std::process::id()) {
+            Ok(_) => "compare target.send in a study".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        missing.push(format!("what kTLS sendfile saves: {kernel_tls}"));
+        missing.push("what another OpenSSL saves: compare target.library in a study".to_owned());
+        self.not_measured.extend(missing);
+    }
+
+    /// Adds what open connections take, by the trials of that.
+    pub(super) fn remember(&mut self, open: u32, lines: &[TrialLine]) {
+        self.memory = Memory::of(open, lines);
+        if self.memory.is_none() {
+            self.not_measured.push("memory: no trial of it has a figure".to_owned());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The traffic of a plan, by flags and an access log.
+
+use std::num::NonZeroU32;
+
+use ::load::{Http, Mix, Percent};
+use capacity::{AccessLog, Connections, Traffic};
+use serde::Serialize;
+
+use super::arguments::Arguments;
+use crate::Failure;
+
+/// The traffic to plan for, and the load that is like it.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct PlannedTraffic {
+    #[serde(flatten)]
+    pub(super) traffic: Traffic,
+    pub(super) object: Mix,
+    /// Whole ones, as the load has them.
+    #[serde(skip)]
+    pub(super) requests_per_connection: NonZeroU32,
+    #[serde(skip)]
+    pub(super) resumed: Percent,
+    /// The busiest minute of the log, as the log writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) minute: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) log_overridden: Option<LogOverridden>,
+}
+
+/// What an access log says of connections where a flag says something else, which is used.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct LogOverridden {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) requests_per_connection: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) resumed: Option<f64>,
+}
+
+impl PlannedTraffic {
+    pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        if !(1..=95).contains(&arguments.busy.get()) {
+            return Err(Failure::request(
+                "--busy is from 1% to 95%: a server needs room for bursts",
+            ));
+        }
+        if arguments.streams.is_some() && arguments.http == Http::V1 {
+            return Err(Failure::request("--streams needs --http 2"));
+        }
+        let log = arguments.access_log.as_deref().map(capacity::read).transpose();
+        let log = log.map_err(Failure::request)?;
+        let object = log.as_ref().map_or(&arguments.object, |log| &log.object).clone();
+        let (requests, resumed, log_overridden) = of_connections(arguments, log.as_ref());
+        let Some(mean_bytes) = object.mean_size() else {
+            return Err(Failure::request(
+                "--object takes sizes, not paths: toll makes the objects",
+            ));
+        };
+        let connections_per_s = match (&log, arguments.goodput, arguments.new_connections) {
+            (Some(log), ..) => log.busiest as f64 / 60.0 / requests,
+            (None, Some(rate), _) => rate.0 / 8.0 / (requests * mean_bytes),
+            (None, None, rate) => rate.map_or(0.0, |rate| rate.0),
+        };
+        if !(connections_per_s.is_finite() && connections_per_s > 0.0) {
+            return Err(Failure::request("the traffic has no connections; give a rate above 0"));
+        }
+        let traffic =
+            Traffic { connections_per_s, resumed, requests_per_connection: requests, mean_bytes };
+        let whole = NonZeroU32::new(requests.round() as u32).unwrap_or(NonZeroU32::MIN);
+        let percent = Percent::new((resumed * 100.0).round() as u8).unwrap_or_default();
+        Ok(Self {
+            traffic,
+            object,
+            requests_per_connection: whole,
+            resumed: percent,
+            minute: log.map(|log| log.minute),
+            log_overridden,
+        })
+    }
+}
+
+/// Requests per connection and the share that is resumed: by the flags, by the log where they are not given, and
+/// where neither says it, one request and none.
+fn of_connections(
+    arguments: &Arguments,
+    log: Option<&AccessLog>,
+) -> (f64, f64, Option<LogOverridden>) {
+    let by_flag = (
+        arguments.requests_per_connection.map(|number| f64::from(number.get())),
+        arguments.resumed.map(|share| f64::from(share.get()) / 100.0),
+    );
+    let by_log = log.and_then(|log| {
+        let Connections { opened, resumed } = log.connections.filter(|of| of.opened > 0)?;
+        Some((log.requests as f64 / opened as f64, resumed as f64 / opened as f64))
+    });
+    let (requests, resumed) = by_log.unwrap_or((1.0, 0.0));
+    let log_overridden =
+        by_log.filter(|_| by_flag != (None, None)).map(|(requests, resumed)| LogOverridden {
+            requests_per_connection: by_flag.0.map(|_| requests),
+            resumed: by_flag.1.map(|_| resumed),
+        });
+    (by_flag.0.unwrap_or(requests), by_flag.1.unwrap_or(resumed), log_overridden)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        plan: Arguments,
+    }
+
+    /// The traffic of a log with three requests on each of two connections, one of them resumed.
+    fn planned(fields: bool, flags: &[&str]) -> PlannedTraffic {
+        let mut log = tempfile::NamedTempFile::new().unwrap();
+        for more in [" 1 r", " 2 r", " 3 r", " 1 .", " 2 .", " 3 ."] {
+            let more = if fields { more } else { "" };
+            let line =
+                "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"";
+            writeln!(log, "{line}{more}").unwrap();
+        }
+        let path = log.path().to_str().unwrap();
+        let arguments = ["plan", "--access-log", path].into_iter().chain(flags.iter().copied());
+        PlannedTraffic::of(&Command::parse_from(arguments).plan).unwrap()
+    }
+
+    #[test]
+    fn flags_win_over_the_log_which_is_said() {
+        let requests = ["--requests-per-connection", "6"];
+        let resumed = ["--resumed", "10%"];
+        let both = [requests, resumed].concat();
+        let log_overridden = |requests_per_connection, resumed| {
+            Some(LogOverridden { requests_per_connection, resumed })
+        };
+        for (fields, flags, expected, log_overridden) in [
+            (true, &[][..], (3.0, 0.5), None),
+            (true, &requests, (6.0, 0.5), log_overridden(Some(3.0), None)),
+            (true, &resumed, (3.0, 0.1), log_overridden(None, Some(0.5))),
+            (true, &both, (6.0, 0.1), log_overridden(Some(3.0), Some(0.5))),
+            (false, &[], (1.0, 0.0), None),
+            (false, &both, (6.0, 0.1), None),
+        ] {
+            let found = planned(fields, flags);
+            let Traffic { requests_per_connection, resumed, connections_per_s, .. } = found.traffic;
+            assert_eq!((requests_per_connection, resumed), expected, "{fields}, {flags:?}");
+            assert_eq!(found.log_overridden, log_overridden, "{fields}, {flags:?}");
+            assert!((connections_per_s * expected.0 - 0.1).abs() < 1e-9, "{connections_per_s}");
+        }
+    }
+}
