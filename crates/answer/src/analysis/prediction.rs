@@ -5,6 +5,8 @@
 //! D / (D - saved). That assumes that the server's CPU is the limit and that only the cipher changed.
 //! Bytes are those of bodies: headers and requests are encrypted too, so a little is missing.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use stats::Decision;
 use study::Show;
@@ -12,6 +14,7 @@ use tls::{Cipher, Suite};
 use trial::TrialRecord;
 
 use super::compared::{Compared, Entry};
+use super::left_out::{LeftOut, WhyLeftOut};
 use super::row::Row;
 use crate::figure::{Decided, Figure};
 use crate::wording::listed;
@@ -35,10 +38,14 @@ pub struct Prediction {
     pub predicted_ns: Figure,
     /// CPU time per operation that was saved.
     pub saved_ns: Figure,
-    /// The rate over the baseline's, as it follows from `predicted_ns`.
-    pub predicted: Figure,
+    /// The rate over the baseline's, as it follows from `predicted_ns`; `None` where that leaves out all rounds.
+    pub predicted: Option<Figure>,
     /// The answer's ratio.
     pub measured: Decided,
+    /// Rounds that both cells have.
+    pub rounds: usize,
+    #[serde(skip_serializing_if = "LeftOut::is_empty")]
+    pub left_out: LeftOut,
 }
 
 /// What a trial says of its cipher.
@@ -69,10 +76,20 @@ impl CipherTime {
         })
     }
 
-    fn of_rounds(trials: &Row<'_>) -> Vec<(u32, Self)> {
-        let valid = trials.lines.iter().filter(|trial| trial.line.valid);
-        valid.filter_map(|trial| Some((trial.place.round, Self::of(&trial.line)?))).collect()
+    /// Of a round of both cells.
+    fn pair([theirs, ours]: [&TrialRecord; 2]) -> Result<(Self, Self), WhyLeftOut> {
+        match (Self::of(theirs), Self::of(ours)) {
+            (Some(theirs), Some(ours)) if theirs.cipher == ours.cipher => Ok((theirs, ours)),
+            (Some(_), Some(_)) => Err(WhyLeftOut::OtherCipher),
+            _ => Err(WhyLeftOut::NoCost),
+        }
     }
+}
+
+/// The valid trials of a cell by their rounds.
+fn by_round<'a>(row: &Row<'a>) -> BTreeMap<u32, &'a TrialRecord> {
+    let valid = row.lines.iter().filter(|trial| trial.line.valid);
+    valid.map(|trial| (trial.place.round, &trial.line)).collect()
 }
 
 impl Prediction {
@@ -93,14 +110,11 @@ impl Prediction {
 
     fn of(label: String, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
         let measured = entry.ratio.clone()?;
-        let theirs = CipherTime::of_rounds(baseline.row);
-        let pairs: Vec<(&CipherTime, CipherTime)> = CipherTime::of_rounds(entry.row)
-            .into_iter()
-            .filter_map(|(round, ours)| {
-                let (_, theirs) = theirs.iter().find(|(other, _)| *other == round)?;
-                (theirs.cipher == ours.cipher).then_some((theirs, ours))
-            })
-            .collect();
+        let theirs = by_round(baseline.row);
+        let ours = by_round(entry.row);
+        let both = || ours.iter().filter_map(|(round, ours)| Some([*theirs.get(round)?, *ours]));
+        let mut left_out = LeftOut::default();
+        let pairs = left_out.count(both().map(CipherTime::pair));
         let figure = |of: &dyn Fn(&CipherTime, &CipherTime) -> f64| {
             Figure::of(pairs.iter().map(|(theirs, ours)| of(theirs, ours)).collect())
         };
@@ -108,6 +122,10 @@ impl Prediction {
         let saved = |theirs: &CipherTime, ours: &CipherTime| {
             theirs.bytes * (theirs.ns_per_byte - ours.ns_per_byte)
         };
+        let gains = left_out.count(pairs.iter().map(|(theirs, ours)| {
+            let left = theirs.cpu_ns - saved(theirs, ours);
+            if left > 0.0 { Ok(theirs.cpu_ns / left) } else { Err(WhyLeftOut::MoreThanTheServer) }
+        }));
         Some(Self {
             label,
             cell: entry.row.name.clone(),
@@ -119,24 +137,27 @@ impl Prediction {
             cpu_ns: figure(&|theirs, _| theirs.cpu_ns)?,
             predicted_ns: figure(&saved)?,
             saved_ns: figure(&|theirs, ours| theirs.cpu_ns - ours.cpu_ns)?,
-            predicted: figure(&|theirs, ours| match theirs.cpu_ns - saved(theirs, ours) {
-                left if left > 0.0 => theirs.cpu_ns / left,
-                // The cipher cannot cost more than all; then there is no prediction.
-                _ => f64::NAN,
-            })?,
+            predicted: Figure::of(gains),
             measured,
+            rounds: both().count(),
+            left_out,
         })
     }
 
     /// Whether what was measured is beyond the interval of what was predicted.
     fn is_contradicted(&self) -> bool {
-        let [predicted, measured] = [&self.predicted, &*self.measured].map(|of| &of.samples);
-        let off = stats::ratio_of_medians(measured, predicted);
+        let Some(predicted) = &self.predicted else { return false };
+        let off = stats::ratio_of_medians(&self.measured.samples, &predicted.samples);
         off.is_ok_and(|off| Decision::of_interval(&off, 1.0).is_sure())
     }
 
     fn explains_nothing(&self) -> bool {
-        (self.predicted.median() - 1.0).abs() < NOTHING
+        self.predicted.as_ref().is_some_and(|of| (of.median() - 1.0).abs() < NOTHING)
+    }
+
+    /// The rounds that are not in the prediction, in a sentence.
+    pub(super) fn without(&self) -> Option<String> {
+        self.left_out.sentence(&format!("The prediction of {}", self.label), self.rounds)
     }
 }
 

@@ -10,12 +10,13 @@ use keys::full;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{Decision, Direction, LEAST_COUNTS, Scaling, ScalingError};
+use stats::{Decision, Direction, Scaling, ScalingError};
 use study::{Metric, Param};
 
 use trial::Limit;
 
 use super::compared::Compared;
+use super::left_out::LeftOut;
 use super::row::Row;
 use crate::comparable::ratio;
 use crate::figure::{Decided, Figure};
@@ -31,6 +32,9 @@ pub struct Projection {
     pub label: String,
     /// What limits it, a sentence each.
     pub notes: Vec<String>,
+    /// Rounds that no law fits, so that its figures are without them.
+    #[serde(skip_serializing_if = "LeftOut::is_empty")]
+    pub left_out: LeftOut,
     #[serde(skip)]
     pub metric: Metric,
     /// The place of its rule in the study.
@@ -118,14 +122,14 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     let mut wanted: Vec<u32> = measured.iter().chain(&compared.rule.project).copied().collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let law = law(steps, compared, &wanted);
+    let law = Laws::of(steps, compared.rule.metric);
     let at = |cores: &u32| AtCores {
         cores: *cores,
         measured: find(steps, *cores).map(|step| step.figure.clone()),
         efficiency: find(&steps[1..], *cores)
             .and_then(|step| efficiency(step, least, compared.rule.metric)),
         linear: cap.map_or(f64::INFINITY, |(cap, _)| cap).min(per_core * f64::from(*cores)),
-        law: law.as_ref().ok().and_then(|law| law.get(cores).cloned()),
+        law: law.as_ref().ok().and_then(|law| law.at(*cores)),
     };
     let cores: Vec<AtCores> = wanted.iter().map(at).collect();
     let stops_helping = stops_helping(steps, compared.rule.metric);
@@ -137,7 +141,7 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
             "Beyond {} it is a projection, not a measurement: linear, from {}, is an upper bound{}.",
             of_cores(most),
             of_cores(least.cores),
-            if law.is_ok() { "; the law assumes that the same limits remain" } else { "" }
+            if law.as_ref().is_ok_and(|law| !law.fitted.is_empty()) { "; the law assumes that the same limits remain" } else { "" }
         ));
     }
     if let Some(limit) = other_limit(least) {
@@ -151,13 +155,21 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
         let cap = brief(compared.rule.metric.row().quantity, cap);
         notes.push(format!("The rate did not exceed {cap}: {why}."));
     }
-    if let Err(why) = &law {
-        notes.push(format!("No scaling law is fitted: {why}."));
-    }
+    let left_out = match law {
+        Err(why) => {
+            notes.push(format!("No scaling law is fitted: {why}."));
+            LeftOut::default()
+        }
+        Ok(Laws { rounds, left_out, .. }) => {
+            notes.extend(left_out.sentence("The scaling law", rounds));
+            left_out
+        }
+    };
     if let Some(cores) = stops_helping {
         notes.push(format!("Beyond {} more do not help.", of_cores(cores)));
     }
-    Projection { label, metric: compared.rule.metric, rule: 0, notes, stops_helping, cores }
+    let metric = compared.rule.metric;
+    Projection { label, metric, rule: 0, notes, left_out, stops_helping, cores }
 }
 
 fn find<'a, 'b>(steps: &'b [Step<'a>], cores: u32) -> Option<&'b Step<'a>> {
@@ -190,31 +202,33 @@ fn cap(steps: &[Step<'_>]) -> Option<(f64, &'static str)> {
     capped.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// The law's figures for these numbers of cores, fitted round by round.
-fn law(
-    steps: &[Step<'_>],
-    compared: &Compared<'_>,
-    wanted: &[u32],
-) -> Result<BTreeMap<u32, Figure>, ScalingError> {
-    if steps.len() < LEAST_COUNTS {
-        return Err(ScalingError::TooFew(steps.len()));
-    }
-    let medians: Vec<(f64, f64)> =
-        steps.iter().map(|step| (f64::from(step.cores), step.figure.median())).collect();
-    Scaling::fit(&medians)?;
-    let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
-    for step in steps {
-        for &(round, sample) in step.row.samples(compared.rule.metric) {
-            rounds.entry(round).or_default().push((f64::from(step.cores), sample));
+/// The scaling law, fitted round by round.
+struct Laws {
+    fitted: Vec<Scaling>,
+    rounds: usize,
+    left_out: LeftOut,
+}
+
+impl Laws {
+    /// Where the medians follow a law; of the rounds those that follow one themselves.
+    fn of(steps: &[Step<'_>], metric: Metric) -> Result<Self, ScalingError> {
+        let point = |step: &Step<'_>, sample| (f64::from(step.cores), sample);
+        let medians: Vec<_> = steps.iter().map(|step| point(step, step.figure.median())).collect();
+        Scaling::fit(&medians)?;
+        let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+        for step in steps {
+            for &(round, sample) in step.row.samples(metric) {
+                rounds.entry(round).or_default().push(point(step, sample));
+            }
         }
+        let mut left_out = LeftOut::default();
+        let fitted = left_out.count(rounds.values().map(|points| Scaling::fit(points)));
+        Ok(Self { fitted, rounds: rounds.len(), left_out })
     }
-    let laws: Vec<Scaling> =
-        rounds.values().filter_map(|points| Scaling::fit(points).ok()).collect();
-    let figure = |cores: &u32| {
-        let samples = laws.iter().map(|law| law.at(f64::from(*cores))).collect();
-        Some((*cores, Figure::of(samples)?))
-    };
-    Ok(wanted.iter().filter_map(figure).collect())
+
+    fn at(&self, cores: u32) -> Option<Figure> {
+        Figure::of(self.fitted.iter().map(|law| law.at(f64::from(cores))).collect())
+    }
 }
 
 /// The number of cores after which the next larger one is shown not to add what its cores are worth.

@@ -33,12 +33,13 @@ fn table(answer: &Answer) -> Table {
         let cell = |prediction: &Prediction| TableCell::figure(of(prediction), &unit);
         Column::numbers(&words(name), unit.name, all.iter().map(cell))
     });
-    let ratios: [(&str, PredictionFigure); 2] =
-        [("predicted", |of| &of.predicted), ("measured", |of| &of.measured.figure)];
-    let ratios = ratios.map(|(name, of)| {
-        let cell = |prediction: &Prediction| TableCell::ratio(of(prediction));
-        Column::numbers(name, "", all.iter().map(cell))
-    });
+    let predicted =
+        |of: &Prediction| of.predicted.as_ref().map(TableCell::ratio).unwrap_or_default();
+    let measured = |of: &Prediction| TableCell::ratio(&of.measured.figure);
+    let ratios = [
+        Column::numbers("predicted", "", all.iter().map(predicted)),
+        Column::numbers("measured", "", all.iter().map(measured)),
+    ];
     let facts = vec![
         Column::words("", all.iter().map(name)),
         numbers(&words("body per operation"), "KiB", &|of| of.bytes_per_operation / 1024.0),
@@ -48,6 +49,7 @@ fn table(answer: &Answer) -> Table {
     Table {
         title: title.collect::<Vec<_>>().join(", "),
         columns: facts.into_iter().chain(times).chain(ratios).collect(),
+        notes: all.iter().filter_map(Prediction::without).collect(),
         ..Table::default()
     }
 }

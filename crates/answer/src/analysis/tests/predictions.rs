@@ -5,6 +5,7 @@ use study::Metric;
 use study::testing::server;
 
 use super::scene::{SPREAD, Scene};
+use crate::analysis::WhyLeftOut;
 use crate::findings::Section;
 
 const AES: &str = "target.aes";
@@ -39,7 +40,7 @@ pub(super) fn pages(ns_per_byte: [Option<f64>; 2]) -> Scene {
 fn predicted(ns_per_byte: [Option<f64>; 2]) -> Option<([f64; 2], String)> {
     let answer = pages(ns_per_byte).first();
     let of = answer.predictions.first()?;
-    let ratios = [of.predicted.median(), of.measured.median()];
+    let ratios = [of.predicted.as_ref()?.median(), of.measured.median()];
     Some((ratios.map(|ratio| (ratio * 100.0).round() / 100.0), answer.caveats.concat()))
 }
 
@@ -88,9 +89,37 @@ fn without_the_ciphers_cost_nothing_is_predicted() {
     for costs in [[None, None], [Some(6.5), None], [None, Some(0.5)]] {
         assert_eq!(predicted(costs), None);
     }
-    // More than a page costs.
-    assert_eq!(predicted([Some(60.0), Some(0.5)]), None);
     let scene = pages([None, None]);
     let findings = scene.analysis().findings(&scene.lines);
     assert!(findings.tables.iter().all(|section| section.title != "Predicted gains"));
+}
+
+#[test]
+fn rounds_that_are_left_out_are_counted_with_their_reasons() {
+    use WhyLeftOut::{MoreThanTheServer, NoCost, OtherCipher};
+    let mut scene = pages([Some(6.5), Some(0.5)]);
+    let rounds = scene.first().predictions[0].rounds;
+    let name = || "AES/GCM/NoPadding".to_owned();
+    // In one round a byte costs more than its page, in another the server reports nothing, in a third the suite
+    // is another.
+    scene.trial(0, 1).receipt.obtained.ns_per_byte = [(name(), 60.0)].into();
+    scene.trial(1, 2).receipt.obtained.ns_per_byte.clear();
+    let other = &mut scene.trial(1, 3).receipt.obtained;
+    other.suite = [("TLS_RSA_WITH_AES_128_CBC_SHA".to_owned(), 50)].into();
+    other.ns_per_byte = [("AES/CBC/NoPadding".to_owned(), 0.5)].into();
+    let prediction = scene.first().predictions.remove(0);
+    assert_eq!(
+        prediction.left_out.0,
+        [(MoreThanTheServer, 1), (NoCost, 1), (OtherCipher, 1)].into()
+    );
+    assert_eq!(prediction.predicted.unwrap().samples.len(), rounds - 3);
+    let findings = scene.analysis().findings(&scene.lines);
+    let is_it = |section: &&Section| section.title == "Predicted gains";
+    let section = findings.tables.iter().find(is_it).unwrap();
+    assert_eq!(section.tables[0].notes.len(), 1);
+    let json = serde_json::to_value(&scene.first().predictions[0]).unwrap();
+    assert_eq!(json["left_out"]["more-than-the-server"], 1);
+    // More than a page costs, in all of them.
+    let none = pages([Some(60.0), Some(0.5)]).first().predictions.remove(0);
+    assert_eq!((none.predicted, none.left_out.0), (None, [(MoreThanTheServer, rounds)].into()));
 }

@@ -4,7 +4,7 @@ use cpus::CpuList;
 use study::testing::server;
 
 use super::scene::{CBC, EIGHT, GCM, Scene};
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, WhyLeftOut};
 use crate::findings::Chart;
 use study::reference::Reference;
 use study::{Cell, Metric};
@@ -229,6 +229,22 @@ fn from_four_numbers_of_cores_on_a_law_is_fitted_with_its_interval() {
         (last("cores"), last("measured"), last("linear")),
         ("32".into(), "".into(), "288.00".into())
     );
+}
+
+#[test]
+fn rounds_that_follow_no_law_are_counted_with_their_reasons() {
+    use WhyLeftOut::{Misfit, NotPositive, TooFewCores};
+    let mut scene = of_cores(&["1", "2", "4", "8"], |n| n / (1.0 + 0.05 * (n - 1.0)));
+    // Eight cores with GCM: slow in one round, idle in another, not valid in a third.
+    scene.trial(7, 1).goodput_bps /= 2;
+    scene.trial(7, 2).goodput_bps = 0;
+    scene.fail(7, 3);
+    let gcm = projected(&mut scene).projections.remove(1);
+    assert_eq!(gcm.left_out.0, [(Misfit, 1), (NotPositive, 1), (TooFewCores, 1)].into());
+    assert_eq!(gcm.cores.last().unwrap().law.as_ref().unwrap().estimate.n, 5);
+    assert_eq!(serde_json::to_value(&gcm).unwrap()["left_out"]["misfit"], 1);
+    let is_about_rounds = |note: &&String| note.contains("of 8 rounds");
+    assert_eq!(gcm.notes.iter().filter(is_about_rounds).count(), 1, "{:?}", gcm.notes);
 }
 
 #[test]
