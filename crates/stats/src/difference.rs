@@ -1,21 +1,14 @@
 //! Differences of medians of series that were not measured in pairs.
 
-use crate::{Estimate, Interval, LEVEL, SampleError, median, median_interval};
+use crate::ratio::of_medians;
+use crate::{Estimate, SampleError};
 
 /// The median of `a` less the median of `b`, of independent samples that cannot be paired.
-///
-/// Its interval goes from the least to the greatest difference that the intervals of both medians
-/// allow, as that of [`ratio_of_medians`](crate::ratio_of_medians) does, and is wide for the same
-/// reason. It may lie on both sides of 0, or below it.
 ///
 /// # Errors
 /// No samples, or one that is not finite.
 pub fn difference_of_medians(a: &[f64], b: &[f64]) -> Result<Estimate, SampleError> {
-    let level = LEVEL.sqrt();
-    let (x, y) = (median_interval(a, level)?, median_interval(b, level)?);
-    let interval =
-        Interval { low: x.low - y.high, high: x.high - y.low, coverage: x.coverage * y.coverage };
-    Ok(Estimate { median: median(a)? - median(b)?, interval, n: a.len().min(b.len()) })
+    of_medians(a, b, |a, b| a - b)
 }
 
 #[cfg(test)]

@@ -4,31 +4,37 @@ use crate::{Estimate, Interval, LEVEL, SampleError, median, median_interval};
 
 /// The median of `a` over the median of `b`, of independent samples that cannot be paired.
 ///
-/// Its interval goes from the least to the greatest ratio that the intervals of both medians allow.
-/// With the product of their coverages both contain their medians, and then this one contains the
-/// ratio, whatever the distributions are. So each is computed at the square root of [`LEVEL`]. The
-/// result is wider than necessary, because it may also contain the ratio where one of the two
-/// fails. In return it assumes nothing about the distributions. The shorter interval of Hodges and
-/// Lehmann assumes that they have the same shape.
-///
-/// The `n` of the result is that of the shorter series. With a single sample in one series the
-/// coverage is 0.
-///
 /// # Errors
 /// No samples, one that is not finite, or one in `b` that is not above 0.
 pub fn ratio_of_medians(a: &[f64], b: &[f64]) -> Result<Estimate, SampleError> {
-    let (over, under) = (median(a)?, median(b)?);
     if b.iter().any(|sample| *sample <= 0.0) {
         return Err(SampleError::ZeroDivisor);
     }
+    of_medians(a, b, |a, b| a / b)
+}
+
+/// What follows from two medians, by a function that rises or falls with each. Its `n` is that of the shorter series.
+///
+/// Its interval goes from the least to the greatest value that the intervals of both medians allow. With the product
+/// of their coverages both contain their medians, and then this one contains the value, whatever the distributions
+/// are. So each is computed at the square root of [`LEVEL`]. It is wider than necessary, because it may also contain
+/// the value where one of the two fails. The shorter interval of Hodges and Lehmann assumes that they have the same
+/// shape. With a single sample in one series the coverage is 0.
+pub(crate) fn of_medians(
+    a: &[f64],
+    b: &[f64],
+    of: impl Fn(f64, f64) -> f64,
+) -> Result<Estimate, SampleError> {
     let level = LEVEL.sqrt();
     let (x, y) = (median_interval(a, level)?, median_interval(b, level)?);
+    let ends = [(x.low, y.low), (x.low, y.high), (x.high, y.low), (x.high, y.high)];
+    let ends = ends.map(|(x, y)| of(x, y));
     let interval = Interval {
-        low: (x.low / y.high).min(x.low / y.low),
-        high: (x.high / y.low).max(x.high / y.high),
+        low: ends.into_iter().fold(f64::INFINITY, f64::min),
+        high: ends.into_iter().fold(f64::NEG_INFINITY, f64::max),
         coverage: x.coverage * y.coverage,
     };
-    Ok(Estimate { median: over / under, interval, n: a.len().min(b.len()) })
+    Ok(Estimate { median: of(median(a)?, median(b)?), interval, n: a.len().min(b.len()) })
 }
 
 #[cfg(test)]
