@@ -2,7 +2,7 @@
 //!
 //! Rows are matched by case or table and what tells them from others. Their trials were not taken side by side, so they
 //! cannot be paired: what drifted between the runs does not cancel, and a ratio is that of two medians
-//! with an interval that assumes nothing of the distributions ([`stats::ratio_of_medians`]).
+//! ([`stats::RunRatio`]).
 
 mod compared_run;
 mod difference;
@@ -13,8 +13,10 @@ mod sentence;
 pub(crate) mod tests;
 
 use serde::Serialize;
+use stats::{Decision, RunRatio};
 
 use crate::analysis::Invalid;
+use crate::figure::Figure;
 use study::Metric;
 
 pub use compared_run::ComparedRun;
@@ -44,6 +46,10 @@ pub struct ComparedMetric {
     pub metric: Metric,
     /// The answer.
     pub sentence: String,
+    /// By which share the trials of A differ between its halves; the intervals have room for it.
+    pub drift_in_a: f64,
+    /// The same of B.
+    pub drift_in_b: f64,
     /// The cells that both runs have, in A's order.
     pub cells: Vec<PairedRow>,
 }
@@ -94,7 +100,20 @@ impl Comparison {
 impl ComparedMetric {
     fn of(metric: Metric, matches: &[Match<'_>], is_wanted: impl Fn(&Match<'_>) -> bool) -> Self {
         let wanted = matches.iter().filter(|both| is_wanted(both));
-        let cells: Vec<PairedRow> = wanted.map(|both| PairedRow::of(metric, both)).collect();
-        Self { metric, sentence: sentence::of(metric, &cells), cells }
+        let mut cells: Vec<PairedRow> = wanted.map(|both| PairedRow::of(metric, both)).collect();
+        let compared = || cells.iter().filter(|pair| pair.ratio.is_some());
+        let drift = |of: fn(&PairedRow) -> Option<&Figure>| {
+            stats::drift(compared().filter_map(of).map(|figure| &figure.samples[..]))
+        };
+        let drifts = [drift(|pair| pair.a.as_ref()), drift(|pair| pair.b.as_ref())];
+        for pair in &mut cells {
+            pair.ratio = pair.ratio.take().map(|ratio| ratio.with_drift(drifts));
+        }
+        let ratios: Vec<&RunRatio> = cells.iter().filter_map(|pair| pair.ratio.as_ref()).collect();
+        let verdicts = Decision::of_runs(&ratios, 1.0);
+        let compared = cells.iter_mut().filter(|pair| pair.ratio.is_some());
+        compared.zip(verdicts).for_each(|(pair, verdict)| pair.verdict = Some(verdict));
+        let (sentence, [drift_in_a, drift_in_b]) = (sentence::of(metric, &cells), drifts);
+        Self { metric, sentence, drift_in_a, drift_in_b, cells }
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! A gate is met where the whole interval of every cell that it is about meets the limit, and fails
 //! where the whole interval of one misses it. Between the two it is inconclusive, which is reported and
-//! fails nothing: a gate that failed there would fail by chance in many runs. A cell without a figure,
-//! or with too few trials for an interval, fails it, so that nothing passes by not being measured.
+//! fails nothing: a gate that failed there would fail by chance in many runs. So it is with too few trials for an
+//! interval. A cell without a figure fails it, so that nothing passes by not being measured.
+//!
+//! Of two runs all cells that a gate is about are judged together ([`stats::step_down`]): the probability that equal
+//! runs fail it is at most 5%, however many cells there are.
 
 pub(crate) mod expression;
 pub(crate) mod outcome;
@@ -11,11 +14,13 @@ pub(crate) mod outcome;
 mod tests;
 
 use crate::analysis::Analysis;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, OnlyInOne, PairedRow};
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
 use crate::wording::list;
 use primitives::Unit;
+use stats::{Estimate, RunRatio, step_down, trials_to_decide};
+use study::metric::Better;
 use study::primitive::SIZE;
 use study::{Metric, Study};
 
@@ -36,13 +41,32 @@ pub enum GateError {
         known: String,
     },
     /// It is about a ratio, and there is one run.
-    #[error("gate {gate}: a single run has no ratio; use this gate with toll compare A B")]
+    #[error(
+        "gate {gate}: a single run is compared with nothing; use this gate with toll compare A B"
+    )]
     NoRatio { gate: String },
     /// It is about figures of a run, of which there is a summary alone.
     #[error(
-        "gate {gate}: a summary as B has no cells to judge; gate ratio, or give the folder of the run"
+        "gate {gate}: a summary as B has no cells to judge; gate regression, or give the folder of the run"
     )]
     NoStudy { gate: String },
+    /// It is about the worse side of a metric that has none.
+    #[error(
+        "gate {gate}: neither more nor less of {metric} is worse; gate the ratio, or another metric"
+    )]
+    NoWorseSide { gate: String, metric: Metric },
+    /// Its ratio is limited on the side where the metric is better.
+    #[error(
+        "gate {gate}: a ratio is B over A, and of {metric} {more} is worse; write {meant}",
+        more = if *.better == Better::Higher { "less" } else { "more" }
+    )]
+    WrongSide {
+        gate: String,
+        metric: Metric,
+        better: Better,
+        /// The gate that the author must have meant.
+        meant: String,
+    },
     /// None of its cells can have the metric.
     #[error(
         "gate {gate}: none of its rows has {metric}: handshakes have no bodies, algorithms no server, and servers \
@@ -89,12 +113,12 @@ impl Gate {
             }
             let figure = row.whole_figure(metric).map(|figure| figure.estimate);
             let mark = row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
-            Some(self.gated(&row.name, &row.label, figure, mark))
+            Some(self.alone(&row.name, &row.label, figure, mark))
         };
         Ok(self.outcome(about.filter_map(judged).collect()))
     }
 
-    /// Judges the later of two runs: its figures, or their ratios to those of the earlier one. Every
+    /// Judges the later of two runs: its figures, or how they compare with those of the earlier one. Every
     /// cell of the earlier run has to have a ratio.
     ///
     /// # Errors
@@ -106,36 +130,62 @@ impl Gate {
     ) -> Result<GateOutcome, GateError> {
         match self.judged {
             Judged::Figure(_) => self.judge(study, analysis),
-            Judged::Ratio => self.judge_ratio(comparison),
+            Judged::Ratio | Judged::Regression => self.judge_runs(comparison),
         }
     }
 
-    /// Judges the ratios of a later run, of which there may be only a summary.
+    /// Judges how two runs compare, of which there may be only summaries.
     ///
     /// # Errors
-    /// It is not about ratios; as [`check`](Self::check).
-    pub fn judge_ratio(&self, comparison: &Comparison) -> Result<GateOutcome, GateError> {
+    /// It is about figures; as [`check`](Self::check); or it limits the wrong side of a metric.
+    pub fn judge_runs(&self, comparison: &Comparison) -> Result<GateOutcome, GateError> {
         if let Judged::Figure(_) = self.judged {
             return Err(GateError::NoStudy { gate: self.to_string() });
         }
-        let pairs = comparison.metrics.iter().flat_map(|metric| &metric.cells);
-        let of_pairs = pairs.map(|pair| (pair.case.as_str(), pair.cell_a.as_str()));
-        let of_one = comparison.only.iter().filter(|only| only.run == "a");
-        let of_one = of_one.map(|only| (only.case.as_str(), only.cell.as_str()));
+        let of_metric = comparison.metrics.iter();
+        let pairs = of_metric.flat_map(|of| of.cells.iter().map(|pair| (of.metric, pair)));
+        let pairs: Vec<(Metric, &PairedRow)> = pairs.collect();
+        let of_pairs = pairs.iter().map(|(_, pair)| (pair.case.as_str(), pair.cell_a.as_str()));
+        let only: Vec<&OnlyInOne> = comparison.only.iter().filter(|only| only.run == "a").collect();
+        let of_one = only.iter().map(|only| (only.case.as_str(), only.cell.as_str()));
         self.check_scope(of_pairs.chain(of_one))?;
-        let mut cells = Vec::new();
-        for pair in comparison.metrics.iter().flat_map(|metric| &metric.cells) {
-            if self.is_about(&pair.case, &pair.cell_a) {
-                let mark = pair.mark_b.or(pair.mark_a);
-                cells.push(self.gated(&pair.cell_b, &pair.label, pair.ratio, mark));
-            }
-        }
-        for only in comparison.only.iter().filter(|only| only.run == "a") {
-            if self.is_about(&only.case, &only.cell) {
-                cells.push(self.gated(&only.cell, &only.label, None, Some(Mark::NotMeasured)));
-            }
-        }
+
+        let about = pairs.into_iter().filter(|(_, pair)| self.is_about(&pair.case, &pair.cell_a));
+        let about = about.map(|(metric, pair)| Ok((pair, self.scale(metric, &pair.case)?)));
+        let about: Vec<(&PairedRow, Scale)> = about.collect::<Result<_, GateError>>()?;
+        let ratios = about.iter().filter_map(|(pair, scale)| Some((pair.ratio.as_ref()?, scale)));
+        let ratios: Vec<(&RunRatio, &Scale)> = ratios.collect();
+        let at = |place: usize, level| {
+            let (ratio, scale) = ratios[place];
+            scale.of(ratio.at(level))
+        };
+        let is_decided = |_, figure: &Estimate| self.reached(figure) != Reached::Inconclusive;
+        let mut steps = step_down(ratios.len(), at, is_decided).into_iter();
+        let needed = trials_to_decide(ratios.len());
+
+        let of_pair = |(pair, _): &(&PairedRow, Scale)| {
+            let step = pair.ratio.as_ref().and_then(|_| Some((steps.next()?, needed)));
+            self.gated(&pair.cell_b, &pair.label, step, pair.mark_b.or(pair.mark_a))
+        };
+        let mut cells: Vec<GatedCell> = about.iter().map(of_pair).collect();
+        let only = only.into_iter().filter(|only| self.is_about(&only.case, &only.cell));
+        let lacking = Some(Mark::NotMeasured);
+        cells.extend(only.map(|only| self.gated(&only.cell, &only.label, None, lacking)));
         Ok(self.outcome(cells))
+    }
+
+    /// In what a ratio of this metric is judged.
+    fn scale(&self, metric: Metric, case: &str) -> Result<Scale, GateError> {
+        let gate = || self.to_string();
+        match (self.judged, metric.better()) {
+            (Judged::Regression, None) => Err(GateError::NoWorseSide { gate: gate(), metric }),
+            (Judged::Regression, Some(better)) => Ok(Scale::Regression(better)),
+            (_, Some(better)) if self.comparator.is_from_below() != (better == Better::Higher) => {
+                let meant = self.meant(better, case);
+                Err(GateError::WrongSide { gate: gate(), metric, better, meant })
+            }
+            _ => Ok(Scale::Ratio),
+        }
     }
 
     fn check_scope<'a>(
@@ -157,6 +207,22 @@ impl Gate {
 
     fn is_about(&self, case: &str, cell: &str) -> bool {
         self.scope.as_ref().is_none_or(|scope| scope == case || scope == cell)
+    }
+}
+
+/// In what a gate has its limit.
+#[derive(Clone, Copy)]
+enum Scale {
+    Ratio,
+    Regression(Better),
+}
+
+impl Scale {
+    fn of(self, ratio: Estimate) -> Estimate {
+        match self {
+            Self::Ratio => ratio,
+            Self::Regression(better) => ratio.map(|ratio| better.regression(ratio)),
+        }
     }
 }
 

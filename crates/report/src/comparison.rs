@@ -5,7 +5,7 @@ use answer::analysis::{Figure, Invalid};
 use answer::compare::{ComparedMetric, Comparison, Difference, PairedRow};
 use answer::findings::{Column, Item, Listing};
 use answer::wording::{NO_DIFFERENCE, grouped, interval, list, ratio_alone, ratio_interval};
-use stats::{Decision, Direction};
+use stats::{Decision, Direction, Estimate};
 use units::thousands;
 
 use crate::terminal::{Look, Page, Style};
@@ -93,8 +93,10 @@ fn table(page: &mut Page, metric: &ComparedMetric) {
         numbers("B", unit.name, 0, &|pair| number(&pair.b)),
         words(&|pair| symbol(pair.mark_b)),
         numbers("interval", unit.name, 2, &|pair| ends(&pair.b)),
-        numbers("B/A", "", 0, &|pair| pair.ratio.map_or("none".to_owned(), ratio_alone)),
-        numbers("interval", "", 1, &|pair| pair.ratio.map(ratio_interval).unwrap_or_default()),
+        numbers("B/A", "", 0, &|pair| pair.ratio.as_ref().map_or("none".to_owned(), ratio_alone)),
+        numbers("interval", "", 1, &|pair| {
+            pair.ratio.as_ref().map(ratio_interval).unwrap_or_default()
+        }),
         words(&|pair| verdict(pair.verdict).to_owned()).yields_to(3),
     ];
     let is_doubtful =
@@ -123,7 +125,8 @@ fn verdict(verdict: Option<Decision>) -> &'static str {
 /// How sure the intervals are, at worst.
 fn about_intervals(comparison: &Comparison) -> String {
     let pairs = comparison.metrics.iter().flat_map(|metric| &metric.cells);
-    let coverages = pairs.filter_map(|pair| pair.ratio).map(|ratio| ratio.interval.coverage);
+    let ratios = pairs.filter_map(|pair| pair.ratio.as_ref());
+    let coverages = ratios.map(|ratio| Estimate::from(ratio).interval.coverage);
     let worst = coverages.reduce(f64::min);
     let covers = match worst {
         Some(coverage) if coverage > 0.0 => {
@@ -131,9 +134,15 @@ fn about_intervals(comparison: &Comparison) -> String {
         }
         _ => "is missing where a run has a single trial".to_owned(),
     };
+    let drift = |of: fn(&ComparedMetric) -> f64| {
+        units::percent(comparison.metrics.iter().map(of).fold(0.0, f64::max))
+    };
     format!(
-        "B/A is the ratio of the medians; its interval {covers}, if the trials are independent; it \
-         assumes nothing else. The runs were not measured side by side, so the ratio includes \
-         everything that changed between them, also on the machine."
+        "B/A is the ratio of the medians; its interval {covers}, if the trials are independent and those of \
+         a cell scatter alike in both runs. It has room for what each run drifted from its first half to its \
+         second, {} in A and {} in B at most. The runs were not measured side by side, so the ratio includes \
+         everything else that changed between them, also on the machine.",
+        drift(|metric| metric.drift_in_a),
+        drift(|metric| metric.drift_in_b)
     )
 }

@@ -7,7 +7,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::{Estimate, LEVEL, holm, sign_test};
+use crate::{Estimate, LEVEL, RunRatio, holm, sign_test, step_down};
 
 /// What a comparison shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,22 @@ impl Decision {
         (0..family.len()).map(decide).collect()
     }
 
+    /// Decides ratios of two runs that are read together, each with the value that it has where nothing differs.
+    #[must_use]
+    pub fn of_runs(family: &[&RunRatio], value: f64) -> Vec<Self> {
+        let beside = |estimate: &Estimate| match estimate.interval {
+            interval if interval.low > value => Self::Sure(Direction::Above),
+            interval if interval.high < value => Self::Sure(Direction::Below),
+            _ => Self::NoDifference,
+        };
+        let at = |place: usize, level| family[place].at(level);
+        let steps = step_down(family.len(), at, |_, estimate| beside(estimate).is_sure());
+        let decided = steps.into_iter();
+        decided
+            .map(|step| if step.has_too_few() { Self::TooFew } else { beside(&step.estimate) })
+            .collect()
+    }
+
     /// By the interval of an estimate alone, as if nothing else was compared: for gates, and for what was
     /// not measured in pairs.
     #[must_use]
@@ -89,7 +105,7 @@ impl Decision {
 }
 
 /// p-values are sums of powers of 2 times a count, LEVEL is not one.
-const ROUNDING: f64 = 1e-12;
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

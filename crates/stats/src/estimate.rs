@@ -34,6 +34,15 @@ impl Estimate {
     pub fn has_enough_samples(&self) -> bool {
         self.interval.coverage >= LEVEL
     }
+
+    /// The estimate of what only rises or only falls with this one.
+    #[must_use]
+    pub fn map(&self, change: impl Fn(f64) -> f64) -> Self {
+        let Interval { low, high, coverage } = self.interval;
+        let (one, other) = (change(low), change(high));
+        let interval = Interval { low: one.min(other), high: one.max(other), coverage };
+        Self { median: change(self.median), interval, n: self.n }
+    }
 }
 
 /// The ratios `a[i] / b[i]` of trials that ran one after the other.

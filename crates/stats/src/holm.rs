@@ -9,6 +9,8 @@
 //! the level, however the comparisons depend on each other.
 
 use crate::binomial::upper_half;
+use crate::decision::ROUNDING;
+use crate::{Estimate, LEVEL};
 
 /// The two-sided p-value of the sign test of `above` pairs of `n`. Pairs of equals are counted in `n`
 /// and not in `above`.
@@ -35,6 +37,45 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
         adjusted[index] = most;
     }
     adjusted
+}
+
+/// An estimate of a family, and the level that its interval has to have there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    pub estimate: Estimate,
+    pub level: f64,
+}
+
+/// The same procedure by intervals: those that are decided with so many left are decided, and leave fewer. Each
+/// estimate has the interval by which it was decided, or those that are left could not be.
+#[must_use]
+pub fn step_down(
+    family: usize,
+    at: impl Fn(usize, f64) -> Estimate,
+    is_decided: impl Fn(usize, &Estimate) -> bool,
+) -> Vec<Step> {
+    let mut steps: Vec<Option<Step>> = vec![None; family];
+    loop {
+        let left: Vec<usize> = (0..family).filter(|place| steps[*place].is_none()).collect();
+        let level = 1.0 - (1.0 - LEVEL) / left.len().max(1) as f64;
+        let here =
+            left.into_iter().map(|place| (place, Step { estimate: at(place, level), level }));
+        let (decided, open): (Vec<_>, Vec<_>) = here
+            .partition(|(place, step)| !step.has_too_few() && is_decided(*place, &step.estimate));
+        if decided.is_empty() {
+            open.into_iter().for_each(|(place, step)| steps[place] = Some(step));
+            return steps.into_iter().flatten().collect();
+        }
+        decided.into_iter().for_each(|(place, step)| steps[place] = Some(step));
+    }
+}
+
+impl Step {
+    /// Whether no interval of so few samples reaches the level.
+    #[must_use]
+    pub fn has_too_few(&self) -> bool {
+        self.estimate.interval.coverage < self.level - ROUNDING
+    }
 }
 
 #[cfg(test)]
@@ -72,6 +113,37 @@ mod tests {
                 assert_eq!(low > 1.0, is_above, "{above} of {n}");
             }
         }
+    }
+
+    /// One of two estimates is decided with one left only; where all are surer, all are.
+    #[test]
+    fn intervals_step_down_as_p_values_do() {
+        let of = |families: &[(usize, f64)]| {
+            let samples: Vec<Vec<f64>> = families
+                .iter()
+                .map(|(n, value)| (0..*n).map(|i| value + 1e-3 * i as f64).collect())
+                .collect();
+            let at = |place: usize, level| {
+                let samples: &Vec<f64> = &samples[place];
+                Estimate {
+                    interval: median_interval(samples, level).unwrap(),
+                    ..Estimate::of(samples).unwrap()
+                }
+            };
+            let is_above = |_, of: &Estimate| of.interval.low > 1.0;
+            let steps = step_down(samples.len(), at, is_above);
+            let decided = steps
+                .iter()
+                .enumerate()
+                .map(|(place, step)| !step.has_too_few() && is_above(place, &step.estimate));
+            decided.collect::<Vec<_>>()
+        };
+        // Six trials decide one, seven three: `rounds_to_decide`.
+        assert_eq!(of(&[(6, 2.0)]), [true]);
+        assert_eq!(of(&[(6, 2.0), (6, 2.0)]), [false, false]);
+        assert_eq!(of(&[(6, 2.0), (7, 2.0)]), [true, true]);
+        assert_eq!(of(&[(6, 2.0), (7, 0.9)]), [false, false]);
+        assert_eq!(of(&[]), [false; 0]);
     }
 
     #[test]

@@ -13,15 +13,18 @@ mod holm;
 mod interval;
 mod looks;
 mod ratio;
+mod runs;
 mod scaling;
 
 pub use decision::{Decision, Direction, rounds_to_decide};
 pub use difference::difference_of_medians;
 pub use estimate::{Estimate, paired_ratio};
+pub use holm::{Step, step_down};
 use holm::{holm, sign_test};
 pub use interval::{Interval, median_interval};
 pub use looks::looks;
 pub use ratio::ratio_of_medians;
+pub use runs::{RunRatio, drift, trials_to_decide};
 pub use scaling::{LEAST_COUNTS, Scaling, ScalingError, WORST_FIT};
 
 /// The default coverage of intervals.

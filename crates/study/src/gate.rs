@@ -44,6 +44,12 @@ impl Comparator {
         found.ok_or_else(|| "there is no >=, <=, > or <".to_owned())
     }
 
+    /// Whether the limit is the least that is allowed.
+    #[must_use]
+    pub fn is_from_below(self) -> bool {
+        matches!(self, Self::AtLeast | Self::Above)
+    }
+
     #[must_use]
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {

@@ -63,6 +63,18 @@ pub enum Better {
     Lower,
 }
 
+impl Better {
+    /// By which share of an earlier figure a later one is worse, of the later over the earlier: 5% where a rate is 0.95
+    /// times what it was, or a cost 1.05 times. It is negative where the later one is better.
+    #[must_use]
+    pub fn regression(self, later_over_earlier: f64) -> f64 {
+        match self {
+            Self::Higher => 1.0 - later_over_earlier,
+            Self::Lower => later_over_earlier - 1.0,
+        }
+    }
+}
+
 macro_rules! metrics {
     ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
         /// A figure of a trial.
@@ -624,17 +636,6 @@ impl Metric {
             Kind::State => None,
         }
     }
-
-    /// By which share of an earlier figure a later one is worse, of the later over the earlier: 0.05 where a rate is
-    /// 0.95 times what it was, or a cost 1.05 times. It is negative where the later one is better, and `None` where
-    /// neither way is worse.
-    #[must_use]
-    pub fn regression(self, later_over_earlier: f64) -> Option<f64> {
-        Some(match self.better()? {
-            Better::Higher => 1.0 - later_over_earlier,
-            Better::Lower => later_over_earlier - 1.0,
-        })
-    }
 }
 
 fn has_bodies(cell: &Cell) -> bool {
@@ -713,24 +714,21 @@ mod tests {
 
     #[test]
     fn ratios_point_where_their_metric_does() {
-        for (metric, twice, regression) in [
+        let regression = |metric: Metric| metric.better().map(|better| better.regression(2.0));
+        for (metric, twice, share) in [
             (Metric::Rate, (2.0, 1.0), Some(-1.0)),
             (Metric::GoodputPerServerCpu, (2.0, 1.0), Some(-1.0)),
             (Metric::P99, (2.0, 1.0), Some(1.0)),
             (Metric::CyclesPerByte, (1.0, 2.0), Some(1.0)),
             (Metric::ServerBusy, (2.0, 1.0), None),
         ] {
-            assert_eq!(
-                (metric.ratio(2.0, 1.0), metric.regression(2.0)),
-                (twice, regression),
-                "{metric}"
-            );
+            assert_eq!((metric.ratio(2.0, 1.0), regression(metric)), (twice, share), "{metric}");
         }
         for metric in Metric::of_rows() {
             let (over, under) = metric.ratio(2.0, 1.0);
             let is_better = metric.is_higher_ratio_better() == (over > under);
             let expected = metric.better().map(|_| if is_better { -1.0 } else { 1.0 });
-            assert_eq!(metric.regression(2.0), expected, "{metric}");
+            assert_eq!(regression(metric), expected, "{metric}");
         }
     }
 

@@ -46,10 +46,10 @@ const EXAMPLES: &str = "\
 Examples:
   toll compare results/monday results/tuesday
   toll compare A B --metric goodput --metric p99
-  toll compare A B --gate 'ratio>=0.95'
-      for CI: exits with 1 unless B reaches at least 95% of A in every cell
+  toll compare A B --gate 'regression<=5%'
+      for CI: exits with 1 if B is worse than A by more than 5% in a cell
   toll compare A B --gate 'bulk:goodput>=10Gb/s'
-      gates other than ratio apply to B
+      gates other than regression and ratio apply to B
   toll compare docs/reproductions/primitives-amd-epyc.json results/2026-11-21T20-51-34Z-primitives
       this machine beside a run of which only the summary is at hand";
 
@@ -58,7 +58,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
     let outcomes = arguments.gates.judge_by(|gate| match &b.study {
         Some(study) => gate.judge_later((study, &b.analysis), &comparison),
-        None => gate.judge_ratio(&comparison),
+        None => gate.judge_runs(&comparison),
     })?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };

@@ -21,10 +21,10 @@ pub(crate) struct Gates {
         long_help = "Exit with code 1 if a cell misses this: [CASE:]METRIC COMPARATOR \
                      VALUE, such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The \
                      whole interval counts: a gate whose limit lies within it is inconclusive, \
-                     which is reported and is not a failure. A cell with fewer than six valid trials \
-                     fails. CASE may be a cell's name. \
-                     Metrics are those of answers and server-busy, client-busy; comparators: \
-                     >=, <=, >, <"
+                     which is reported and is not a failure, as one with too few trials is. CASE may be a \
+                     cell's name. \
+                     Metrics are those of answers and server-busy, client-busy, and for toll compare \
+                     regression (regression<=5%) and ratio, B over A; comparators: >=, <=, >, <"
     )]
     gates: Vec<Gate>,
 

@@ -33,7 +33,7 @@ fn of<'a>(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> impl Iterator<Item = Gat
             let is_maximum = rule.metric.row().kind == Kind::Throughput;
             let mark = entry.row.mark_of(rule.metric);
             let mark = mark.filter(|mark| is_maximum || *mark == Mark::NotOfferedLoad);
-            gate.gated(&entry.row.name, &entry.row.label, ratio, mark)
+            gate.alone(&entry.row.name, &entry.row.label, ratio, mark)
         });
         gate.outcome(cells.collect())
     })

@@ -2,7 +2,7 @@
 
 mod accelerator;
 mod bills;
-mod ciphers;
+pub(crate) mod ciphers;
 mod cross_checks;
 mod decisions;
 mod doubts;

@@ -1,7 +1,7 @@
 //! Cells that both runs have.
 
 use serde::{Serialize, Serializer};
-use stats::{Decision, Estimate};
+use stats::{Decision, RunRatio};
 
 use super::compared_run::ComparedRun;
 use crate::comparable::comparable;
@@ -28,11 +28,11 @@ pub struct PairedRow {
     /// B's figure.
     pub b: Option<Figure>,
     /// The median of B over that of A.
-    pub ratio: Option<Estimate>,
+    pub ratio: Option<RunRatio>,
     /// Why two figures have no ratio, in a clause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What the ratio says by its interval.
+    /// What the ratio says, decided with those of the same metric.
     #[serde(serialize_with = "or_not_compared")]
     pub verdict: Option<Decision>,
     /// The mark of A's cell.
@@ -150,7 +150,7 @@ impl PairedRow {
         let (ratio, why) = match (a.as_ref().zip(b.as_ref()), comparable(side_b, side_a, metric)) {
             (None, _) => (None, None),
             (Some(_), Err(why)) => (None, Some(why.in_words(["in B", "in A"]))),
-            (Some((a, b)), Ok(())) => (stats::ratio_of_medians(&b.samples, &a.samples).ok(), None),
+            (Some((a, b)), Ok(())) => (RunRatio::of(&b.samples, &a.samples).ok(), None),
         };
         let mark =
             |row: &MeasuredRow| row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
@@ -164,7 +164,7 @@ impl PairedRow {
             b,
             ratio,
             why,
-            verdict: ratio.map(|ratio| Decision::of_interval(&ratio, 1.0)),
+            verdict: None,
             mark_a: mark(side_a),
             mark_b: mark(side_b),
         }

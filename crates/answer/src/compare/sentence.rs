@@ -9,8 +9,8 @@ use study::Metric;
 
 pub(super) fn of(metric: Metric, cells: &[PairedRow]) -> String {
     let measure = metric.row().words;
-    let compared: Vec<(&PairedRow, &Estimate)> =
-        cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
+    let compared: Vec<(&PairedRow, Estimate)> =
+        cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?.into()))).collect();
     match compared[..] {
         [] if cells
             .iter()
@@ -22,7 +22,7 @@ pub(super) fn of(metric: Metric, cells: &[PairedRow]) -> String {
         }
         [] => format!("Nothing can be compared in {measure}: no cell has a figure in both runs."),
         [(pair, ratio)] if cells.len() == 1 => {
-            let times = times(*ratio);
+            let times = times(ratio);
             let told = match pair.verdict {
                 Some(Decision::Sure(_)) | None => String::new(),
                 Some(Decision::NoDifference) => format!(", which is {NO_DIFFERENCE}"),
@@ -34,8 +34,8 @@ pub(super) fn of(metric: Metric, cells: &[PairedRow]) -> String {
     }
 }
 
-fn of_many(measure: &str, all: usize, compared: &[(&PairedRow, &Estimate)]) -> String {
-    let of = |verdict: Decision| -> Vec<&(&PairedRow, &Estimate)> {
+fn of_many(measure: &str, all: usize, compared: &[(&PairedRow, Estimate)]) -> String {
+    let of = |verdict: Decision| -> Vec<&(&PairedRow, Estimate)> {
         compared.iter().filter(|(pair, _)| pair.verdict == Some(verdict)).collect()
     };
     let part = |verdict, words: &str| {
@@ -65,7 +65,7 @@ fn of_many(measure: &str, all: usize, compared: &[(&PairedRow, &Estimate)]) -> S
     let shown = compared.iter().filter(|(pair, _)| pair.verdict.is_some_and(Decision::is_sure));
     let furthest = shown.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
     let furthest = furthest.map_or(String::new(), |(pair, ratio)| {
-        format!(" Furthest: {}, {} ({}).", times(**ratio), pair.label, pair.case)
+        format!(" Furthest: {}, {} ({}).", times(*ratio), pair.label, pair.case)
     });
     let parts = crate::wording::list(&parts);
     format!("In {measure}, of {all} cells: {parts}.{furthest}")

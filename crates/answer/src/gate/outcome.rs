@@ -1,8 +1,9 @@
 //! What became of a gate, in figures and in a sentence.
 
 use serde::Serialize;
-use stats::Estimate;
+use stats::{Estimate, LEVEL, Step, rounds_to_decide};
 use study::gate::Comparator;
+use units::Quantity;
 
 use super::expression::{Counts, Gate, Judged};
 use crate::mark::Mark;
@@ -13,7 +14,7 @@ use crate::wording::{list, times, with_interval};
 #[serde(rename_all = "kebab-case")]
 pub enum Reached {
     Met,
-    /// The interval includes the limit.
+    /// The interval includes the limit, or there are too few trials for one.
     Inconclusive,
     NotMet,
 }
@@ -40,6 +41,9 @@ pub struct GatedCell {
     pub result: Reached,
     /// What was judged, in the metric's unit; `None` where it was not measured.
     pub figure: Option<Estimate>,
+    /// How many trials can decide it, in each run where there are two; `None` where there are as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_trials: Option<usize>,
     /// What keeps the figure from being the server's maximum.
     pub mark: Option<Mark>,
 }
@@ -47,10 +51,17 @@ pub struct GatedCell {
 /// Whether a figure meets a limit: with its whole interval, which samples enough must have made.
 #[must_use]
 pub fn reached(comparator: Comparator, limit: f64, figure: Option<&Estimate>) -> Reached {
-    let Some(figure) = figure else { return Reached::NotMet };
-    let ends = [figure.interval.low, figure.interval.high];
-    match ends.map(|end| comparator.holds(end, limit)) {
-        _ if !figure.has_enough_samples() => Reached::NotMet,
+    match figure {
+        // Nothing passes because it was not measured.
+        None => Reached::NotMet,
+        Some(figure) if !figure.has_enough_samples() => Reached::Inconclusive,
+        Some(figure) => by_interval(comparator, limit, figure),
+    }
+}
+
+fn by_interval(comparator: Comparator, limit: f64, figure: &Estimate) -> Reached {
+    // An end that lies on the limit may still hold.
+    match [figure.interval.low, figure.interval.high].map(|end| comparator.holds(end, limit)) {
         [true, true] => Reached::Met,
         [false, false] => Reached::NotMet,
         _ => Reached::Inconclusive,
@@ -58,23 +69,44 @@ pub fn reached(comparator: Comparator, limit: f64, figure: Option<&Estimate>) ->
 }
 
 impl Gate {
-    pub(crate) fn gated(
+    /// A figure that is judged by itself.
+    pub(crate) fn alone(
         &self,
         cell: &str,
         label: &str,
         figure: Option<Estimate>,
         mark: Option<Mark>,
     ) -> GatedCell {
-        let result = self.reached(figure);
-        GatedCell { cell: cell.to_owned(), label: label.to_owned(), result, figure, mark }
+        let step = figure.map(|estimate| Step { estimate, level: LEVEL });
+        self.gated(cell, label, step.map(|step| (step, rounds_to_decide(1) as usize)), mark)
     }
 
-    fn reached(&self, figure: Option<Estimate>) -> Reached {
-        let median = |figure: Estimate| self.comparator.holds(figure.median, self.limit);
+    /// A figure as a family has decided it, with the trials that could.
+    pub(super) fn gated(
+        &self,
+        cell: &str,
+        label: &str,
+        step: Option<(Step, usize)>,
+        mark: Option<Mark>,
+    ) -> GatedCell {
+        let has_too_few = |step: &Step| self.counts == Counts::Interval && step.has_too_few();
+        let needed_trials = step.filter(|(step, _)| has_too_few(step)).map(|(_, needed)| needed);
+        let result = match step {
+            // Nothing passes because it was not measured.
+            None => Reached::NotMet,
+            Some(_) if needed_trials.is_some() => Reached::Inconclusive,
+            Some((step, _)) => self.reached(&step.estimate),
+        };
+        let figure = step.map(|(step, _)| step.estimate);
+        let (cell, label) = (cell.to_owned(), label.to_owned());
+        GatedCell { cell, label, result, figure, needed_trials, mark }
+    }
+
+    pub(super) fn reached(&self, figure: &Estimate) -> Reached {
         match self.counts {
-            Counts::Median if figure.is_some_and(median) => Reached::Met,
+            Counts::Median if self.comparator.holds(figure.median, self.limit) => Reached::Met,
             Counts::Median => Reached::NotMet,
-            Counts::Interval => reached(self.comparator, self.limit, figure.as_ref()),
+            Counts::Interval => by_interval(self.comparator, self.limit, figure),
         }
     }
 
@@ -97,8 +129,7 @@ impl Gate {
                 format!("met by {all}{}.", nearest.unwrap_or_default())
             }
             Reached::Inconclusive => format!(
-                "inconclusive in {n} of {all}, whose interval includes the limit: \
-                 {which}. More or longer trials narrow it."
+                "inconclusive in {n} of {all}: {which}. More or longer trials narrow the intervals."
             ),
             Reached::NotMet => format!("NOT met by {n} of {all}: {which}."),
         };
@@ -120,13 +151,12 @@ impl Gate {
         let words = match self.judged {
             Judged::Ratio => times(*figure),
             Judged::Figure(metric) => with_interval(metric.row().quantity, *figure),
+            Judged::Regression => change(figure),
         };
-        let few = match self.counts {
-            Counts::Interval if !figure.has_enough_samples() => {
-                format!(", {} trials are too few", figure.n)
-            }
-            _ => String::new(),
-        };
+        let few = cell.needed_trials.map_or(String::new(), |needed| {
+            let trials = units::counted(figure.n as u64, "trial");
+            format!(", {trials} where {needed} are needed")
+        });
         words + client + &few
     }
 
@@ -134,9 +164,17 @@ impl Gate {
     fn tightest<'a>(&self, cells: &'a [GatedCell]) -> Option<&'a GatedCell> {
         let median = |cell: &GatedCell| cell.figure.map_or(f64::NAN, |figure| figure.median);
         let by_median = |a: &&GatedCell, b: &&GatedCell| median(a).total_cmp(&median(b));
-        match self.comparator {
-            Comparator::AtLeast | Comparator::Above => cells.iter().min_by(by_median),
-            Comparator::AtMost | Comparator::Below => cells.iter().max_by(by_median),
+        match self.comparator.is_from_below() {
+            true => cells.iter().min_by(by_median),
+            false => cells.iter().max_by(by_median),
         }
+    }
+}
+
+/// `7.2% [5.1, 9.3] worse` of a share by which something is worse.
+fn change(worse: &Estimate) -> String {
+    match worse.median < 0.0 {
+        true => with_interval(Quantity::Share, worse.map(|share| -share)) + " better",
+        false => with_interval(Quantity::Share, *worse) + " worse",
     }
 }

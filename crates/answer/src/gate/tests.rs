@@ -2,15 +2,20 @@
 
 use super::Reached::{Inconclusive, Met, NotMet};
 use super::*;
+use crate::analysis::tests::ciphers::ciphers;
 use crate::analysis::tests::scene::{CBC, GCM, SPREAD, Scene};
-use crate::compare::tests::compared;
+use crate::compare::tests::{compared, compared_in};
+use journal::primitive::RowLine;
 use study::testing::server;
 
 /// nginx with two suites: 8.5 and 2.2 Gb/s of one core.
 fn bulk() -> Scene {
+    bulk_at([8.5e9, 2.2e9])
+}
+
+fn bulk_at(figures: [f64; 2]) -> Scene {
     let mut scene = Scene::suites(&[server("nginx")], &[GCM, CBC]);
-    scene.measure(0, 8.5e9, &SPREAD);
-    scene.measure(1, 2.2e9, &SPREAD);
+    (0..).zip(figures).for_each(|(cell, figure)| scene.measure(cell, figure, &SPREAD));
     scene
 }
 
@@ -55,8 +60,8 @@ fn a_limit_within_the_interval_is_neither_met_nor_missed() {
     assert_eq!(outcome.result, Inconclusive);
     assert_eq!(
         outcome.sentence,
-        "Gate goodput>=2.15Gb/s inconclusive in 1 of 2 cells, whose interval includes the limit: \
-         2.20 Gb/s [2.13, 2.27] (nginx, AES-128-CBC-SHA). More or longer trials narrow it."
+        "Gate goodput>=2.15Gb/s inconclusive in 1 of 2 cells: 2.20 Gb/s [2.13, 2.27] (nginx, \
+         AES-128-CBC-SHA). More or longer trials narrow the intervals."
     );
     // A cell that misses it decides.
     assert_eq!(judged(&scene, "goodput>=8.45Gb/s").result, NotMet);
@@ -69,14 +74,20 @@ fn a_limit_within_the_interval_is_neither_met_nor_missed() {
 }
 
 #[test]
-fn too_few_trials_meet_no_gate() {
+fn too_few_trials_decide_nothing_and_say_how_many_would() {
     let mut scene = bulk();
     scene.keep(|_, round| round < 6);
     assert_eq!(judged(&scene, "goodput>=1Gb/s").result, Met);
     scene.keep(|cell, round| cell == 0 || round < 5);
-    let outcome = judged(&scene, "goodput>=1Gb/s");
-    assert_eq!(outcome.result, NotMet);
-    assert!(outcome.sentence.contains("], 5 trials are too few"), "{}", outcome.sentence);
+    for gate in ["goodput>=1Gb/s", "goodput>=9Gb/s"] {
+        let outcome = judged(&scene, gate);
+        let few = &outcome.cells[1];
+        assert_eq!((few.result, few.needed_trials), (Inconclusive, Some(6)), "{outcome:?}");
+    }
+    assert_eq!(judged(&scene, "bulk-0002:goodput>=9Gb/s").result, Inconclusive);
+    // Medians decide at once.
+    let by_median = "bulk-0002:goodput>=9Gb/s".parse::<Gate>().unwrap().by_median();
+    assert_eq!(by_median.judge(&scene.study, &scene.analysis()).unwrap().result, NotMet);
 }
 
 #[test]
@@ -128,9 +139,7 @@ fn ratios_are_judged_for_every_cell_of_the_earlier_run() {
     assert_eq!(judged(&later, "ratio>=0.9").result, Met);
     assert_eq!(judged(&later, "ratio>=0.99").result, Inconclusive);
     assert_eq!(judged(&later, "goodput>=2Gb/s").result, Met);
-    later.lines.clear();
-    later.measure(0, 9.0e9, &SPREAD);
-    later.measure(1, 1.8e9, &SPREAD);
+    later = bulk_at([9.0e9, 1.8e9]);
     let slower = judged(&later, "ratio>=0.95");
     assert_eq!(slower.result, NotMet);
     assert!(
@@ -147,4 +156,84 @@ fn ratios_are_judged_for_every_cell_of_the_earlier_run() {
         "{}",
         lacking.sentence
     );
+}
+
+/// A cipher of these cycles per byte, in seven rounds.
+fn cipher(cycles_per_byte: f64) -> Scene {
+    let mut scene = ciphers(cycles_per_byte);
+    let first = scene.primitives[0].clone();
+    scene.primitives = (0..7).map(|round| RowLine { round, ..first.clone() }).collect();
+    scene.study.primitives.tables[0].rounds = 7;
+    scene.study.cells.clear();
+    scene.study.answers.clear();
+    scene.lines.clear();
+    scene
+}
+
+fn between(a: &Scene, b: &Scene, metrics: &[Metric], gate: &str) -> Result<GateOutcome, GateError> {
+    gate.parse::<Gate>().unwrap().judge_runs(&compared_in(a, b, metrics))
+}
+
+/// Whichever way a metric points, worse is worse.
+#[test]
+fn a_regression_is_what_got_worse() {
+    let usual = bulk();
+    let (worse, better) = (bulk_at([6.8e9, 1.76e9]), bulk_at([10.2e9, 2.64e9]));
+    // A rate that falls, and what an operation costs, which rises.
+    for metric in [Metric::Goodput, Metric::GoodputPerServerCpu] {
+        let result = |b| between(&usual, b, &[metric], "regression<=5%").unwrap().result;
+        assert_eq!([&worse, &better].map(result), [NotMet, Met], "{metric}");
+        let swapped = |a| between(a, &usual, &[metric], "regression<=5%").unwrap().result;
+        assert_eq!([&worse, &better].map(swapped), [Met, NotMet], "{metric}");
+    }
+    let (mut slow, mut fast) = (bulk(), bulk());
+    for (scene, p99) in [(&mut slow, 2_000_000), (&mut fast, 1_000_000)] {
+        scene.lines.iter_mut().for_each(|trial| trial.line.latency_ns.p99 = Some(p99));
+    }
+    let p99 = |a, b| between(a, b, &[Metric::P99], "regression<=5%").unwrap().result;
+    assert_eq!([p99(&fast, &slow), p99(&slow, &fast), p99(&fast, &fast)], [NotMet, Met, Met]);
+    let of_cycles = |a, b| between(&cipher(a), &cipher(b), &[], "regression<=5%").unwrap().result;
+    assert_eq!([of_cycles(1.0, 2.0), of_cycles(2.0, 1.0), of_cycles(1.0, 1.0)], [NotMet, Met, Met]);
+}
+
+#[test]
+fn a_ratio_is_limited_on_the_side_that_is_worse() {
+    let meant = |error: GateError| match error {
+        GateError::WrongSide { meant, .. } => meant,
+        error => panic!("{error:?}"),
+    };
+    let rates = |gate| between(&bulk(), &bulk(), &[], gate);
+    let costs = |gate| between(&cipher(1.0), &cipher(1.0), &[], gate);
+    assert!(rates("ratio>=0.95").is_ok() && costs("ratio<=1.05").is_ok());
+    assert_eq!(meant(costs("ratio>=0.95").unwrap_err()), "regression<=5%");
+    assert_eq!(meant(costs("ciphers:ratio>0.9").unwrap_err()), "ciphers:regression<=10%");
+    assert_eq!(meant(rates("ratio<=1.05").unwrap_err()), "regression<=5%");
+    assert_eq!(meant(costs("ratio>=2").unwrap_err()), "ciphers:ratio<=0.50");
+    assert_eq!(meant(rates("ratio<=0.5").unwrap_err()), "bulk:ratio>=2.00");
+    let busy = between(&bulk(), &bulk(), &[Metric::ServerBusy], "regression<=5%");
+    assert_eq!(
+        busy.unwrap_err(),
+        GateError::NoWorseSide { gate: "regression<=5%".to_owned(), metric: Metric::ServerBusy }
+    );
+    assert!(between(&bulk(), &bulk(), &[Metric::ServerBusy], "ratio<=1.5").is_ok());
+}
+
+#[test]
+fn the_cells_of_two_runs_are_judged_together() {
+    let (mut a, mut b) = (bulk(), bulk_at([6.8e9, 2.2e9]));
+    let cells = |a: &Scene, b: &Scene| {
+        let outcome = between(a, b, &[], "regression<=5%").unwrap();
+        outcome.cells.iter().map(|of| (of.result, of.needed_trials)).collect::<Vec<_>>()
+    };
+    assert_eq!(cells(&a, &b), [(NotMet, None), (Inconclusive, None)]);
+    // Four trials in each run decide one ratio, five two.
+    [&mut a, &mut b].into_iter().for_each(|scene| scene.keep(|_, round| round < 4));
+    assert_eq!(cells(&a, &b), [(Inconclusive, Some(5)); 2]);
+    let one = between(&a, &b, &[], "bulk-0001:regression<=5%").unwrap();
+    assert_eq!((one.result, one.cells[0].needed_trials), (NotMet, None));
+    // One that only A has fails it, and one that only B has does not.
+    let mut fewer = bulk();
+    fewer.study.cells.pop();
+    assert_eq!(cells(&bulk(), &fewer).last(), Some(&(NotMet, None)));
+    assert_eq!(cells(&fewer, &bulk()).len(), 1);
 }

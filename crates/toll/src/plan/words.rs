@@ -93,7 +93,7 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         let are_too_few = measured_ns.is_some_and(|of| !of.has_enough_samples());
         let in_words = match result {
             Reached::Met => "is kept",
-            Reached::NotMet if !are_too_few => "is not kept",
+            Reached::NotMet => "is not kept",
             _ => "is neither shown to be kept nor to be broken",
         };
         let ns = |ns: f64| Nanos(ns.round() as u64).to_string();

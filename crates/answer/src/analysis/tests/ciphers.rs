@@ -17,7 +17,7 @@ const TABLE: &str = "ciphers";
 
 /// 40 Gb/s plain and 8 Gb/s with AES-128-GCM on a core of 2 GHz: 1 s per GB, beside a cipher that takes this
 /// many cycles per byte.
-pub(super) fn ciphers(cycles_per_byte: f64) -> Scene {
+pub(crate) fn ciphers(cycles_per_byte: f64) -> Scene {
     let mut scene =
         Scene::suites(&[server("embedded")], &[NONE, GCM]).answer(Metric::TlsTax, SUITE, NONE);
     scene.study.answers[0].nominal = Some(TABLE.to_owned());
