@@ -191,8 +191,7 @@ fn answer(machine: &mut dyn Machine, query: MachineQuery) -> Result<Value, Refus
         Query::Read => return value(machine.read(&[])),
         Query::OtherPrograms => return value(machine.other_programs(&[])),
         Query::TakeSeries => {
-            let series = machine.take_series().map_err(|error| error.to_string());
-            return value((series, observe::interrupt_time().known()));
+            return value(machine.take_series().map_err(|error| error.to_string()));
         }
     }
     value(())

@@ -10,14 +10,11 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::Source;
-use observe::{
-    CpuSeries, InterruptTime, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
-};
+use observe::{CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors};
 use serde::de::DeserializeOwned;
 use trial::{
-    Connections, Interface, Machine, ProcessesChanged, Reading, RemoteSamples, ThisMachine,
+    Connections, Interface, Machine, OtherPrograms, ProcessesChanged, Reading, ThisMachine,
 };
-use units::Nanos;
 
 use crate::connection::Connection;
 use crate::request::{MachineQuery, Request};
@@ -133,13 +130,13 @@ impl Machine for RemoteMachine {
         self.known(MachineQuery::NotePrograms)
     }
 
-    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
-        let there: Vec<(String, Nanos)> = self.known(MachineQuery::OtherPrograms);
-        let there =
-            there.into_iter().map(|(name, cpu)| (format!("{name} on the server's host"), cpu));
-        let mut all: Vec<_> = self.here.other_programs(threads).into_iter().chain(there).collect();
-        all.sort_by_key(|(_, cpu)| std::cmp::Reverse(*cpu));
-        all
+    fn other_programs(&self, threads: &[i32]) -> OtherPrograms {
+        let there: OtherPrograms = self.known(MachineQuery::OtherPrograms);
+        let mut all = self.here.other_programs(threads);
+        let named = |(name, cpu)| (format!("{name} on the server's host"), cpu);
+        all.busiest.extend(there.busiest.into_iter().map(named));
+        all.busiest.sort_by_key(|(_, cpu)| std::cmp::Reverse(*cpu));
+        OtherPrograms { tasks_there: there.tasks, ..all }
     }
 
     fn start_series(&mut self, interval: Duration) {
@@ -151,14 +148,8 @@ impl Machine for RemoteMachine {
         self.here.take_series()
     }
 
-    fn take_remote_series(&mut self) -> Option<RemoteSamples> {
-        let there: Result<(Result<_, String>, Option<InterruptTime>), _> =
-            self.ask(MachineQuery::TakeSeries);
-        Some(match there {
-            Ok((series, interrupt_time)) => {
-                RemoteSamples { series: series.map_err(ObserveError::OnHost), interrupt_time }
-            }
-            Err(error) => RemoteSamples { series: Err(error), interrupt_time: None },
-        })
+    fn take_remote_series(&mut self) -> Option<Result<CpuSeries, ObserveError>> {
+        let there: Result<Result<_, String>, _> = self.ask(MachineQuery::TakeSeries);
+        Some(there.and_then(|series| series.map_err(ObserveError::OnHost)))
     }
 }

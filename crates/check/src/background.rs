@@ -10,33 +10,30 @@ const LOUD: f64 = 0.5;
 const NAMED: usize = 4;
 
 pub(crate) fn item(before: &Snapshot, after: &Snapshot, own_pid: u32) -> Found {
-    let Some(cores) = after.cores_since(before) else {
+    let Some(window) = after.cpus_since(before) else {
         return Err("/proc/stat cannot be read".to_owned());
     };
-    let total: u64 = cores.values().map(|ticks| ticks.total()).sum();
-    if total == 0 {
+    let cpus: Vec<usize> = window.cpus().collect();
+    let Some(busy) = window.busy(&cpus) else {
         return Err("the kernel counted no time".to_owned());
-    }
-    let busy: u64 = cores.values().map(|ticks| ticks.total() - ticks.idle - ticks.steal).sum();
-    // Ticks per CPU.
-    let window = total as f64 / cores.len() as f64;
-    let cpus = |ticks: u64| ticks as f64 / window;
+    };
+    let busy = busy.of_all(cpus.len());
     let programs: Vec<String> = after
         .programs_since(before, &[own_pid])
         .into_iter()
         .take(NAMED)
-        .map(|(name, ticks)| format!("{name} {:.2}", cpus(ticks)))
+        .map(|(name, time)| format!("{name} {:.2}", time.seconds() / window.seconds()))
         .collect();
-    let busy = cpus(busy);
+    let all = cpus.len();
     let seen = match programs.is_empty() {
-        true => format!("{busy:.2} of {} CPUs busy", cores.len()),
-        false => format!("{busy:.2} of {} CPUs busy: {}", cores.len(), programs.join(", ")),
+        true => format!("{:.2} of {all} CPUs busy", busy.share),
+        false => format!("{:.2} of {all} CPUs busy: {}", busy.share, programs.join(", ")),
     };
     let why = "other programs take CPU time, cache and turbo from server and load";
     let fix = || Fix::advice("stop these programs, or wait until they end");
-    if busy <= QUIET {
+    if !busy.exceeds(QUIET) {
         ok(seen)
-    } else if busy <= LOUD {
+    } else if !busy.exceeds(LOUD) {
         warning(seen, why, fix())
     } else {
         bad(seen, why, fix())

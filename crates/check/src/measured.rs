@@ -1,12 +1,12 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 
 use crate::programs::{self, Program};
 use observe::machine::{self, Descriptors};
-use observe::{Availability, Fact, ObserveError, SiblingRatio, contention};
+use observe::{Availability, CpuMeter, Fact, ObserveError, SiblingRatio, contention};
 
-use crate::{AesGcm, Item, Root, Snapshot, background, steal};
+use crate::{AesGcm, Item, Snapshot, background, steal};
 
 /// What no file says: it was tried, measured, or watched for 1 s.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,10 +59,7 @@ impl Measured {
         report(Stage::Programs);
         let programs = programs::find(cpus);
         report(Stage::Background);
-        let root = Root::machine();
-        let before = Snapshot::take(&root);
-        std::thread::sleep(WATCHED);
-        let after = Snapshot::take(&root);
+        let (before, after) = watched();
         Self {
             cpus: cpus.clone(),
             descriptors: machine::descriptors(),
@@ -84,10 +81,7 @@ impl Measured {
 /// watched for 1 s.
 #[must_use]
 pub fn noise() -> Vec<Item> {
-    let root = Root::machine();
-    let before = Snapshot::take(&root);
-    std::thread::sleep(WATCHED);
-    let after = Snapshot::take(&root);
+    let (before, after) = watched();
     let items = [
         ("steal", steal::item(&before, &after)),
         ("background", background::item(&before, &after, std::process::id())),
@@ -97,6 +91,14 @@ pub fn noise() -> Vec<Item> {
         .map(|(name, found)| Item::of(name, found))
         .filter(|item| item.trouble().is_some())
         .collect()
+}
+
+/// This machine at the beginning and at the end of the time for which it is watched.
+fn watched() -> (Snapshot, Snapshot) {
+    let now = || Snapshot::take(CpuMeter::machine(), Instant::now());
+    let before = now();
+    std::thread::sleep(WATCHED);
+    (before, now())
 }
 
 /// Each pair of a few CPUs; of more, the first with each of the others, which shows as well whether

@@ -8,7 +8,8 @@ mod tree;
 use super::*;
 use observe::machine::Descriptors;
 use observe::tuning::Change;
-use observe::{Availability, Fact, SiblingRatio};
+use observe::{Availability, CpuMeter, Fact, SiblingRatio};
+use std::time::{Duration, Instant};
 use tree::Tree;
 
 const SMALL_VM: &str = include_str!("tests/small_vm.tree");
@@ -23,10 +24,11 @@ fn second(tree: &Tree, busy: u64, stolen: u64) -> (Snapshot, Snapshot) {
         |ticks| format!("77 (cc1 plus) R 1 77 77 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 5 0 0");
     tree.set("/proc/stat", &stat(0, 0, 0, 0));
     tree.set("/proc/77/stat", &process(1000));
-    let before = Snapshot::take(&tree.root());
+    let (meter, start) = (CpuMeter::of(tree.root()), Instant::now());
+    let before = Snapshot::take(&meter, start);
     tree.set("/proc/stat", &stat(busy, stolen, 100 - busy - stolen, 100));
     tree.set("/proc/77/stat", &process(1000 + busy));
-    (before, Snapshot::take(&tree.root()))
+    (before, Snapshot::take(&meter, start + Duration::from_secs(1)))
 }
 
 /// Two quiet CPUs of their own cores.
@@ -128,8 +130,7 @@ fn no_item_of_an_empty_tree_is_ok() {
     let tree = Tree::of("");
     let mut measured = measured(&tree);
     tree.remove("proc/stat");
-    (measured.before, measured.after) =
-        (Snapshot::take(&tree.root()), Snapshot::take(&tree.root()));
+    measured.after = Snapshot::take(&CpuMeter::of(tree.root()), Instant::now());
     measured.siblings = Fact::unknown("no chains");
     let good = ["counters", "descriptors", "kernel-tls", "openssl", "nginx"];
     for item in judge(&tree.root(), &measured) {

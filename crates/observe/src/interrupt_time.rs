@@ -5,15 +5,11 @@
 //! the process's; another one leaves it in. What else a CPU did can be computed only where it is
 //! known which of the two this kernel does.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
-use units::Nanos;
 
 use crate::Fact;
-use crate::error::read;
-use crate::pid_stat::parse_schedstat;
 use crate::root::Root;
 
 /// Whom the kernel charges the time of interrupts and their deferred work to.
@@ -34,7 +30,7 @@ pub fn interrupt_time() -> &'static Fact<InterruptTime> {
 }
 
 /// `noirqtime` switches it off at the start (Documentation/admin-guide/kernel-parameters.txt).
-fn of(root: &Root) -> Fact<InterruptTime> {
+pub(crate) fn of(root: &Root) -> Fact<InterruptTime> {
     root.kernel_config("IRQ_TIME_ACCOUNTING").map(|set| {
         // Where the line cannot be read, the default holds.
         let line = root.line("/proc/cmdline");
@@ -46,32 +42,21 @@ fn of(root: &Root) -> Fact<InterruptTime> {
     })
 }
 
-/// The CPU time of the kernel's threads that do deferred interrupt work, `ksoftirqd/N`, by the CPU
-/// that each is bound to; empty where this process does not see them, as in a container.
+/// The kernel's threads that do deferred interrupt work, `ksoftirqd/N`, by the CPU that each is bound to; none where
+/// this process does not see them, as in a container.
 ///
 /// They do what is left over when interrupts leave no time for anything else: the time of a busy
 /// network, and no program's.
-pub fn softirq_threads() -> BTreeMap<usize, Nanos> {
-    static PIDS: OnceLock<Vec<(usize, u32)>> = OnceLock::new();
-    let time =
-        |pid: &u32| Some(parse_schedstat(&read(format!("/proc/{pid}/schedstat")).ok()?).ok()?.0);
-    let pids = PIDS.get_or_init(find_softirq_threads);
-    pids.iter().filter_map(|(cpu, pid)| Some((*cpu, time(pid)?))).collect()
-}
-
-fn find_softirq_threads() -> Vec<(usize, u32)> {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    processes
-        .flatten()
-        .filter_map(|process| {
-            let pid = process.file_name().to_str()?.parse().ok()?;
-            // A program may take that name too; the kernel's threads have no command line.
-            let name = read(process.path().join("comm")).ok()?;
-            let cpu = name.trim().strip_prefix("ksoftirqd/")?.parse().ok()?;
-            let is_kernels = read(process.path().join("cmdline")).ok()?.is_empty();
-            is_kernels.then_some((cpu, pid))
-        })
-        .collect()
+pub(crate) fn softirq_threads(root: &Root) -> Vec<(usize, u32)> {
+    let pids = root.numbered("/proc", "").into_iter();
+    pids.filter_map(|pid| {
+        let name = root.line(&format!("/proc/{pid}/comm"));
+        let cpu = name.known()?.strip_prefix("ksoftirqd/")?.parse().ok()?;
+        // A program may take that name too; the kernel's threads have no command line.
+        let is_kernels = root.line(&format!("/proc/{pid}/cmdline")).known()?.is_empty();
+        is_kernels.then_some((cpu, u32::try_from(pid).ok()?))
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -112,9 +97,11 @@ mod tests {
 
     #[test]
     fn the_kernels_threads_are_of_cpus_that_are_there() {
-        let seen = softirq_threads();
-        let stat = crate::parse_proc_stat(&read("/proc/stat").unwrap()).unwrap();
+        let seen = softirq_threads(&Root::machine());
+        let stat = std::fs::read_to_string("/proc/stat").unwrap();
+        let stat = crate::parse_proc_stat(&stat).unwrap();
+        let is_seen = |cpu: &usize| seen.iter().any(|(of, _)| of == cpu);
         // In a container there are none to be seen.
-        assert!(seen.is_empty() || stat.keys().all(|cpu| seen.contains_key(cpu)), "{seen:?}");
+        assert!(seen.is_empty() || stat.keys().all(is_seen), "{seen:?}");
     }
 }

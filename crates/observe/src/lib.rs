@@ -3,6 +3,7 @@
 //! Facts only: this crate judges nothing. What a machine cannot give is [not available](Availability),
 //! with the reason, and never a guess.
 //!
+//! - [`CpuMeter`]: what programs, hypervisor and nobody had of each CPU, and how exactly that is known.
 //! - [`cpu_series`]: user, system, interrupt, steal and idle time by core over a window.
 //! - [`process_tree`], [`thread_cpu`]: CPU time, and time spent waiting for a CPU.
 //! - [`frequency`]: a core's frequency, by counting additions instead of trusting the TSC.
@@ -26,6 +27,8 @@ pub mod contention;
 mod core_reading;
 mod cpu_clock;
 pub mod cpu_series;
+mod cpu_share;
+mod cpu_times;
 mod cycle_counter;
 mod descriptors;
 mod energy;
@@ -54,6 +57,7 @@ pub mod process_tree;
 mod root;
 mod sibling_cpus;
 mod snapshot;
+mod task_time;
 mod tcp_connections;
 pub mod thread_cpu;
 pub mod tuning;
@@ -62,6 +66,8 @@ pub use availability::{Availability, Fact};
 pub use contention::{SiblingRatio, is_quiet, siblings, throughput};
 pub use core_reading::CoreReading;
 pub use cpu_series::{CoreShares, CpuSeries, Sampler};
+pub use cpu_share::{CpuShare, CpuTimeSource};
+pub use cpu_times::{CpuMeter, CpuTime, CpuTimes, CpuWindow};
 pub use cycle_counter::CycleCounter;
 pub use descriptors::{OpenDescriptors, open_descriptors};
 pub use energy::{EnergyMeter, EnergyReading};
@@ -69,7 +75,7 @@ pub use error::ObserveError;
 pub use frequency::core_hz;
 pub use futex_calls::FutexCalls;
 pub use inet_diag::End;
-pub use interrupt_time::{InterruptTime, interrupt_time, softirq_threads};
+pub use interrupt_time::{InterruptTime, interrupt_time};
 pub use kernel_tls_counters::KernelTlsCounters;
 pub use link::{Link, LinkCounters, loopback_queue};
 pub use listen_queue::ListenQueue;
@@ -84,6 +90,7 @@ pub use proc_stat::{CoreTicks, parse_proc_stat};
 pub use process_tree::{CpuSource, ProcessTree, TreeCpu};
 pub use root::Root;
 pub use sibling_cpus::sibling_cpus;
-pub use snapshot::Snapshot;
+pub use snapshot::{Snapshot, TaskWindow};
+pub use task_time::TaskTime;
 pub use tcp_connections::TcpConnections;
 pub use thread_cpu::ThreadCpu;

@@ -15,6 +15,8 @@ pub(crate) struct PidStat {
     /// When it started, in ticks since boot: distinguishes a process from a later one with the same
     /// id.
     pub start_ticks: u64,
+    /// The CPU that it ran on last; old kernels do not say.
+    pub cpu: Option<usize>,
 }
 
 impl PidStat {
@@ -39,6 +41,7 @@ impl PidStat {
             system_ticks: field(15)?.parse().ok()?,
             threads: field(20)?.parse().ok()?,
             start_ticks: field(22)?.parse().ok()?,
+            cpu: field(39).and_then(|cpu| cpu.parse().ok()),
         })
     }
 
@@ -84,6 +87,7 @@ mod tests {
             assert_eq!((stat.state, stat.parent), ('S', 17), "{name}");
             assert_eq!((stat.user_ticks, stat.system_ticks), (250, 75), "{name}");
             assert_eq!((stat.threads, stat.start_ticks), (5, 123_456), "{name}");
+            assert_eq!(stat.cpu, Some(1), "{name}");
         }
     }
 

@@ -138,7 +138,7 @@ mod tests {
         let mut noise = Noise::default();
         let line = |foreign: f64, program: &[&str]| {
             let mut line = crate::summary::testing::line(|_| {}).line;
-            line.verdict.evidence.foreign = Some(foreign);
+            line.verdict.evidence.foreign = trial::testing::share(foreign);
             let busy = |name: &&str| BusyProgram { name: (*name).to_owned(), cpu_ns: 1 };
             line.programs = program.iter().map(busy).collect();
             line

@@ -4,19 +4,22 @@ mod network;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use cpus::CpuList;
 use load::{ErrorKind, Http2Counts, Repeated, Verified};
-use observe::{CoreShares, InterruptTime, OpenDescriptors};
+use observe::{CpuShare, CpuTimeSource, CpuWindow, OpenDescriptors, TaskWindow};
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
+use serde_with::{skip_serializing_none, with_prefix};
 use units::Nanos;
 
 use crate::operations::Operations;
 use crate::reading::{Readings, Usage};
 
 pub use network::{Interface, NetworkEvidence};
+
+with_prefix!(server_cpus_idle "server_cpus_idle");
+with_prefix!(pub(crate) steal "steal");
+with_prefix!(foreign "foreign");
+with_prefix!(sibling_busy "sibling_busy");
 
 /// The figures of all candidates. Shares are 0 to 1; what could not be known is absent.
 #[skip_serializing_none]
@@ -82,7 +85,8 @@ pub struct Evidence {
     /// use: with a part near 1, more CPUs would not help it, more threads would.
     pub server_saturated: Option<f64>,
     /// The idle share of the server's CPUs.
-    pub server_cpus_idle: Option<f64>,
+    #[serde(flatten, with = "server_cpus_idle")]
+    pub server_cpus_idle: Option<CpuShare>,
     /// CPU time of the server's backend over what its CPUs have.
     pub backend_busy: Option<f64>,
     /// Operations of the server's accelerator over what its engines can do in that time.
@@ -97,13 +101,16 @@ pub struct Evidence {
     /// is a quarter too much. Absent where that load kept within the limit, or none was tried.
     pub beyond_limit: Option<f64>,
     /// What the hypervisor took, on the CPU of server or client from which it took most.
-    pub steal: Option<f64>,
+    #[serde(flatten, with = "steal")]
+    pub steal: Option<CpuShare>,
     /// What programs other than server and client used of their CPUs. Slightly negative where the
     /// two ways in which the kernel counts CPU time disagree.
-    pub foreign: Option<f64>,
+    #[serde(flatten, with = "foreign")]
+    pub foreign: Option<CpuShare>,
     /// How busy the busiest hyperthread was that shares a core with the server and is neither the
     /// server's nor the client's.
-    pub sibling_busy: Option<f64>,
+    #[serde(flatten, with = "sibling_busy")]
+    pub sibling_busy: Option<CpuShare>,
     /// The interface between the two; absent on loopback.
     pub network: Option<NetworkEvidence>,
 }
@@ -123,7 +130,8 @@ impl Evidence {
     /// server were free.
     #[must_use]
     pub fn has_few_workers(&self) -> bool {
-        let has_free_cpus = self.server_cpus_idle.is_none_or(|idle| idle > 1.0 - SERVER_BUSY);
+        let has_free_cpus =
+            self.server_cpus_idle.is_none_or(|idle| idle.exceeds(1.0 - SERVER_BUSY));
         self.server_saturated >= Some(SATURATED_WORK)
             && self.server_busy < Some(SERVER_BUSY)
             && has_free_cpus
@@ -158,30 +166,19 @@ pub(crate) struct Facts<'a> {
     /// Whether the server's machine was read, so that its accept queue is among those counted.
     pub(crate) is_server_read: bool,
     pub(crate) readings: &'a Readings,
-    /// What each CPU did over the window, where that is known.
-    pub(crate) shares: &'a BTreeMap<usize, CoreShares>,
     /// The server's CPUs, where they are known.
     pub(crate) server_cpus: Option<&'a CpuList>,
     /// The load's, where it was made here.
     pub(crate) client_cpus: Option<&'a CpuList>,
     /// The CPUs of the server's backend.
     pub(crate) backend_cpus: Option<&'a CpuList>,
-    /// The server's machine, where that is another one; then its CPUs' numbers are those of that.
-    pub(crate) there: Option<OtherMachine<'a>>,
+    /// What other tasks did on the client's machine and on the server's, where nothing counts them by CPU.
+    pub(crate) other_tasks: [Option<&'a TaskWindow>; 2],
     /// Those that share a core with the server's.
     pub(crate) siblings: &'a [usize],
-    /// Where the kernel counts the time of interrupts, if that is known.
-    pub(crate) interrupt_time: Option<InterruptTime>,
     pub(crate) server_descriptors: Option<OpenDescriptors>,
     /// Between client and server, in the order of the readings.
     pub(crate) interfaces: &'a [Interface],
-}
-
-/// What is known of the CPUs of the server's machine, where that is another one.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OtherMachine<'a> {
-    pub(crate) shares: &'a BTreeMap<usize, CoreShares>,
-    pub(crate) interrupt_time: Option<InterruptTime>,
 }
 
 /// A machine that a CPU is of.
@@ -243,7 +240,7 @@ impl Evidence {
                 .map(rounded),
             server_busiest_thread: readings.server_threads().first().copied().map(rounded),
             server_saturated: facts.server_saturated().map(rounded),
-            server_cpus_idle: facts.server_cpus_idle().map(rounded),
+            server_cpus_idle: facts.server_cpus_idle().map(CpuShare::rounded),
             backend_busy: readings
                 .backend()
                 .zip(facts.backend_cpus)
@@ -260,9 +257,9 @@ impl Evidence {
             accelerator_busy: None,
             // Known to the search only.
             beyond_limit: None,
-            steal: facts.steal().map(rounded),
-            foreign: facts.foreign().map(rounded),
-            sibling_busy: facts.sibling_busy().map(rounded),
+            steal: facts.steal().map(CpuShare::rounded),
+            foreign: facts.foreign().map(CpuShare::rounded),
+            sibling_busy: facts.sibling_busy().map(CpuShare::rounded),
             network: NetworkEvidence::of(readings, facts.interfaces),
         }
     }
@@ -298,58 +295,42 @@ impl Facts<'_> {
     }
 
     /// What the CPUs of a machine did.
-    fn shares(&self, of: EvidenceOf) -> &BTreeMap<usize, CoreShares> {
-        self.there.filter(|_| of == EvidenceOf::Server).map_or(self.shares, |there| there.shares)
-    }
-
-    fn interrupt_time(&self, of: EvidenceOf) -> Option<InterruptTime> {
-        match (of, self.there) {
-            (EvidenceOf::Server, Some(there)) => there.interrupt_time,
-            _ => self.interrupt_time,
+    fn window(&self, of: EvidenceOf) -> Option<CpuWindow> {
+        match of {
+            EvidenceOf::Server => self.readings.cpus_at_server(),
+            EvidenceOf::Client => self.readings.cpus(),
         }
     }
 
-    /// The mean over `cpus` of a figure of each; `None` where one is not known.
-    fn mean(
-        &self,
-        (of, cpus): (EvidenceOf, &CpuList),
-        figure: fn(&CoreShares) -> f64,
-    ) -> Option<f64> {
-        let shares = self.shares(of);
-        let figures: Option<Vec<f64>> =
-            cpus.as_slice().iter().map(|cpu| shares.get(cpu).map(figure)).collect();
-        Some(figures?.iter().sum::<f64>() / cpus.len() as f64)
-    }
-
     /// Only where the server has its CPUs for itself: otherwise it is not the server's idleness.
-    fn server_cpus_idle(&self) -> Option<f64> {
+    fn server_cpus_idle(&self) -> Option<CpuShare> {
         let server = self.server_cpus?;
         let is_alone = self.own_cpus(server).as_ref() == Some(server);
-        is_alone.then(|| self.mean((EvidenceOf::Server, server), |shares| shares.idle))?
+        is_alone.then(|| self.window(EvidenceOf::Server)?.idle(server.as_slice()))?
     }
 
     /// Those of the server's CPUs that the client does not use.
     fn own_cpus(&self, server: &CpuList) -> Option<CpuList> {
-        match (self.there, self.client_cpus) {
-            (None, Some(client)) => server.without(client),
+        match (self.readings.is_server_elsewhere(), self.client_cpus) {
+            (false, Some(client)) => server.without(client),
             _ => Some(server.clone()),
         }
     }
 
-    fn steal(&self) -> Option<f64> {
+    fn steal(&self) -> Option<CpuShare> {
         let sides =
             [(EvidenceOf::Server, self.server_cpus), (EvidenceOf::Client, self.client_cpus)];
-        let steals = sides.into_iter().flat_map(|(of, cpus)| {
+        CpuShare::most(sides.into_iter().flat_map(|(of, cpus)| {
+            let window = self.window(of);
             let cpus = cpus.map_or(&[][..], CpuList::as_slice).iter();
-            cpus.filter_map(move |cpu| self.shares(of).get(cpu)).map(|shares| shares.steal)
-        });
-        steals.max_by(f64::total_cmp)
+            cpus.filter_map(move |cpu| window.as_ref()?.steal(*cpu))
+        }))
     }
 
     /// How much the backend used of these CPUs, if its load is spread evenly over its own, which are
     /// of the server's machine.
     fn backend_on(&self, (of, cpus): (EvidenceOf, &CpuList)) -> f64 {
-        if of == EvidenceOf::Client && self.there.is_some() {
+        if of == EvidenceOf::Client && self.readings.is_server_elsewhere() {
             return 0.0;
         }
         let (Some(usage), Some(own)) = (self.readings.backend(), self.backend_cpus) else {
@@ -368,82 +349,64 @@ impl Facts<'_> {
         let threads = self.readings.server_threads();
         let all: f64 = threads.iter().sum();
         let cpus = self.server_cpus.map_or(&[][..], CpuList::as_slice);
-        let interrupts = cpus
-            .iter()
-            .filter_map(|cpu| self.shares(EvidenceOf::Server).get(cpu))
-            .filter(|_| self.interrupt_time(EvidenceOf::Server) == Some(InterruptTime::Apart))
-            .filter(|shares| shares.idle <= 1.0 - SERVER_BUSY && shares.steal <= 1.0 - SERVER_BUSY)
-            .map(|shares| shares.irq + shares.softirq)
-            .fold(0.0, f64::max);
+        let window = self.window(EvidenceOf::Server);
+        let interrupts = cpus.iter().filter_map(|cpu| {
+            let window = window.as_ref()?;
+            let is_full = window.idle(&[*cpu])?.is_within(1.0 - SERVER_BUSY)
+                && window.steal(*cpu)?.is_within(1.0 - SERVER_BUSY);
+            window.interrupts_apart(*cpu).filter(|_| is_full)
+        });
+        let interrupts = interrupts.fold(0.0, f64::max);
         let saturated: f64 = threads.iter().filter(|used| **used + interrupts >= SERVER_BUSY).sum();
         (all > 0.0).then(|| saturated / all)
     }
 
     /// Of the hyperthreads beside the server's that neither it nor the client runs on.
-    fn sibling_busy(&self) -> Option<f64> {
+    fn sibling_busy(&self) -> Option<CpuShare> {
         let client = self.client_cpus.map_or(&[][..], CpuList::as_slice);
-        let is_of_neither = |cpu: &&usize| self.there.is_some() || !client.contains(cpu);
+        let is_of_neither =
+            |cpu: &&usize| self.readings.is_server_elsewhere() || !client.contains(cpu);
+        let window = self.window(EvidenceOf::Server)?;
         let siblings = self.siblings.iter().filter(is_of_neither);
-        let shares = siblings.filter_map(|cpu| self.shares(EvidenceOf::Server).get(cpu));
-        shares.map(CoreShares::busy).max_by(f64::total_cmp)
+        CpuShare::most(siblings.filter_map(|cpu| window.busy(&[*cpu])))
     }
 
     /// What ran on the CPUs of server and client beyond their own. Where they share CPUs, on all of
     /// these together; otherwise on the side where it is more. Of a client elsewhere, nothing is known
     /// here.
-    fn foreign(&self) -> Option<f64> {
-        let Some(client_cpus) = self.client_cpus else {
-            let server_cpus = self.server_cpus?;
-            let at_server = (EvidenceOf::Server, server_cpus);
-            let server = self.readings.server()?.on_cpu + self.backend_on(at_server);
-            return Some((self.ran_on(at_server)? - server) / server_cpus.len() as f64);
-        };
-        let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
+    fn foreign(&self) -> Option<CpuShare> {
         let server_cpus = self.server_cpus?;
         let server = self.readings.server()?.on_cpu;
-        let at_client = (EvidenceOf::Client, client_cpus);
-        let client = client + self.backend_on(at_client);
+        let at_server = (EvidenceOf::Server, server_cpus);
+        let Some(client_cpus) = self.client_cpus else {
+            return self.beside(at_server, server);
+        };
+        let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
         match self.own_cpus(server_cpus) {
             Some(own) if own == *server_cpus => {
-                let at_server = (EvidenceOf::Server, server_cpus);
-                let server = server + self.backend_on(at_server);
-                let beside_server = (self.ran_on(at_server)? - server) / server_cpus.len() as f64;
-                let beside_client = (self.ran_on(at_client)? - client) / client_cpus.len() as f64;
-                Some(beside_server.max(beside_client))
+                let at_client = (EvidenceOf::Client, client_cpus);
+                let sides = [self.beside(at_server, server)?, self.beside(at_client, client)?];
+                CpuShare::most(sides)
             }
             own => {
-                let own_cpus = own.as_ref().map_or(0, CpuList::len);
-                let own = own.as_ref().map(|own| (EvidenceOf::Server, own));
-                let server = server + own.map_or(0.0, |own| self.backend_on(own));
-                let own = own.map_or(Some(0.0), |own| self.ran_on(own))?;
-                let all = self.ran_on(at_client)? + own;
-                Some((all - server - client) / (client_cpus.len() + own_cpus) as f64)
+                let all = own.map_or_else(|| client_cpus.clone(), |own| client_cpus.with(&own));
+                self.beside((EvidenceOf::Client, &all), server + client)
             }
         }
     }
 
-    /// The time of programs on these CPUs, in CPUs, counted as the kernel counts that of processes.
-    ///
-    /// Where it leaves the interrupts' time in the processes', these run a part of what `/proc/stat`
-    /// calls interrupts, and the kernel's own threads run the rest: so the interrupts' time counts
-    /// too, less those threads'. Otherwise the interrupts would hide a program beside the server
-    /// that are charged to the server. Where those threads are not seen, or it is not known what
-    /// the kernel does, only what is certain counts.
-    fn ran_on(&self, (of, cpus): (EvidenceOf, &CpuList)) -> Option<f64> {
-        let programs = self.mean((of, cpus), |shares| shares.user + shares.system)?;
-        let interrupts = self.mean((of, cpus), |shares| shares.irq + shares.softirq)?;
-        let thread = |cpu: &usize| match of {
-            EvidenceOf::Server => self.readings.softirq_thread_at_server(*cpu),
-            EvidenceOf::Client => self.readings.softirq_thread(*cpu),
-        };
-        let of_kernel: Option<f64> = cpus.as_slice().iter().map(thread).sum();
-        let all = |share: f64| share * cpus.len() as f64;
-        Some(match (self.interrupt_time(of), of_kernel) {
-            (Some(InterruptTime::InProcesses), Some(of_kernel)) => {
-                all(programs) + (all(interrupts) - of_kernel).max(0.0)
-            }
-            _ => all(programs),
-        })
+    /// What ran on these CPUs beyond those that are measured, which used so many CPUs beside their backend.
+    fn beside(&self, on: (EvidenceOf, &CpuList), used: f64) -> Option<CpuShare> {
+        let (of, cpus) = (on.0, on.1.as_slice());
+        let window = self.window(of)?;
+        let programs = window.programs(cpus)?;
+        let [of_client, of_server] = self.other_tasks;
+        let tasks = if of == EvidenceOf::Server { of_server } else { of_client };
+        if let Some(tasks) = tasks.filter(|_| programs.source == Some(CpuTimeSource::ProcStat)) {
+            return Some(tasks.share_of(cpus));
+        }
+        let own = (used + self.backend_on(on)) * self.readings.part_of(window.seconds());
+        Some(CpuShare { share: programs.share - own / cpus.len() as f64, ..programs })
     }
 }
 

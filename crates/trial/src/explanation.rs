@@ -5,7 +5,7 @@ use units::{BitsPerSecond, percent, thousands};
 use crate::evidence::SERVER_BUSY;
 use crate::evidence::{Evidence, NetworkEvidence};
 use crate::nouns::Nouns;
-use crate::verdict::{CLIENT_WAITING, Limit, NOISE, SIBLING_BUSY, Verdict};
+use crate::verdict::{CLIENT_WAITING, Limit, Verdict};
 
 const NO_DESCRIPTORS: &str = "the server had all its file descriptors open";
 
@@ -162,7 +162,7 @@ impl Verdict {
                 "the server's threads are fully busy, its CPUs are not: give it more workers \
                  (nginx: worker_processes; HAProxy: nbthread) or fewer CPUs (taskset -acp LIST PID)"
             }
-            Limit::ServerCpu if e.foreign >= Some(NOISE) || e.steal >= Some(NOISE) => {
+            Limit::ServerCpu if self.is_disturbed() => {
                 "the server used all the CPU it could get, but shared it with other programs: \
                  measure again when nothing else runs on these CPUs"
             }
@@ -189,7 +189,7 @@ impl Verdict {
             Limit::OfferedLoad => {
                 "the server could do more; offer more load (--arrival) to find out how much"
             }
-            Limit::Noise if e.steal >= Some(NOISE) && e.foreign < Some(NOISE) => {
+            Limit::Noise if e.has_steal() && !e.has_foreign_work() => {
                 "measure again when the host's other virtual machines are quiet, or on a dedicated \
                  host"
             }
@@ -222,7 +222,7 @@ fn server_in_words(e: &Evidence) -> String {
         ),
         (None, _) => "the server's CPU use is not known".to_owned(),
         (Some(busy), Some(idle)) => {
-            format!("the server used {} of its CPUs (idle {})", percent(busy), percent(idle))
+            format!("the server used {} of its CPUs (idle {})", percent(busy), percent(idle.share))
         }
         (Some(busy), None) => format!("the server used {} of its CPUs", percent(busy)),
     }
@@ -237,20 +237,20 @@ fn client_in_words(e: &Evidence) -> String {
 
 fn noise_in_words(e: &Evidence) -> String {
     let mut parts = Vec::new();
-    if let Some(share) = e.foreign.filter(|share| *share >= NOISE) {
+    if let Some(share) = e.foreign.filter(|_| e.has_foreign_work()) {
         parts.push(format!(
             "other programs used {} of the server's or the client's CPUs",
-            percent(share)
+            percent(share.share)
         ));
     }
-    if let Some(share) = e.steal.filter(|share| *share >= NOISE) {
-        parts.push(format!("the hypervisor took {} of a CPU", percent(share)));
+    if let Some(share) = e.steal.filter(|_| e.has_steal()) {
+        parts.push(format!("the hypervisor took {} of a CPU", percent(share.share)));
     }
-    if let Some(share) = e.sibling_busy.filter(|share| *share >= SIBLING_BUSY) {
+    if let Some(share) = e.sibling_busy.filter(|_| e.has_busy_sibling()) {
         parts.push(format!(
             "a hyperthread that shares a core with the server was {} busy with work other than the \
              client",
-            percent(share)
+            percent(share.share)
         ));
     }
     parts.join(", and ")

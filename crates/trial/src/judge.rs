@@ -12,7 +12,7 @@ use crate::accelerator::Handshakes;
 use crate::busy_program::BusyProgram;
 use crate::compilers;
 use crate::energy_use::EnergyUse;
-use crate::evidence::{Evidence, Facts, OtherMachine};
+use crate::evidence::{Evidence, Facts};
 use crate::littles_law::LittlesLaw;
 use crate::nouns::Nouns;
 use crate::observed::Observed;
@@ -23,7 +23,7 @@ use crate::trial::Trial;
 use crate::trial_record::{
     ByteCounts, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, Walks, rates,
 };
-use crate::verdict::{Limit, NOISE, Verdict};
+use crate::verdict::{Limit, Verdict};
 use crate::warning::Warning;
 use crate::workers::Workers;
 
@@ -47,8 +47,8 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
     let interrupted = outcome.interrupted && (observed.interrupt || lost_threads.is_none());
     let receipt = trial.receipt(outcome, observed, rate_per_s, interrupted);
     let verdict = Verdict::of(trial.evidence(outcome, observed, &operations, &receipt));
-    let programs = match verdict.evidence.foreign >= Some(NOISE) {
-        true => busiest(&observed.programs),
+    let programs = match verdict.evidence.has_foreign_work() {
+        true => busiest(&observed.programs.busiest),
         false => Vec::new(),
     };
     let littles_law = trial.littles_law(outcome);
@@ -204,11 +204,11 @@ impl Trial {
         operations: &Operations,
         receipt: &Receipt,
     ) -> Evidence {
-        let shares_there = observed.shares_there();
-        let there = observed.there.as_ref().map(|there| OtherMachine {
-            shares: &shares_there,
-            interrupt_time: there.interrupt_time,
-        });
+        let programs = &observed.programs;
+        let tasks_there = match observed.there.is_some() {
+            true => &programs.tasks_there,
+            false => &programs.tasks,
+        };
         let evidence = Evidence::of(&Facts {
             operations,
             verified: outcome.verified,
@@ -218,13 +218,11 @@ impl Trial {
             http2: &outcome.http2,
             is_server_read: self.is_server_read(),
             readings: &observed.readings,
-            shares: &observed.shares(),
             server_cpus: self.server_cpus.as_ref(),
             client_cpus: self.client_cpus(),
             backend_cpus: self.backend_cpus.as_ref(),
-            there,
+            other_tasks: [programs.tasks.as_ref(), tasks_there.as_ref()],
             siblings: &observed.siblings,
-            interrupt_time: observed.interrupt_time,
             server_descriptors: observed.server_descriptors,
             interfaces: &observed.interfaces,
         });
@@ -290,7 +288,7 @@ impl Trial {
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         let coarse = observed.readings.too_coarse();
         warnings.extend(coarse.map(|tick| Warning::coarse_clock(tick, outcome.window)));
-        let there = observed.there.as_ref().and_then(|there| there.series.as_ref().err());
+        let there = observed.there.as_ref().and_then(|there| there.as_ref().err());
         let unknown = observed.series.as_ref().err().into_iter().chain(there);
         warnings.extend(unknown.map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));

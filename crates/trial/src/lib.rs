@@ -62,7 +62,7 @@ pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use http2_use::{Http2Settings, Http2Use};
 pub use latency_log::latency_log;
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
-pub use machine::{Machine, RemoteSamples, ThisMachine, neighbours};
+pub use machine::{Machine, OtherPrograms, ThisMachine, neighbours};
 pub use memory_use::MemoryUse;
 pub use mismatch::Mismatch;
 pub use moment::Moment;

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant, SystemTime};
 use cpus::CpuList;
 use load::Source;
 use observe::{
-    CpuSeries, CpuSource, End, EnergyMeter, InterruptTime, KernelTlsCounters, Link, ListenQueue,
+    CpuMeter, CpuSeries, CpuSource, End, EnergyMeter, KernelTlsCounters, Link, ListenQueue,
     MemoryTraffic, NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets,
-    ProcessTree, Root, Sampler, Snapshot, TcpConnections, ThreadCpu, TreeCpu,
+    ProcessTree, Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu,
 };
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::congestion::Connections;
@@ -60,9 +61,8 @@ pub trait Machine {
     fn read(&self, threads: &[i32]) -> Reading;
     /// Notes how much CPU time each program has had until now.
     fn note_programs(&mut self);
-    /// The CPU time that programs other than server, backend and these threads had since then, the
-    /// busiest first.
-    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)>;
+    /// What programs other than server, backend and these threads did since then.
+    fn other_programs(&self, threads: &[i32]) -> OtherPrograms;
     /// Begins to record what each CPU does.
     fn start_series(&mut self, interval: Duration);
     /// Ends the record.
@@ -81,18 +81,23 @@ pub trait Machine {
         None
     }
     /// Ends the record of the server's machine, where that is another one.
-    fn take_remote_series(&mut self) -> Option<RemoteSamples> {
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn take_remote_series(&mut self) -> Option<Result<CpuSeries, ObserveError>> {
         None
     }
 }
 
-/// What the CPUs of the server's machine did, by the clock of that.
-#[derive(Debug)]
-pub struct RemoteSamples {
-    /// Or why it is not known.
-    pub series: Result<CpuSeries, ObserveError>,
-    /// Where its kernel counts the time of interrupts, if that is known.
-    pub interrupt_time: Option<InterruptTime>,
+/// What programs did that are not measured.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct OtherPrograms {
+    /// Their CPU time, the busiest first.
+    pub busiest: Vec<(String, Nanos)>,
+    /// What their tasks did on which CPUs, where nothing counts that by CPU.
+    pub tasks: Option<TaskWindow>,
+    /// The same of the server's machine, where that is another one.
+    pub tasks_there: Option<TaskWindow>,
 }
 
 /// The machine that toll runs on, with the process tree of the server if it runs here too.
@@ -223,22 +228,22 @@ impl Machine for ThisMachine {
         let (server, server_threads) =
             of_server.map(|(server, threads, _)| (server, threads)).unzip();
         let server_threads = server_threads.unwrap_or_default();
-        let at = Some(Instant::now());
+        let at = Instant::now();
+        let cpus = CpuMeter::machine().read(at).ok();
         let net = NetCounters::of_process(self.pid()).ok().as_ref().and_then(NetReading::of);
         // One that is gone is left out, and with it what was known of it.
         let links = self.links.iter().map_while(|(_, link)| link.read().ok()).collect();
-        let softirq_threads = observe::softirq_threads();
         let memory =
             self.memory.as_ref().and_then(|counted| Some((counted.source(), counted.read().ok()?)));
         Reading {
-            at,
+            at: Some(at),
             server,
             tick,
             backend,
             server_disk_bytes,
             server_threads,
             threads,
-            softirq_threads,
+            cpus,
             net,
             listener_drops: self.listeners.as_ref().and_then(|queue| queue.drops().ok().flatten()),
             links,
@@ -331,16 +336,21 @@ impl Machine for ThisMachine {
     }
 
     fn note_programs(&mut self) {
-        self.programs = Some(Snapshot::take(&Root::machine()));
+        self.programs = Some(Snapshot::take(CpuMeter::machine(), self.now()));
     }
 
-    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
-        let Some(before) = &self.programs else { return Vec::new() };
+    fn other_programs(&self, threads: &[i32]) -> OtherPrograms {
+        let Some(before) = &self.programs else { return OtherPrograms::default() };
         let servers = [&self.server, &self.backend].into_iter().flatten();
         let known = servers.flat_map(|server| server.tree.pids());
         let known = known.chain(threads.iter().map(|thread| thread.cast_unsigned()));
         let known: Vec<u32> = known.chain([std::process::id()]).collect();
-        Snapshot::take(&Root::machine()).programs_cpu_since(before, &known)
+        let after = Snapshot::take(CpuMeter::machine(), self.now());
+        OtherPrograms {
+            busiest: after.programs_since(before, &known),
+            tasks: after.tasks_since(before, &known),
+            tasks_there: None,
+        }
     }
 
     fn start_series(&mut self, interval: Duration) {
@@ -439,7 +449,7 @@ mod tests {
         let script = "printf busy-loop > /proc/$$/comm; while :; do :; done";
         let mut busy = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let is_named = |threads: &[i32]| {
-            machine.other_programs(threads).iter().any(|(name, _)| name == "busy-loop")
+            machine.other_programs(threads).busiest.iter().any(|(name, _)| name == "busy-loop")
         };
         let end = Instant::now() + Duration::from_secs(20);
         while !is_named(&[]) && Instant::now() < end {

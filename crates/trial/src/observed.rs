@@ -1,18 +1,13 @@
 //! All that was seen of a trial beside the outcome of its load.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
-use observe::{
-    CoreShares, CpuSeries, Fact, InterruptTime, KernelTlsCounters, NamedThread, ObserveError,
-    OpenDescriptors,
-};
-use units::Nanos;
+use observe::{CpuSeries, Fact, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors};
 
 use crate::congestion::Connections;
 use crate::connection_memory::ConnectionMemory;
 use crate::evidence::Interface;
-use crate::machine::RemoteSamples;
+use crate::machine::OtherPrograms;
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::reports::Reports;
 
@@ -26,12 +21,10 @@ pub(crate) struct Observed {
     pub(crate) server_descriptors: Option<OpenDescriptors>,
     /// Those of the server that may serve.
     pub(crate) server_threads: Vec<NamedThread>,
-    /// The CPU time of other programs, from the warm-up to the window's end, the busiest first.
-    pub(crate) programs: Vec<(String, Nanos)>,
+    /// What other programs did, from just before the window to just after it.
+    pub(crate) programs: OtherPrograms,
     /// The CPUs that share a core with the server's.
     pub(crate) siblings: Vec<usize>,
-    /// Where the kernel counts the time of interrupts, if that is known.
-    pub(crate) interrupt_time: Option<InterruptTime>,
     pub(crate) interfaces: Vec<Interface>,
     /// What connections took of the server's memory.
     pub(crate) connection_memory: Option<ConnectionMemory>,
@@ -43,7 +36,7 @@ pub(crate) struct Observed {
     pub(crate) connections: Connections,
     pub(crate) series: Result<CpuSeries, ObserveError>,
     /// Of the server's machine, where that is another one.
-    pub(crate) there: Option<RemoteSamples>,
+    pub(crate) there: Option<Result<CpuSeries, ObserveError>>,
     pub(crate) core_hz: CoreHz,
     /// What server and ranks report of the load.
     pub(crate) reports: Reports,
@@ -52,21 +45,9 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    pub(crate) fn shares(&self) -> BTreeMap<usize, CoreShares> {
-        self.series
-            .as_ref()
-            .map(|series| series.shares(self.started, self.ended))
-            .unwrap_or_default()
-    }
-
-    /// Of the CPUs of the server's machine, where that is another one.
-    pub(crate) fn shares_there(&self) -> BTreeMap<usize, CoreShares> {
-        self.series_there().map(|(series, (from, to))| series.shares(from, to)).unwrap_or_default()
-    }
-
-    /// With the window by the clock of that machine.
+    /// What the CPUs of the server's machine did, where that is another one, with the window by its clock.
     pub(crate) fn series_there(&self) -> Option<(&CpuSeries, (Instant, Instant))> {
-        let series = self.there.as_ref()?.series.as_ref().ok()?;
+        let series = self.there.as_ref()?.as_ref().ok()?;
         Some((series, self.readings.window_there()?))
     }
 }

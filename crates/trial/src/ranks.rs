@@ -9,6 +9,7 @@ use std::net::IpAddr;
 
 use cpus::CpuList;
 use load::Source;
+use observe::CpuShare;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -85,8 +86,8 @@ pub struct ClientFigures {
     /// The part of `busy` that was waiting.
     pub waiting: Option<f64>,
     /// What the hypervisor took of its CPU from which it took most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steal: Option<f64>,
+    #[serde(flatten, with = "crate::evidence::steal", skip_serializing_if = "Option::is_none")]
+    pub steal: Option<CpuShare>,
     /// The client's ends of connections, looked at once within the window, by their congestion control.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub congestion: BTreeMap<String, u64>,
@@ -219,7 +220,7 @@ impl RankReport {
             client_busy: busiest.and_then(|rank| rank.client.busy),
             client_waiting: busiest.and_then(|rank| rank.client.waiting),
             client_rank: busiest.map(RankFigures::name),
-            steal: steal.max_by(f64::total_cmp),
+            steal: CpuShare::most(steal),
             network: NetworkEvidence::nearest(networks),
             ..of_server
         }
@@ -230,7 +231,7 @@ impl RankReport {
 mod tests {
     use super::*;
     use crate::nouns::Nouns;
-    use crate::testing::example;
+    use crate::testing::{example, share};
     use crate::verdict::{Limit, Verdict};
 
     const WINDOW: Nanos = Nanos(600_000_000);
@@ -357,9 +358,9 @@ mod tests {
 
     #[test]
     fn what_a_hypervisor_takes_of_any_rank_is_noise() {
-        let of_server = Evidence { steal: Some(0.05), ..half_busy() };
-        let verdict = verdict(of_server, |ranks| ranks[0].client.steal = Some(0.2));
-        assert_eq!((verdict.limit, verdict.evidence.steal), (Limit::Noise, Some(0.2)));
+        let of_server = Evidence { steal: share(0.05), ..half_busy() };
+        let verdict = verdict(of_server, |ranks| ranks[0].client.steal = share(0.2));
+        assert_eq!((verdict.limit, verdict.evidence.steal), (Limit::Noise, share(0.2)));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use load::ThreadUse;
-use observe::{EnergyReading, LinkCounters, MemoryBytes, MemorySource, NetCounters};
+use observe::{
+    CpuTimes, CpuWindow, EnergyReading, LinkCounters, MemoryBytes, MemorySource, NetCounters,
+};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -28,9 +30,8 @@ pub struct Reading {
     pub server_threads: BTreeMap<u32, Nanos>,
     /// The load threads that live, in the order in which they were asked for.
     pub threads: Vec<Option<TaskReading>>,
-    /// Time on a CPU of the kernel's own threads that do deferred interrupt work, by CPU; empty
-    /// where they are not seen.
-    pub softirq_threads: BTreeMap<usize, Nanos>,
+    /// What the CPUs had done, where that can be read.
+    pub cpus: Option<CpuTimes>,
     /// Counters of the server's network namespace, where they can be read.
     pub net: Option<NetReading>,
     /// Connections that the server's listeners have dropped, where the kernel counts that.
@@ -362,19 +363,27 @@ impl Readings {
             .collect()
     }
 
-    /// As [`softirq_thread`](Self::softirq_thread), of a CPU of the server's machine.
+    /// What the CPUs of the client's machine did between the readings.
     #[must_use]
-    pub fn softirq_thread_at_server(&self, cpu: usize) -> Option<f64> {
-        self.at_server().softirq_thread(cpu)
+    pub fn cpus(&self) -> Option<CpuWindow> {
+        self.end.cpus.as_ref()?.since(self.start.cpus.as_ref()?)
     }
 
-    /// The share of a CPU's time that the kernel's thread for deferred interrupt work took; `None`
-    /// where that is not seen. Of a CPU of the client's machine.
+    /// What those of the server's machine did.
     #[must_use]
-    pub fn softirq_thread(&self, cpu: usize) -> Option<f64> {
-        let time = |reading: &Reading| reading.softirq_threads.get(&cpu).copied();
-        let used = time(&self.end)?.0.saturating_sub(time(&self.start)?.0);
-        Some(used as f64 / 1e9 / self.seconds()?)
+    pub fn cpus_at_server(&self) -> Option<CpuWindow> {
+        self.at_server().cpus()
+    }
+
+    /// Whether the server's machine is another one.
+    #[must_use]
+    pub fn is_server_elsewhere(&self) -> bool {
+        self.there.is_some()
+    }
+
+    /// The part of the time between the readings, so many seconds, that usages are of.
+    pub(crate) fn part_of(&self, seconds: f64) -> f64 {
+        self.whole.map_or(1.0, |window| window.seconds() / seconds)
     }
 
     /// How often accept queues overflowed.
@@ -486,23 +495,21 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_the_kernels_own_are_told_by_their_shares() {
+    fn threads_have_their_shares() {
         let base = Instant::now();
         let times = |times: &[(u32, u64)]| {
             times.iter().map(|(id, ms)| (*id, Nanos(ms * 1_000_000))).collect()
         };
-        let reading = |at_ms, threads: &[(u32, u64)], softirq_ms: u64| Reading {
+        let reading = |at_ms, threads: &[(u32, u64)]| Reading {
             at: Some(base + Duration::from_millis(at_ms)),
             server: task(base, at_ms, 0, 0),
             server_threads: times(threads),
-            softirq_threads: [(1, Nanos(softirq_ms * 1_000_000))].into(),
             ..Reading::default()
         };
-        let mut readings = Readings::begin(reading(0, &[(7, 100), (8, 0), (9, 50)], 10));
+        let mut readings = Readings::begin(reading(0, &[(7, 100), (8, 0), (9, 50)]));
         // One has ended, another is new.
-        readings.advance(reading(1000, &[(7, 350), (8, 990), (10, 700)], 60));
+        readings.advance(reading(1000, &[(7, 350), (8, 990), (10, 700)]));
         assert_eq!(readings.server_threads(), [0.99, 0.25]);
-        assert_eq!((readings.softirq_thread(1), readings.softirq_thread(0)), (Some(0.05), None));
         assert_eq!(Readings::default().server_threads(), [] as [f64; 0]);
     }
 

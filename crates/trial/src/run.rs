@@ -69,7 +69,15 @@ impl Trial {
         let threads = load.thread_ids();
 
         machine.start_series(STEP);
+        let begun = machine.now();
         machine.note_programs();
+        // What others do in the window is seen between two looks: just before it, where there is time for that, and
+        // just after it.
+        let look = machine.now() - begun;
+        wait_until(window.0 - 2 * look, window, &load, machine, hooks, &mut |_| {});
+        if machine.now() + look < window.0 {
+            machine.note_programs();
+        }
         wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
         let started_unix_ms = machine.unix_ms();
         let mut readings = whole.unwrap_or_else(|| {
@@ -137,7 +145,6 @@ impl Trial {
                 .as_ref()
                 .map(|cpus| machine.sibling_cpus(cpus))
                 .unwrap_or_default(),
-            interrupt_time: observe::interrupt_time().known().copied(),
             interfaces: machine.interfaces(),
             kernel_tls: kernel_tls.into(),
             connections,

@@ -1,5 +1,7 @@
 //! Lines, plans and outcomes that fit each other, for tests to change.
 
+use observe::CpuShare;
+
 use crate::TrialRecord;
 
 /// The example of a line in the design.
@@ -9,6 +11,12 @@ pub const EXAMPLE: &str = r#"{"schema":1,"case":"bulk","cell":"bulk-0003","param
 #[must_use]
 pub fn example() -> TrialRecord {
     serde_json::from_str(EXAMPLE).unwrap()
+}
+
+/// A share that is known for sure.
+#[must_use]
+pub fn share(share: f64) -> Option<CpuShare> {
+    Some(CpuShare { share, ..CpuShare::default() })
 }
 
 #[cfg(test)]

@@ -89,8 +89,8 @@ pub struct TrialRecord {
     /// The same of the server's CPUs, where it runs on another machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_cpu_share: Vec<CoreSeries>,
-    /// The programs that used most CPU time, on any CPU, from the warm-up to the window's end; only
-    /// where other programs disturbed the trial.
+    /// The programs that used most CPU time, on any CPU, from just before the window to just after it;
+    /// only where other programs disturbed the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<BusyProgram>,
     /// What was asked for and what was got.

@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod tests;
 
+use observe::CpuShare;
 use serde::{Deserialize, Serialize};
 use strum::Display;
 
@@ -30,8 +31,7 @@ pub const CLIENT_WAITING: f64 = 0.10;
 /// way at the window's ends.
 pub const ACCELERATOR_BUSY: f64 = 0.95;
 
-/// CPU time lost to others that changes a rate by more than trials differ otherwise. The kernel's
-/// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less is not significant.
+/// CPU time lost to others that changes a rate by more than trials differ otherwise.
 pub const NOISE: f64 = 0.10;
 
 /// How busy a hyperthread beside the server's must be to slow it by a tenth: two busy ones share
@@ -90,18 +90,44 @@ pub struct Verdict {
     pub evidence: Evidence,
 }
 
+/// The doubts of a trial: each needs a share that is as large as its threshold and surely no chance.
+impl Evidence {
+    /// Whether programs other than server and client ran on their CPUs.
+    #[must_use]
+    pub fn has_foreign_work(&self) -> bool {
+        self.foreign.is_some_and(|share| share.exceeds(NOISE))
+    }
+
+    /// Whether the hypervisor took of these CPUs.
+    #[must_use]
+    pub fn has_steal(&self) -> bool {
+        self.steal.is_some_and(|share| share.exceeds(NOISE))
+    }
+
+    /// Whether others ran on a hyperthread beside the server's.
+    #[must_use]
+    pub fn has_busy_sibling(&self) -> bool {
+        self.sibling_busy.is_some_and(|share| share.exceeds(SIBLING_BUSY))
+    }
+
+    fn is_noisy(&self) -> bool {
+        self.has_foreign_work() || self.has_steal()
+    }
+}
+
 impl Verdict {
     /// Whether the hypervisor or other programs took so much of the CPUs that it changes a rate.
     #[must_use]
     pub fn is_disturbed(&self) -> bool {
-        is_noisy(&self.evidence)
+        self.evidence.is_noisy()
     }
 
     /// What the hypervisor and other programs took of the CPUs together, as a share.
     #[must_use]
     pub fn disturbance(&self) -> f64 {
         let Evidence { steal, foreign, .. } = &self.evidence;
-        steal.unwrap_or(0.0) + foreign.unwrap_or(0.0).max(0.0)
+        let share = |of: &Option<CpuShare>| of.map_or(0.0, |of| of.share.max(0.0));
+        share(steal) + share(foreign)
     }
 
     /// Judges a trial by its evidence.
@@ -142,12 +168,11 @@ fn limit(e: &Evidence) -> Limit {
     if at_least(e.accelerator_busy, ACCELERATOR_BUSY) {
         return Limit::Accelerator;
     }
-    let is_noisy = is_noisy(e);
     // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing
     // was idle and nothing else ran there, the server had all that there is.
     let nothing_idle = e.server_busy.is_some()
-        && e.server_cpus_idle.is_some_and(|idle| idle <= 1.0 - SERVER_BUSY)
-        && !is_noisy;
+        && e.server_cpus_idle.is_some_and(|idle| idle.is_within(1.0 - SERVER_BUSY))
+        && !e.is_noisy();
     if at_least(e.server_busy, SERVER_BUSY) || nothing_idle || e.has_few_workers() {
         return Limit::ServerCpu;
     }
@@ -166,13 +191,9 @@ fn limit(e: &Evidence) -> Limit {
     if is_all_served {
         return Limit::OfferedLoad;
     }
-    if is_noisy || at_least(e.sibling_busy, SIBLING_BUSY) {
+    if e.is_noisy() || e.has_busy_sibling() {
         return Limit::Noise;
     }
     // Where nothing ended, nothing failed, and nothing was busy, the server does not answer.
     if e.completed == 0 { Limit::Errors } else { Limit::Unknown }
-}
-
-fn is_noisy(e: &Evidence) -> bool {
-    [e.steal, e.foreign].into_iter().flatten().any(|share| share >= NOISE)
 }

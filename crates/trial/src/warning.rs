@@ -18,7 +18,7 @@ use crate::nouns::Nouns;
 use crate::obtained::Obtained;
 use crate::operations::Operations;
 use crate::reading::{CoreHz, ProcessesChanged};
-use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
+use crate::verdict::{ERRORS, Verdict};
 use crate::workers::Workers;
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
@@ -552,7 +552,7 @@ impl Warning {
     }
 
     fn steal(verdict: &Verdict) -> Option<Self> {
-        let share = verdict.evidence.steal.filter(|share| *share >= NOISE)?;
+        let share = verdict.evidence.steal.filter(|_| verdict.evidence.has_steal())?.share;
         Some(Self {
             kind: WarningKind::Steal,
             seen: format!("the hypervisor took {} of a CPU", percent(share)),
@@ -562,7 +562,7 @@ impl Warning {
     }
 
     fn foreign_work(verdict: &Verdict, programs: &[BusyProgram]) -> Option<Self> {
-        let share = verdict.evidence.foreign.filter(|share| *share >= NOISE)?;
+        let share = verdict.evidence.foreign.filter(|_| verdict.evidence.has_foreign_work())?.share;
         let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
         let busiest = match names.is_empty() {
             true => String::new(),
@@ -577,7 +577,8 @@ impl Warning {
     }
 
     fn busy_sibling(verdict: &Verdict) -> Option<Self> {
-        let share = verdict.evidence.sibling_busy.filter(|share| *share >= SIBLING_BUSY)?;
+        let share =
+            verdict.evidence.sibling_busy.filter(|_| verdict.evidence.has_busy_sibling())?.share;
         Some(Self {
             kind: WarningKind::BusySibling,
             seen: format!("a hyperthread on the server's core was {} busy", percent(share)),

@@ -58,18 +58,19 @@ mod tests {
     use super::*;
     use crate::analysis::tests::scene::Scene;
     use study::Metric;
+    use trial::testing::share;
 
     /// A study in which the third trial of a cell was made again, with this disturbance and rate.
     fn scene(steal: f64, foreign: f64, rate: f64) -> Scene {
         let mut scene = Scene::handshakes();
         let evidence = &mut scene.trial(1, 2).verdict.evidence;
-        (evidence.steal, evidence.foreign) = (Some(0.05), Some(0.15));
+        (evidence.steal, evidence.foreign) = (share(0.05), share(0.15));
         let name = &scene.study.cells[1].name;
         let is_it = |trial: &&TrialLine| trial.place.cell == *name && trial.place.round == 2;
         let mut second = scene.lines.iter().find(is_it).unwrap().clone();
         (second.place.again, second.place.order) = (true, 99);
         let evidence = &mut second.line.verdict.evidence;
-        (evidence.steal, evidence.foreign) = (Some(steal), Some(foreign));
+        (evidence.steal, evidence.foreign) = (share(steal), share(foreign));
         second.line.rate_per_s = rate;
         scene.lines.push(second);
         scene

@@ -366,10 +366,10 @@ mod tests {
         let cores = |steal: f64| {
             let mut lines = lines(1, 1.0);
             let first = lines.iter_mut().find(|of| of.place.case == FULL).unwrap();
-            first.line.verdict.evidence.steal = Some(0.1);
+            first.line.verdict.evidence.steal = trial::testing::share(0.1);
             let mut second = first.clone();
             second.place.again = true;
-            second.line.verdict.evidence.steal = Some(steal);
+            second.line.verdict.evidence.steal = trial::testing::share(steal);
             second.line.cpu_ns.server = second.line.cpu_ns.server.map(|ns| ns * 2);
             lines.push(second);
             plan(&lines).unwrap().plan.cores.median

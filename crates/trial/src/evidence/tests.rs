@@ -1,56 +1,91 @@
 use super::*;
 use crate::reading::{NetReading, Reading, TaskReading};
+use crate::verdict::Verdict;
+use observe::{CoreTicks, CpuTime, CpuTimes, InterruptTime};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Readings of a window of 600 ms: the server's CPU time, and that of one load thread with
-/// its waiting, in ms.
-fn readings(server: Option<u64>, client: u64, waiting: u64) -> Readings {
+/// The length of the window.
+const WINDOW: Nanos = Nanos(6_000_000_000);
+
+/// What two CPUs of a kernel that counts interrupts apart did in the window, as `/proc/stat` shows it.
+fn cpus(at: Instant, cores: [CoreTicks; 2]) -> CpuTimes {
+    let cpu = |ticks| CpuTime { ticks, softirq_thread: Some(Nanos(0)), ..CpuTime::default() };
+    CpuTimes {
+        at,
+        tick: Nanos(4_000_000),
+        interrupt_time: Some(InterruptTime::Apart),
+        observer: None,
+        cpus: cores.map(cpu).into_iter().enumerate().collect(),
+    }
+}
+
+/// Readings of the window: the server's CPU time, and that of one load thread with its waiting, in units of 10 ms.
+fn readings(cores: [CoreTicks; 2], server: Option<u64>, client: u64, waiting: u64) -> Readings {
+    readings_where(cores, server, client, waiting, |_, _| {})
+}
+
+/// The same, with a change to what the CPUs had done at the end.
+fn readings_where(
+    cores: [CoreTicks; 2],
+    server: Option<u64>,
+    client: u64,
+    waiting: u64,
+    change: impl Fn(&mut CpuTimes, u64),
+) -> Readings {
     let base = Instant::now();
     let task = |at: u64, on_cpu: u64, waiting: u64| TaskReading {
-        at: base + Duration::from_millis(at),
-        on_cpu: Nanos(on_cpu * 1_000_000),
-        waiting: Some(Nanos(waiting * 1_000_000)),
+        at: base + Duration::from_millis(10 * at),
+        on_cpu: Nanos(on_cpu * 10_000_000),
+        waiting: Some(Nanos(waiting * 10_000_000)),
     };
-    let reading = |at, server: Option<u64>, client, waiting, overflows| Reading {
-        at: Some(base + Duration::from_millis(at)),
-        server: server.map(|server| task(at, server, 0)),
-        // Two workers, of which one does a tenth of the work.
-        server_threads: server.map_or_else(BTreeMap::new, |server| {
-            [(7, server * 9 / 10), (8, server / 10)]
-                .map(|(id, ms)| (id, Nanos(ms * 1_000_000)))
-                .into()
-        }),
-        threads: vec![Some(task(at, client, waiting))],
-        softirq_threads: [0, 1].map(|cpu| (cpu, Nanos(at * 100_000))).into(),
-        net: Some(NetReading {
-            listen_overflows: overflows,
-            listen_drops: overflows + 1,
-            ..NetReading::default()
-        }),
-        listener_drops: Some(overflows.cast_unsigned()),
-        ..Reading::default()
+    let reading = |at: u64, cores, server: Option<u64>, client, waiting, overflows| {
+        let instant = base + Duration::from_millis(10 * at);
+        let mut cpus = cpus(instant, cores);
+        change(&mut cpus, at);
+        Reading {
+            at: Some(instant),
+            server: server.map(|server| task(at, server, 0)),
+            // Two workers, of which one does a tenth of the work.
+            server_threads: server.map_or_else(BTreeMap::new, |server| {
+                [(7, server * 9 / 10), (8, server / 10)]
+                    .map(|(id, time)| (id, Nanos(time * 10_000_000)))
+                    .into()
+            }),
+            threads: vec![Some(task(at, client, waiting))],
+            cpus: Some(cpus),
+            net: Some(NetReading {
+                listen_overflows: overflows,
+                listen_drops: overflows + 1,
+                ..NetReading::default()
+            }),
+            listener_drops: Some(overflows.cast_unsigned()),
+            ..Reading::default()
+        }
     };
-    let mut readings = Readings::begin(reading(0, server.map(|_| 0), 0, 0, 7));
-    readings.advance(reading(600, server, client, waiting, 9));
+    let start = [CoreTicks::default(); 2];
+    let mut readings = Readings::begin(reading(0, start, server.map(|_| 0), 0, 0, 7));
+    readings.advance(reading(600, cores, server, client, waiting, 9));
     readings
 }
 
-fn shares(user: f64, softirq: f64, steal: f64) -> CoreShares {
-    CoreShares { user, softirq, steal, idle: 1.0 - user - softirq - steal, ..CoreShares::default() }
+/// What a CPU did in the window, by the shares of it.
+fn shares(user: f64, softirq: f64, steal: f64) -> CoreTicks {
+    let [user, softirq, steal] = [user, softirq, steal].map(|share| (600.0 * share).round() as u64);
+    CoreTicks { user, softirq, steal, idle: 600 - user - softirq - steal, ..CoreTicks::default() }
 }
 
-fn evidence(
-    readings: &Readings,
-    cores: [CoreShares; 2],
-    server: Option<&CpuList>,
-    client: &CpuList,
-) -> Evidence {
-    evidence_where(readings, cores, server, client, |_| {})
+/// The share without its error.
+fn plain(of: Option<CpuShare>) -> Option<f64> {
+    of.map(|of| of.share)
+}
+
+fn evidence(readings: &Readings, server: Option<&CpuList>, client: &CpuList) -> Evidence {
+    evidence_where(readings, server, client, |_| {})
 }
 
 fn evidence_where(
     readings: &Readings,
-    cores: [CoreShares; 2],
     server: Option<&CpuList>,
     client: &CpuList,
     change: impl FnOnce(&mut Facts<'_>),
@@ -58,23 +93,21 @@ fn evidence_where(
     let mut facts = Facts {
         operations: &Operations { completed: 1000, ..Operations::default() },
         verified: Verified::default(),
-        window: Nanos(600_000_000),
+        window: WINDOW,
         connections: 64,
         http2: &Http2Counts {
             held_up_for: Nanos(30),
             with_body_for: Nanos(40),
             ..Http2Counts::default()
         },
-        repeated: Some(Repeated { connections: 2, time: Nanos(2_000_000_000) }),
+        repeated: Some(Repeated { connections: 2, time: Nanos(20_000_000_000) }),
         is_server_read: server.is_some(),
         readings,
-        shares: &cores.into_iter().enumerate().collect(),
         server_cpus: server,
         client_cpus: Some(client),
         backend_cpus: None,
-        there: None,
+        other_tasks: [None, None],
         siblings: &[],
-        interrupt_time: Some(InterruptTime::Apart),
         server_descriptors: None,
         interfaces: &[],
     };
@@ -97,13 +130,11 @@ fn wrong_bodies_are_a_part_of_those_that_were_checked() {
             http2: &Http2Counts::default(),
             is_server_read: false,
             readings: &nothing,
-            shares: &BTreeMap::new(),
             server_cpus: None,
             client_cpus: Some(&CpuList::from(0)),
             backend_cpus: None,
-            there: None,
+            other_tasks: [None, None],
             siblings: &[],
-            interrupt_time: None,
             server_descriptors: None,
             interfaces: &[],
         });
@@ -122,14 +153,16 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
         let (on_cpu, at) = (Nanos(on_cpu * 1_000_000), base + Duration::from_millis(at));
         Some(TaskReading { at, on_cpu, waiting: None })
     };
-    let reading = |at, server, client, backend| Reading {
+    let reading = |at, cores, server, client, backend| Reading {
         server: task(at, server),
         backend: task(at, backend),
         threads: vec![task(at, client)],
+        cpus: Some(cpus(base + Duration::from_millis(at), cores)),
         ..Reading::default()
     };
-    let mut readings = Readings::begin(reading(0, 0, 0, 0));
-    readings.advance(reading(1000, 900, 300, 400));
+    let mut readings = Readings::begin(reading(0, [CoreTicks::default(); 2], 0, 0, 0));
+    let cores = [shares(0.9, 0.0, 0.0), shares(0.7, 0.0, 0.0)];
+    readings.advance(reading(6000, cores, 5400, 1800, 2400));
     let (server, client) = (CpuList::from(0), CpuList::from(1));
     let found = |backend: &CpuList| {
         Evidence::of(&Facts {
@@ -141,33 +174,30 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
             http2: &Http2Counts::default(),
             is_server_read: true,
             readings: &readings,
-            shares: &[shares(0.9, 0.0, 0.0), shares(0.7, 0.0, 0.0)]
-                .into_iter()
-                .enumerate()
-                .collect(),
             server_cpus: Some(&server),
             client_cpus: Some(&client),
             backend_cpus: Some(backend),
-            there: None,
+            other_tasks: [None, None],
             siblings: &[],
-            interrupt_time: None,
             server_descriptors: None,
             interfaces: &[],
         })
     };
     let beside_client = found(&client);
     assert_eq!(beside_client.server_busy, Some(0.9));
-    assert_eq!((beside_client.backend_busy, beside_client.foreign), (Some(0.4), Some(0.0)));
+    assert_eq!((beside_client.backend_busy, plain(beside_client.foreign)), (Some(0.4), Some(0.0)));
     // On a CPU of its own it excuses nothing on the others.
     let apart = found(&CpuList::from(2));
-    assert_eq!((apart.backend_busy, apart.foreign), (Some(0.4), Some(0.4)));
+    assert_eq!((apart.backend_busy, plain(apart.foreign)), (Some(0.4), Some(0.4)));
 }
 
 #[test]
 fn every_candidate_has_its_figure() {
     let cores = [shares(0.8, 0.15, 0.0), shares(0.3, 0.0, 0.02)];
     let (server, client) = (CpuList::from(0), CpuList::from(1));
-    let found = evidence(&readings(Some(480), 120, 30), cores, Some(&server), &client);
+    let found = evidence(&readings(cores, Some(480), 120, 30), Some(&server), &client);
+    let sampled =
+        |share, error| Some(CpuShare { share, error, source: Some(CpuTimeSource::ProcStat) });
     assert_eq!(
         found,
         Evidence {
@@ -185,7 +215,7 @@ fn every_candidate_has_its_figure() {
             listen_drops: Some(2),
             accept_queue_drops: Some(2),
             connects_repeated: Some(2),
-            // 2 s of 64 times 0.6 s.
+            // 20 s of 64 times 6 s.
             accept_queue_loss: Some(0.0521),
             client_busy: Some(0.25),
             client_waiting: Some(0.05),
@@ -194,15 +224,15 @@ fn every_candidate_has_its_figure() {
             server_waiting: Some(0.0),
             server_busiest_thread: Some(0.72),
             server_saturated: Some(0.0),
-            server_cpus_idle: Some(0.05),
+            server_cpus_idle: sampled(0.05, 0.0007),
             backend_busy: None,
             accelerator_busy: None,
             window_waiting: Some(0.75),
             offered_served: None,
             beyond_limit: None,
-            steal: Some(0.02),
+            steal: sampled(0.02, 0.0007),
             // The client's CPU ran programs for 0.3, of which 0.2 was the client.
-            foreign: Some(0.1),
+            foreign: sampled(0.1, 0.0119),
             sibling_busy: None,
             network: None,
         }
@@ -226,7 +256,7 @@ fn threads_that_take_turns_on_a_cpu_are_one_client() {
         };
         let mut readings = Readings::begin(threads(0, [(0, 0); 4]));
         readings.advance(threads(1000, used));
-        let found = evidence(&readings, [shares(0.0, 0.0, 0.0); 2], None, cpus);
+        let found = evidence(&readings, None, cpus);
         (found.client_busy, found.client_waiting)
     };
     // Each had a quarter and wanted all: the four wait for each other and for nothing else.
@@ -246,7 +276,7 @@ fn threads_that_take_turns_on_a_cpu_are_one_client() {
 fn a_server_that_is_not_known_has_no_figures() {
     let client = CpuList::from(1);
     let cores = [shares(1.0, 0.0, 0.0), shares(0.2, 0.0, 0.0)];
-    let found = evidence(&readings(None, 120, 0), cores, None, &client);
+    let found = evidence(&readings(cores, None, 120, 0), None, &client);
     assert_eq!((found.server_busy, found.server_cpus_idle, found.foreign), (None, None, None));
     assert_eq!(found.client_busy, Some(0.2));
     // Nor does an accept queue of this machine show it.
@@ -257,17 +287,20 @@ fn a_server_that_is_not_known_has_no_figures() {
 fn on_shared_cpus_all_programs_are_weighed_together() {
     let cores = [shares(0.9, 0.0, 0.0), shares(0.0, 0.0, 0.0)];
     let cpu = CpuList::from(0);
-    let found = evidence(&readings(Some(300), 120, 30), cores, Some(&cpu), &cpu);
+    let found = evidence(&readings(cores, Some(300), 120, 30), Some(&cpu), &cpu);
     // 0.9 in programs, less 0.5 of the server and 0.2 of the client.
-    assert_eq!(found.foreign, Some(0.2));
+    assert_eq!(plain(found.foreign), Some(0.2));
     assert_eq!(found.server_cpus_idle, None);
     let both: CpuList = "0-1".parse().unwrap();
-    let found = evidence(&readings(Some(300), 120, 30), cores, Some(&both), &cpu);
-    assert_eq!((found.foreign, found.server_busy), (Some(0.1), Some(0.25)));
+    let found = evidence(&readings(cores, Some(300), 120, 30), Some(&both), &cpu);
+    assert_eq!((plain(found.foreign), found.server_busy), (Some(0.1), Some(0.25)));
 }
 
-const IN_PROCESSES: fn(&mut Facts<'_>) =
-    |facts| facts.interrupt_time = Some(InterruptTime::InProcesses);
+/// A kernel that leaves the interrupts' time in processes; its own thread had a tenth of each CPU.
+fn in_processes(cpus: &mut CpuTimes, at: u64) {
+    cpus.interrupt_time = Some(InterruptTime::InProcesses);
+    cpus.cpus.values_mut().for_each(|cpu| cpu.softirq_thread = Some(Nanos(at * 1_000_000)));
+}
 
 #[test]
 fn interrupts_charged_to_the_server_do_not_hide_a_program() {
@@ -275,48 +308,124 @@ fn interrupts_charged_to_the_server_do_not_hide_a_program() {
     // 0.25 were in soft interrupts, so that programs seem to have run for 0.75 in all.
     let cores = [shares(0.75, 0.25, 0.0), shares(0.2, 0.0, 0.0)];
     let (server, client) = (CpuList::from(0), CpuList::from(1));
-    let with = |change: fn(&mut Facts<'_>)| {
-        let readings = readings(Some(450), 120, 0);
-        evidence_where(&readings, cores, Some(&server), &client, change).foreign
+    let with = |change: fn(&mut CpuTimes, u64)| {
+        let readings = readings_where(cores, Some(450), 120, 0, change);
+        plain(evidence(&readings, Some(&server), &client).foreign)
     };
-    // The kernel's own thread had a tenth of each CPU.
-    assert_eq!(with(IN_PROCESSES), Some(0.15));
-    assert_eq!(with(|_| {}), Some(0.0));
-    assert_eq!(with(|facts| facts.interrupt_time = None), Some(0.0));
+    assert_eq!(with(in_processes), Some(0.15));
+    assert_eq!(with(|_, _| {}), Some(0.0));
+    assert_eq!(with(|cpus, _| cpus.interrupt_time = None), Some(0.0));
 }
 
 #[test]
 fn where_the_kernels_threads_are_not_seen_only_what_is_certain_is_foreign() {
     let cores = [shares(0.75, 0.25, 0.0), shares(0.2, 0.0, 0.0)];
     let (server, client) = (CpuList::from(0), CpuList::from(1));
-    let mut readings = readings(Some(450), 120, 0);
-    let base = Instant::now();
-    let unseen = |ms| Reading { at: Some(base + Duration::from_millis(ms)), ..Reading::default() };
-    let seen = evidence_where(&readings, cores, Some(&server), &client, IN_PROCESSES);
-    readings.advance(unseen(600));
-    let unseen = evidence_where(&readings, cores, Some(&server), &client, IN_PROCESSES);
-    assert_eq!((seen.foreign, unseen.foreign), (Some(0.15), None));
+    let foreign = |cores, server_time, is_seen: bool| {
+        let readings = readings_where(cores, Some(server_time), 120, 0, |cpus, at| {
+            in_processes(cpus, at);
+            let unseen = |cpu: &mut CpuTime| cpu.softirq_thread = None;
+            cpus.cpus.values_mut().filter(|_| !is_seen).for_each(unseen);
+        });
+        plain(evidence(&readings, Some(&server), &client).foreign)
+    };
+    assert_eq!((foreign(cores, 450, true), foreign(cores, 450, false)), (Some(0.15), Some(0.0)));
     // The network's own work is no program's.
     let quiet = [shares(0.4, 0.1, 0.0), shares(0.2, 0.0, 0.0)];
-    let readings = self::readings(Some(240), 120, 0);
-    let network = evidence_where(&readings, quiet, Some(&server), &client, IN_PROCESSES);
-    assert_eq!(network.foreign, Some(0.0));
+    assert_eq!(foreign(quiet, 240, true), Some(0.0));
+}
+
+/// A window of 140 ms, in which the tick saw 35 samples. Both sources read the same
+/// window, in which another program had so much of the server's CPU.
+fn short(other_ms: u64, has_account: bool) -> Evidence {
+    let base = Instant::now();
+    let reading = |at_ms: u64, server_ms: u64, other_ms: u64| {
+        let at = base + Duration::from_millis(at_ms);
+        let task = |ms: u64| TaskReading { at, on_cpu: Nanos(ms * 1_000_000), waiting: None };
+        // The tick missed a part of the server's and the client's idleness.
+        let busy = |ms: u64| CoreTicks {
+            user: (ms + at_ms / 7).div_ceil(10),
+            idle: (at_ms * 6 / 7).saturating_sub(ms) / 10,
+            ..CoreTicks::default()
+        };
+        let cpu = |ms: u64| CpuTime {
+            ticks: busy(ms),
+            programs: has_account.then_some(Nanos(ms * 1_000_000)),
+            softirq_thread: Some(Nanos(0)),
+        };
+        Reading {
+            at: Some(at),
+            server: Some(task(server_ms)),
+            threads: vec![Some(task(at_ms / 2))],
+            cpus: Some(CpuTimes {
+                at,
+                tick: Nanos(4_000_000),
+                interrupt_time: Some(InterruptTime::InProcesses),
+                observer: None,
+                cpus: [(0, cpu(server_ms + other_ms)), (1, cpu(at_ms / 2 + 1))].into(),
+            }),
+            ..Reading::default()
+        }
+    };
+    let mut readings = Readings::begin(reading(0, 0, 0));
+    readings.advance(reading(140, 90, other_ms));
+    evidence(&readings, Some(&CpuList::from(0)), &CpuList::from(1))
+}
+
+#[test]
+fn a_quiet_machine_is_not_called_noisy_by_either_source() {
+    let counted = short(1, true);
+    let foreign = counted.foreign.unwrap();
+    assert_eq!((foreign.share, foreign.source), (0.0071, Some(CpuTimeSource::Cpuacct)));
+    let sampled = short(1, false);
+    let foreign = sampled.foreign.unwrap();
+    // It looks as if another program had a sixth of a CPU; that is within what sampling makes of nothing.
+    assert!(foreign.share > 0.15 && 3.0 * foreign.error > foreign.share, "{foreign:?}");
+    assert_eq!(foreign.source, Some(CpuTimeSource::ProcStat));
+    for evidence in [counted, sampled] {
+        assert!(!evidence.has_foreign_work(), "{evidence:?}");
+        assert!(!Verdict::of(evidence).is_disturbed());
+    }
+}
+
+#[test]
+fn a_neighbour_of_15_percent_is_seen_where_it_is_counted() {
+    let counted = short(21, true);
+    assert_eq!(counted.foreign.unwrap().share, 0.15);
+    assert!(counted.has_foreign_work() && Verdict::of(counted).is_disturbed());
+    // So much is more than chance for the samples too.
+    assert!(short(45, false).has_foreign_work());
+}
+
+#[test]
+fn a_figure_keeps_its_source_and_error_in_the_journal() {
+    let evidence = short(21, true);
+    let json = serde_json::to_value(&evidence).unwrap();
+    assert_eq!((&json["foreign"], &json["foreign_source"]), (&0.15.into(), &"cpuacct".into()));
+    assert!(json["foreign_error"].as_f64() > Some(0.0) && json["steal_source"] == "proc-stat");
+    assert_eq!(serde_json::from_value::<Evidence>(json).unwrap(), evidence);
+    // Older journals have the figure alone, or nothing.
+    let old: Evidence =
+        serde_json::from_str(r#"{"completed":1,"foreign":0.18,"steal":0.0}"#).unwrap();
+    let plain = |share| Some(CpuShare { share, ..CpuShare::default() });
+    assert_eq!((old.foreign, old.steal, old.server_cpus_idle), (plain(0.18), plain(0.0), None));
+    assert!(old.has_foreign_work());
 }
 
 #[test]
 fn one_busy_thread_of_a_server_with_two_cpus_is_seen() {
     let cores = [shares(1.0, 0.0, 0.0), shares(0.0, 0.0, 0.0)];
     let (both, client): (CpuList, _) = ("0-1".parse().unwrap(), CpuList::from(2));
-    let found = evidence(&readings(Some(660), 120, 0), cores, Some(&both), &client);
+    let found = evidence(&readings(cores, Some(660), 120, 0), Some(&both), &client);
     assert_eq!((found.server_busy, found.server_busiest_thread), (Some(0.55), Some(0.99)));
     assert_eq!(found.server_saturated, Some(0.9));
     assert!(found.has_few_workers());
-    let found = evidence(&readings(Some(600), 120, 0), cores, Some(&both), &client);
+    let found = evidence(&readings(cores, Some(600), 120, 0), Some(&both), &client);
     assert_eq!((found.server_busiest_thread, found.server_saturated), (Some(0.9), Some(0.0)));
     assert!(!found.has_few_workers());
     // The other tenth of its CPU went to interrupts, which this kernel counts apart.
     let cores = [shares(0.9, 0.1, 0.0), shares(0.0, 0.0, 0.0)];
-    let found = evidence(&readings(Some(600), 120, 0), cores, Some(&both), &client);
+    let found = evidence(&readings(cores, Some(600), 120, 0), Some(&both), &client);
     assert_eq!(found.server_saturated, Some(0.9));
 }
 
@@ -326,9 +435,9 @@ fn a_hyperthread_of_somebody_else_is_seen_and_the_clients_is_not() {
     let server = CpuList::from(0);
     let beside = |client: usize| {
         let client = CpuList::from(client);
-        let readings = readings(Some(300), 120, 0);
-        evidence_where(&readings, cores, Some(&server), &client, |facts| facts.siblings = &[1])
-            .sibling_busy
+        let readings = readings(cores, Some(300), 120, 0);
+        let change = |facts: &mut Facts<'_>| facts.siblings = &[1];
+        plain(evidence_where(&readings, Some(&server), &client, change).sibling_busy)
     };
     assert_eq!((beside(2), beside(1)), (Some(0.7), None));
 }
@@ -338,7 +447,7 @@ fn a_server_without_descriptors_is_seen() {
     let cores = [shares(0.5, 0.0, 0.0), shares(0.2, 0.0, 0.0)];
     let (server, client) = (CpuList::from(0), CpuList::from(1));
     let found =
-        evidence_where(&readings(Some(300), 120, 0), cores, Some(&server), &client, |facts| {
+        evidence_where(&readings(cores, Some(300), 120, 0), Some(&server), &client, |facts| {
             facts.server_descriptors = Some(OpenDescriptors { open: 64, limit: 64 });
         });
     assert_eq!(found.server_descriptors, Some(1.0));
@@ -354,47 +463,43 @@ fn a_server_on_another_machine_is_judged_by_that() {
     };
     // The clock of the other machine is some days ahead.
     const AHEAD_MS: u64 = 200_000_000;
-    let reading = |at, client, server, overflows| Reading {
-        at: Some(base + Duration::from_millis(at)),
+    let instant = |at| base + Duration::from_millis(at);
+    let reading = |at, [here, there]: [[CoreTicks; 2]; 2], client, server, overflows| Reading {
+        at: Some(instant(at)),
         threads: vec![task(at, client)],
         net: Some(NetReading { listen_drops: 1_000 * at as i64, ..NetReading::default() }),
-        softirq_threads: [(0, Nanos(0))].into(),
+        cpus: Some(cpus(instant(at), here)),
         there: Some(Box::new(Reading {
-            at: Some(base + Duration::from_millis(AHEAD_MS + at)),
+            at: Some(instant(AHEAD_MS + at)),
             server: task(AHEAD_MS + at, server),
             net: Some(NetReading { listen_drops: overflows, ..NetReading::default() }),
-            softirq_threads: [(0, Nanos(0))].into(),
+            cpus: Some(cpus(instant(AHEAD_MS + at), there)),
             ..Reading::default()
         })),
         ..Reading::default()
     };
-    let mut readings = Readings::begin(reading(0, 0, 0, 5));
-    readings.advance(reading(600, 120, 480, 7));
-    let cpu = CpuList::from(0);
-    let there = [shares(0.85, 0.05, 0.04), shares(0.6, 0.0, 0.0)].into_iter().enumerate();
-    let there: &BTreeMap<_, _> = Box::leak(Box::new(there.collect()));
-    let change = |facts: &mut Facts<'_>| {
-        let interrupt_time = Some(InterruptTime::Apart);
-        facts.there = Some(OtherMachine { shares: there, interrupt_time });
-        facts.siblings = &[0, 1];
-    };
+    let there = [shares(0.85, 0.05, 0.04), shares(0.6, 0.0, 0.0)];
     let here = [shares(0.3, 0.0, 0.02), shares(1.0, 0.0, 0.0)];
-    let found = evidence_where(&readings, here, Some(&cpu), &cpu, change);
+    let none = [[CoreTicks::default(); 2]; 2];
+    let mut readings = Readings::begin(reading(0, none, 0, 0, 5));
+    readings.advance(reading(6000, [here, there], 1200, 4800, 7));
+    let cpu = CpuList::from(0);
+    let change = |facts: &mut Facts<'_>| facts.siblings = &[0, 1];
+    let found = evidence_where(&readings, Some(&cpu), &cpu, change);
     assert_eq!((found.server_busy, found.client_busy), (Some(0.8), Some(0.2)));
     assert_eq!(found.listen_drops, Some(2));
-    assert_eq!((found.server_cpus_idle, found.steal), (Some(0.06), Some(0.04)));
+    assert_eq!((plain(found.server_cpus_idle), plain(found.steal)), (Some(0.06), Some(0.04)));
     // Beside the client 0.1 of its CPU, beside the server 0.05 of its own.
-    assert_eq!(found.foreign, Some(0.1));
-    assert_eq!(found.sibling_busy, Some(0.9));
+    assert_eq!(plain(found.foreign), Some(0.1));
+    assert_eq!(plain(found.sibling_busy), Some(0.9));
     // Where the agent is lost, nothing is known of the server, and this machine does not stand in.
-    readings.advance(Reading { there: None, ..reading(700, 140, 0, 0) });
-    let found = evidence_where(&readings, here, Some(&cpu), &cpu, change);
+    readings.advance(Reading { there: None, ..reading(7000, [here, there], 1400, 0, 0) });
+    let found = evidence_where(&readings, Some(&cpu), &cpu, change);
     assert_eq!((found.server_busy, found.listen_drops), (None, None));
 }
 
 #[test]
 fn only_what_this_loads_own_connections_waited_is_lost_in_the_accept_queue() {
-    let cores = [shares(0.8, 0.0, 0.0), shares(0.3, 0.0, 0.0)];
     let (server, client) = (CpuList::from(0), CpuList::from(1));
     let of = |drops: Option<u64>, repeated: Option<u64>| {
         let mut readings =
@@ -403,7 +508,7 @@ fn only_what_this_loads_own_connections_waited_is_lost_in_the_accept_queue() {
             listener_drops: drops.map(|drops| 7 + drops),
             ..Reading::default()
         });
-        evidence_where(&readings, cores, Some(&server), &client, |facts| {
+        evidence_where(&readings, Some(&server), &client, |facts| {
             let time = |seconds| Nanos(seconds * 1_000_000_000);
             (facts.window, facts.connections) = (time(1), 4);
             facts.repeated =

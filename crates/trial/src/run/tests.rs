@@ -1,19 +1,22 @@
 use super::*;
 use crate::connection_memory::MemoryReading;
-use crate::machine::RemoteSamples;
+use crate::machine::OtherPrograms;
 use crate::obtained::Orders;
 use crate::ranks::RankReport;
 use crate::ranks::{ClientFigures, RankFigures};
 use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::receipt::RunsOn;
 use crate::reports::{Reports, ServerReport};
-use crate::testing::{job, outcome};
+use crate::testing::{job, outcome, share};
 use crate::trial_record::TrialRecord;
 use crate::verdict::Limit;
 use crate::warning::{Neighbours, NotSteady, WarningKind};
 use cpus::CpuList;
 use load::{Load, Outcome, Progress};
-use observe::{CpuSeries, EnergyReading, MemoryBytes, MemorySource, NamedThread, OpenSockets};
+use observe::{
+    CoreTicks, CpuSeries, CpuTime, CpuTimes, EnergyReading, MemoryBytes, MemorySource, NamedThread,
+    OpenSockets,
+};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -60,6 +63,18 @@ fn microjoules(count: u64) -> EnergyReading {
 /// The kernel's number of the server's compiler; the next is that of the thread that serves.
 const COMPILER: u32 = 7;
 
+/// Three CPUs on which tasks have run for this part of the time until now.
+fn cpu_times(at: Instant, elapsed: u64, percent: u64) -> CpuTimes {
+    let idle = elapsed / 100 * (100 - percent) / 10_000_000;
+    let cpu = CpuTime {
+        ticks: CoreTicks { idle, ..CoreTicks::default() },
+        programs: Some(Nanos(elapsed / 100 * percent)),
+        softirq_thread: Some(Nanos(0)),
+    };
+    let cpus = [0, 1, 2].map(|number| (number, cpu)).into();
+    CpuTimes { at, tick: millis(4), interrupt_time: None, observer: None, cpus }
+}
+
 impl Machine for FakeMachine {
     fn now(&self) -> Instant {
         self.stage.base + self.stage.elapsed.get()
@@ -98,6 +113,7 @@ impl Machine for FakeMachine {
             server_threads: server_threads.unwrap_or_default(),
             memory: Some((MemorySource::Resctrl, MemoryBytes { total: elapsed, ..NO_BYTES })),
             at: Some(self.now()),
+            cpus: self.has_series.then(|| cpu_times(self.now(), elapsed, 99)),
             energy: Some(microjoules(elapsed / 1_000 * WATTS)),
             ..Reading::default()
         };
@@ -105,7 +121,9 @@ impl Machine for FakeMachine {
             return reading;
         }
         // The other machine's clock is an hour ahead.
-        let there = Reading { at: Some(self.now() + AHEAD), ..reading.clone() };
+        let at = self.now() + AHEAD;
+        let cpus = Some(cpu_times(at, elapsed, 40));
+        let there = Reading { at: Some(at), cpus, ..reading.clone() };
         let there = Some(Box::new(there));
         Reading { server: None, memory: None, energy: None, there, ..reading }
     }
@@ -165,10 +183,12 @@ impl Machine for FakeMachine {
 
     fn note_programs(&mut self) {}
 
-    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
+    fn other_programs(&self, threads: &[i32]) -> OtherPrograms {
         assert_eq!(threads, [42]);
         let names = ["rustc", "cc1", "ld", "make"].into_iter();
-        names.zip([400, 300, 200, 100]).map(|(name, ms)| (name.to_owned(), millis(ms))).collect()
+        let busiest =
+            names.zip([400, 300, 200, 100]).map(|(name, ms)| (name.to_owned(), millis(ms)));
+        OtherPrograms { busiest: busiest.collect(), ..OtherPrograms::default() }
     }
 
     fn start_series(&mut self, _: Duration) {
@@ -182,9 +202,8 @@ impl Machine for FakeMachine {
         Ok(series(self.stage.base, 99))
     }
 
-    fn take_remote_series(&mut self) -> Option<RemoteSamples> {
-        let series = || Ok(series(self.stage.base + AHEAD, 40));
-        self.is_elsewhere.then(|| RemoteSamples { series: series(), interrupt_time: None })
+    fn take_remote_series(&mut self) -> Option<Result<CpuSeries, ObserveError>> {
+        self.is_elsewhere.then(|| Ok(series(self.stage.base + AHEAD, 40)))
     }
 }
 
@@ -381,7 +400,7 @@ fn a_server_elsewhere_is_read_by_the_clock_of_its_machine() {
     assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
     assert_eq!(line.memory.map(|memory| memory.bytes), Some(600_000_000));
     // CPU 0 is the server's there, and another one here.
-    assert_eq!(line.verdict.evidence.server_cpus_idle, Some(0.6));
+    assert_eq!(line.verdict.evidence.server_cpus_idle.unwrap().share, 0.6);
     let cpus = |of: &[crate::CoreSeries]| -> Vec<(usize, f64, usize)> {
         of.iter().map(|core| (core.cpu, core.user[0], core.user.len())).collect()
     };
@@ -488,7 +507,7 @@ fn two_ranks() -> Reports {
         silence_ns: 0,
         client: ClientFigures { cpu_ns: Some(1_000), steal, ..ClientFigures::default() },
     };
-    let figures = vec![rank(1, None), rank(2, Some(0.2))];
+    let figures = vec![rank(1, None), rank(2, share(0.2))];
     let mpi = Some("Open MPI v5.0.11".to_owned());
     Reports { ranks: Some(RankReport { figures, lost: Vec::new(), mpi }), ..nothing() }
 }

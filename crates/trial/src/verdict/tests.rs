@@ -1,6 +1,7 @@
 use super::*;
 use crate::evidence::NetworkEvidence;
 use crate::nouns::Nouns;
+use crate::testing::share;
 
 /// A trial that the server limited, with every other candidate far from its threshold.
 fn server_bound() -> Evidence {
@@ -19,9 +20,9 @@ fn server_bound() -> Evidence {
         server_waiting: Some(0.0),
         server_busiest_thread: Some(0.99),
         server_saturated: Some(1.0),
-        server_cpus_idle: Some(0.005),
-        steal: Some(0.0),
-        foreign: Some(0.0),
+        server_cpus_idle: share(0.005),
+        steal: share(0.0),
+        foreign: share(0.0),
         ..Evidence::default()
     }
 }
@@ -31,7 +32,7 @@ fn idle(e: &mut Evidence) {
     e.server_busy = Some(0.3);
     e.server_busiest_thread = Some(0.3);
     e.server_saturated = Some(0.0);
-    e.server_cpus_idle = Some(0.7);
+    e.server_cpus_idle = share(0.7);
 }
 
 /// The verdict on a server-bound trial that is changed.
@@ -85,14 +86,14 @@ fn limits_in_words() {
         }),
         ("other programs and steal", |e| {
             idle(e);
-            (e.foreign, e.steal, e.server_cpus_idle) = (Some(0.5), Some(0.2), Some(0.0));
+            (e.foreign, e.steal, e.server_cpus_idle) = (share(0.5), share(0.2), share(0.0));
         }),
         ("a busy sibling", |e| {
             idle(e);
-            e.sibling_busy = Some(0.25);
+            e.sibling_busy = share(0.25);
         }),
         ("fewer threads than CPUs", |e| {
-            (e.server_busy, e.server_cpus_idle) = (Some(0.5), Some(0.5));
+            (e.server_busy, e.server_cpus_idle) = (Some(0.5), share(0.5));
             e.server_saturated = Some(0.97);
         }),
         ("an uneven load", |e| {
@@ -173,7 +174,7 @@ fn limits_begin_at_their_thresholds_and_have_their_order() {
         (Limit::Noise, |e| others(e, 0.0, 0.1)),
         (Limit::Unknown, |e| beside_sibling(e, 0.24)),
         (Limit::Noise, |e| beside_sibling(e, 0.25)),
-        (Limit::ServerCpu, |e| e.sibling_busy = Some(1.0)),
+        (Limit::ServerCpu, |e| e.sibling_busy = share(1.0)),
     ];
     for (number, (limit, change)) in rows.into_iter().enumerate() {
         assert_eq!(limit_of(change), limit, "row {number}");
@@ -183,7 +184,7 @@ fn limits_begin_at_their_thresholds_and_have_their_order() {
 /// The share of its CPUs that the server uses, and that is idle.
 fn of_server(e: &mut Evidence, busy: f64, is_idle: f64) {
     idle(e);
-    (e.server_busy, e.server_cpus_idle) = (Some(busy), Some(is_idle));
+    (e.server_busy, e.server_cpus_idle) = (Some(busy), share(is_idle));
 }
 
 fn at_the_limit(e: &mut Evidence, busy: f64, client: f64) {
@@ -193,23 +194,23 @@ fn at_the_limit(e: &mut Evidence, busy: f64, client: f64) {
 
 fn offered(e: &mut Evidence, served: f64, busy: f64) {
     of_server(e, busy, 1.0 - busy);
-    (e.offered_served, e.steal) = (Some(served), Some(0.2));
+    (e.offered_served, e.steal) = (Some(served), share(0.2));
 }
 
 fn windows(e: &mut Evidence, waiting: f64, offered: Option<f64>) {
     idle(e);
     (e.window_waiting, e.offered_served) = (Some(waiting), offered);
-    (e.beyond_limit, e.foreign) = (Some(1.2), Some(0.5));
+    (e.beyond_limit, e.foreign) = (Some(1.2), share(0.5));
 }
 
 fn others(e: &mut Evidence, foreign: f64, steal: f64) {
     of_server(e, 0.3, 0.0);
-    (e.foreign, e.steal) = (Some(foreign), Some(steal));
+    (e.foreign, e.steal) = (share(foreign), share(steal));
 }
 
 fn beside_sibling(e: &mut Evidence, busy: f64) {
     idle(e);
-    e.sibling_busy = Some(busy);
+    e.sibling_busy = share(busy);
 }
 
 /// Failures that follow from a lack of descriptors have its remedy, unless bodies were wrong.
@@ -233,7 +234,7 @@ fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
     let with = |network: NetworkEvidence, offered: Option<f64>| {
         judged(|e| {
             idle(e);
-            e.foreign = Some(0.5);
+            e.foreign = share(0.5);
             e.offered_served = offered;
             e.network = Some(network);
         })
@@ -282,10 +283,10 @@ fn the_journals_names_are_those_that_are_printed() {
 fn a_disturbed_trial_is_one_from_which_others_took_a_tenth_of_a_cpu() {
     for (steal, foreign, is_disturbed, sum) in [
         (None, None, false, 0.0),
-        (Some(0.09), Some(0.09), false, 0.18),
-        (Some(0.1), None, true, 0.1),
-        (Some(0.0), Some(0.1), true, 0.1),
-        (Some(0.2), Some(-0.05), true, 0.2),
+        (share(0.09), share(0.09), false, 0.18),
+        (share(0.1), None, true, 0.1),
+        (share(0.0), share(0.1), true, 0.1),
+        (share(0.2), share(-0.05), true, 0.2),
     ] {
         let verdict = Verdict::of(Evidence { steal, foreign, ..Evidence::default() });
         assert_eq!(verdict.is_disturbed(), is_disturbed, "{steal:?} {foreign:?}");

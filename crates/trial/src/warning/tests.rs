@@ -1,5 +1,6 @@
 use super::*;
 use crate::evidence::Evidence;
+use crate::testing::share;
 use crate::verdict::Limit;
 
 fn kinds(
@@ -19,9 +20,9 @@ fn calm() -> Evidence {
     Evidence {
         completed: 64,
         failed_share: Some(0.0),
-        steal: Some(0.09),
-        foreign: Some(0.09),
-        sibling_busy: Some(0.24),
+        steal: share(0.09),
+        foreign: share(0.09),
+        sibling_busy: share(0.24),
         ..Evidence::default()
     }
 }
@@ -43,16 +44,16 @@ fn each_reason_to_doubt_is_told() {
     assert_eq!(kinds(Neighbours::Siblings, server, calm(), none), [WarningKind::SiblingCpus]);
     assert_eq!(kinds(Neighbours::Shared, server, calm(), none), [WarningKind::SharedCpus]);
     assert_eq!(
-        kinds(apart, server, Evidence { steal: Some(0.1), ..calm() }, none),
+        kinds(apart, server, Evidence { steal: share(0.1), ..calm() }, none),
         [WarningKind::Steal]
     );
     assert_eq!(
-        kinds(apart, server, Evidence { foreign: Some(0.1), ..calm() }, none),
+        kinds(apart, server, Evidence { foreign: share(0.1), ..calm() }, none),
         [WarningKind::ForeignWork]
     );
     assert_eq!(kinds(apart, server, calm(), hz(2000, 2201)), [WarningKind::FrequencyMoved]);
     assert_eq!(
-        kinds(apart, server, Evidence { sibling_busy: Some(0.25), ..calm() }, none),
+        kinds(apart, server, Evidence { sibling_busy: share(0.25), ..calm() }, none),
         [WarningKind::BusySibling]
     );
     let one_thread = Evidence {
@@ -199,7 +200,7 @@ fn responses_that_wait_for_an_acknowledgement_are_named() {
 
 #[test]
 fn other_programs_are_named() {
-    let evidence = Evidence { foreign: Some(0.35), ..Evidence::default() };
+    let evidence = Evidence { foreign: share(0.35), ..Evidence::default() };
     let programs = ["rustc", "cc1"].map(|name| BusyProgram { name: name.to_owned(), cpu_ns: 1 });
     let warning = Warning::foreign_work(&Verdict::of(evidence), &programs).unwrap();
     assert!(warning.seen.contains("35.0%") && warning.seen.contains("rustc, cc1"), "{warning}");

@@ -211,7 +211,8 @@ impl Bench for Stage {
             line.operations.completed = 100;
         }
         let mut line = line.with_rates();
-        line.verdict.evidence.steal = self.disturbed_in.contains(&number).then_some(0.2);
+        line.verdict.evidence.steal =
+            trial::testing::share(0.2).filter(|_| self.disturbed_in.contains(&number));
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);
             line.interrupted = true;

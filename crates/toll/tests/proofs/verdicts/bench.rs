@@ -1,8 +1,13 @@
 //! Loads of a server, their lines, and busy loops.
 
 use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use cpus::CpuList;
+use cpus::{CpuList, pin_current_thread};
+use observe::ThreadCpu;
 use support::{Killed, Serve, first_cpu, last_cpu, text, toll};
 use trial::TrialRecord;
 
@@ -54,6 +59,41 @@ fn line_of(output: &Output) -> TrialRecord {
 pub(crate) fn interrupt(load: Killed) -> TrialRecord {
     load.send("-INT");
     line_of(&load.finish())
+}
+
+/// A thread that runs for a share of a CPU, in turns of 10 ms, until it is dropped.
+pub(crate) struct Neighbour {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Neighbour {
+    pub(crate) fn start(cpu: &CpuList, share: f64) -> Self {
+        const TURN: Duration = Duration::from_millis(10);
+        let end = Arc::new(AtomicBool::new(false));
+        let (cpu, is_over) = (cpu.clone(), Arc::clone(&end));
+        let used = || Duration::from_nanos(ThreadCpu::current().unwrap().on_cpu.0);
+        let thread = std::thread::spawn(move || {
+            pin_current_thread(&cpu).unwrap();
+            let (mut next, mut due) = (Instant::now(), used());
+            while !is_over.load(Relaxed) {
+                due += TURN.mul_f64(share);
+                while used() < due {
+                    std::hint::spin_loop();
+                }
+                next += TURN;
+                std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+        });
+        Self { end, thread: Some(thread) }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.end.store(true, Relaxed);
+        self.thread.take().map(JoinHandle::join);
+    }
 }
 
 /// A busy loop on that CPU, with that niceness.

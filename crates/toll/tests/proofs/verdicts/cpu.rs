@@ -3,10 +3,10 @@
 use std::process::Command;
 
 use cpus::CpuList;
-use observe::{InterruptTime, interrupt_time, softirq_threads};
-use trial::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, TrialRecord, Verdict, WarningKind};
+use observe::{CpuTimeSource, interrupt_time};
+use trial::{CLIENT_WAITING, Limit, SERVER_BUSY, TrialRecord, Verdict, WarningKind};
 
-use super::bench::{busy_loop, has_two_cpus, line, load, load_plain};
+use super::bench::{Neighbour, busy_loop, has_two_cpus, line, load, load_plain};
 use support::{Serve, first_cpu, run, until};
 
 /// Whether other work on the machine limited the trial.
@@ -14,7 +14,7 @@ fn is_disturbed(verdict: &Verdict) -> bool {
     let evidence = &verdict.evidence;
     match verdict.limit {
         Limit::ClientCpu => evidence.client_waiting >= Some(CLIENT_WAITING),
-        Limit::Noise => evidence.foreign >= Some(NOISE) || evidence.steal >= Some(NOISE),
+        Limit::Noise => evidence.has_foreign_work() || evidence.has_steal(),
         _ => false,
     }
 }
@@ -91,17 +91,45 @@ fn a_program_on_the_servers_cpu_is_marked_over_plain_http_too() {
         return;
     }
     let server = Serve::pinned(&[]);
-    let is_known = match interrupt_time().known() {
-        Some(InterruptTime::Apart) => true,
-        Some(InterruptTime::InProcesses) => !softirq_threads().is_empty(),
-        None => false,
-    };
+    let sees_kernels =
+        std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n");
+    let is_known = interrupt_time().known().is_some() && sees_kernels;
     // At this niceness the loop has a quarter of a busy CPU, at none half of it: so much is seen
     // also where it is not known what the kernel does.
     let _loop = busy_loop(&first_cpu(), if is_known { 5 } else { 0 });
     let line = line(load_plain(&server, "bytes/16KiB").args(["-c", "16", "-d", "1s"]));
     let evidence = &line.verdict.evidence;
-    assert!(evidence.foreign >= Some(NOISE), "{evidence:?}");
+    assert!(evidence.has_foreign_work(), "{evidence:?}");
     let is_marked = line.warnings.iter().any(|warning| warning.kind == WarningKind::ForeignWork);
     assert!(is_marked, "{:?}", line.warnings);
+}
+
+/// The kernel's samples cannot tell such a neighbour from nobody in so short a window: of 40 trials of a quiet
+/// machine, 32 were called noisy.
+#[test]
+fn a_neighbour_is_told_from_nobody_in_short_windows() {
+    const TRIALS: usize = 20;
+    if !has_two_cpus() {
+        return;
+    }
+    let server = Serve::pinned(&["--certificate-key", "ecdsa:p256"]);
+    let handshakes = ["--operation", "handshakes", "-c", "8", "--warmup", "60ms", "-d", "140ms"];
+    let marked = || {
+        let lines = (0..TRIALS).map(|_| line(load(&server, "").args(handshakes)));
+        let foreign = |line: TrialRecord| {
+            let is_marked = |warning: &trial::Warning| warning.kind == WarningKind::ForeignWork;
+            (line.warnings.iter().any(is_marked), line.verdict.evidence.foreign.unwrap())
+        };
+        lines.map(foreign).collect::<Vec<_>>()
+    };
+    let count = |marked: &[(bool, _)]| marked.iter().filter(|(is_marked, _)| *is_marked).count();
+    let alone = marked();
+    assert!(count(&alone) <= TRIALS / 10, "{alone:?}");
+    if alone.iter().any(|(_, foreign)| foreign.source == Some(CpuTimeSource::ProcStat)) {
+        eprintln!("skipped: nothing counts what other programs run here");
+        return;
+    }
+    let _neighbour = Neighbour::start(&first_cpu(), 0.15);
+    let beside = marked();
+    assert!(count(&beside) >= TRIALS - TRIALS / 20, "{beside:?}");
 }
