@@ -113,11 +113,17 @@ impl<H: Handler> Client<H> {
     #[must_use]
     pub fn window(&self, stream: i32) -> i32 {
         // SAFETY: the session is valid; a stream that is not there has no window.
-        unsafe {
-            let of_stream =
-                sys::nghttp2_session_get_stream_remote_window_size(self.session.raw(), stream);
-            of_stream.min(sys::nghttp2_session_get_remote_window_size(self.session.raw()))
-        }
+        let of_stream = unsafe {
+            sys::nghttp2_session_get_stream_remote_window_size(self.session.raw(), stream)
+        };
+        of_stream.min(self.connection_window())
+    }
+
+    /// How much of any body the server's window for the whole connection lets through now.
+    #[must_use]
+    pub fn connection_window(&self) -> i32 {
+        // SAFETY: the session is valid.
+        unsafe { sys::nghttp2_session_get_remote_window_size(self.session.raw()) }
     }
 
     /// How much of this side's window for the whole connection is left to the server.

@@ -15,6 +15,7 @@ use units::Nanos;
 
 use crate::clock::Clock;
 use crate::coalescing::Coalescing;
+use crate::connection::Ended;
 use crate::draw::{Draw, Drawn};
 use crate::recorder::Recorder;
 use crate::requests::{AllRequests, Requests};
@@ -49,9 +50,9 @@ const LONG: u64 = 10 * MILLISECOND;
 /// The most events that one wait returns.
 const EVENTS: usize = 256;
 
-/// A slot whose socket is ready.
+/// A connection whose socket is ready.
 pub(crate) struct Ready {
-    pub(crate) slot: usize,
+    pub(crate) connection: usize,
     /// Whether the server's end of stream has come after all that can be read.
     pub(crate) has_ended: bool,
 }
@@ -115,6 +116,8 @@ pub(crate) struct Context<'a> {
     pub(crate) coalescing: Coalescing,
     /// What new sockets are given, where that is not the system's.
     pub(crate) congestion: Option<CongestionControl>,
+    /// Operations that have ended on the connection in use, until its owner counts them.
+    pub(crate) ended: Vec<Ended>,
     /// Whether the window is over and only proofs are awaited.
     pub(crate) is_winding_up: bool,
     epoll: OwnedFd,
@@ -166,6 +169,7 @@ impl<'a> Context<'a> {
             planned: None,
             learned: Learned::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
+            ended: Vec::new(),
             is_winding_up: false,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(EVENTS),
@@ -280,7 +284,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Fills `ready` with the slots whose sockets are ready, waiting for them until `due` at most,
+    /// Fills `ready` with the connections whose sockets are ready, waiting for them until `due` at most,
     /// and at most a millisecond longer than until `limit`.
     pub(crate) fn wait(
         &mut self,
@@ -309,7 +313,7 @@ impl<'a> Context<'a> {
             // A reset ends both sides too, but is not an orderly end.
             let ended = flags & (epoll::EventFlags::RDHUP | epoll::EventFlags::ERR);
             let has_ended = ended == epoll::EventFlags::RDHUP;
-            Ready { slot: data.u64() as usize, has_ended }
+            Ready { connection: data.u64() as usize, has_ended }
         }));
         Ok(())
     }

@@ -318,6 +318,9 @@ impl Load for Engine {
                 Err(_) => all.lost.push("a load thread panicked; please report this".to_owned()),
             }
         }
+        if let Err(breach) = all.balance() {
+            all.lost.push(breach);
+        }
         all
     }
 }

@@ -21,6 +21,13 @@ pub struct Http2Counts {
     pub retries: u64,
     /// Requests sent.
     pub requests: u64,
+    /// Responses that have begun to come.
+    pub answers: u64,
+    /// How long streams were open within the window, all together.
+    pub open_for: Nanos,
+    /// How long operations waited within the window because the server allowed no further stream, all
+    /// together.
+    pub no_stream_for: Nanos,
     /// Names and values of the fields of requests, and the bytes of the frames that carried them
     /// compressed (HPACK).
     pub fields_sent: u64,
@@ -57,6 +64,9 @@ impl Http2Counts {
         self.goaways += other.goaways;
         self.retries += other.retries;
         self.requests += other.requests;
+        self.answers += other.answers;
+        self.open_for.0 += other.open_for.0;
+        self.no_stream_for.0 += other.no_stream_for.0;
         self.fields_sent += other.fields_sent;
         self.header_bytes_sent += other.header_bytes_sent;
         self.fields_received += other.fields_received;

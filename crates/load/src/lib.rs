@@ -18,16 +18,14 @@ mod descriptors;
 mod draw;
 mod engine;
 mod failures;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
 mod header;
 mod histogram;
 mod http2_counts;
 mod job;
 mod message;
-mod multiplexed;
 mod names;
 mod number_or_text;
+mod openings;
 mod outcome;
 mod own_time;
 mod pace;
@@ -37,6 +35,7 @@ mod rank;
 mod recorder;
 mod requests;
 mod requests_per_connection;
+mod retry;
 mod running;
 mod schedule;
 mod session;
@@ -44,23 +43,26 @@ mod share;
 mod slots;
 mod socket;
 mod source;
+mod time_limits;
 mod up;
 mod user_time;
 mod window;
 mod worker;
 
 pub use arrival::{Arrival, Distribution, Rate};
+#[cfg(any(test, fuzzing))]
+pub use connection::http2::fuzzing;
+pub use connection::http2::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
 pub use engine::{Engine, EngineError, Prepared, ProbeError, probe};
 pub use failures::Failures;
 pub use header::Header;
 pub use http2_counts::Http2Counts;
 pub use job::{Job, PlanError};
 pub use message::{Method, Statuses};
-pub use multiplexed::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
 pub use objects::{AddressError, Files, HostName, HostPort, Mix, Portion, Storage, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Collected, EndedConnections, Latencies, Outcome, PageOutcome,
-    PeerClient, Repeated, SessionsGiven, Traffic, Verified, WalkCounts,
+    ArrivalCounts, ByteCounts, Collected, EndedConnections, LateTimers, Latencies, Outcome,
+    PageOutcome, PeerClient, Repeated, SessionsGiven, Traffic, Verified, WalkCounts,
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;

@@ -25,14 +25,18 @@ pub struct Outcome {
     pub completed: u64,
     /// Operations under way when the window ended.
     pub in_flight: u64,
+    /// How late the load's threads did what was due.
+    pub timers: LateTimers,
     /// Operations that failed within the window. Where connections are opened ahead or kept idle
     /// (all arrivals but a closed loop without think time), connections that failed without an
     /// operation count too.
     pub failures: Failures,
     /// Bytes that arrived within the window.
     pub bytes: ByteCounts,
-    /// The size of the body that each request had; all of it was sent before its operation completed.
+    /// The size of the body that each request had.
     pub request_body: u64,
+    /// Completed operations whose answer came before all of that was sent.
+    pub answered_early: u64,
     /// The statuses of completed responses other than 200, each with its count.
     pub statuses: Vec<(u16, u64)>,
     /// The latencies of operations that succeeded within the window. Operations under way at its
@@ -89,6 +93,9 @@ pub struct Outcome {
     /// Connections that the server did not close after their last response, although it was asked to or the
     /// client had ended them, by when the client gave them up; not known where the client resets them.
     pub not_closed_by_server: u64,
+    /// Answers that came on connections that have been opened, and these connections, warm-up included.
+    pub answers: u64,
+    pub connections: u64,
     /// Requests that were sent again on a new connection, because the server had closed the kept one before
     /// it answered.
     pub sent_again: u64,
@@ -126,8 +133,7 @@ pub struct PeerClient {
 
 /// Operations by their intended starts.
 ///
-/// With no warm-up, and where no connection failed without an operation, `intended` is the sum of
-/// completed, failed, in flight and waiting.
+/// See [`Outcome::balance`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct ArrivalCounts {
     /// Operations whose intended start lay in the window. In a closed loop the intended start is
@@ -137,12 +143,27 @@ pub struct ArrivalCounts {
     /// begun by then: no connection was free, or the load thread was late. Not in
     /// [`Outcome::in_flight`].
     pub waiting: u64,
+    /// Operations that were meant to start in the warm-up and had not ended by its end.
+    pub carried: u64,
+    /// Connections that failed without an operation within the window; they are among
+    /// [`Outcome::failures`].
+    pub failed_connections: u64,
     /// Under [`Arrival::Paced`](crate::Arrival::Paced): operations whose deadline, their connection's
     /// next tick, lay in the window. None does where a load is shorter than a period.
     pub deadlines: u64,
     /// Those of them that had not ended by their deadline. Those that failed before it count only as
     /// failures.
     pub deadline_misses: u64,
+}
+
+/// How late a load's threads did what was due at a time, within the window: the starts of operations for which
+/// a connection was free, and the thread's own ticks. A thread that is late shows its delay as the server's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
+pub struct LateTimers {
+    /// How many were due.
+    pub count: u64,
+    /// How late they were, all together.
+    pub late_ns: u64,
 }
 
 /// Bytes that arrived within the window.
@@ -303,6 +324,33 @@ pub struct WalkCounts {
 }
 
 impl Outcome {
+    /// Whether each operation was counted once: those that were meant to start, and those that the window
+    /// began with, have completed, failed, were in flight at its end, or had not begun.
+    ///
+    /// # Errors
+    /// What does not come out, in one line. It is a fault of toll.
+    pub fn balance(&self) -> Result<(), String> {
+        let Self { arrivals, completed, failures, in_flight, .. } = self;
+        let failed = failures.total() - arrivals.failed_connections;
+        let begun = arrivals.intended + arrivals.carried;
+        let ended = completed + failed + in_flight + arrivals.waiting;
+        if begun == ended || self.peer.is_some() || !self.lost.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "a fault of toll, please report it: {} operations were meant to start and {} were carried over \
+             from the warm-up, but {completed} completed, {failed} failed, {in_flight} were in flight and {} \
+             waited",
+            arrivals.intended, arrivals.carried, arrivals.waiting
+        ))
+    }
+
+    /// Completed operations whose request's body was sent whole.
+    #[must_use]
+    pub fn bodies_sent(&self) -> u64 {
+        self.completed.saturating_sub(self.answered_early)
+    }
+
     /// Adds what another thread's or process's part of the same load did. Both have the same window;
     /// it is the longer of the two.
     pub fn merge(&mut self, other: Self) {
@@ -311,6 +359,10 @@ impl Outcome {
         self.arrivals += other.arrivals;
         self.completed += other.completed;
         self.in_flight += other.in_flight;
+        self.timers += other.timers;
+        self.answered_early += other.answered_early;
+        self.answers += other.answers;
+        self.connections += other.connections;
         self.failures.merge(other.failures);
         self.bytes += other.bytes;
         self.request_body = self.request_body.max(other.request_body);

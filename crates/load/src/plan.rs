@@ -92,8 +92,8 @@ pub struct Plan {
 
     /// A file to send with each POST, PUT or PATCH
     ///
-    /// With Content-Length; give its type with -H. An answer that comes before all of it was sent has
-    /// failed [default: none].
+    /// With Content-Length; give its type with -H. An answer that comes before all of it was sent
+    /// completes the operation, and is counted [default: none].
     #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = LOAD)]
     pub body: Option<PathBuf>,
 

@@ -4,8 +4,9 @@ use units::Nanos;
 
 use crate::Arrival;
 use crate::http2_counts::Http2Counts;
-use crate::outcome::{Outcome, PageOutcome, Traffic, add_count, add_object};
+use crate::outcome::{LateTimers, Outcome, PageOutcome, Traffic, add_count, add_object};
 use crate::requests_per_connection::Planned;
+use crate::retry::{Tries, Unanswered};
 use crate::window::Window;
 use wire::handshake::{Established, Fingerprint, GivenSession, Remarks};
 use wire::reception::Completed;
@@ -27,6 +28,25 @@ impl Times {
     pub(crate) fn new(intended: u64, start: u64) -> Self {
         Self { intended, start, ..Self::default() }
     }
+}
+
+/// An operation that has begun. What becomes of it is recorded once, which takes it.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) times: Times,
+    pub(crate) tries: Tries,
+    counts: Counts,
+}
+
+/// As what an operation counts, by its intended start and its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    /// It was meant to start before the window, so it counts only if it ends later than the window begins.
+    Carried,
+    /// It was meant to start within the window, and did.
+    Intended,
+    /// It began after the window's end. Where it was meant to start before that, it has been counted as waiting.
+    Late,
 }
 
 /// What one thread counts.
@@ -55,11 +75,27 @@ impl Recorder {
     }
 
     /// Counts an operation that begins.
-    pub(crate) fn begins(&mut self, window: &Window, times: Times) {
-        self.outcome.arrivals.intended += u64::from(window.contains(times.intended));
-        // While the load shrinks, operations whose intended start was earlier still begin.
-        let is_late = window.has_seen(times.intended) && !window.has_seen(times.start);
-        self.outcome.arrivals.waiting += u64::from(is_late);
+    pub(crate) fn begins(&mut self, window: &Window, times: Times) -> Begun {
+        let counts = match window.has_seen(times.start) {
+            true if window.contains(times.intended) => Counts::Intended,
+            true => Counts::Carried,
+            false => Counts::Late,
+        };
+        if window.has_seen(times.intended) {
+            self.intends(window, times.intended);
+            // While the load shrinks, operations whose intended start was earlier still begin.
+            self.outcome.arrivals.waiting += u64::from(counts == Counts::Late);
+        }
+        Begun { times, tries: Tries::default(), counts }
+    }
+
+    /// Counts an operation that was meant to start before the window's end.
+    fn intends(&mut self, window: &Window, intended: u64) {
+        let arrivals = &mut self.outcome.arrivals;
+        match window.contains(intended) {
+            true => arrivals.intended += 1,
+            false => arrivals.carried += 1,
+        }
     }
 
     /// Counts the pause between two operations of a closed loop's user: the first ended at `ended`,
@@ -73,7 +109,7 @@ impl Recorder {
     /// Counts an operation that had not begun by the window's end; `intended` is when it was meant
     /// to start.
     pub(crate) fn waits(&mut self, window: &Window, intended: u64) {
-        self.outcome.arrivals.intended += u64::from(window.contains(intended));
+        self.intends(window, intended);
         self.outcome.arrivals.waiting += 1;
         self.judge_deadline(window, intended, None);
         self.age(window.end(), Times::new(intended, intended));
@@ -85,20 +121,17 @@ impl Recorder {
         self.outcome.most_open = self.outcome.most_open.max(self.open);
     }
 
-    /// Counts the end of a connection, and the tickets that came on it after its handshake.
-    pub(crate) fn closes(&mut self, tickets: u64) {
+    /// Counts the end of a connection, the answers that it brought, and the tickets that came on it after its
+    /// handshake.
+    pub(crate) fn closes(&mut self, answers: u64, tickets: u64) {
         self.open -= 1;
+        self.outcome.answers += answers;
         self.outcome.given.tickets += tickets;
     }
 
     /// Counts what an HTTP/2 connection has sent and received.
     pub(crate) fn multiplexed(&mut self, counts: Http2Counts) {
         self.outcome.http2.add(counts);
-    }
-
-    /// Counts a request that is asked again on another connection.
-    pub(crate) fn retried(&mut self) {
-        self.outcome.http2.retries += 1;
     }
 
     /// Counts a connection that ended with its last planned request.
@@ -119,9 +152,12 @@ impl Recorder {
         self.outcome.not_closed_by_server += u64::from(window.contains(now));
     }
 
-    /// Counts a request that is sent again because the server closed its kept connection.
-    pub(crate) fn sends_again(&mut self, window: &Window, now: u64) {
-        self.outcome.sent_again += u64::from(window.contains(now));
+    /// Counts a request that is sent again, for this reason.
+    pub(crate) fn sends_again(&mut self, window: &Window, now: u64, why: Unanswered) {
+        match why {
+            Unanswered::Closed => self.outcome.sent_again += u64::from(window.contains(now)),
+            Unanswered::NotTaken => self.outcome.http2.retries += 1,
+        }
     }
 
     /// Counts an established connection; over TLS with what was negotiated.
@@ -132,6 +168,7 @@ impl Recorder {
         start: u64,
         established: Option<&Established>,
     ) {
+        self.outcome.connections += 1;
         if window.contains(now) {
             record(&mut self.outcome.latencies.connect, now, start);
             if established.is_some_and(|established| established.negotiated.resumed) {
@@ -187,18 +224,15 @@ impl Recorder {
         &mut self,
         window: &Window,
         now: u64,
-        times: Times,
+        begun: Begun,
         received: Option<Completed>,
     ) {
+        let times = begun.times;
         self.judge_deadline(window, times.intended, Some(now));
         if let Some(page) = self.outcome.pages.get_mut(times.object) {
             page.completed_ever += 1;
         }
-        if !window.admits_operation(now) {
-            if window.is_past(now) && window.has_seen(times.start) {
-                self.outcome.in_flight += 1;
-                self.age(now, times);
-            }
+        if !self.ends(window, now, &begun) {
             return;
         }
         self.outcome.completed += 1;
@@ -227,33 +261,50 @@ impl Recorder {
         }
     }
 
-    /// Counts a failed operation, or a failed connection without an operation.
-    pub(crate) fn failed(
-        &mut self,
-        window: &Window,
-        now: u64,
-        times: Option<Times>,
-        failure: Failure,
-    ) {
-        if let Some(times) = times {
-            self.judge_deadline(window, times.intended, Some(now));
+    /// Whether the end of an operation counts. One that ends after the window was under way at its end.
+    fn ends(&mut self, window: &Window, now: u64, begun: &Begun) -> bool {
+        if begun.counts == Counts::Late {
+            return false;
         }
+        let is_admitted = window.admits_operation(now);
+        if !is_admitted {
+            match window.is_past(now) {
+                true => self.was_in_flight(now, begun.times),
+                false => self.outcome.arrivals.carried -= 1,
+            }
+        }
+        is_admitted
+    }
+
+    /// Counts a failed operation.
+    pub(crate) fn failed(&mut self, window: &Window, now: u64, begun: Begun, failure: Failure) {
+        let times = begun.times;
+        self.judge_deadline(window, times.intended, Some(now));
         self.outcome.verified.unauthentic += u64::from(failure.kind == ErrorKind::Authentication);
-        if window.admits_operation(now) {
+        if self.ends(window, now, &begun) {
             self.outcome.verified.wrong += u64::from(failure.is_in_whole);
-            if let Some(page) = times.and_then(|times| self.outcome.pages.get_mut(times.object)) {
+            if let Some(page) = self.outcome.pages.get_mut(times.object) {
                 page.failures.add(failure.clone());
             }
             self.outcome.failures.add(failure);
-            let taken = times.map_or(0, |times| now.saturating_sub(times.intended));
+            let taken = now.saturating_sub(times.intended);
             self.outcome.user_time.failures += u128::from(taken);
-        } else if let Some(times) = times
-            && window.is_past(now)
-            && window.has_seen(times.start)
-        {
-            self.outcome.in_flight += 1;
-            self.age(now, times);
         }
+    }
+
+    /// Counts a failed connection that had no operation.
+    pub(crate) fn connection_failed(&mut self, window: &Window, now: u64, failure: Failure) {
+        self.outcome.verified.unauthentic += u64::from(failure.kind == ErrorKind::Authentication);
+        if window.admits_operation(now) {
+            self.outcome.verified.wrong += u64::from(failure.is_in_whole);
+            self.outcome.failures.add(failure);
+            self.outcome.arrivals.failed_connections += 1;
+        }
+    }
+
+    /// Counts an answer that came before all of its request's body was sent.
+    pub(crate) fn answered_early(&mut self, window: &Window, now: u64) {
+        self.outcome.answered_early += u64::from(window.contains(now));
     }
 
     /// Counts a walk that ended now, with its last page or with one that failed.
@@ -276,12 +327,16 @@ impl Recorder {
     }
 
     /// Counts an operation under way when the window ended.
-    pub(crate) fn in_flight(&mut self, window: &Window, times: Times) {
-        self.judge_deadline(window, times.intended, None);
-        if window.has_seen(times.start) {
-            self.outcome.in_flight += 1;
-            self.age(window.end(), times);
+    pub(crate) fn in_flight(&mut self, window: &Window, begun: Begun) {
+        self.judge_deadline(window, begun.times.intended, None);
+        if begun.counts != Counts::Late {
+            self.was_in_flight(window.end(), begun.times);
         }
+    }
+
+    fn was_in_flight(&mut self, now: u64, times: Times) {
+        self.outcome.in_flight += 1;
+        self.age(now, times);
     }
 
     /// Counts a connection that was not established when the window ended.
@@ -324,6 +379,13 @@ impl Recorder {
         (self.outcome.completed, self.outcome.failures.total(), self.outcome.bytes.body)
     }
 
+    /// Notes that what was due then is done only now.
+    pub(crate) fn timer(&mut self, window: &Window, due: u64, now: u64) {
+        if window.contains(due) {
+            self.outcome.timers += LateTimers { count: 1, late_ns: now.saturating_sub(due) };
+        }
+    }
+
     /// All that was counted. The window is the load's, not a thread's: it is left out.
     pub(crate) fn into_outcome(self) -> Outcome {
         self.outcome
@@ -357,14 +419,32 @@ mod tests {
         Failure::new(ErrorKind::Reset, "")
     }
 
+    impl Recorder {
+        /// An operation begins with these times, and completes.
+        fn completes(&mut self, window: &Window, now: u64, times: Times) {
+            let begun = self.begins(window, times);
+            self.completed(window, now, begun, None);
+        }
+
+        fn fails(&mut self, window: &Window, now: u64, times: Times) {
+            let begun = self.begins(window, times);
+            self.failed(window, now, begun, failure());
+        }
+
+        fn is_in_flight(&mut self, window: &Window, times: Times) {
+            let begun = self.begins(window, times);
+            self.in_flight(window, begun);
+        }
+    }
+
     #[test]
     fn only_what_ends_within_the_window_counts() {
         let window = window(100, 200);
         let mut recorder = Recorder::default();
         for now in [50, 99, 100, 299, 300, 310] {
-            recorder.completed(&window, now, started(now - 20), None);
-            recorder.failed(&window, now, Some(started(now - 20)), failure());
-            recorder.failed(&window, now, None, failure());
+            recorder.completes(&window, now, started(now - 20));
+            recorder.fails(&window, now, started(now - 20));
+            recorder.connection_failed(&window, now, failure());
         }
         let outcome = recorder.into_outcome();
         assert_eq!((outcome.completed, outcome.failures.total()), (2, 4));
@@ -377,9 +457,9 @@ mod tests {
     fn the_last_of_a_fixed_number_of_operations_ends_the_window() {
         let window = Window::new(Stop::Operations { count: 2, within: Nanos(100) }, Nanos(0));
         let mut recorder = Recorder::default();
-        recorder.failed(&window, 5, None, Failure::new(ErrorKind::Alert, ""));
+        recorder.connection_failed(&window, 5, Failure::new(ErrorKind::Alert, ""));
         assert!(!window.is_over(6));
-        recorder.completed(&window, 7, Times::default(), None);
+        recorder.completes(&window, 7, Times::default());
         assert!(window.is_over(8) && !window.is_interrupted());
         let outcome = recorder.into_outcome();
         assert_eq!((outcome.completed, outcome.failures.total()), (1, 1));
@@ -392,8 +472,8 @@ mod tests {
         // All are within the window: their times are not later than its end.
         for now in [9, 9, 8, 7, 6] {
             for recorder in &mut recorders {
-                recorder.completed(&window, now, Times::default(), None);
-                recorder.failed(&window, now, None, Failure::new(ErrorKind::Reset, ""));
+                recorder.completes(&window, now, Times::default());
+                recorder.connection_failed(&window, now, Failure::new(ErrorKind::Reset, ""));
             }
         }
         let [mut one, two] = recorders.map(Recorder::into_outcome);
@@ -411,7 +491,7 @@ mod tests {
         ) {
             let mut recorder = Recorder::new(Arrival::CLOSED);
             for latency in &exact {
-                recorder.completed(&window(0, u64::MAX), 5 + latency, started(5), None);
+                recorder.completes(&window(0, u64::MAX), 5 + latency, started(5));
             }
             let whole = recorder.into_outcome().latencies.whole;
             exact.sort_unstable();
@@ -433,7 +513,7 @@ mod tests {
         let mut closed = Recorder::new(Arrival::CLOSED);
         let times = Times { first_byte: Some(6_000_000), ..Times::new(1_000_000, 4_000_000) };
         for recorder in [&mut open, &mut closed] {
-            recorder.completed(&window, 9_000_000, times, None);
+            recorder.completes(&window, 9_000_000, times);
         }
         let near = |histogram: &hdrhistogram::Histogram<u64>, expected: u64| {
             histogram.len() == 1 && histogram.equivalent(histogram.max(), expected)
@@ -459,7 +539,8 @@ mod tests {
         }
         let arrivals = recorder.into_outcome().arrivals;
         // The third was not begun in time either.
-        assert_eq!(arrivals, ArrivalCounts { intended: 4, waiting: 4, ..Default::default() });
+        let expected = ArrivalCounts { intended: 4, waiting: 4, carried: 2, ..Default::default() };
+        assert_eq!(arrivals, expected);
     }
 
     #[test]
@@ -471,20 +552,65 @@ mod tests {
         for (intended, start, end) in
             [(250, 260, 290), (280, 290, 350), (290, 310, 350), (320, 320, 350)]
         {
-            let times = Times::new(intended, start);
-            recorder.begins(&window, times);
-            recorder.completed(&window, end, times, None);
+            recorder.completes(&window, end, Times::new(intended, start));
         }
-        let times = Times::new(330, 330);
-        recorder.begins(&window, times);
-        recorder.failed(&window, 360, Some(times), failure());
-        recorder.in_flight(&window, Times::new(370, 370));
+        recorder.fails(&window, 360, Times::new(330, 330));
+        recorder.is_in_flight(&window, Times::new(370, 370));
         let outcome = recorder.into_outcome();
         assert_eq!((outcome.completed, outcome.in_flight, outcome.failures.total()), (1, 1, 0));
         assert_eq!(
             outcome.arrivals,
             ArrivalCounts { intended: 3, waiting: 1, ..Default::default() }
         );
+    }
+
+    proptest! {
+        /// Whatever begins and ends when, and however the window ends.
+        #[test]
+        fn each_operation_is_counted_once(
+            operations in proptest::collection::vec((0u64..400, 0u64..100, 0u64..200, 0..5), 0..40),
+            closes in proptest::option::of(0u64..400),
+            count in proptest::option::of(1u64..20),
+        ) {
+            let window = match count {
+                Some(count) => Window::new(Stop::Operations { count, within: Nanos(300) }, Nanos(0)),
+                None => window(100, 200),
+            };
+            let mut recorder = Recorder::default();
+            for (number, (intended, wait, takes, what)) in operations.into_iter().enumerate() {
+                // Another thread, or the user, ends the load meanwhile.
+                if number == 20 && let Some(now) = closes {
+                    window.close(now);
+                }
+                let (start, end) = (intended + wait, intended + wait + takes);
+                let times = Times::new(intended, start);
+                match what {
+                    0 | 1 => recorder.completes(&window, end, times),
+                    2 => recorder.fails(&window, end, times),
+                    3 => {
+                        let begun = recorder.begins(&window, times);
+                        recorder.in_flight(&window, begun);
+                    }
+                    _ if window.has_seen(intended) => recorder.waits(&window, intended),
+                    _ => recorder.connection_failed(&window, end, failure()),
+                }
+            }
+            let outcome = recorder.into_outcome();
+            prop_assert_eq!(outcome.balance(), Ok(()));
+            let broken = Outcome { in_flight: outcome.in_flight + 1, ..outcome };
+            prop_assert!(broken.balance().is_err());
+        }
+    }
+
+    #[test]
+    fn timers_of_the_window_are_recorded_with_how_late_they_ran() {
+        let window = window(100, 200);
+        let mut recorder = Recorder::default();
+        for (due, now) in [(99, 150), (100, 130), (150, 150), (299, 310), (300, 400)] {
+            recorder.timer(&window, due, now);
+        }
+        let timers = recorder.into_outcome().timers;
+        assert_eq!((timers.count, timers.late_ns), (3, 41));
     }
 
     #[test]
@@ -509,16 +635,16 @@ mod tests {
             (19 * every, 21 * every, (0, 0)),
         ] {
             let late = Times::new(intended, over - 1);
-            let completed = counts(&|r| r.completed(&window, over, late, None));
+            let completed = counts(&|r| r.completes(&window, over, late));
             assert_eq!(completed, expected, "{intended}");
-            assert_eq!(counts(&|r| r.failed(&window, over, Some(late), failure())), expected);
+            assert_eq!(counts(&|r| r.fails(&window, over, late)), expected);
         }
         for (intended, missed) in [(8, 0), (9, 1), (18, 1), (19, 0)] {
             let expected = (missed, missed);
-            assert_eq!(counts(&|r| r.in_flight(&window, times(intended * every))), expected);
+            assert_eq!(counts(&|r| r.is_in_flight(&window, times(intended * every))), expected);
             assert_eq!(counts(&|r| r.waits(&window, intended * every)), expected);
         }
-        assert_eq!(counts(&|r| r.failed(&window, 15 * every, None, failure())), (0, 0));
+        assert_eq!(counts(&|r| r.connection_failed(&window, 15 * every, failure())), (0, 0));
     }
 
     #[test]
@@ -526,17 +652,17 @@ mod tests {
         let window = window(100, 200);
         let mut recorder = Recorder::default();
         // One user: it responds and thinks for 30 each. The last pause's end is 5 late.
-        recorder.completed(&window, 90, started(60), None);
+        recorder.completes(&window, 90, started(60));
         recorder.resumes(&window, 90, 120, 0);
-        recorder.completed(&window, 150, started(120), None);
+        recorder.completes(&window, 150, started(120));
         recorder.resumes(&window, 150, 180, 0);
-        recorder.failed(&window, 200, Some(started(180)), failure());
-        recorder.failed(&window, 210, None, failure());
+        recorder.fails(&window, 200, started(180));
+        recorder.connection_failed(&window, 210, failure());
         recorder.resumes(&window, 200, 235, 5);
-        recorder.in_flight(&window, started(235));
+        recorder.is_in_flight(&window, started(235));
         // Another one's operation began before the window, and its next pause ends after it.
         let mut other = Recorder::default();
-        other.completed(&window, 130, started(10), None);
+        other.completes(&window, 130, started(10));
         other.resumes(&window, 130, 310, 0);
         let mut both = recorder.into_outcome();
         both.merge(other.into_outcome());
@@ -555,15 +681,15 @@ mod tests {
         let window = window(0, 100_000_000);
         let mut recorder = Recorder::new("uniform 10/s".parse().unwrap());
         let begun = Times { first_byte: Some(50_000_000), ..Times::new(30_000_000, 40_000_000) };
-        recorder.in_flight(&window, begun);
-        recorder.in_flight(&window, Times::new(60_000_000, 60_000_000));
+        recorder.is_in_flight(&window, begun);
+        recorder.is_in_flight(&window, Times::new(60_000_000, 60_000_000));
         recorder.waits(&window, 90_000_000);
         recorder.connecting(&window, 75_000_000);
         // Ends just after the window, before that is noticed.
-        recorder.completed(&window, 101_000_000, Times::new(95_000_000, 95_000_000), None);
+        recorder.completes(&window, 101_000_000, Times::new(95_000_000, 95_000_000));
         let mut other = Recorder::default();
-        other.failed(&window, 102_000_000, Some(Times::new(2_000_000, 2_000_000)), failure());
-        other.failed(&window, 102_000_000, None, failure());
+        other.fails(&window, 102_000_000, Times::new(2_000_000, 2_000_000));
+        other.connection_failed(&window, 102_000_000, failure());
         let mut both = recorder.into_outcome();
         both.merge(other.into_outcome());
         let Outcome { under_way, latencies, in_flight, .. } = both;
@@ -587,7 +713,7 @@ mod tests {
             let (mut one, mut two) = (Recorder::default(), Recorder::default());
             for (i, latency) in latencies.iter().enumerate() {
                 let recorder = if i % 2 == 0 { &mut one } else { &mut two };
-                recorder.completed(&window, 2_000_000, started(2_000_000 - latency), None);
+                recorder.completes(&window, 2_000_000, started(2_000_000 - latency));
             }
             let mut outcome = one.into_outcome();
             outcome.merge(two.into_outcome());

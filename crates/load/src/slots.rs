@@ -1,126 +1,412 @@
-//! The slots of one load thread. Each runs one operation after another, on a connection of its own or on
-//! one that several share.
+//! The slots of one load thread, and their connections. Each slot runs one operation after another; as many in
+//! a row share a connection as it has streams, one over HTTP/1.1.
+//!
+//! What becomes of connections and of operations is decided and counted here, whatever the protocol. A
+//! connection that takes no more requests goes on with those that it has, and its slots with a new one.
 
-use crate::Plan;
-use crate::connection::{After, Connection};
+use slab::Slab;
+use wire::Failure;
+
+use crate::connection::{Connection, Ended, Next, Spare};
 use crate::context::{Context, Ready};
-use crate::multiplexed::{Follow, Multiplexed};
-use crate::recorder::Times;
+use crate::openings::Openings;
+use crate::recorder::Begun;
+use crate::session::User;
+use crate::time_limits::TimeLimits;
 use crate::window::Edge;
+use crate::{Operation, Plan};
 
-/// See the module. What follows for a slot is returned where only one can be concerned.
-pub(crate) enum Slots {
-    Own(Vec<Connection>),
-    Shared(Multiplexed),
+/// See the module.
+pub(crate) struct Slots {
+    /// How many slots share a connection.
+    streams: usize,
+    /// The connections that take requests, by their numbers.
+    groups: Vec<Group>,
+    /// Those that take no more. Their numbers begin after those of the groups.
+    leaving: Slab<Connection>,
+    /// Connections that have something to send; some more than once.
+    due: Vec<usize>,
+    /// When each slot's last operation ended.
+    ended: Vec<Option<u64>>,
+    /// How many slots have left the load in its ramp down.
+    left: usize,
+    limits: TimeLimits,
+    openings: Openings,
+    /// What follows for slots, in order; the worker takes it.
+    pub(crate) follow: Vec<(usize, After)>,
+}
+
+/// Slots in a row.
+#[derive(Default)]
+struct Group {
+    connection: Option<Connection>,
+    spare: Option<Spare>,
+}
+
+/// What the worker does with a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It can begin an operation: its last one has ended, or its connection, opened ahead, is open or has
+    /// failed.
+    Free,
+    /// Its operation failed. The next one waits a little, so that a dead server is not flooded.
+    BackOff,
+    /// Its operation has ended, and its user has made all walks.
+    Done,
 }
 
 impl Slots {
     pub(crate) fn new(plan: &Plan, slots: usize) -> Self {
-        match plan.is_http2() {
-            false => Self::Own(std::iter::repeat_with(Connection::default).take(slots).collect()),
-            true => Self::Shared(Multiplexed::new(slots, plan.streams())),
-        }
-    }
-
-    pub(crate) fn begin(&mut self, context: &mut Context<'_>, slot: usize, times: Times) -> After {
-        match self {
-            Self::Own(slots) => slots[slot].begin(context, slot, times),
-            Self::Shared(shared) => shared.begin(context, slot, times),
+        let streams = plan.streams();
+        let groups = std::iter::repeat_with(Group::default).take(slots.div_ceil(streams)).collect();
+        Self {
+            streams,
+            groups,
+            leaving: Slab::new(),
+            due: Vec::new(),
+            ended: vec![None; slots],
+            left: 0,
+            limits: TimeLimits::default(),
+            openings: Openings::default(),
+            follow: Vec::new(),
         }
     }
 
     /// When the slot's last operation ended.
     pub(crate) fn ended(&self, slot: usize) -> Option<u64> {
-        match self {
-            Self::Own(slots) => slots[slot].ended(),
-            Self::Shared(shared) => shared.ended(slot),
-        }
+        self.ended[slot]
     }
 
-    /// Opens a connection ahead of its first operation.
-    pub(crate) fn open_ahead(&mut self, context: &mut Context<'_>, slot: usize) -> After {
-        match self {
-            Self::Own(slots) => slots[slot].open_ahead(context, slot),
-            Self::Shared(shared) => shared.open_ahead(context, slot),
-        }
+    /// From when on a connection may be opened ahead.
+    pub(crate) fn opens_at(&mut self, now: u64) -> Option<u64> {
+        self.openings.next(now)
     }
 
-    /// Closes the slot's connection if it is kept for the next operation.
-    pub(crate) fn close_kept(&mut self, context: &mut Context<'_>, slot: usize) {
-        match self {
-            Self::Own(slots) => slots[slot].close_kept(context),
-            Self::Shared(shared) => shared.close_kept(context, slot),
+    /// Begins an operation, on the connection that is kept or on a new one. Over HTTP/2 it is sent with the
+    /// next [`Self::send`].
+    pub(crate) fn begin(&mut self, context: &mut Context<'_>, slot: usize, mut begun: Begun) {
+        begun.times.object = match context.users.get(slot).map(User::page) {
+            Some(page) => page,
+            None => context.requests.next(),
+        };
+        self.ask(context, slot, begun);
+    }
+
+    fn ask(&mut self, context: &mut Context<'_>, slot: usize, begun: Begun) {
+        let (group, place) = (slot / self.streams, slot % self.streams);
+        if let Some(connection) = &mut self.groups[group].connection {
+            if connection.takes_requests() {
+                let result = connection.begin(context, place, begun);
+                return self.conclude(context, group, result);
+            }
+            self.leave(context, group);
+        }
+        self.connect(context, group, Vec::from([(place, begun)]));
+    }
+
+    /// Opens a connection for these operations, each with its place.
+    fn connect(
+        &mut self,
+        context: &mut Context<'_>,
+        group: usize,
+        operations: Vec<(usize, Begun)>,
+    ) {
+        let spare = self.groups[group].spare.take();
+        let (mut connection, is_connected) = match Connection::dial(context, group, spare) {
+            Ok(dialled) => dialled,
+            Err(failure) => {
+                if operations.is_empty() {
+                    let now = context.now();
+                    context.recorder.connection_failed(context.window, now, failure);
+                    return;
+                }
+                let at = context.now();
+                let lost = |(place, begun)| Ended::lost(place, begun, at, failure.clone());
+                context.ended.extend(operations.into_iter().map(lost));
+                return self.account(context, group * self.streams, 0);
+            }
+        };
+        connection.slot = group * self.streams;
+        let mut result = Ok(Next::Wait);
+        for (place, begun) in operations {
+            result = result.and_then(|_| connection.begin(context, place, begun));
+        }
+        if is_connected {
+            result = result.and_then(|_| connection.connected(context));
+        }
+        self.groups[group].connection = Some(connection);
+        self.conclude(context, group, result);
+    }
+
+    /// Opens a slot's connection ahead of its first operation, unless another slot has.
+    pub(crate) fn open_ahead(&mut self, context: &mut Context<'_>, slot: usize) {
+        let group = slot / self.streams;
+        if self.groups[group].connection.is_none() {
+            self.connect(context, group, Vec::new());
+            // Over plain HTTP/1.1 nothing shows that it was accepted, until it is asked for something.
+            let is_shown = !context.clients.is_empty() || context.plan.is_http2();
+            if let Some(connection) = &mut self.groups[group].connection
+                && !(is_shown && connection.is_accepted())
+            {
+                connection.is_opening = is_shown;
+                self.openings.begins(context.recently(), is_shown);
+            }
+        }
+        match &mut self.groups[group].connection {
+            Some(connection) if !connection.is_open() => connection.joining.push(slot),
+            _ => self.follow.push((slot, After::Free)),
         }
     }
 
     /// Continues after a socket became ready.
-    pub(crate) fn ready(
-        &mut self,
-        context: &mut Context<'_>,
-        ready: Ready,
-        follow: &mut Follow,
-    ) -> Option<(usize, After)> {
-        match self {
-            Self::Own(slots) => {
-                let slot = ready.slot;
-                Some((slot, slots[slot].ready(context, ready)))
+    pub(crate) fn ready(&mut self, context: &mut Context<'_>, ready: Ready) {
+        match self.connection(ready.connection) {
+            Some(connection) => {
+                let result = connection.ready(context, ready.has_ended);
+                self.conclude(context, ready.connection, result);
             }
-            Self::Shared(shared) => {
-                shared.ready(context, ready.slot, follow);
-                None
+            // The slot backs off. A socket without a connection would cause events all the time.
+            None => {
+                if let Some(group) = self.groups.get_mut(ready.connection) {
+                    group.spare = None;
+                }
             }
         }
     }
 
-    /// Sends what operations that share connections ask for; whether something follows.
-    pub(crate) fn send(&mut self, context: &mut Context<'_>, follow: &mut Follow) -> bool {
-        if let Self::Shared(shared) = self {
-            shared.send(context, follow);
-        }
-        !follow.is_empty()
-    }
-
-    /// Checks the time limits.
-    pub(crate) fn check_time(
-        &mut self,
-        context: &mut Context<'_>,
-        slot: usize,
-        follow: &mut Follow,
-    ) -> Option<After> {
-        match self {
-            Self::Own(slots) => Some(slots[slot].check_time(context, slot)),
-            Self::Shared(shared) => {
-                shared.check_time(context, slot, follow);
-                None
+    /// Sends what was left until all events were handled.
+    pub(crate) fn send(&mut self, context: &mut Context<'_>) {
+        while let Some(key) = self.due.pop() {
+            if let Some(connection) = self.connection(key).filter(|connection| connection.is_due())
+            {
+                let result = connection.send(context);
+                self.conclude(context, key, result);
             }
         }
     }
 
-    /// The window begins or ends. Connections that are shared are read as soon as something comes.
+    /// Checks the time limits that are due.
+    pub(crate) fn check_times(&mut self, context: &mut Context<'_>) {
+        let now = context.recently();
+        while let Some(key) = self.limits.next(now) {
+            let Some(connection) = self.connection(key) else { continue };
+            let result = connection.check_time(context);
+            self.conclude(context, key, result);
+            if let Some(connection) = self.connection(key) {
+                let next = connection.next_check(context);
+                self.limits.look_at(key, next);
+            }
+        }
+    }
+
+    /// A slot has left the load, as all before it have. Closes its connection if none of its slots is left
+    /// or busy.
+    pub(crate) fn close_kept(&mut self, context: &mut Context<'_>, slot: usize) {
+        self.left = self.left.max(slot + 1);
+        let group = slot / self.streams;
+        let has_left = self.left >= self.ended.len().min((group + 1) * self.streams);
+        if has_left && self.groups[group].connection.as_ref().is_some_and(Connection::is_idle) {
+            self.close(context, group, false);
+        }
+    }
+
+    /// The window begins or ends.
     pub(crate) fn cross(&mut self, edge: Edge) {
-        if let Self::Own(slots) = self {
-            slots.iter_mut().for_each(|slot| slot.crosses(edge));
-        }
+        let current = self.groups.iter_mut().filter_map(|group| group.connection.as_mut());
+        current.for_each(|connection| connection.crosses(edge));
     }
 
-    /// The window is over: how many connections still have bytes to prove.
-    pub(crate) fn wind_up(&mut self, context: &mut Context<'_>) -> usize {
-        match self {
-            Self::Own(slots) => {
-                let slots = slots.iter_mut().enumerate();
-                slots.map(|(slot, own)| usize::from(own.wind_up(context, slot))).sum()
-            }
-            Self::Shared(shared) => {
-                shared.wind_up(context);
-                0
+    /// The window is over: records what is under way, and closes what has no bytes to prove.
+    pub(crate) fn wind_up(&mut self, context: &mut Context<'_>) {
+        for key in self.keys() {
+            if let Some(connection) = self.connection(key) {
+                let result = connection.wind_up(context);
+                self.conclude(context, key, result);
             }
         }
     }
 
-    /// Closes all at once.
-    pub(crate) fn close(&mut self, context: &mut Context<'_>) {
-        if let Self::Own(slots) = self {
-            slots.iter_mut().for_each(|slot| slot.close(context));
+    /// Whether connections are left.
+    pub(crate) fn are_any_open(&self) -> bool {
+        !self.leaving.is_empty() || self.groups.iter().any(|group| group.connection.is_some())
+    }
+
+    /// Closes all at once. Bytes that have not been proven by now stay unproven.
+    pub(crate) fn close_all(&mut self, context: &mut Context<'_>) {
+        for key in self.keys() {
+            self.close(context, key, false);
         }
+    }
+
+    fn keys(&self) -> Vec<usize> {
+        let leaving = self.leaving.iter().map(|(key, _)| self.groups.len() + key);
+        (0..self.groups.len()).chain(leaving).collect()
+    }
+
+    #[inline]
+    fn connection(&mut self, key: usize) -> Option<&mut Connection> {
+        match key.checked_sub(self.groups.len()) {
+            None => self.groups[key].connection.as_mut(),
+            Some(key) => self.leaving.get_mut(key),
+        }
+    }
+
+    /// After a connection was used: decides what becomes of it, and of the operations that have ended.
+    fn conclude(&mut self, context: &mut Context<'_>, key: usize, result: Result<Next, Failure>) {
+        let Some(connection) = self.connection(key) else { return };
+        let rested = connection.rest(context);
+        let result = result.and_then(|next| rested.map(|()| next));
+        let (first, answers) = (connection.slot, connection.answers());
+        let is_opened = connection.is_opening && connection.is_accepted();
+        connection.is_opening &= !is_opened;
+        match result {
+            Ok(Next::Wait) if !connection.is_leaving() => {
+                connection.update_interest(context);
+                let (is_due, limit) = (connection.is_due(), connection.limit(context));
+                if !connection.joining.is_empty() && connection.is_open() {
+                    let joining = std::mem::take(&mut connection.joining);
+                    self.follow.extend(joining.into_iter().map(|slot| (slot, After::Free)));
+                }
+                if is_due {
+                    self.due.push(key);
+                }
+                self.limits.look_at(key, limit);
+            }
+            Ok(Next::Wait) => self.leave(context, key),
+            Ok(Next::Close) => {
+                self.close(context, key, true);
+                // The next operation begins after that.
+                context.now();
+            }
+            Ok(Next::Reconnect) => {
+                let operations = connection.take_operations();
+                self.close(context, key, false);
+                context.now();
+                self.connect(context, key, operations);
+            }
+            Err(failure) => {
+                let at = context.now();
+                connection.fail(context, &failure, at);
+                if context.ended.is_empty() && !context.is_winding_up {
+                    context.recorder.connection_failed(context.window, at, failure);
+                }
+                self.close(context, key, false);
+            }
+        }
+        if is_opened {
+            self.openings.ends();
+        }
+        self.account(context, first, answers);
+    }
+
+    /// A connection gets no more requests. It is closed when it has answered those that it has.
+    fn leave(&mut self, context: &mut Context<'_>, key: usize) {
+        let groups = self.groups.len();
+        let Some(connection) = self.connection(key) else { return };
+        if connection.is_idle() {
+            return self.close(context, key, true);
+        }
+        connection.down(context);
+        let key = match self.groups.get_mut(key).and_then(|group| group.connection.take()) {
+            Some(mut connection) => {
+                let entry = self.leaving.vacant_entry();
+                let key = groups + entry.key();
+                connection.renumber(context, key);
+                entry.insert(connection);
+                key
+            }
+            None => key,
+        };
+        if let Some(connection) = self.connection(key) {
+            connection.update_interest(context);
+            let (is_due, limit) = (connection.is_due(), connection.next_check(context));
+            if is_due {
+                self.due.push(key);
+            }
+            self.limits.look_at(key, limit);
+        }
+    }
+
+    fn close(&mut self, context: &mut Context<'_>, key: usize, is_in_order: bool) {
+        let groups = self.groups.len();
+        let connection = match key.checked_sub(groups) {
+            None => self.groups[key].connection.take(),
+            Some(key) => self.leaving.try_remove(key),
+        };
+        let Some(mut connection) = connection else { return };
+        if connection.is_opening {
+            self.openings.ends();
+        }
+        let joining = std::mem::take(&mut connection.joining);
+        self.follow.extend(joining.into_iter().map(|slot| (slot, After::Free)));
+        connection.close(context, is_in_order);
+        if is_in_order && key < groups {
+            self.groups[key].spare = connection.spare(context);
+        }
+    }
+
+    /// Counts the operations that have ended on a connection, whose slots begin at `first` and which has
+    /// had so many answers, and sends again those that may be.
+    fn account(&mut self, context: &mut Context<'_>, first: usize, answers: u64) {
+        if context.ended.is_empty() {
+            return;
+        }
+        let mut ended = std::mem::take(&mut context.ended);
+        let mut again = Vec::new();
+        for Ended { place, mut begun, at, bytes, result, is_early, unanswered } in ended.drain(..) {
+            let slot = first + place;
+            match result {
+                Ok(received) => {
+                    self.ended[slot] = Some(at);
+                    let took = at.saturating_sub(begun.times.start);
+                    context.took = took;
+                    context.coalescing.ended(took, received.map_or(0, |received| received.body));
+                    context.recorder.proven(bytes.0, bytes.1);
+                    if is_early {
+                        context.recorder.answered_early(context.window, at);
+                    }
+                    context.recorder.completed(context.window, at, begun, received);
+                    self.follows(context, slot, After::Free);
+                }
+                Err(failure) => {
+                    context.recorder.unproven(bytes.0);
+                    match unanswered {
+                        Some(why) if begun.tries.permit(why, context.plan, answers) => {
+                            context.recorder.sends_again(context.window, at, why);
+                            again.push((slot, begun));
+                        }
+                        _ => self.fail(context, slot, begun, failure),
+                    }
+                }
+            }
+        }
+        // Its memory serves the next call.
+        context.ended = ended;
+        // Each has its turn, where a connection ends with the first few.
+        again.sort_by_key(|(slot, begun)| (begun.times.start, *slot));
+        for (slot, begun) in again {
+            self.ask(context, slot, begun);
+        }
+    }
+
+    fn fail(&mut self, context: &mut Context<'_>, slot: usize, begun: Begun, failure: Failure) {
+        let now = context.now();
+        self.ended[slot] = Some(now);
+        context.recorder.failed(context.window, now, begun, failure);
+        if let Some(user) = context.users.get_mut(slot) {
+            user.end_walk();
+            context.recorder.walked(context.window, now, false);
+        }
+        self.follows(context, slot, After::BackOff);
+    }
+
+    /// An operation of this slot has ended.
+    fn follows(&mut self, context: &mut Context<'_>, slot: usize, after: After) {
+        let is_done = context.plan.operation == Operation::Session
+            && context.users.get(slot).is_some_and(User::is_done);
+        if is_done {
+            self.close(context, slot, false);
+        }
+        self.follow.push((slot, if is_done { After::Done } else { after }));
     }
 }

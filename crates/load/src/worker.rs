@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use units::Nanos;
 
-use crate::connection::After;
 use crate::context::Context;
 use crate::job::Stop;
 use crate::names::NameDraws;
@@ -19,7 +18,7 @@ use crate::requests::AllRequests;
 use crate::requests_per_connection::CountDraws;
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
-use crate::slots::Slots;
+use crate::slots::{After, Slots};
 use crate::window::{Edge, Window};
 use crate::{Arrival, Collected, Job, Operation, Outcome};
 use wire::handshake::Client;
@@ -27,12 +26,8 @@ use wire::handshake::Client;
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
 
-/// The fewest slots that are checked in one tick. Each of 50,000 slots is checked twice per second, which
-/// costs less than 1% of a CPU.
-const CHECKED_AT_ONCE: usize = 2048;
-
-/// Each slot is checked at least once in this many ticks, which are a second.
-const TICKS_OF_A_ROUND: usize = (1_000_000_000 / TICK) as usize;
+/// How much later a wait may end than it should, where nothing else is due: see [`Context::wait`].
+const WAIT_PRECISION: u64 = 1_000_000;
 
 /// How long a connection waits after a failure before its next operation, in ns.
 const BACK_OFF: u64 = 20_000_000;
@@ -42,10 +37,6 @@ const WIND_UP_LIMIT: u64 = 1_000_000_000;
 
 /// The most operations that are begun, or connections that are opened, between two polls.
 const BEGUN_AT_ONCE: usize = 32;
-
-/// How many connections a thread opens ahead at the same time: enough to keep a server busy, few
-/// enough for its accept queue.
-const OPENING_AT_ONCE: usize = 64;
 
 /// What a thread publishes while it runs.
 #[derive(Debug, Default)]
@@ -137,9 +128,11 @@ struct Worker<'a> {
     slots: Slots,
     schedule: Schedule,
     part: Part,
-    joining: Joining,
-    /// What follows for slots; empty between events.
-    follow: Vec<(usize, After)>,
+    /// The first slot that has not joined the load.
+    joining: usize,
+    /// Whether slots join when their connections were opened ahead of their first operations. Only some are
+    /// opened at a time, so that the server sets the pace.
+    is_ahead: bool,
     /// The first slot that has not left the load during the ramp down.
     leaving: usize,
     /// Slots that back off, with the time until when; back-offs are equal, so the queue is in
@@ -154,18 +147,6 @@ struct Worker<'a> {
     /// What it used within the window, once that has ended.
     used: Option<ThreadUse>,
     next_tick: u64,
-    /// The slot whose time limits are checked next.
-    next_check: usize,
-}
-
-/// The slots that have not joined the load yet. Where connections are opened ahead of their first
-/// operations, only some are opened at a time, so that the server sets the pace.
-struct Joining {
-    next: usize,
-    slots: usize,
-    is_ahead: bool,
-    /// Connections that are being opened ahead.
-    under_way: usize,
 }
 
 impl<'a> Worker<'a> {
@@ -176,11 +157,11 @@ impl<'a> Worker<'a> {
         let is_ahead = plan.operation == Operation::Requests && plan.arrival != Arrival::CLOSED;
         Self {
             slots: Slots::new(plan, part.slots),
-            follow: Vec::new(),
             schedule: Schedule::new(plan.arrival, part),
             context,
             part,
-            joining: Joining { next: 0, slots: part.slots, is_ahead, under_way: 0 },
+            joining: 0,
+            is_ahead,
             leaving: 0,
             resting: VecDeque::new(),
             done: 0,
@@ -188,7 +169,6 @@ impl<'a> Worker<'a> {
             begun: None,
             used: None,
             next_tick: TICK,
-            next_check: 0,
         }
     }
 
@@ -197,8 +177,11 @@ impl<'a> Worker<'a> {
         loop {
             let now = self.context.now();
             if now >= self.next_tick {
+                let due = self.next_tick + WAIT_PRECISION;
+                self.context.recorder.timer(self.context.window, due, now);
                 self.next_tick = now + TICK;
-                self.check_times();
+                self.slots.check_times(&mut self.context);
+                self.follow_all();
                 self.context.now();
             }
             self.cross_edge();
@@ -218,11 +201,7 @@ impl<'a> Worker<'a> {
             // All events are handled before anything else begins: an event belongs to the
             // connection that the slot had at that time.
             for ready in events.drain(..) {
-                if let Some((slot, after)) =
-                    self.slots.ready(&mut self.context, ready, &mut self.follow)
-                {
-                    self.follow(slot, after);
-                }
+                self.slots.ready(&mut self.context, ready);
                 self.follow_all();
             }
             publish(counters, &self.context.recorder);
@@ -261,19 +240,25 @@ impl<'a> Worker<'a> {
             if self.context.window.is_over(now) || self.joins_at().is_none_or(|at| at > now) {
                 return;
             }
-            let slot = self.joining.take();
-            let after = match self.joining.is_ahead {
+            let slot = self.joining;
+            self.joining += 1;
+            match self.is_ahead {
                 true => self.slots.open_ahead(&mut self.context, slot),
-                false => After::Free,
-            };
-            self.follow(slot, after);
+                false => self.follow(slot, After::Free),
+            }
+            self.follow_all();
             now = self.context.now();
         }
     }
 
     /// When the next slot joins the load, if one can.
-    fn joins_at(&self) -> Option<u64> {
-        self.joining.next().map(|slot| self.part.joins(slot))
+    fn joins_at(&mut self) -> Option<u64> {
+        let slot = (self.joining < self.part.slots).then_some(self.joining)?;
+        let at = self.part.joins(slot);
+        if !self.is_ahead {
+            return Some(at);
+        }
+        self.slots.opens_at(self.context.recently()).map(|from| at.max(from))
     }
 
     /// Removes the slots from the load that are due to leave in the ramp down.
@@ -302,6 +287,7 @@ impl<'a> Worker<'a> {
                 let Some((_, slot)) = self.resting.pop_front() else { return };
                 self.follow(slot, After::Free);
             } else if let Some(due) = self.schedule.next(now) {
+                self.context.recorder.timer(self.context.window, due.at, now);
                 if due.slot < self.leaving {
                     // It was due before the window's end, and this thread was too late.
                     if self.context.window.has_seen(due.intended) {
@@ -309,65 +295,74 @@ impl<'a> Worker<'a> {
                     }
                     continue;
                 }
-                let after = self.begin(due.slot, Times::new(due.intended, now), due.late);
-                self.follow(due.slot, after);
+                self.begin(due.slot, Times::new(due.intended, now), now - due.at);
             } else {
                 return;
             }
+            self.follow_all();
             now = self.context.now();
         }
     }
 
     /// Leaves the slot idle where no more operations are to begin.
-    fn begin(&mut self, slot: usize, times: Times, late: u64) -> After {
+    fn begin(&mut self, slot: usize, times: Times, late: u64) {
         if !self.context.window.begins_operation() {
-            return After::Wait;
+            return;
         }
         let Context { recorder, window, .. } = &mut self.context;
-        recorder.begins(window, times);
+        let begun = recorder.begins(window, times);
+        // In an open loop a slot waits for its next arrival.
         if let Some(ended) = self.slots.ended(slot) {
             recorder.resumes(window, ended, times.start, late);
         }
-        self.slots.begin(&mut self.context, slot, times)
+        self.slots.begin(&mut self.context, slot, begun);
     }
 
     /// Continues with a slot after an event.
-    fn follow(&mut self, slot: usize, mut after: After) {
-        loop {
-            let now = match after {
-                After::Wait => return,
-                After::BackOff => {
-                    return self.resting.push_back((self.context.now() + BACK_OFF, slot));
-                }
-                After::Opened => {
-                    self.joining.under_way -= 1;
-                    self.context.now()
-                }
-                After::Free => self.context.recently(),
-                After::Done => {
-                    self.done += 1;
-                    return self.context.window.user_is_done(self.context.now());
-                }
-            };
-            if self.context.window.is_over(now) {
-                return;
+    fn follow(&mut self, slot: usize, after: After) {
+        let now = match after {
+            After::BackOff => {
+                return self.resting.push_back((self.context.now() + BACK_OFF, slot));
             }
-            if slot < self.leaving {
-                return self.slots.close_kept(&mut self.context, slot);
+            After::Free => self.context.recently(),
+            After::Done => {
+                self.done += 1;
+                return self.context.window.user_is_done(self.context.now());
             }
-            let Some(intended) = self.schedule.freed(slot, now) else { return };
-            after = self.begin(slot, Times::new(intended, now), 0);
+        };
+        if self.context.window.is_over(now) {
+            return;
+        }
+        if slot < self.leaving {
+            return self.slots.close_kept(&mut self.context, slot);
+        }
+        if let Some(intended) = self.schedule.freed(slot, now) {
+            self.begin(slot, Times::new(intended, now), 0);
+        }
+    }
+
+    /// Continues with all slots for which something follows.
+    fn follow_all(&mut self) {
+        while !self.slots.follow.is_empty() {
+            let mut follow = std::mem::take(&mut self.slots.follow);
+            for (slot, after) in follow.drain(..) {
+                self.follow(slot, after);
+            }
+            if self.slots.follow.is_empty() {
+                // Its memory serves the next call.
+                self.slots.follow = follow;
+            }
         }
     }
 
     /// At least how many operations a closed loop without think time has under way; some of the
     /// slots that back off may have left already.
     fn under_way(&self) -> usize {
-        self.joining.next.saturating_sub(self.leaving + self.resting.len() + self.done)
+        self.joining.saturating_sub(self.leaving + self.resting.len() + self.done)
     }
 
     /// When the next slot begins something by itself, or the window begins or ends.
-    fn due_at(&self) -> Option<u64> {
+    fn due_at(&mut self) -> Option<u64> {
         let rested = self.resting.front().map(|(at, _)| *at);
         [rested, self.edge_at(), self.schedule.wake_at(), self.joins_at(), self.leaves_at()]
             .into_iter()
@@ -375,33 +370,12 @@ impl<'a> Worker<'a> {
             .min()
     }
 
-    /// Checks the time limits of some slots.
-    fn check_times(&mut self) {
-        let slots = self.part.slots;
-        for _ in 0..slots.div_ceil(TICKS_OF_A_ROUND).max(CHECKED_AT_ONCE).min(slots) {
-            let slot = self.next_check;
-            self.next_check = (slot + 1) % slots;
-            if let Some(after) = self.slots.check_time(&mut self.context, slot, &mut self.follow) {
-                self.follow(slot, after);
-            }
-            self.follow_all();
-        }
-    }
-
-    /// Continues with the slots of connections that several share.
-    fn follow_all(&mut self) {
-        let mut follow = std::mem::take(&mut self.follow);
-        for (slot, after) in follow.drain(..) {
-            self.context.now();
-            self.follow(slot, after);
-        }
-        self.follow = follow;
-    }
-
     /// Sends what the slots' operations ask for, where that is sent together.
     fn send_due(&mut self) {
-        while self.slots.send(&mut self.context, &mut self.follow) {
+        self.slots.send(&mut self.context);
+        while !self.slots.follow.is_empty() {
             self.follow_all();
+            self.slots.send(&mut self.context);
         }
     }
 
@@ -413,36 +387,16 @@ impl<'a> Worker<'a> {
         let window = context.window;
         schedule.leave(window.end(), |intended| context.recorder.waits(window, intended));
         let deadline = context.now() + WIND_UP_LIMIT;
-        let mut left = slots.wind_up(context);
+        slots.wind_up(context);
         let mut events = Vec::with_capacity(256);
-        while left > 0 && context.now() < deadline {
+        while slots.are_any_open() && context.now() < deadline {
             context.wait(&mut events, None, deadline)?;
             for ready in events.drain(..) {
-                if slots
-                    .ready(context, ready, &mut Vec::new())
-                    .is_some_and(|(_, after)| after != After::Wait)
-                {
-                    left -= 1;
-                }
+                slots.ready(context, ready);
             }
         }
-        slots.close(context);
+        slots.close_all(context);
         Ok(())
-    }
-}
-
-impl Joining {
-    /// The slot that joins next, unless too many connections are being opened.
-    fn next(&self) -> Option<usize> {
-        (self.next < self.slots && self.under_way < OPENING_AT_ONCE).then_some(self.next)
-    }
-
-    /// Takes that slot; where its connection is opened ahead, [`After::Opened`] reports the end of
-    /// that.
-    fn take(&mut self) -> usize {
-        self.under_way += usize::from(self.is_ahead);
-        self.next += 1;
-        self.next - 1
     }
 }
 
@@ -451,34 +405,4 @@ fn publish(counters: &Counters, recorder: &Recorder) {
     counters.completed.store(completed, Relaxed);
     counters.failed.store(failed, Relaxed);
     counters.body.store(body, Relaxed);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_connection_is_opened_once_within_the_limit() {
-        let mut joining = Joining { next: 0, slots: 200, is_ahead: true, under_way: 0 };
-        let mut opened = Vec::new();
-        while joining.next().is_some() {
-            while let Some(next) = joining.next() {
-                assert_eq!(joining.take(), next);
-                opened.push(next);
-            }
-            assert!(joining.under_way <= OPENING_AT_ONCE);
-            // One of them has been opened.
-            joining.under_way -= 1;
-        }
-        assert_eq!(opened, (0..200).collect::<Vec<_>>());
-        assert_eq!(joining.next(), None);
-    }
-
-    #[test]
-    fn slots_that_are_not_opened_ahead_join_at_once() {
-        let mut joining = Joining { next: 0, slots: 200, is_ahead: false, under_way: 0 };
-        let joined: Vec<_> =
-            std::iter::from_fn(|| joining.next().map(|_| joining.take())).collect();
-        assert_eq!(joined, (0..200).collect::<Vec<_>>());
-    }
 }

@@ -1,7 +1,11 @@
 //! The end of a connection: its close is sent, awaited, or forced after a time limit.
 
-use super::{Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare};
+use rustix::event::epoll::EventFlags;
+
+use super::http1::Ending;
+use super::{Codec, Connection, Ended, LEAST_ROOM, Next, Phase, Readable, seal_close_notify};
 use crate::context::Context;
+use crate::socket::Socket;
 use crate::{Close, Operation};
 use wire::reception::Given;
 use wire::{ErrorKind, Failure};
@@ -21,7 +25,26 @@ fn time_for_mark(took: u64, timeout: u64) -> u64 {
 /// How long a server may take to close once it has sent its last response, in ns.
 const CLOSE_LIMIT: u64 = 1_000_000_000;
 
-impl Open {
+/// A server that closes does so with its last response. Where the window ends before it is due to be
+/// given up, this long after the response it has not meant to.
+const KEPT_LIMIT: u64 = 50_000_000;
+
+/// A socket whose connection is over, still watched, for another one of the same number.
+pub(crate) struct Spare {
+    pub(super) socket: Socket,
+    pub(super) interest: EventFlags,
+    pub(super) room: u32,
+}
+
+impl Spare {
+    pub(super) fn dial(self, context: &Context<'_>) -> Result<(Self, bool), Failure> {
+        let (address, usage) = (context.job.address, context.usage());
+        let (socket, is_connected) = self.socket.connect_again(address, usage)?;
+        Ok((Self { socket, ..self }, is_connected))
+    }
+}
+
+impl Connection {
     /// The server's end of stream has come. If this side has nothing more to request, it ends its
     /// side too. The FIN is sent before the received bytes are read, so that it acknowledges them;
     /// otherwise that would take a separate segment later.
@@ -37,59 +60,98 @@ impl Open {
         self.set_mark(LEAST_ROOM);
     }
 
+    /// The operation under way is over, but for the server's close. This side, where it has nothing more to
+    /// ask, ends too: over TLS with a close_notify (RFC 8446, section 6.1).
+    pub(super) fn end_with(
+        &mut self,
+        context: &mut Context<'_>,
+        ending: Ending,
+    ) -> Result<(), Failure> {
+        let ends_own_side =
+            self.has_given_all() && !self.is_closed_by_server && context.plan.close == Close::Fin;
+        let Phase::Open(Codec::Http1(http1)) = &mut self.phase else { return Ok(()) };
+        http1.ending = Some(ending);
+        if ends_own_side {
+            if let Some(sealer) = &mut http1.sealer {
+                seal_close_notify(sealer, &mut self.unsent)?;
+            }
+            // Where the server has closed the connection meanwhile, that is found when it is read.
+            let _ = self.flush_and_end(context);
+        }
+        Ok(())
+    }
+
     /// The server sends no more.
     pub(super) fn ended(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         self.account(context);
         self.is_closed_by_server = true;
         match &mut self.phase {
-            Phase::Closing { .. } => Ok(self.closed(context)),
-            Phase::Receiving { reception, .. } => match reception.end()? {
+            Phase::Open(Codec::Http1(http1)) if http1.ending.is_some() => Ok(self.closed(context)),
+            Phase::Open(Codec::Http1(http1)) => match http1.reception.end()? {
                 Given::Complete(completed) if context.plan.operation == Operation::Session => {
                     self.completed(context, completed)
                 }
                 Given::Complete(completed) => {
                     let now = context.now();
-                    self.prove(context);
-                    self.record(context, now, Some(completed));
+                    self.answers += 1;
+                    self.end(context, now, false, completed);
                     Ok(Next::Close)
                 }
-                Given::Refused => Err(reception.refusal()),
+                Given::Refused => Err(http1.reception.refusal()),
                 Given::More | Given::Closed => Ok(Next::Close),
             },
-            Phase::Connecting | Phase::Handshaking(_) => Ok(Next::Close),
+            Phase::Open(Codec::Http2(http2)) if http2.streams.is_idle() => Ok(Next::Close),
+            Phase::Open(Codec::Http2(_)) => {
+                Err(Failure::new(ErrorKind::EarlyClose, "closed before a response"))
+            }
+            _ => Ok(Next::Close),
         }
     }
 
     /// The server has closed the connection, or took too long to do so.
     pub(super) fn closed(&mut self, context: &mut Context<'_>) -> Next {
-        let Phase::Closing { ending, .. } = &self.phase else { return Next::Close };
-        match *ending {
-            Ending::Handshake => {
+        match self.http1().and_then(|http1| http1.ending) {
+            Some(Ending::Handshake) => {
                 let now = context.now();
                 if context.draw_traffic()
                     && let Some(traffic) = self.socket.traffic()
                 {
                     context.recorder.moved(traffic);
                 }
-                self.record(context, now, None);
+                self.end(context, now, false, None);
             }
-            Ending::Response { at, completed } => {
-                self.prove(context);
-                self.record(context, at, Some(completed));
-            }
+            Some(Ending::Response { at, completed }) => self.end(context, at, false, completed),
+            None => {}
         }
         Next::Close
     }
 
+    /// When its time limits are to be checked, if nothing happens before.
+    pub(crate) fn limit(&self, context: &Context<'_>) -> u64 {
+        let timeout = context.plan.timeout.0;
+        let limit = match &self.phase {
+            Phase::Open(Codec::Http1(http1)) => match http1.ending {
+                Some(Ending::Response { .. }) => CLOSE_LIMIT,
+                None if http1.asked.is_none() => return u64::MAX,
+                None if self.mark > 1 => time_for_mark(context.took, timeout).min(timeout),
+                _ => timeout,
+            },
+            Phase::Open(Codec::Http2(http2)) if http2.streams.is_idle() => return u64::MAX,
+            _ => timeout,
+        };
+        self.progress.saturating_add(limit)
+    }
+
     /// Checks the time limits.
-    pub(super) fn check_time(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        if matches!(self.role(), Role::Kept) {
+    pub(crate) fn check_time(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        let (now, timeout) = (context.now(), context.plan.timeout);
+        if let Phase::Open(Codec::Http2(http2)) = &mut self.phase {
+            http2.end_stalled(now, timeout);
             return Ok(Next::Wait);
         }
-        let idle = context.now().saturating_sub(self.progress);
-        if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
-            && idle > CLOSE_LIMIT
-        {
+        let idle = now.saturating_sub(self.progress);
+        let ending = self.http1().and_then(|http1| http1.ending);
+        if matches!(ending, Some(Ending::Response { .. })) && idle >= CLOSE_LIMIT {
             // Bytes that came in place of the end of stream caused no event.
             self.readable = Readable::Unknown;
             return Ok(match self.receive(context)? {
@@ -101,51 +163,130 @@ impl Open {
                 next => next,
             });
         }
-        if idle > context.plan.timeout.0 {
-            let (kind, what) = match self.phase {
-                Phase::Connecting => (ErrorKind::ConnectTimeout, "the connection"),
-                Phase::Handshaking(_) => (ErrorKind::Stall, "the handshake"),
-                Phase::Receiving { .. } => (ErrorKind::Stall, "the response"),
-                Phase::Closing { .. } => (ErrorKind::Stall, "the close"),
+        if idle >= timeout.0 && !self.is_idle() {
+            let (kind, what) = match (&self.phase, ending) {
+                (Phase::Connecting, _) => (ErrorKind::ConnectTimeout, "the connection"),
+                (Phase::Handshaking(_), _) => (ErrorKind::Stall, "the handshake"),
+                (Phase::Open(_), None) => (ErrorKind::Stall, "the response"),
+                (Phase::Open(_), Some(_)) => (ErrorKind::Stall, "the close"),
             };
-            let seen = format!("{what} made no progress for {}", context.plan.timeout);
-            return Err(Failure::new(kind, seen));
+            return Err(Failure::new(kind, format!("{what} made no progress for {timeout}")));
         }
-        if self.mark > 1 && idle > time_for_mark(context.took, context.plan.timeout.0) {
+        if self.mark > 1 && idle >= time_for_mark(context.took, timeout.0) {
             self.set_mark(1);
         }
         Ok(Next::Wait)
     }
 
-    /// Before the connection is dropped: records its bytes as proven or unproven.
-    pub(super) fn settle(&mut self, context: &mut Context<'_>) {
-        let is_proven = match &self.phase {
-            Phase::Receiving { reception, .. } => reception.is_proven(),
-            _ => false,
-        };
-        if is_proven {
-            self.prove(context);
-        } else {
-            self.give_up(context);
+    /// When the operation that has waited for longest is to be checked: exact, where [`Self::limit`] is late.
+    pub(crate) fn next_check(&self, context: &Context<'_>) -> u64 {
+        match &self.phase {
+            Phase::Open(Codec::Http2(http2)) => http2
+                .streams
+                .oldest_progress()
+                .map_or(u64::MAX, |progress| progress.saturating_add(context.plan.timeout.0)),
+            _ => self.limit(context),
         }
     }
 
+    /// All operations under way fail with the connection.
+    pub(crate) fn fail(&mut self, context: &mut Context<'_>, failure: &Failure, at: u64) {
+        for (place, begun) in self.waiting.drain(..) {
+            context.ended.push(Ended::lost(place, begun, at, failure.clone()));
+        }
+        match &mut self.phase {
+            Phase::Open(Codec::Http1(http1)) => http1.fail(context, failure, at),
+            Phase::Open(Codec::Http2(http2)) => {
+                http2.streams.fail_all(failure, at);
+                context.ended.append(&mut http2.streams.ended);
+            }
+            _ => {}
+        }
+    }
+
+    /// The window is over: records what is under way, and awaits what is still to prove its bytes.
+    pub(crate) fn wind_up(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        let window = context.window;
+        for (_, begun) in self.waiting.drain(..) {
+            context.recorder.in_flight(window, begun);
+        }
+        match &mut self.phase {
+            Phase::Open(Codec::Http2(http2)) => {
+                http2.streams.now = context.now();
+                // All records were opened, so what came is authentic.
+                for (begun, body) in http2.streams.take_all() {
+                    context.recorder.in_flight(window, begun);
+                    context.recorder.proven(body, body);
+                }
+            }
+            Phase::Open(Codec::Http1(http1)) => {
+                if let Some(Ending::Response { at, .. }) = http1.ending {
+                    // The response is complete; only the server's close is missing.
+                    if window.end().saturating_sub(at) > KEPT_LIMIT {
+                        context.recorder.not_closed_by_server(window, at.max(window.start()));
+                    }
+                    return Ok(self.closed(context));
+                }
+                if let Some(begun) = http1.asked.take() {
+                    context.recorder.in_flight(window, begun);
+                }
+                let is_receiving = http1.ending.is_none();
+                let has_body = http1.counted.has_window_body();
+                if is_receiving && context.opens_with_response() {
+                    self.note_repeated(context, window.end());
+                }
+                if is_receiving && has_body {
+                    self.set_mark(1);
+                    self.readable = Readable::Unknown;
+                    return self.receive(context);
+                }
+            }
+            Phase::Connecting | Phase::Handshaking(_) => {
+                context.recorder.connecting(window, self.started);
+                self.note_repeated(context, window.end());
+            }
+        }
+        Ok(Next::Close)
+    }
+
+    /// Before it is dropped, all being in order or not: records its bytes as proven or unproven, and counts what
+    /// is known of it.
+    pub(crate) fn close(&mut self, context: &mut Context<'_>, is_in_order: bool) {
+        if let Some(planned) = self.planned {
+            let has_all_answers = is_in_order && self.answers() >= self.given.into();
+            match self.has_given_all() {
+                true if has_all_answers => context.recorder.carried(planned),
+                false if self.is_closed_by_server => context.recorder.cut(),
+                _ => {}
+            }
+        }
+        self.down(context);
+        let answers = self.answers();
+        let tickets = match &mut self.phase {
+            Phase::Open(Codec::Http1(http1)) => {
+                if http1.reception.is_proven() {
+                    http1.prove(context);
+                }
+                context.recorder.unproven(http1.counted.window_body);
+                http1.reception.tickets()
+            }
+            Phase::Open(Codec::Http2(http2)) => {
+                context.recorder.multiplexed(std::mem::take(&mut http2.streams.counts));
+                http2.tickets()
+            }
+            _ => 0,
+        };
+        context.recorder.closes(answers, tickets);
+    }
+
     /// Closes the connection; returns its socket if that can be reused.
-    pub(super) fn spare(mut self, context: &Context<'_>) -> Option<Spare> {
+    pub(crate) fn spare(mut self, context: &Context<'_>) -> Option<Spare> {
         if context.plan.keeps_connections() || context.plan.close == Close::Rst {
             return None;
         }
         self.set_mark(1);
         let Self { interest, room, .. } = self;
         self.socket.end().map(|socket| Spare { socket, interest, room })
-    }
-
-    /// Before a failed connection is dropped.
-    pub(super) fn fail(&self, context: &mut Context<'_>) {
-        if let Phase::Receiving { reception, .. } = &self.phase {
-            reception.has_failed();
-        }
-        self.give_up(context);
     }
 }
 

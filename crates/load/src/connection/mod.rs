@@ -1,70 +1,61 @@
-//! One connection of the load: from connect to close, and again.
+//! One connection of the load, from connect to close, with a codec that knows its protocol.
 //!
-//! The phases are in `opening`, `exchange` and `closing`. This module has what the worker sees: a
-//! slot that begins operations, handles events and says what follows.
+//! A connection opens (`opening`), carries operations, and closes (`closing`). It moves bytes between its
+//! socket and its codec (`http1`, `http2`), which has no socket. What has ended is put on a list of the thread
+//! ([`Context::ended`]), from which its owner counts it, whatever the protocol.
 
 mod closing;
 mod counted;
-mod exchange;
+mod http1;
+pub(crate) mod http2;
 mod opening;
 
 use rustix::event::epoll::EventFlags;
 
-use self::counted::Counted;
-pub(crate) use self::exchange::unsealed;
-pub(crate) use self::opening::{Dialled, dial};
-use crate::Operation;
-use crate::context::{Context, INCOMING, Ready};
-use crate::recorder::Times;
+pub(crate) use self::closing::Spare;
+use self::http1::Http1;
+use self::http2::Http2;
+use crate::context::{Context, INCOMING};
+use crate::recorder::Begun;
 use crate::requests_per_connection::Planned;
-use crate::session::User;
-use crate::socket::Socket;
+use crate::retry::Unanswered;
+use crate::socket::{Moved, Socket};
 use crate::window::Edge;
 use wire::handshake::Handshake;
-use wire::reception::{Completed, Reception};
-use wire::record::Sealer;
+use wire::reception::{Completed, Given, Want};
+use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
-/// A server that closes does so with its last response. Where the window ends before it is due to be
-/// given up, this long after the response it has not meant to.
-const KEPT_LIMIT: u64 = 50_000_000;
+/// The most bytes that one connection receives in one turn, so that the others get theirs.
+const LONGEST_TURN: u64 = 8 << 20;
+
+/// How much waits encrypted until the socket has room for it.
+const PART: usize = 16 * MOST_PLAINTEXT;
 
 /// The largest mark that the default receive buffer has room for.
 const LEAST_ROOM: u32 = 32 << 10;
 
-/// A slot of the load: it runs one operation after another.
-#[derive(Default)]
-pub(crate) struct Connection {
-    open: Option<Open>,
-    spare: Option<Spare>,
-    /// When its last operation ended.
-    ended: Option<u64>,
-}
-
-/// A socket whose connection is over, still watched, for the slot's next connection.
-struct Spare {
-    socket: Socket,
-    interest: EventFlags,
-    room: u32,
-}
-
 /// A connection that is open or being opened.
-struct Open {
-    /// The slot, which is also the number of its user in a session.
-    slot: usize,
+pub(crate) struct Connection {
+    /// The number by which its socket's events are known.
+    pub(crate) key: usize,
+    /// The first of the slots whose operations it carries.
+    pub(crate) slot: usize,
+    /// The slots that join the load when it is open, or has failed.
+    pub(crate) joining: Vec<usize>,
+    /// Whether it is among the [`Openings`](crate::openings::Openings) that the server is to prove.
+    pub(crate) is_opening: bool,
+    /// Operations that it carries once it is open, with their places.
+    waiting: Vec<(usize, Begun)>,
     /// The number of its name; 0 where all have one.
     name: usize,
     socket: Socket,
     interest: EventFlags,
     phase: Phase,
-    /// The operation under way; `None` while the connection is opened ahead or kept for the next.
-    operation: Option<Times>,
     /// Received and not yet used.
     received: Vec<u8>,
     /// To be sent as soon as the socket has room.
     unsent: Vec<u8>,
-    /// How much of the request's body is not sealed yet.
-    body_left: usize,
     /// When it began to connect.
     started: u64,
     /// When bytes were last sent or received.
@@ -73,19 +64,30 @@ struct Open {
     mark: u32,
     /// The largest mark so far, which the buffer has room for.
     room: u32,
-    /// Whether the wait for the response under way ends with its first byte.
-    is_first_byte_timed: bool,
-    /// When its last operation succeeded.
-    succeeded: Option<u64>,
     /// After how many requests it ends, where that is planned.
     planned: Option<Planned>,
-    /// How many requests it has sent.
-    sent: u32,
+    /// How many requests it was given.
+    given: u32,
+    /// How many answers came over HTTP/1.1.
+    answers: u64,
+    /// Whether it counts as up.
+    is_up: bool,
     /// Whether the server has said that it closes the connection, or has closed it.
     is_closed_by_server: bool,
-    /// Body bytes of the response under way that were counted.
-    counted: Counted,
     readable: Readable,
+}
+
+enum Phase {
+    Connecting,
+    Handshaking(Box<dyn Handshake>),
+    /// It can carry requests, or awaits the server's close.
+    Open(Codec),
+}
+
+/// What is known of a protocol: it turns operations into bytes, and bytes into answers.
+enum Codec {
+    Http1(Box<Http1>),
+    Http2(Box<Http2>),
 }
 
 /// What is known about bytes that can be read.
@@ -101,301 +103,385 @@ enum Readable {
     End,
 }
 
-enum Phase {
-    Connecting,
-    Handshaking(Box<dyn Handshake>),
-    /// The connection can carry requests: it awaits or receives a response, or is idle.
-    Receiving {
-        reception: Reception,
-        sealer: Option<Sealer>,
-    },
-    /// All is received; the server's close is awaited.
-    Closing {
-        reception: Reception,
-        ending: Ending,
-    },
-}
-
-/// What of an operation is recorded only when its connection closes.
-enum Ending {
-    /// A handshake: the close is its end.
-    Handshake,
-    /// A request that ended at this time with this response.
-    Response { at: u64, completed: Completed },
-}
-
-/// What the worker does with the slot after an event.
+/// What becomes of a connection after an event.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum After {
-    /// Wait for the next event.
+pub(crate) enum Next {
+    /// It waits for the next event.
     Wait,
-    /// Its connection, opened ahead, is established or has failed. An operation can begin either
-    /// way.
-    Opened,
-    /// Its operation has ended; the next can begin.
-    Free,
-    /// Its operation failed. The next one waits a little, so that a dead server is not flooded.
-    BackOff,
-    /// Its operation has ended, and its user has made all walks.
-    Done,
-}
-
-/// What becomes of the connection after an event.
-#[derive(Debug, PartialEq, Eq)]
-enum Next {
-    /// Wait for the next event.
-    Wait,
-    /// It is kept for the next operation.
-    Keep,
     /// It is done, or the server has closed it.
     Close,
     /// It is done, and its operation continues on a new one.
     Reconnect,
-    /// Its operation has failed, and it can be kept for the next one.
-    Fail(Failure),
 }
 
-/// What a connection is for at the moment.
-#[derive(Debug, Clone, Copy)]
-enum Role {
-    /// It is opened ahead of its first operation.
-    Ahead,
-    /// It is kept for the next operation.
-    Kept,
-    /// This operation.
-    Operating(Times),
+/// An operation that has ended on a connection.
+pub(crate) struct Ended {
+    /// Its slot's place among those of the connection.
+    pub(crate) place: usize,
+    pub(crate) begun: Begun,
+    pub(crate) at: u64,
+    /// Body bytes that arrived within the window, and the part of them that was opened.
+    pub(crate) bytes: (u64, u64),
+    /// What was received, if a request was sent.
+    pub(crate) result: Result<Option<Completed>, Failure>,
+    /// Whether the answer came before all of the request's body was sent.
+    pub(crate) is_early: bool,
+    /// Where it has no answer and may be asked for again.
+    pub(crate) unanswered: Option<Unanswered>,
+}
+
+impl Ended {
+    /// One that has failed with its connection or on it, before any of its answer counted.
+    pub(crate) fn lost(place: usize, begun: Begun, at: u64, failure: Failure) -> Self {
+        let (bytes, result) = ((0, 0), Err(failure));
+        Self { place, begun, at, bytes, result, is_early: false, unanswered: None }
+    }
+}
+
+/// Whether a connection has ended so as a server may end it that keeps it no longer.
+fn is_close(failure: &Failure) -> bool {
+    matches!(failure.kind, ErrorKind::EarlyClose | ErrorKind::Reset)
 }
 
 impl Connection {
-    /// Begins an operation, on the connection that is kept or on a new one.
-    pub(crate) fn begin(&mut self, context: &mut Context<'_>, slot: usize, times: Times) -> After {
-        let page = context.users.get(slot).map(User::page);
-        let times = page.map_or(times, |object| Times { object, ..times });
-        if let Some(open) = &mut self.open {
-            match open.begin(context, times) {
-                // The server has closed it meanwhile, as it may.
-                Ok(Next::Close) => self.close(context),
-                result => return self.finish(Role::Operating(times), result, context, slot),
-            }
+    /// Whether requests can be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Open(_))
+    }
+
+    /// Whether the server has shown that it has accepted the connection.
+    pub(crate) fn is_accepted(&self) -> bool {
+        match &self.phase {
+            Phase::Open(Codec::Http2(http2)) => http2.has_begun(),
+            Phase::Open(Codec::Http1(_)) => true,
+            _ => false,
         }
-        self.connect(context, slot, times.start, Some(times))
     }
 
-    /// When the slot's last operation ended.
-    pub(crate) fn ended(&self) -> Option<u64> {
-        self.ended
+    /// Whether it is open and carries no operation.
+    pub(crate) fn is_idle(&self) -> bool {
+        match &self.phase {
+            Phase::Open(Codec::Http1(http1)) => http1.asked.is_none(),
+            Phase::Open(Codec::Http2(http2)) => http2.streams.is_idle(),
+            _ => false,
+        }
     }
 
-    /// Opens a connection ahead of its first operation.
-    pub(crate) fn open_ahead(&mut self, context: &mut Context<'_>, slot: usize) -> After {
-        let now = context.now();
-        self.connect(context, slot, now, None)
+    /// Whether another request can be given to it.
+    pub(crate) fn takes_requests(&self) -> bool {
+        match &self.phase {
+            _ if self.has_given_all() => false,
+            Phase::Open(Codec::Http2(http2)) => http2.takes_requests(),
+            _ => true,
+        }
     }
 
-    /// Closes the connection if it is kept for the next operation.
-    pub(crate) fn close_kept(&mut self, context: &mut Context<'_>) {
-        if self.open.as_ref().is_some_and(|open| matches!(open.role(), Role::Kept)) {
-            self.close(context);
+    /// Whether it goes on with what it carries only.
+    pub(crate) fn is_leaving(&self) -> bool {
+        matches!(self.phase, Phase::Open(Codec::Http2(_))) && !self.takes_requests()
+    }
+
+    /// Whether it has something to send that was left until all events were handled.
+    pub(crate) fn is_due(&self) -> bool {
+        matches!(&self.phase, Phase::Open(Codec::Http2(http2)) if http2.is_due)
+            && self.unsent.is_empty()
+    }
+
+    /// How many requests it has had answers to.
+    pub(crate) fn answers(&self) -> u64 {
+        match &self.phase {
+            Phase::Open(Codec::Http2(http2)) => http2.streams.counts.answers,
+            _ => self.answers,
+        }
+    }
+
+    /// Whether it was given the last request that is planned.
+    #[inline]
+    fn has_given_all(&self) -> bool {
+        self.planned.is_some_and(|planned| self.given >= planned.count.get())
+    }
+
+    /// Begins an operation. [`Next::Reconnect`] where the server has closed the connection; then nothing was
+    /// sent.
+    pub(crate) fn begin(
+        &mut self,
+        context: &mut Context<'_>,
+        place: usize,
+        mut begun: Begun,
+    ) -> Result<Next, Failure> {
+        begun.tries.given(self.answers());
+        let start = context.recently();
+        self.given += u32::from(context.plan.is_http2());
+        match &mut self.phase {
+            Phase::Open(Codec::Http1(http1)) => {
+                http1.asked = Some(begun);
+                match self.take_before_request(context)? {
+                    Next::Wait => self.request(context, start),
+                    _ => Ok(Next::Reconnect),
+                }
+            }
+            Phase::Open(Codec::Http2(http2)) => {
+                http2.ask(context, place, begun, self.name);
+                Ok(Next::Wait)
+            }
+            _ => {
+                self.waiting.push((place, begun));
+                Ok(Next::Wait)
+            }
         }
     }
 
     /// Continues after the socket became ready.
-    pub(crate) fn ready(&mut self, context: &mut Context<'_>, ready: Ready) -> After {
-        let Some(open) = &mut self.open else {
-            // The slot backs off. A socket without a connection would cause events all the time.
-            self.spare = None;
-            return After::Wait;
-        };
-        let role = open.role();
-        let result = open.ready(context, ready.has_ended);
-        self.finish(role, result, context, ready.slot)
+    pub(crate) fn ready(
+        &mut self,
+        context: &mut Context<'_>,
+        has_ended: bool,
+    ) -> Result<Next, Failure> {
+        self.readable = if has_ended { Readable::ToTheEnd } else { Readable::Unknown };
+        if matches!(self.phase, Phase::Connecting) {
+            self.socket.connected()?;
+            return self.connected(context);
+        }
+        if !self.unsent.is_empty() {
+            match self.send(context) {
+                Ok(Next::Wait) => {}
+                other => return other,
+            }
+        }
+        if matches!(self.phase, Phase::Handshaking(_)) {
+            return self.handshake(context);
+        }
+        if has_ended {
+            self.end_too(context);
+        }
+        match self.planned {
+            Some(_) => self.receive_end(context),
+            None => self.receive(context),
+        }
     }
 
-    /// Checks the time limits.
-    pub(crate) fn check_time(&mut self, context: &mut Context<'_>, slot: usize) -> After {
-        let Some(open) = &mut self.open else { return After::Wait };
-        let role = open.role();
-        let result = open.check_time(context);
-        self.finish(role, result, context, slot)
+    /// Sends what is due.
+    pub(crate) fn send(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        let Err(failure) = self.flush(context) else { return Ok(Next::Wait) };
+        // A server may answer before it has read a body, and close.
+        match self.receive(context) {
+            Ok(Next::Wait) => Err(failure),
+            answered => answered,
+        }
+    }
+
+    pub(super) fn flush(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+        self.flush_by(context, Socket::send)
+    }
+
+    /// Sends the last bytes of this side, and its end.
+    fn flush_and_end(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+        self.flush_by(context, Socket::send_last)?;
+        self.socket.shutdown_send();
+        Ok(())
+    }
+
+    fn flush_by(
+        &mut self,
+        context: &mut Context<'_>,
+        send: fn(&Socket, &[u8]) -> Result<Moved, Failure>,
+    ) -> Result<(), Failure> {
+        loop {
+            if self.unsent.is_empty() {
+                let more = match &mut self.phase {
+                    Phase::Open(Codec::Http1(http1)) => http1.put(context, &mut self.unsent)?,
+                    Phase::Open(Codec::Http2(http2)) => http2.put(context, &mut self.unsent)?,
+                    _ => false,
+                };
+                if !more {
+                    break;
+                }
+            }
+            match send(&self.socket, &self.unsent)? {
+                Moved::Bytes(count) => {
+                    self.unsent.drain(..count);
+                    self.progress = context.recently();
+                }
+                Moved::Blocked | Moved::End => break,
+            }
+        }
+        if let Phase::Open(Codec::Http2(http2)) = &mut self.phase {
+            http2.note_windows(self.unsent.is_empty());
+        }
+        Ok(())
+    }
+
+    /// Receives until there is nothing more to read.
+    fn receive(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        let mut scratch = std::mem::take(&mut context.scratch);
+        let received = self.receive_into(&mut scratch, context);
+        context.scratch = scratch;
+        let (given, turn) = received?;
+        match given {
+            Given::More => Ok(self.received_part(context, turn)),
+            Given::Closed => self.ended(context),
+            Given::Refused => self.refused(context),
+            Given::Complete(completed) => self.completed(context, completed),
+        }
+    }
+
+    /// Gives the codec what comes, until it reports something or nothing more can be read; returns how much
+    /// was read.
+    fn receive_into(
+        &mut self,
+        scratch: &mut [u8],
+        context: &Context<'_>,
+    ) -> Result<(Given, u64), Failure> {
+        let Phase::Open(codec) = &mut self.phase else { return Ok((Given::More, 0)) };
+        // Bytes in hand are `scratch[start..end]`.
+        let (mut start, mut end) = (0, self.received.len());
+        scratch[..end].copy_from_slice(&self.received);
+        self.received.clear();
+        let mut turn = 0;
+        let given = loop {
+            let given = match codec.want() {
+                Want::Skip(left) if start < end => {
+                    let here = left.min((end - start) as u64);
+                    start += here as usize;
+                    codec.skipped(here)?
+                }
+                Want::Read { min, .. } if end - start >= min => {
+                    let (used, given) = codec.give(&mut scratch[start..end], context)?;
+                    start += used;
+                    given
+                }
+                want => {
+                    if turn >= LONGEST_TURN || self.readable == Readable::Nothing {
+                        break Given::More;
+                    }
+                    if self.readable == Readable::End {
+                        break Given::Closed;
+                    }
+                    let (asked, moved) = match want {
+                        Want::Skip(left) => (left, self.socket.skip(left)?),
+                        Want::Read { max, .. } => {
+                            scratch.copy_within(start..end, 0);
+                            (start, end) = (0, end - start);
+                            let room = scratch.len().min(max.max(end + 1));
+                            let room = &mut scratch[end..room];
+                            (room.len() as u64, self.socket.receive(room)?)
+                        }
+                    };
+                    if matches!(moved, Moved::Bytes(count) if (count as u64) < asked) {
+                        self.readable = self.readable.drained();
+                    }
+                    match (moved, want) {
+                        (Moved::Blocked, _) => break Given::More,
+                        (Moved::End, _) => break Given::Closed,
+                        (Moved::Bytes(count), Want::Skip(_)) => {
+                            turn += count as u64;
+                            codec.skipped(count as u64)?
+                        }
+                        (Moved::Bytes(count), Want::Read { .. }) => {
+                            turn += count as u64;
+                            end += count;
+                            continue;
+                        }
+                    }
+                }
+            };
+            if !matches!(given, Given::More) {
+                break given;
+            }
+        };
+        self.received.extend_from_slice(&scratch[start..end]);
+        Ok((given, turn))
     }
 
     /// The window begins or ends, and the bytes of a response may lie unread in the socket, which
     /// is to wake the thread only when all have come. To look costs a system call.
     pub(crate) fn crosses(&mut self, edge: Edge) {
-        let Some(open) = &mut self.open else { return };
-        if open.mark > 1
-            && open.operation.is_some()
-            && matches!(open.phase, Phase::Receiving { .. })
+        if self.mark > 1
+            && let Phase::Open(Codec::Http1(http1)) = &mut self.phase
+            && http1.asked.is_some()
+            && http1.ending.is_none()
         {
-            open.counted.crosses(edge, open.received.len() as u64 + open.socket.readable());
+            http1.counted.crosses(edge, self.received.len() as u64 + self.socket.readable());
         }
     }
 
-    /// The window is over: `true` while the connection still has bytes to prove.
-    pub(crate) fn wind_up(&mut self, context: &mut Context<'_>, slot: usize) -> bool {
-        let Some(open) = &mut self.open else { return false };
-        let role = open.role();
-        let is_connecting = matches!(open.phase, Phase::Connecting | Phase::Handshaking(_));
-        if is_connecting {
-            context.recorder.connecting(context.window, open.started);
-        }
-        let is_receiving = matches!(open.phase, Phase::Receiving { .. });
-        if is_connecting || is_receiving && context.opens_with_response() {
-            open.note_repeated(context, context.window.end());
-        }
-        if let Role::Operating(times) = role
-            && !matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
-        {
-            context.recorder.in_flight(context.window, times);
-        }
-        if is_receiving && open.counted.has_window_body() {
-            open.set_mark(1);
-            open.readable = Readable::Unknown;
-            let result = open.receive(context);
-            self.finish(role, result, context, slot);
-            return self.open.is_some();
-        }
-        if let Phase::Closing { ending: Ending::Response { at, .. }, .. } = open.phase {
-            // The response is complete; only the server's close is missing.
-            let window = context.window;
-            if window.end().saturating_sub(at) > KEPT_LIMIT {
-                context.recorder.not_closed_by_server(window, at.max(window.start()));
+    fn set_mark(&mut self, mark: u32) {
+        if self.mark != mark {
+            if mark > self.room {
+                // The buffer grows to twice the mark and stays so. With a TCP window of just the
+                // mark, the server would fill it before it sent the last byte.
+                self.socket.set_low_water(2 * mark);
+                self.room = mark;
             }
-            open.closed(context);
-        }
-        self.close(context);
-        false
-    }
-
-    /// Closes at once. Bytes that have not been proven by now stay unproven.
-    pub(crate) fn close(&mut self, context: &mut Context<'_>) {
-        if let Some(mut open) = self.take(context) {
-            open.settle(context);
+            self.socket.set_low_water(mark);
+            self.mark = mark;
         }
     }
 
-    /// Takes the connection out of the slot, to be closed.
-    fn take(&mut self, context: &mut Context<'_>) -> Option<Open> {
-        let open = self.open.take()?;
-        context.recorder.closes(open.tickets());
-        if let Some(planned) = open.planned {
-            match open.has_sent_all() {
-                true if open.operation.is_none() => context.recorder.carried(planned),
-                false if open.is_closed_by_server => context.recorder.cut(),
-                _ => {}
-            }
+    /// Between two events: gives unused buffers back, and takes from the codec what has ended. Returns why the
+    /// protocol cannot go on, if it cannot.
+    pub(crate) fn rest(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+        context.received.take_back(&mut self.received);
+        context.unsent.take_back(&mut self.unsent);
+        let Phase::Open(Codec::Http2(http2)) = &mut self.phase else { return Ok(()) };
+        let result = http2.settle();
+        self.is_closed_by_server |= http2.streams.goaway.is_some();
+        context.ended.append(&mut http2.streams.ended);
+        result
+    }
+
+    pub(crate) fn update_interest(&mut self, context: &Context<'_>) {
+        let interest = match self.phase {
+            Phase::Connecting => EventFlags::OUT,
+            _ if self.unsent.is_empty() => INCOMING,
+            _ => INCOMING | EventFlags::OUT,
+        };
+        if interest != self.interest {
+            context.rewatch(&self.socket, self.key, interest);
+            self.interest = interest;
         }
-        if !matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
+    }
+
+    /// From now on events have this number.
+    pub(crate) fn renumber(&mut self, context: &Context<'_>, key: usize) {
+        context.rewatch(&self.socket, key, self.interest);
+        self.key = key;
+    }
+
+    /// What it counted as up, it does no longer.
+    pub(crate) fn down(&mut self, context: &Context<'_>) {
+        if std::mem::take(&mut self.is_up) {
             context.window.note_up(false, || context.now());
         }
-        Some(open)
-    }
-
-    /// Whether the server closed a connection that it had kept, as it may at any time, when the next request
-    /// was on its way: that is sent again on a new connection, as browsers do (RFC 9112, section 9.3.1). A
-    /// new connection has had no response, so a request is sent again once at most.
-    fn is_closed_between(&self, role: Role, failure: &Failure, context: &Context<'_>) -> bool {
-        let is_close = matches!(failure.kind, ErrorKind::EarlyClose | ErrorKind::Reset);
-        let is_before_answer = |open: &Open| {
-            open.succeeded.is_some()
-                && matches!(&open.phase, Phase::Receiving { reception, .. } if !reception.has_begun())
-        };
-        is_close
-            && matches!(role, Role::Operating(_))
-            && context.plan.operation == Operation::Requests
-            && context.plan.method().is_idempotent()
-            && !context.is_winding_up
-            && self.open.as_ref().is_some_and(is_before_answer)
-    }
-
-    fn finish(
-        &mut self,
-        role: Role,
-        result: Result<Next, Failure>,
-        context: &mut Context<'_>,
-        slot: usize,
-    ) -> After {
-        if let Some(open) = &mut self.open {
-            context.received.take_back(&mut open.received);
-            context.unsent.take_back(&mut open.unsent);
-        }
-        let after = match (&result, role) {
-            (Ok(Next::Wait), _) => After::Wait,
-            (Ok(Next::Fail(_)) | Err(_), Role::Operating(_)) => After::BackOff,
-            (Ok(_), Role::Operating(_)) => After::Free,
-            (_, Role::Ahead) => After::Opened,
-            // The next operation opens a new one.
-            (_, Role::Kept) => After::Wait,
-        };
-        if after == After::Free {
-            self.ended = self.open.as_ref().and_then(|open| open.succeeded);
-        }
-        match result {
-            Ok(Next::Wait | Next::Keep) => {
-                if let Some(open) = &mut self.open {
-                    open.update_interest(context, slot);
-                }
-            }
-            Ok(Next::Close) => {
-                if let Some(mut open) = self.take(context) {
-                    open.settle(context);
-                    self.spare = open.spare(context);
-                    // The next operation begins after that.
-                    context.now();
-                }
-            }
-            Ok(Next::Reconnect) => {
-                if let Some(mut open) = self.take(context) {
-                    open.settle(context);
-                }
-                let now = context.now();
-                return self.connect(context, slot, now, role.times());
-            }
-            Ok(Next::Fail(failure)) => {
-                let now = fail(context, slot, role, failure);
-                self.ended = if after == After::BackOff { Some(now) } else { self.ended };
-                if let Some(open) = &mut self.open {
-                    open.let_go(context);
-                    open.update_interest(context, slot);
-                }
-            }
-            Err(failure) if self.is_closed_between(role, &failure, context) => {
-                let now = context.now();
-                context.recorder.sends_again(context.window, now);
-                if let Some(open) = self.take(context) {
-                    open.fail(context);
-                }
-                return self.connect(context, slot, now, role.times());
-            }
-            Err(failure) => {
-                // After the window's end the operation has been recorded as under way.
-                if !context.is_winding_up {
-                    let now = fail(context, slot, role, failure);
-                    self.ended = if after == After::BackOff { Some(now) } else { self.ended };
-                }
-                if let Some(open) = self.take(context) {
-                    open.fail(context);
-                }
-            }
-        }
-        let is_done = || context.users.get(slot).is_some_and(User::is_done);
-        if matches!(after, After::Free | After::BackOff) && is_done() {
-            self.close(context);
-            return After::Done;
-        }
-        after
     }
 }
 
-/// Records a failure, which ends a user's walk, and says when it was.
-fn fail(context: &mut Context<'_>, slot: usize, role: Role, failure: Failure) -> u64 {
-    let now = context.now();
-    context.recorder.failed(context.window, now, role.times(), failure);
-    if let (Some(user), Role::Operating(_)) = (context.users.get_mut(slot), role) {
-        user.end_walk();
-        context.recorder.walked(context.window, now, false);
+impl Codec {
+    /// What is needed next.
+    #[inline]
+    fn want(&self) -> Want {
+        match self {
+            Self::Http1(http1) => http1.reception.want(),
+            Self::Http2(http2) => http2.want(),
+        }
     }
-    now
+
+    #[inline]
+    fn skipped(&mut self, count: u64) -> Result<Given, Failure> {
+        match self {
+            Self::Http1(http1) => http1.reception.skipped(count),
+            Self::Http2(_) => Ok(Given::More),
+        }
+    }
+
+    /// Takes what was received, and returns how much of it was used.
+    #[inline]
+    fn give(&mut self, bytes: &mut [u8], context: &Context<'_>) -> Result<(usize, Given), Failure> {
+        match self {
+            Self::Http1(http1) => http1.reception.give(bytes),
+            Self::Http2(http2) => http2.give(bytes, context),
+        }
+    }
 }
 
 impl Readable {
@@ -409,79 +495,24 @@ impl Readable {
     }
 }
 
-impl Role {
-    fn times(self) -> Option<Times> {
-        match self {
-            Self::Operating(times) => Some(times),
-            Self::Ahead | Self::Kept => None,
-        }
+/// Appends content to what is to be sent, over TLS in records.
+#[inline]
+fn seal(sealer: &mut Option<Sealer>, content: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+    let Some(sealer) = sealer else {
+        out.extend_from_slice(content);
+        return Ok(());
+    };
+    for content in content.chunks(MOST_PLAINTEXT) {
+        sealer.seal(content_type::APPLICATION_DATA, content, out).ok_or_else(unsealed)?;
     }
+    Ok(())
 }
 
-impl Open {
-    fn role(&self) -> Role {
-        match (self.operation, &self.phase) {
-            (Some(times), _) => Role::Operating(times),
-            (None, Phase::Connecting | Phase::Handshaking(_)) => Role::Ahead,
-            (None, Phase::Receiving { .. } | Phase::Closing { .. }) => Role::Kept,
-        }
-    }
+fn seal_close_notify(sealer: &mut Sealer, out: &mut Vec<u8>) -> Result<(), Failure> {
+    const CLOSE_NOTIFY: [u8; 2] = [1, 0];
+    sealer.seal(content_type::ALERT, &CLOSE_NOTIFY, out).ok_or_else(unsealed)
+}
 
-    /// Whether the request that was sent last is the last that is planned.
-    #[inline]
-    fn has_sent_all(&self) -> bool {
-        self.planned.is_some_and(|planned| self.sent >= planned.count.get())
-    }
-
-    fn ready(&mut self, context: &mut Context<'_>, has_ended: bool) -> Result<Next, Failure> {
-        self.readable = if has_ended { Readable::ToTheEnd } else { Readable::Unknown };
-        if matches!(self.phase, Phase::Connecting) {
-            self.socket.connected()?;
-            let now = context.now();
-            return self.connected(context, now);
-        }
-        if !self.unsent.is_empty()
-            && let Err(failure) = self.flush(context)
-        {
-            // A server may answer before it has read a body, and close.
-            return match self.receive(context) {
-                Ok(Next::Wait) => Err(failure),
-                answered => answered,
-            };
-        }
-        match self.phase {
-            Phase::Handshaking(_) => self.handshake(context),
-            _ => {
-                if has_ended {
-                    self.end_too(context);
-                }
-                match self.planned {
-                    Some(_) => self.receive_end(context),
-                    None => self.receive(context),
-                }
-            }
-        }
-    }
-
-    /// The tickets that came after the handshake.
-    fn tickets(&self) -> u64 {
-        match &self.phase {
-            Phase::Connecting | Phase::Handshaking(_) => 0,
-            Phase::Receiving { reception, .. } | Phase::Closing { reception, .. } => {
-                reception.tickets()
-            }
-        }
-    }
-
-    fn update_interest(&mut self, context: &Context<'_>, slot: usize) {
-        let interest = match self.phase {
-            Phase::Connecting => EventFlags::OUT,
-            _ if self.unsent.is_empty() => INCOMING,
-            _ => INCOMING | EventFlags::OUT,
-        };
-        if interest != self.interest {
-            context.rewatch(&self.socket, slot, interest);
-            self.interest = interest;
-        }
-    }
+fn unsealed() -> Failure {
+    Failure::new(ErrorKind::Handshake, "the request could not be sealed")
 }

@@ -2,13 +2,12 @@
 
 use rustix::event::epoll::EventFlags;
 
-use super::exchange::seal_close_notify;
-use super::{
-    After, Connection, Counted, Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare,
-};
+use super::http1::{Ending, Http1};
+use super::http2::Http2;
+use super::{Codec, Connection, LEAST_ROOM, Next, Phase, Readable, Spare, seal_close_notify};
 use crate::context::{Context, INCOMING};
 use crate::descriptors;
-use crate::recorder::Times;
+use crate::recorder::Begun;
 use crate::requests_per_connection::CountDraws;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
@@ -16,88 +15,60 @@ use wire::handshake::Established;
 use wire::reception::Reception;
 use wire::{ErrorKind, Failure};
 
-impl Connection {
-    /// Opens a connection, for an operation or ahead of one.
-    pub(super) fn connect(
-        &mut self,
-        context: &mut Context<'_>,
-        slot: usize,
-        now: u64,
-        operation: Option<Times>,
-    ) -> After {
-        let role = operation.map_or(Role::Ahead, Role::Operating);
-        let dialled = match self.spare.take() {
-            Some(spare) => spare.dial(context),
-            None => dial(context, slot),
-        };
-        let Dialled { socket, interest, room, is_connected } = match dialled {
-            Ok(dialled) => dialled,
-            Err(failure) => return self.finish(role, Err(failure), context, slot),
-        };
-        context.recorder.opens();
-        let open = self.open.insert(Open {
-            slot,
-            name: context.names.next(),
-            socket,
-            interest,
-            phase: Phase::Connecting,
-            operation,
-            received: Vec::new(),
-            unsent: Vec::new(),
-            body_left: 0,
-            started: now,
-            progress: now,
-            mark: 1,
-            room,
-            is_first_byte_timed: true,
-            succeeded: None,
-            planned: context.planned.as_mut().map(CountDraws::next),
-            sent: 0,
-            is_closed_by_server: false,
-            counted: Counted::default(),
-            readable: Readable::Unknown,
-        });
-        let result = if is_connected {
-            let now = context.now();
-            open.connected(context, now)
-        } else {
-            Ok(Next::Wait)
-        };
-        self.finish(role, result, context, slot)
-    }
-}
-
-/// A watched socket that connects or has connected.
-pub(crate) struct Dialled {
-    pub(crate) socket: Socket,
-    pub(crate) interest: EventFlags,
-    room: u32,
-    pub(crate) is_connected: bool,
-}
-
-pub(crate) fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
+/// Begins to connect a new socket, which is watched; the flag says whether it has connected.
+fn dial(context: &mut Context<'_>, key: usize) -> Result<(Spare, bool), Failure> {
     let (source, usage) = (context.source(), context.usage());
     let (address, close) = (context.job.address, context.plan.close);
     let congestion = context.congestion.as_ref();
     let (socket, is_connected) =
         Socket::connect(address, source.as_deref(), usage, close, congestion)?;
     let interest = if is_connected { INCOMING } else { EventFlags::OUT };
-    context.watch(&socket, slot, interest).map_err(|error| descriptors::lacking(&error))?;
-    Ok(Dialled { socket, interest, room: LEAST_ROOM, is_connected })
-}
-
-impl Spare {
-    fn dial(self, context: &Context<'_>) -> Result<Dialled, Failure> {
-        let Self { socket, interest, room } = self;
-        let (socket, is_connected) = socket.connect_again(context.job.address, context.usage())?;
-        Ok(Dialled { socket, interest, room, is_connected })
-    }
+    context.watch(&socket, key, interest).map_err(|error| descriptors::lacking(&error))?;
+    Ok((Spare { socket, interest, room: LEAST_ROOM }, is_connected))
 }
 
 /// The least time after which the kernel sends a packet again (`TCP_RTO_MIN`).
 const LEAST_RETRANSMISSION: u64 = 200_000_000;
 
-impl Open {
+impl Connection {
+    /// Begins to connect, on a spare socket if there is one; the flag says whether it has connected.
+    pub(crate) fn dial(
+        context: &mut Context<'_>,
+        key: usize,
+        spare: Option<Spare>,
+    ) -> Result<(Self, bool), Failure> {
+        let (Spare { socket, interest, room }, is_connected) = match spare {
+            Some(spare) => spare.dial(context)?,
+            None => dial(context, key)?,
+        };
+        let now = context.recently();
+        context.recorder.opens();
+        let connection = Self {
+            key,
+            slot: 0,
+            joining: Vec::new(),
+            is_opening: false,
+            waiting: Vec::new(),
+            name: context.names.next(),
+            socket,
+            interest,
+            phase: Phase::Connecting,
+            received: Vec::new(),
+            unsent: Vec::new(),
+            started: now,
+            progress: now,
+            mark: 1,
+            room,
+            planned: context.planned.as_mut().map(CountDraws::next),
+            given: 0,
+            answers: 0,
+            is_up: false,
+            is_closed_by_server: false,
+            readable: Readable::Unknown,
+        };
+        Ok((connection, is_connected))
+    }
+
     /// Notes where it was opened late because a packet was lost. Only those that took so long are asked.
     pub(super) fn note_repeated(&self, context: &mut Context<'_>, now: u64) {
         if now.saturating_sub(self.started) >= LEAST_RETRANSMISSION && self.socket.has_sent_again()
@@ -107,27 +78,10 @@ impl Open {
     }
 
     /// The TCP connection is established: begins the handshake, or sends the request.
-    pub(super) fn connected(
-        &mut self,
-        context: &mut Context<'_>,
-        now: u64,
-    ) -> Result<Next, Failure> {
-        self.progress = now;
+    pub(crate) fn connected(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        self.progress = context.now();
         match context.clients.get(self.name) {
-            None => {
-                context.recorder.connected(context.window, now, self.started, None);
-                if context.names.has_list() {
-                    context.recorder.named(self.name, None);
-                }
-                context.window.note_up(true, || now);
-                if !context.opens_with_response() {
-                    self.note_repeated(context, now);
-                }
-                let mut reception = Reception::plain(context.learned.clone());
-                reception.set_answers(context.answers);
-                self.phase = Phase::Receiving { reception, sealer: None };
-                self.proceed(context, now)
-            }
+            None => self.opened(context, None),
             Some(client) => {
                 self.phase = Phase::Handshaking(client.start()?);
                 self.advance(context)
@@ -159,70 +113,117 @@ impl Open {
                 self.flush(context)?;
                 Ok(Next::Wait)
             }
-            Ok(Some(established)) => self.established(context, established),
+            Ok(Some(established)) => self.opened(context, Some(established)),
             Err(failure) => {
                 // This may be an alert with the reason; whether it arrives does not matter here.
                 let _ = self.flush(context);
-                Err(failure)
+                Err(match failure.kind {
+                    // no_application_protocol (RFC 7301, section 3.2).
+                    ErrorKind::Alert
+                        if context.plan.is_http2() && failure.seen.contains("(120)") =>
+                    {
+                        Failure { kind: ErrorKind::NoH2, ..failure }
+                    }
+                    _ => failure,
+                })
             }
         }
     }
 
-    fn established(
+    /// The connection can carry requests; over TLS, with what the handshake has established.
+    fn opened(
         &mut self,
         context: &mut Context<'_>,
-        established: Established,
+        established: Option<Established>,
     ) -> Result<Next, Failure> {
+        let is_http2 = context.plan.is_http2();
+        if is_http2 && established.as_ref().is_some_and(|of| !of.is_protocol_agreed) {
+            let seen = "the server did not choose h2 in the handshake (ALPN)";
+            return Err(Failure::new(ErrorKind::NoH2, seen));
+        }
         let now = context.now();
-        context.recorder.connected(context.window, now, self.started, Some(&established));
+        context.recorder.connected(context.window, now, self.started, established.as_ref());
         if context.names.has_list() {
-            context.recorder.named(self.name, established.remarks.certificate);
+            let certificate = established.as_ref().and_then(|of| of.remarks.certificate);
+            context.recorder.named(self.name, certificate);
         }
         context.window.note_up(true, || now);
-        self.note_repeated(context, now);
-        let mut reception = Reception::tls(established.opener, context.learned.clone())
-            .with_post_handshake(established.post_handshake);
+        self.is_up = true;
+        if !context.opens_with_response() {
+            self.note_repeated(context, now);
+        }
+        match is_http2 {
+            true => self.open_http2(context, established),
+            false => self.open_http1(context, established, now),
+        }
+    }
+
+    fn open_http2(
+        &mut self,
+        context: &mut Context<'_>,
+        established: Option<Established>,
+    ) -> Result<Next, Failure> {
+        let mut http2 = Box::new(Http2::new(context, established));
+        for (place, begun) in self.waiting.drain(..) {
+            http2.ask(context, place, begun, self.name);
+        }
+        self.phase = Phase::Open(Codec::Http2(http2));
+        if self.received.is_empty() { Ok(Next::Wait) } else { self.receive(context) }
+    }
+
+    fn open_http1(
+        &mut self,
+        context: &mut Context<'_>,
+        established: Option<Established>,
+        now: u64,
+    ) -> Result<Next, Failure> {
+        let learned = context.learned.clone();
+        let (mut reception, mut sealer) = match established {
+            None => (Reception::plain(learned), None),
+            Some(Established { opener, sealer, post_handshake, .. }) => {
+                let reception = Reception::tls(opener, learned).with_post_handshake(post_handshake);
+                (reception, Some(sealer))
+            }
+        };
         reception.set_answers(context.answers);
         if context.plan.receive() == Receive::Walk {
             reception = reception.skipping_mac_if_expected();
         }
-        let mut sealer = established.sealer;
+        let asked = self.waiting.pop().map(|(_, begun)| begun);
         if context.plan.operation == Operation::Handshakes {
-            seal_close_notify(&mut sealer, &mut self.unsent)?;
+            if let Some(sealer) = &mut sealer {
+                seal_close_notify(sealer, &mut self.unsent)?;
+            }
+            let reception = reception.over(self.received.len());
+            let ending = Some(Ending::Handshake);
+            self.phase = Phase::Open(Codec::Http1(Http1::new(reception, sealer, asked, ending)));
             match context.plan.close {
                 Close::Fin => self.flush_and_end(context)?,
                 Close::Rst => self.flush(context)?,
             }
-            self.phase = Phase::Closing {
-                reception: reception.over(self.received.len()),
-                ending: Ending::Handshake,
-            };
             let next = if self.received.is_empty() { Next::Wait } else { self.receive(context)? };
             if next == Next::Wait {
                 self.await_end();
             }
             return Ok(next);
         }
-        self.phase = Phase::Receiving { reception, sealer: Some(sealer) };
-        self.proceed(context, now)
-    }
-
-    /// Requests can be sent: sends the one of the operation under way, if there is one.
-    fn proceed(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
-        if self.operation.is_some() {
+        let is_asked = asked.is_some();
+        self.phase = Phase::Open(Codec::Http1(Http1::new(reception, sealer, asked, None)));
+        if is_asked {
             if self.take_before_request(context)? != Next::Wait {
                 return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));
             }
-            self.request(context, now)?;
-            return Ok(Next::Wait);
+            return self.request(context, now);
         }
         self.flush(context)?;
-        if self.received.is_empty() {
-            return Ok(Next::Keep);
+        if self.received.is_empty() { Ok(Next::Wait) } else { self.receive(context) }
+    }
+
+    /// The operations that it carries or was to carry, for another connection to do so.
+    pub(crate) fn take_operations(&mut self) -> Vec<(usize, Begun)> {
+        if let Phase::Open(Codec::Http1(http1)) = &mut self.phase {
+            self.waiting.extend(http1.asked.take().map(|begun| (0, begun)));
         }
-        match self.receive(context)? {
-            Next::Wait => Ok(Next::Keep),
-            other => Ok(other),
-        }
+        std::mem::take(&mut self.waiting)
     }
 }

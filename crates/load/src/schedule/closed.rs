@@ -42,7 +42,7 @@ impl Closed {
             return None;
         }
         self.thinking.pop();
-        Some(Due { slot, intended: now, late: now - at })
+        Some(Due { slot, intended: now, at })
     }
 
     pub(super) fn wake_at(&self) -> Option<u64> {

@@ -68,8 +68,8 @@ pub(crate) struct Due {
     pub(crate) slot: usize,
     /// When it was meant to start; in a closed loop, now.
     pub(crate) intended: u64,
-    /// In a closed loop: how long ago its user had thought, in ns. Otherwise 0.
-    pub(crate) late: u64,
+    /// When it was due: in a closed loop, when its user had thought.
+    pub(crate) at: u64,
 }
 
 impl Schedule {

@@ -52,7 +52,8 @@ impl Open {
             return None;
         }
         let slot = self.free.pop_front()?;
-        Some(Due { slot, intended: self.take(), late: 0 })
+        let at = self.take();
+        Some(Due { slot, intended: at, at })
     }
 
     pub(super) fn wake_at(&self) -> Option<u64> {

@@ -70,7 +70,8 @@ impl Paced {
             let slot = self.slots[tick.slot];
             // A slot that is busy begins its tick when it is freed.
             if slot.state == State::Free && slot.next == tick.number {
-                return Some(Due { slot: tick.slot, intended: self.begin(tick), late: 0 });
+                let at = self.begin(tick);
+                return Some(Due { slot: tick.slot, intended: at, at });
             }
         }
         None

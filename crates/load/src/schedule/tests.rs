@@ -64,7 +64,7 @@ fn simulate(
                 if until.is_some_and(|until| until <= now) {
                     *until = None;
                     let intended = schedule.freed(slot, now);
-                    due.extend(intended.map(|intended| Due { slot, intended, late: 0 }));
+                    due.extend(intended.map(|intended| Due { slot, intended, at: intended }));
                 }
             }
             while let Some(next) = schedule.next(now) {
@@ -299,7 +299,7 @@ fn connections_of_an_open_loop_take_turns_and_arrivals_wait_for_them() {
     }
     assert_eq!(schedule.next(0), None);
     assert_eq!(schedule.wake_at(), Some(millisecond));
-    let due = |slot, ms| Some(Due { slot, intended: ms * millisecond, late: 0 });
+    let due = |slot, ms| Some(Due { slot, intended: ms * millisecond, at: ms * millisecond });
     assert_eq!(schedule.next(millisecond), due(0, 1));
     assert_eq!(schedule.next(5 * millisecond), due(1, 2));
     assert_eq!(schedule.next(5 * millisecond), None, "all are busy");
@@ -319,14 +319,14 @@ fn a_late_response_starts_the_next_at_once_and_shifts_no_tick() {
     assert_eq!(schedule.freed(1, 0), None);
     assert_eq!(schedule.wake_at(), Some(0));
     assert_eq!(schedule.next(0), None);
-    assert_eq!(schedule.next(60), Some(Due { slot: 1, intended: 50, late: 0 }));
+    assert_eq!(schedule.next(60), Some(Due { slot: 1, intended: 50, at: 50 }));
     // Slot 0 is over at 250: its ticks at 100 and 200 have passed.
     assert_eq!(schedule.next(250), None);
     assert_eq!(schedule.freed(0, 250), Some(100));
     assert_eq!(schedule.freed(0, 260), Some(200));
     assert_eq!(schedule.freed(0, 270), None);
     assert_eq!(schedule.next(299), None);
-    assert_eq!(schedule.next(300), Some(Due { slot: 0, intended: 300, late: 0 }));
+    assert_eq!(schedule.next(300), Some(Due { slot: 0, intended: 300, at: 300 }));
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn a_connection_that_opens_in_the_warm_up_has_nothing_to_catch_up_with() {
     let mut schedule = schedule(paced(100), part);
     assert_eq!(schedule.freed(0, 730), None);
     assert_eq!(schedule.next(799), None);
-    assert_eq!(schedule.next(800), Some(Due { slot: 0, intended: 800, late: 0 }));
+    assert_eq!(schedule.next(800), Some(Due { slot: 0, intended: 800, at: 800 }));
     // A connection that opens in the window has to catch up with the window's ticks.
     assert_eq!(schedule.freed(1, 1210), Some(1050));
     assert_eq!(schedule.freed(1, 1211), Some(1150));
@@ -351,13 +351,13 @@ fn users_think_and_do_not_start_in_step() {
     }
     for (slot, at) in [(0, 0), (1, 250), (2, 500), (3, 750)] {
         assert_eq!(schedule.wake_at(), Some(at));
-        assert_eq!(schedule.next(at), Some(Due { slot, intended: at, late: 0 }));
+        assert_eq!(schedule.next(at), Some(Due { slot, intended: at, at }));
         assert_eq!(schedule.next(at), None);
         assert_eq!(schedule.freed(slot, at + 10), None);
     }
     assert_eq!(schedule.wake_at(), Some(1010));
     // In a closed loop a late start is a start that was meant then, and is known to be late.
-    assert_eq!(schedule.next(1100), Some(Due { slot: 0, intended: 1100, late: 90 }));
+    assert_eq!(schedule.next(1100), Some(Due { slot: 0, intended: 1100, at: 1010 }));
 }
 
 #[test]

@@ -213,14 +213,6 @@ fn an_object_in_an_answer_with_an_expected_status_counts() {
 fn faults_with_bodies_have_their_names() {
     type Fault = (&'static str, ErrorKind, fn(&mut Frames, u32) -> io::Result<()>);
     let faults: &[Fault] = &[
-        ("200, before", ErrorKind::Status, |frames, stream| {
-            frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &[0x88])
-        }),
-        ("200, before", ErrorKind::Status, |frames, stream| {
-            // As RFC 9113 has it (section 8.1).
-            frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &[0x88])?;
-            frames.send(RST_STREAM, 0, stream, &0u32.to_be_bytes())
-        }),
         ("404 over", ErrorKind::Status, |frames, stream| {
             frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &[NOT_FOUND])
         }),

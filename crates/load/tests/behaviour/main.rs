@@ -15,6 +15,7 @@ mod memory;
 mod methods;
 mod names;
 mod patterns;
+mod protocols;
 mod public_reports;
 mod ramps;
 mod records;

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use http2::{Client, Frame, FrameKind, Handler, REFUSED_STREAM, Stream, error_name, is_no_error};
+use units::Nanos;
 use wire::reception::{Answers, Completed, Expectation};
 use wire::{ErrorKind, Failure};
 
+use crate::connection::{Ended, is_close};
 use crate::http2_counts::Http2Counts;
-use crate::recorder::Times;
+use crate::recorder::Begun;
+use crate::retry::Unanswered;
 
 /// The longest response head that is accepted, as with HTTP/1.1.
 const LONGEST_HEAD: u64 = 64 << 10;
@@ -16,29 +19,27 @@ const LONGEST_HEAD: u64 = 64 << 10;
 const LONGEST_REFUSAL: u64 = 1 << 20;
 
 /// An operation under way.
-pub(super) struct Exchange {
-    pub(super) times: Times,
-    /// The stream's number, once the request was given to the session.
-    pub(super) id: Option<i32>,
-    /// Whether its request was sent.
-    pub(super) is_open: bool,
+pub(crate) struct Exchange {
+    pub(crate) begun: Begun,
+    /// The stream's number.
+    pub(crate) id: i32,
+    /// When it was given to the session, and when its request was sent, if it was.
+    given: u64,
+    opened: Option<u64>,
     /// When something of it was last sent or received.
-    pub(super) progress: u64,
-    /// How often it was begun on another connection before.
-    pub(super) retries: u8,
+    progress: u64,
     /// Body bytes that arrived within the window.
-    pub(super) window_body: u64,
+    window_body: u64,
     expectation: Expectation,
     answers: Answers,
     /// Whether its body is compared with the object.
     is_compared: bool,
     /// How much of the request's body is still to be given to the session.
     body_left: usize,
-    /// In which part of what is sent its last piece is.
-    last_part: u64,
     /// Whether its body has waited for a window, and since when it does.
     was_held_up: bool,
     held_up_since: Option<u64>,
+    has_begun: bool,
     status: Option<u16>,
     promised: Option<u64>,
     head: u64,
@@ -48,27 +49,27 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(
-        times: Times,
+    pub(crate) fn new(
+        begun: Begun,
+        id: i32,
         expectation: Expectation,
         answers: Answers,
         is_compared: bool,
-        retries: u8,
     ) -> Self {
         Self {
-            times,
-            id: None,
-            is_open: false,
-            progress: times.start,
-            retries,
+            begun,
+            id,
+            given: 0,
+            opened: None,
+            progress: 0,
             window_body: 0,
             expectation,
             answers,
             is_compared,
             body_left: 0,
-            last_part: 0,
             was_held_up: false,
             held_up_since: None,
+            has_begun: false,
             status: None,
             promised: None,
             head: 0,
@@ -76,6 +77,18 @@ impl Exchange {
             is_whole: false,
             wrong: None,
         }
+    }
+
+    /// It has ended at this place.
+    pub(crate) fn ended(
+        self,
+        place: usize,
+        at: u64,
+        result: Result<Option<Completed>, Failure>,
+        unanswered: Option<Unanswered>,
+    ) -> Ended {
+        let (bytes, is_early) = ((self.window_body, self.window_body), self.body_left > 0);
+        Ended { place, begun: self.begun, at, bytes, result, is_early, unanswered }
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -108,11 +121,6 @@ impl Exchange {
         self.status.is_some_and(|status| self.answers.admit(status))
     }
 
-    /// Whether the request's body waits until the server opens a window.
-    pub(super) fn is_held_up(&self) -> bool {
-        self.held_up_since.is_some()
-    }
-
     /// A window is open again.
     fn goes_on(&mut self, now: u64, counts: &mut Http2Counts) {
         counts.held_up_for.0 += self.held_up_for(now);
@@ -122,13 +130,6 @@ impl Exchange {
     /// How long its body has waited for a window that is not open yet.
     fn held_up_for(&self, now: u64) -> u64 {
         self.held_up_since.map_or(0, |since| now.saturating_sub(since))
-    }
-
-    /// The status of a response that has come before all of the request's body was sent.
-    fn too_early(&self) -> Failure {
-        let status = self.status.unwrap_or(0);
-        let seen = format!("{status}, before all of the request's body was sent");
-        Failure::new(ErrorKind::Status, seen)
     }
 
     fn other_status(&self) -> Failure {
@@ -151,26 +152,23 @@ impl Exchange {
     }
 
     /// What became of it, its stream having ended with this code.
-    fn judge(self, error: u32, breach: Option<&str>) -> Result<Completed, Failure> {
+    fn judge(&mut self, error: u32, breach: Option<&str>) -> Result<Completed, Failure> {
         let fail = |kind, seen: String| Err(Failure::new(kind, seen));
-        if let Some(failure) = self.wrong {
+        if let Some(failure) = self.wrong.take() {
             return Err(failure);
         }
         if self.is_whole && self.status.is_some() && !self.is_right() {
             return Err(self.other_status());
         }
         match (error, breach) {
+            // A server may end the stream of a request of whose body it reads no more.
+            _ if self.is_whole && self.status.is_some() => {}
             (code, Some(breach)) if !is_no_error(code) => {
                 return fail(ErrorKind::Http2, breach.to_owned());
             }
-            (REFUSED_STREAM, None) => {
-                return fail(ErrorKind::RefusedStream, "RST_STREAM with REFUSED_STREAM".to_owned());
-            }
             (code, _) if !is_no_error(code) || !self.is_whole => {
-                return fail(
-                    ErrorKind::StreamReset,
-                    format!("RST_STREAM with {}", error_name(code)),
-                );
+                let seen = format!("RST_STREAM with {}", error_name(code));
+                return fail(ErrorKind::StreamReset, seen);
             }
             _ => {}
         }
@@ -192,175 +190,183 @@ impl Exchange {
     }
 }
 
-/// How an operation ended on this connection.
-pub(super) enum Ended {
-    /// At this time.
-    Over {
-        place: usize,
-        at: u64,
-        times: Times,
-        window_body: u64,
-        result: Result<Completed, Failure>,
-    },
-    /// The server has not taken it: it is to be asked again on another connection.
-    Untaken { place: usize, times: Times, retries: u8 },
-}
-
-/// A GOAWAY that was received.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Goaway {
-    pub(super) error: u32,
-}
-
 /// See the module. An operation's place is its slot's among those of the connection.
-pub(super) struct Streams {
+#[derive(Default)]
+pub(crate) struct Streams {
     places: Vec<Option<Exchange>>,
     /// Those that have ended, in their order; the owner takes them after each call of the session.
-    pub(super) ended: Vec<Ended>,
-    pub(super) goaway: Option<Goaway>,
+    pub(crate) ended: Vec<Ended>,
+    /// The error of the GOAWAY that was received.
+    pub(crate) goaway: Option<u32>,
     /// What the server did wrong, in the words of the library.
-    pub(super) breach: Option<String>,
+    pub(crate) breach: Option<String>,
     /// Streams whose responses are known to be wrong, to be reset.
-    pub(super) rejected: Vec<i32>,
+    pub(crate) rejected: Vec<i32>,
     /// The frame that began last, with its stream. The library ends the connection in it where a body is
     /// not as long as was promised, before it reports it.
     begun: Option<(i32, Frame)>,
-    pub(super) counts: Http2Counts,
+    pub(crate) counts: Http2Counts,
     /// The time of what is being received, and whether the window is open then.
-    pub(super) now: u64,
-    pub(super) is_within: bool,
+    pub(crate) now: u64,
+    pub(crate) is_within: bool,
+    /// When the window begins and ends.
+    pub(crate) window: (u64, u64),
     /// Operations that have a place.
     under_way: usize,
     /// Those whose request was sent.
     open: usize,
     /// Whether the server's SETTINGS have come.
-    pub(super) has_settings: bool,
+    pub(crate) has_settings: bool,
     /// The body of each request.
     body: Arc<Vec<u8>>,
-    /// What is sent goes in parts: the number of the last one, and whether the socket has taken it.
-    part: u64,
-    pub(super) is_flushed: bool,
 }
 
 impl Streams {
     /// With room for as many operations, whose requests have this body.
-    pub(super) fn new(places: usize, body: Arc<Vec<u8>>) -> Self {
-        Self {
-            places: std::iter::repeat_with(|| None).take(places).collect(),
-            ended: Vec::new(),
-            goaway: None,
-            breach: None,
-            rejected: Vec::new(),
-            begun: None,
-            counts: Http2Counts::default(),
-            now: 0,
-            is_within: false,
-            under_way: 0,
-            open: 0,
-            has_settings: false,
-            body,
-            part: 0,
-            is_flushed: true,
-        }
+    pub(crate) fn new(places: usize, body: Arc<Vec<u8>>) -> Self {
+        let places = std::iter::repeat_with(|| None).take(places).collect();
+        Self { places, body, ..Self::default() }
     }
 
-    pub(super) fn begin(&mut self, place: usize, exchange: Exchange) {
+    pub(crate) fn begin(&mut self, place: usize, exchange: Exchange, now: u64) {
         self.under_way += 1;
-        self.places[place] = Some(Exchange { body_left: self.body.len(), ..exchange });
+        self.places[place] =
+            Some(Exchange { body_left: self.body.len(), given: now, progress: now, ..exchange });
     }
 
-    pub(super) fn has_bodies(&self) -> bool {
+    pub(crate) fn has_bodies(&self) -> bool {
         !self.body.is_empty()
     }
 
-    /// What is sent from now on is the next part.
-    pub(super) fn begins_part(&mut self) {
-        self.part += 1;
-    }
-
-    /// After a part was sent: notes which bodies wait until the server opens a window. Those that wait for
+    /// After something was sent: notes which bodies wait until the server opens a window. Those that wait for
     /// the socket do not.
-    pub(super) fn note_windows(&mut self, client: &Client<Self>) {
+    pub(crate) fn note_windows(&mut self, client: &Client<Self>, is_flushed: bool) {
         if !self.has_bodies() {
             return;
         }
-        let sends = |exchange: &&mut Exchange| exchange.is_open && exchange.body_left > 0;
+        let sends = |exchange: &&mut Exchange| exchange.opened.is_some() && exchange.body_left > 0;
         for exchange in self.places.iter_mut().flatten().filter(sends) {
-            let Some(id) = exchange.id else { continue };
-            if client.window(id) > 0 {
+            if client.window(exchange.id) > 0 {
                 exchange.goes_on(self.now, &mut self.counts);
-            } else if self.is_flushed {
+            } else if is_flushed {
                 exchange.was_held_up = true;
                 exchange.held_up_since.get_or_insert(self.now);
             }
         }
     }
 
-    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Exchange> {
-        self.places[place].as_mut()
-    }
-
     /// Takes an operation out, with its place free for the next.
-    pub(super) fn take(&mut self, place: usize) -> Option<Exchange> {
+    pub(crate) fn take(&mut self, place: usize) -> Option<Exchange> {
         let exchange = self.places[place].take()?;
         if self.has_bodies() {
             self.counts.held_up_for.0 += exchange.held_up_for(self.now);
-            let time = self.now.saturating_sub(exchange.times.start);
+            let time = self.now.saturating_sub(exchange.begun.times.start);
             self.counts.with_body_for.0 += time;
             self.counts.held_up += u64::from(exchange.was_held_up);
         }
+        let within =
+            |from: u64, to: u64| to.min(self.window.1).saturating_sub(from.max(self.window.0));
+        let opened = exchange.opened.unwrap_or(self.now);
+        self.counts.open_for.0 += within(opened, self.now);
+        self.counts.no_stream_for.0 += within(exchange.given, opened);
         self.under_way -= 1;
-        self.open -= usize::from(exchange.is_open);
+        self.open -= usize::from(exchange.opened.is_some());
         Some(exchange)
     }
 
-    pub(super) fn is_idle(&self) -> bool {
+    /// All that are under way, with their body bytes of the window.
+    pub(crate) fn take_all(&mut self) -> Vec<(Begun, u64)> {
+        let places = self.places();
+        let taken = places.into_iter().filter_map(|place| self.take(place));
+        taken.map(|exchange| (exchange.begun, exchange.window_body)).collect()
+    }
+
+    /// When the operation without progress for longest had its last.
+    pub(crate) fn oldest_progress(&self) -> Option<u64> {
+        self.places.iter().flatten().map(|exchange| exchange.progress).min()
+    }
+
+    /// The places of operations without progress since then.
+    pub(crate) fn stalled(&self, since: u64) -> Vec<usize> {
+        let is_stalled = |place: &usize| {
+            self.places[*place].as_ref().is_some_and(|exchange| exchange.progress <= since)
+        };
+        (0..self.places.len()).filter(is_stalled).collect()
+    }
+
+    /// Why an operation made no progress.
+    pub(crate) fn why_stalled(&self, exchange: &Exchange, limit: Nanos) -> Failure {
+        if exchange.held_up_since.is_some() {
+            let seen = format!("the request's body waited for a window for {limit}");
+            return Failure::new(ErrorKind::FlowControl, seen);
+        }
+        if exchange.opened.is_some() {
+            let seen = format!("the response made no progress for {limit}");
+            return Failure::new(ErrorKind::Stall, seen);
+        }
+        let most = self.counts.allowed_streams.unwrap_or(u32::MAX);
+        let seen = format!(
+            "no stream for {limit}: {} were open, and the server's SETTINGS allow {most}",
+            self.open
+        );
+        Failure::new(ErrorKind::NoStream, seen)
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
         self.under_way == 0
     }
 
     /// All operations under way fail with the connection: each in this way, but for the one that the frame
     /// belongs to in which the connection ended, where that breaks a promise.
-    pub(super) fn fail_all(&mut self, failure: &Failure, at: u64) {
+    pub(crate) fn fail_all(&mut self, failure: &Failure, at: u64) {
+        self.now = at;
         for place in self.places() {
-            let Some(exchange) = self.take(place) else { continue };
-            let own = self.begun.filter(|(id, _)| exchange.id == Some(*id));
+            let Some(mut exchange) = self.take(place) else { continue };
+            let own = self.begun.filter(|(id, _)| exchange.id == *id);
             let own = own.and_then(|(_, frame)| exchange.breaks_promise(frame));
-            let (times, window_body) = (exchange.times, exchange.window_body);
-            let result = Err(own.or(exchange.wrong).unwrap_or_else(|| failure.clone()));
-            self.ended.push(Ended::Over { place, at, times, window_body, result });
+            let unanswered = match exchange.opened {
+                _ if !is_close(failure) || exchange.has_begun => None,
+                None => Some(Unanswered::NotTaken),
+                Some(_) => Some(Unanswered::Closed),
+            };
+            let failure = own.or(exchange.wrong.take()).unwrap_or_else(|| failure.clone());
+            self.ended.push(exchange.ended(place, at, Err(failure), unanswered));
         }
     }
 
-    /// How many requests were sent whose streams have not ended.
-    pub(super) fn open(&self) -> usize {
-        self.open
-    }
-
     /// The places of operations under way.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> + use<> {
-        let busy: Vec<usize> =
-            (0..self.places.len()).filter(|place| self.places[*place].is_some()).collect();
-        busy.into_iter()
+    fn places(&self) -> Vec<usize> {
+        (0..self.places.len()).filter(|place| self.places[*place].is_some()).collect()
     }
 
     /// The operation of a stream; tags are places, counted from 1.
     fn of(&mut self, stream: Stream) -> Option<&mut Exchange> {
         let place = stream.tag.checked_sub(1)?;
-        self.places.get_mut(place)?.as_mut().filter(|exchange| exchange.id == Some(stream.id))
+        self.places.get_mut(place)?.as_mut().filter(|exchange| exchange.id == stream.id)
     }
 
     /// The server takes no more requests: those that were not sent are to be asked again elsewhere.
-    pub(super) fn leave_unsent(&mut self) {
+    pub(crate) fn leave_unsent(&mut self) {
         for place in self.places() {
-            if self.places[place].as_ref().is_some_and(|exchange| !exchange.is_open) {
-                self.untaken(place);
+            if self.places[place].as_ref().is_some_and(|exchange| exchange.opened.is_none()) {
+                self.not_taken(place, ErrorKind::Goaway, "before the request was sent");
             }
         }
     }
 
-    fn untaken(&mut self, place: usize) {
-        if let Some(Exchange { times, retries, .. }) = self.take(place) {
-            self.ended.push(Ended::Untaken { place, times, retries });
+    /// The server has not begun with this request, by what it has sent.
+    fn not_taken(&mut self, place: usize, kind: ErrorKind, seen: &str) {
+        if let Some(exchange) = self.take(place) {
+            let seen = match (kind, self.goaway) {
+                (ErrorKind::Goaway, Some(error)) => {
+                    format!("GOAWAY with {} {seen}", error_name(error))
+                }
+                _ => seen.to_owned(),
+            };
+            let failure = Failure::new(kind, seen);
+            let is_in_order = self.goaway.is_none_or(is_no_error);
+            let unanswered = is_in_order.then_some(Unanswered::NotTaken);
+            self.ended.push(exchange.ended(place, self.now, Err(failure), unanswered));
         }
     }
 }
@@ -403,7 +409,7 @@ impl Handler for Streams {
     }
 
     fn received(&mut self, stream: Stream, frame: Frame) {
-        let Self { now, part, is_flushed, .. } = *self;
+        let now = self.now;
         self.counts.frames_received += 1;
         match frame.kind {
             FrameKind::Data => self.counts.data_frames += 1,
@@ -411,22 +417,23 @@ impl Handler for Streams {
             FrameKind::Settings => self.has_settings = true,
             FrameKind::Goaway { error, .. } => {
                 self.counts.goaways += 1;
-                self.goaway = Some(Goaway { error });
+                self.goaway = Some(error);
             }
             FrameKind::Other => {}
         }
+        let mut is_first = false;
         let Some(exchange) = self.of(stream) else { return };
         exchange.progress = now;
         // A window that is opened is no part of a response.
         if matches!(frame.kind, FrameKind::Headers | FrameKind::Data) {
-            exchange.times.first_byte.get_or_insert(now);
+            exchange.begun.times.first_byte.get_or_insert(now);
+            is_first = !std::mem::replace(&mut exchange.has_begun, true);
         }
         exchange.is_whole |= frame.ends_stream;
-        let is_sent = exchange.body_left == 0 && (exchange.last_part < part || is_flushed);
-        if frame.ends_stream && !is_sent && exchange.wrong.is_none() {
-            let is_right = exchange.is_right();
-            let failure = if is_right { exchange.too_early() } else { exchange.other_status() };
-            exchange.wrong = Some(failure);
+        // The rest of a request's body is of no use to a server that has answered.
+        let is_early = frame.ends_stream && exchange.body_left > 0;
+        self.counts.answers += u64::from(is_first);
+        if is_early {
             self.rejected.push(stream.id);
         }
     }
@@ -440,7 +447,7 @@ impl Handler for Streams {
         self.counts.header_bytes_sent += frame.length as u64;
         self.counts.requests += 1;
         if let Some(exchange) = self.of(stream) {
-            (exchange.is_open, exchange.progress) = (true, now);
+            (exchange.opened, exchange.progress) = (Some(now), now);
             self.open += 1;
             self.counts.most_streams = self.counts.most_streams.max(self.open as u64);
         }
@@ -448,31 +455,29 @@ impl Handler for Streams {
 
     fn closed(&mut self, stream: Stream, error: u32) {
         let Some(exchange) = self.of(stream) else { return };
-        let is_new = exchange.status.is_none() && exchange.body == 0;
         let place = stream.tag - 1;
-        // The library closes those that a GOAWAY leaves out in this way.
-        if error == REFUSED_STREAM && is_new && self.goaway.is_some_and(|g| is_no_error(g.error)) {
-            return self.untaken(place);
+        if error == REFUSED_STREAM && !exchange.has_begun && exchange.wrong.is_none() {
+            // The library closes those that a GOAWAY leaves out in this way.
+            return match self.goaway {
+                Some(_) => self.not_taken(place, ErrorKind::Goaway, "that left the request out"),
+                None => {
+                    let seen = "RST_STREAM with REFUSED_STREAM";
+                    self.not_taken(place, ErrorKind::RefusedStream, seen);
+                }
+            };
         }
-        let Some(exchange) = self.take(place) else { return };
-        let (at, times, window_body) = (self.now, exchange.times, exchange.window_body);
-        let result = match (self.goaway, error) {
-            (Some(goaway), REFUSED_STREAM) if is_new => {
-                let seen = format!("GOAWAY with {}", error_name(goaway.error));
-                Err(Failure::new(ErrorKind::Goaway, seen))
-            }
-            _ => exchange.judge(error, self.breach.as_deref()),
-        };
-        self.ended.push(Ended::Over { place, at, times, window_body, result });
+        let Some(mut exchange) = self.take(place) else { return };
+        let result = exchange.judge(error, self.breach.as_deref());
+        self.ended.push(exchange.ended(place, self.now, result.map(Some), None));
     }
 
     fn not_sent(&mut self, stream: Stream) {
         // The library knows no tag of a stream that was never opened.
         let is_it = |place: &Option<Exchange>| {
-            place.as_ref().is_some_and(|exchange| exchange.id == Some(stream.id))
+            place.as_ref().is_some_and(|exchange| exchange.id == stream.id)
         };
         if let Some(place) = self.places.iter().position(is_it) {
-            self.untaken(place);
+            self.not_taken(place, ErrorKind::Goaway, "before the request was sent");
         }
     }
 
@@ -487,11 +492,11 @@ impl Handler for Streams {
     }
 
     fn put_body(&mut self, stream: Stream, length: usize, out: &mut Vec<u8>) -> bool {
-        let Self { now, part, .. } = *self;
+        let now = self.now;
         let Some(exchange) = self.of(stream) else { return false };
         let left = exchange.body_left;
         exchange.body_left -= length;
-        (exchange.progress, exchange.last_part) = (now, part);
+        exchange.progress = now;
         let begun = self.body.len() - left;
         out.extend_from_slice(&self.body[begun..begun + length]);
         true

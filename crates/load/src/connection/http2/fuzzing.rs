@@ -1,13 +1,18 @@
-//! The body of the fuzz target `frames`.
+//! The body of the fuzz target `frames`: what must hold whatever an HTTP/2 server sends.
+//!
+//! `cargo fuzz` runs it on what it finds (`crates/load/fuzz`), the test here on the target's seeds and on
+//! mutations of these. This module is there for them alone, under `cfg(fuzzing)` and `cfg(test)`.
 
 use std::sync::Arc;
 
 use http2::{Client, ClientSettings};
 use wire::reception::{Answers, Expectation};
 
-use super::link::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
-use super::streams::{Ended, Exchange, Streams};
-use crate::recorder::Times;
+use super::streams::{Exchange, Streams};
+use super::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
+use crate::job::Stop;
+use crate::recorder::{Recorder, Times};
+use crate::window::Window;
 
 /// Operations under way.
 const PLACES: usize = 4;
@@ -24,10 +29,9 @@ pub fn frames(input: &[u8]) {
     let mut streams = Streams::new(PLACES, Arc::new(vec![7; if has_body { BODY } else { 0 }]));
     let mut client =
         Client::new(ClientSettings { window: HTTP2_WINDOW, max_frame: HTTP2_MAX_FRAME });
+    let stop = Stop::Operations { count: PLACES as u64, within: units::Nanos(u64::MAX) };
+    let (window, mut recorder) = (Window::new(stop, units::Nanos(0)), Recorder::default());
     for place in 0..PLACES {
-        let expectation = Expectation::Object(SIZE);
-        let exchange = Exchange::new(Times::default(), expectation, Answers::USUAL, true, 0);
-        streams.begin(place, exchange);
         let fields: [(&[u8], &[u8]); 4] = [
             (b":method", b"GET"),
             (b":scheme", b"http"),
@@ -35,9 +39,10 @@ pub fn frames(input: &[u8]) {
             (b":path", b"/bytes/100B"),
         ];
         let id = client.request(fields.into_iter(), place + 1, has_body).expect("a new session");
-        if let Some(exchange) = streams.get_mut(place) {
-            exchange.id = Some(id);
-        }
+        let begun = recorder.begins(&window, Times::default());
+        let expectation = Expectation::Object(SIZE);
+        let exchange = Exchange::new(begun, id, expectation, Answers::USUAL, true);
+        streams.begin(place, exchange, 0);
     }
     let (mut out, mut completed, mut ended) = (Vec::new(), 0, 0);
     let mut went = client.send(&mut streams, &mut out, usize::MAX);
@@ -49,12 +54,11 @@ pub fn frames(input: &[u8]) {
         if streams.goaway.is_some() {
             streams.leave_unsent();
         }
-        streams.begins_part();
         went = went.and_then(|()| client.send(&mut streams, &mut out, usize::MAX));
-        streams.note_windows(&client);
+        streams.note_windows(&client, true);
         for one in streams.ended.drain(..) {
             ended += 1;
-            if let Ended::Over { result: Ok(response), .. } = one {
+            if let Ok(Some(response)) = one.result {
                 // What completes is the object, compared byte by byte.
                 assert!(response.body == SIZE && response.compared);
                 completed += 1;
@@ -63,9 +67,24 @@ pub fn frames(input: &[u8]) {
     }
     assert!(completed <= ended && ended <= PLACES);
     assert!(completed * SIZE as usize <= input.len());
-    assert_eq!(streams.places().count(), PLACES - ended);
+    assert_eq!(streams.take_all().len(), PLACES - ended);
     // It answers settings and pings, and sends its bodies, and no more than that. A window may let each byte
     // of these through alone.
     let bodies = if has_body { 10 * PLACES * BODY } else { 0 };
     assert!(out.len() <= 1000 + 20 * input.len() + bodies);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn frames() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/frames");
+        for input in mutation::mutated(&mutation::seeds(&folder).unwrap(), 5_000) {
+            if std::panic::catch_unwind(|| super::frames(&input)).is_err() {
+                panic!("frames fails on {:?}", input.escape_ascii().to_string());
+            }
+        }
+    }
 }
