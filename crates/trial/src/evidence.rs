@@ -5,7 +5,7 @@ mod network;
 mod tests;
 
 use cpus::CpuList;
-use load::{ErrorKind, Http2Counts, Repeated, Verified};
+use load::{ErrorKind, Http2Counts, LateTimers, Repeated, Verified};
 use observe::{CpuShare, CpuTimeSource, CpuWindow, OpenDescriptors, TaskWindow};
 use serde::{Deserialize, Serialize};
 use serde_with::{skip_serializing_none, with_prefix};
@@ -72,6 +72,10 @@ pub struct Evidence {
     pub client_busy: Option<f64>,
     /// The part of `client_busy` that was waiting: the CPU was doing something else.
     pub client_waiting: Option<f64>,
+    /// How late the load's threads did what was due, on average, in ns: their wait is in the latencies.
+    pub client_late_ns: Option<u64>,
+    /// The same over the time that a response took.
+    pub client_late: Option<f64>,
     /// The rank that had that thread, such as `rank 2 on lg1`; absent where the load was made here.
     pub client_rank: Option<String>,
     /// CPU time of the server's process tree over what its CPUs have.
@@ -116,6 +120,13 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// The same with how late the load's threads were, whose responses took so long on average, in ns.
+    pub(crate) fn with_late(self, timers: LateTimers, mean_response: Option<u64>) -> Self {
+        let client_late_ns = timers.late_ns.checked_div(timers.count);
+        let share = |(late, response): (u64, u64)| rounded(late as f64 / response.max(1) as f64);
+        Self { client_late_ns, client_late: client_late_ns.zip(mean_response).map(share), ..self }
+    }
+
     /// Whether something that was checked was wrong.
     pub(crate) fn is_any_wrong(&self) -> bool {
         self.wrong_bodies > 0 || self.unauthentic_handshakes > 0
@@ -231,6 +242,9 @@ impl Evidence {
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
             client_busy: busiest.map(|usage| rounded(usage.busy())),
             client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
+            // Known of the load.
+            client_late_ns: None,
+            client_late: None,
             // Known of ranks only.
             client_rank: None,
             server_busy: server.and_then(|usage| of_server_cpus(usage.on_cpu)).map(rounded),

@@ -58,19 +58,20 @@ fn is_zero(count: &u64) -> bool {
 
 impl Http2Use {
     pub(crate) fn of(counts: &Http2Counts) -> Option<Self> {
-        let each = |count: u64| {
-            let mean = count as f64 / counts.requests as f64;
-            (counts.requests > 0).then(|| (mean * 100.0).round() / 100.0)
+        let mean = |count: u64, of: u64| {
+            (of > 0).then(|| (count as f64 / of as f64 * 100.0).round() / 100.0)
         };
+        let sent = |count| mean(count, counts.requests);
+        let received = |count| mean(count, counts.answers);
         (counts.connections > 0).then(|| Self {
             streams_allowed: counts.allowed_streams,
             goaways: counts.goaways,
             retries: counts.retries,
-            request_fields: each(counts.fields_sent),
-            request_frames: each(counts.header_bytes_sent),
-            response_fields: each(counts.fields_received),
-            response_frames: each(counts.header_bytes_received),
-            data_frames: each(counts.data_frames),
+            request_fields: sent(counts.fields_sent),
+            request_frames: sent(counts.header_bytes_sent),
+            response_fields: received(counts.fields_received),
+            response_frames: received(counts.header_bytes_received),
+            data_frames: received(counts.data_frames),
             frames_sent: counts.frames_sent,
             frames_received: counts.frames_received,
             window_left: counts.least_window,
@@ -85,4 +86,27 @@ pub(crate) fn protocols(job: &Job, counts: &Http2Counts) -> BTreeMap<String, u64
     let all = [("2 by ALPN", counts.by_alpn), ("2 by prior knowledge", by_knowledge)];
     let all = all.into_iter().filter(|(_, count)| job.plan.is_http2() && *count > 0);
     all.map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_responses_took_is_of_those_that_came() {
+        // Half of the requests were refused and sent again.
+        let counts = Http2Counts {
+            connections: 1,
+            requests: 20,
+            answers: 10,
+            fields_sent: 2000,
+            fields_received: 1930,
+            header_bytes_received: 300,
+            data_frames: 40,
+            ..Http2Counts::default()
+        };
+        let used = Http2Use::of(&counts).unwrap();
+        assert_eq!((used.request_fields, used.response_fields), (Some(100.0), Some(193.0)));
+        assert_eq!((used.response_frames, used.data_frames), (Some(30.0), Some(4.0)));
+    }
 }

@@ -71,7 +71,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         bytes: ByteCounts {
             body: outcome.bytes.body,
             decrypted: outcome.bytes.opened,
-            sent: job.plan.body.is_some().then(|| outcome.completed * outcome.request_body),
+            sent: job.plan.body.is_some().then(|| outcome.bodies_sent() * outcome.request_body),
             unproven: outcome.bytes.unproven,
             read_from_disk: observed.readings.read_from_disk(),
         },
@@ -121,7 +121,7 @@ impl Trial {
     /// What was meant to start, where that does not follow from the answers.
     fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
         let arrival = self.job.plan.arrival;
-        let ArrivalCounts { intended, waiting, deadlines, deadline_misses } = outcome.arrivals;
+        let ArrivalCounts { intended, waiting, deadlines, deadline_misses, .. } = outcome.arrivals;
         arrival.is_scheduled().then(|| Arrivals {
             intended,
             waiting,
@@ -231,6 +231,7 @@ impl Trial {
             accelerator_busy: receipt.obtained.accelerator.as_ref().and_then(|used| used.busy),
             ..evidence
         };
+        let evidence = evidence.with_late(outcome.timers, mean_response(outcome));
         match &observed.reports.ranks {
             Some(ranks) => ranks.evidence(evidence),
             None => evidence,

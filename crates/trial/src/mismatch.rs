@@ -336,6 +336,9 @@ fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) 
     }
 }
 
+/// The part of their time for which operations may wait for a stream that the server does not allow.
+const NO_STREAM: f64 = 0.05;
+
 /// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
 fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let (plan, counts) = (&job.plan, &outcome.http2);
@@ -359,17 +362,24 @@ fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     // of them at once show that they overlap.
     let carried = u64::from(carried);
     let asked = if carried <= streams { carried.div_ceil(2) } else { streams };
-    if is_full && most < asked {
-        let allowed = match counts.allowed_streams {
-            Some(allowed) if u64::from(allowed) < asked => {
-                format!("; the server's SETTINGS allow {}", thousands(allowed.into()))
-            }
-            _ => String::new(),
+    let allowed = counts.allowed_streams.filter(|allowed| u64::from(*allowed) < asked);
+    // The most streams may have been open in the warm-up only, or for a moment.
+    let of_all = counts.open_for.seconds() + counts.no_stream_for.seconds();
+    let is_held_up = allowed.is_some() && counts.no_stream_for.seconds() > of_all * NO_STREAM;
+    if is_held_up || is_full && most < asked {
+        let connection_time = outcome.window.seconds() * plan.connections as f64;
+        let on_average = counts.open_for.seconds() / connection_time;
+        let held_up = match is_held_up {
+            true => format!(" and {on_average:.1} on average in the window"),
+            false => String::new(),
         };
+        let allowed = allowed.map_or_else(String::new, |allowed| {
+            format!("; the server's SETTINGS allow {}", thousands(allowed.into()))
+        });
         mismatch.push(Mismatch::new(
             "streams",
             thousands(asked),
-            format!("{} open at most on one connection{allowed}", thousands(most)),
+            format!("{} open at most on one connection{held_up}{allowed}", thousands(most)),
         ));
     }
 }

@@ -59,6 +59,8 @@ pub struct Obtained {
     pub certificates: Option<usize>,
     /// Request bodies that were sent whole and answered; only where requests have a body.
     pub bodies_sent: Option<u64>,
+    /// Completed requests that were answered before all of their body was sent.
+    pub answered_early: Option<u64>,
     /// Whether any handshake negotiated it.
     pub encrypt_then_mac: Option<bool>,
     /// Connections that the kernel took over to encrypt or decrypt, from before the load to after
@@ -228,7 +230,8 @@ impl Obtained {
             names_certified: (outcome.names_asked > 0 && resumes)
                 .then(|| those(&outcome.names_certified)),
             certificates: Some(outcome.certificates.len()).filter(|count| *count > 0),
-            bodies_sent: job.plan.body.is_some().then_some(outcome.completed),
+            bodies_sent: job.plan.body.is_some().then(|| outcome.bodies_sent()),
+            answered_early: Some(outcome.answered_early).filter(|count| *count > 0),
             pace_bps: pace(&job.plan.arrival).map(|_| {
                 (outcome.bytes.body as f64 * 8.0 / outcome.window.seconds()).round() as u64
             }),
@@ -240,7 +243,12 @@ impl Obtained {
             http2: Http2Use::of(&outcome.http2),
             kept_open: is_end_awaited.then_some(outcome.not_closed_by_server),
             sent_again: Some(outcome.sent_again).filter(|count| *count > 0),
-            requests_per_connection: ended.and_then(mean_requests),
+            requests_per_connection: match ended {
+                Some(ended) => mean_requests(ended),
+                // Those of a session ask for pages and what they lead to.
+                None => (job.plan.operation == Operation::Requests && outcome.connections > 0)
+                    .then(|| outcome.answers as f64 / outcome.connections as f64),
+            },
             connections_by_requests: ended
                 .into_iter()
                 .flat_map(|ended| &ended.by_requests)
@@ -283,12 +291,6 @@ impl Obtained {
                 .filter(|_| is_tls12)
                 .map(|collected| collected.given.ids),
             collecting_connections: collected.map(|collected| collected.connections),
-            requests_per_connection: match job.plan.operation {
-                Operation::Requests if ended.is_none() && handshakes > 0 => {
-                    Some(outcome.completed as f64 / handshakes as f64)
-                }
-                _ => obtained.requests_per_connection,
-            },
             signatures_verified: Some(verified.signatures),
             bodies_walked: has_requests.then_some(verified.walked),
             bodies_peeked: (verified.peeked > 0).then_some(verified.peeked),

@@ -55,6 +55,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("body", "body", Plain),
     ("body_bytes", "size of the body", Size),
     ("bodies_sent", "bodies sent", Plain),
+    ("answered_early", "answered before the body was sent", Plain),
     ("headers", "headers", Plain),
     ("session", "session", Plain),
     ("page_bytes", "page size", Size),

@@ -73,6 +73,9 @@ mod fits {
             in_flight: 64,
             bytes: ByteCounts { body: completed << 20, unproven: 0, opened: completed << 14 },
             negotiated: vec![(negotiated(), 64)],
+            // The warm-up had some too.
+            answers: completed + 640,
+            connections: 64,
             objects: vec![completed],
             verified: Verified {
                 signatures: 1,

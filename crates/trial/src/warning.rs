@@ -36,6 +36,11 @@ const RETRIED: f64 = 0.01;
 /// with room for its timers, in ns.
 const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<u64> = 39_000_000..=50_000_000;
 
+/// How late a client is on average whose wait shows in the latencies, as a share of the mean response time, and
+/// in ns: a thread that sleeps wakes some tens of microseconds late.
+const LATE: f64 = 0.10;
+const LATE_LEAST: u64 = 250_000;
+
 /// The part of a paced load's connections that may be opened within the window.
 const STILL_OPENING: f64 = 0.01;
 
@@ -65,6 +70,8 @@ pub enum WarningKind {
     FrequencyMoved,
     /// Some operations failed, too few to be the limit.
     FewErrors,
+    /// The client did late what was due, so its wait is in the latencies.
+    LateClient,
     /// Less completed than there are connections.
     FewOperations,
     /// Connections that were to be kept were not.
@@ -156,6 +163,7 @@ impl Warning {
             Self::few_workers(verdict),
             Self::frequency(core),
             Self::few_errors(verdict, nouns),
+            Self::late_client(verdict, nouns),
             Self::few_operations(operations, connections, nouns),
         ]
         .into_iter()
@@ -625,6 +633,26 @@ impl Warning {
             remedy: format!(
                 "find the cause before you use the latencies: they leave out failed {noun}s"
             ),
+        })
+    }
+
+    fn late_client(verdict: &Verdict, nouns: Nouns) -> Option<Self> {
+        let evidence = &verdict.evidence;
+        let late = evidence.client_late_ns.filter(|late| *late >= LATE_LEAST)?;
+        let share = evidence.client_late.filter(|share| *share >= LATE)?;
+        Some(Self {
+            kind: WarningKind::LateClient,
+            seen: format!(
+                "the client began {}s and did its other work {} late on average, {} of the mean \
+                 response time",
+                nouns.operation,
+                Nanos(late),
+                percent(share)
+            ),
+            likely_cause: "its CPU is too busy, with the load or with other programs".into(),
+            remedy: "do not read the latencies as the server's; give the client more or idle CPUs \
+                     (--cpus), or lower --connections"
+                .into(),
         })
     }
 

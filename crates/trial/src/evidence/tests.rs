@@ -219,6 +219,8 @@ fn every_candidate_has_its_figure() {
             accept_queue_loss: Some(0.0521),
             client_busy: Some(0.25),
             client_waiting: Some(0.05),
+            client_late_ns: None,
+            client_late: None,
             client_rank: None,
             server_busy: Some(0.8),
             server_waiting: Some(0.0),

@@ -518,6 +518,16 @@ fn http2_without_its_connections_or_streams_is_a_mismatch() {
     assert_eq!(with(|outcome| outcome.http2.by_alpn -= 1), ["http"]);
     assert_eq!(with(|outcome| outcome.http2.connections = 0), ["http"]);
     assert_eq!(with(|outcome| outcome.http2.most_streams = 7), ["streams"]);
+    // All were open for a moment, then the server allowed fewer.
+    assert_eq!(
+        with(|outcome| {
+            outcome.http2.allowed_streams = Some(2);
+            (outcome.http2.open_for, outcome.http2.no_stream_for) = (Nanos(2), Nanos(6));
+        }),
+        ["streams"]
+    );
+    // Until its SETTINGS have come a server is sent one request.
+    assert_eq!(with(|outcome| outcome.http2.no_stream_for = Nanos(6)), [""; 0]);
     // Connections of 6 requests need not have all of them open at once.
     let few = |change: fn(&mut Outcome)| {
         let found = of_connections(Some("6"), change);

@@ -65,6 +65,16 @@ fn each_reason_to_doubt_is_told() {
     assert_eq!(kinds(apart, server, one_thread, none), [WarningKind::FewWorkers]);
     let failed = Evidence { failed: 1, failed_share: Some(0.001), ..calm() };
     assert_eq!(kinds(apart, server, failed, none), [WarningKind::FewErrors]);
+    // A thread that sleeps wakes a little late, and a slow server hides more.
+    for (late, share, expected) in [
+        (2_000_000, 0.9, &[WarningKind::LateClient][..]),
+        (100_000, 0.9, &[]),
+        (2_000_000, 0.02, &[]),
+    ] {
+        let (client_late_ns, client_late) = (Some(late), Some(share));
+        let late = Evidence { client_late_ns, client_late, ..calm() };
+        assert_eq!(kinds(apart, server, late, none), expected);
+    }
     let few = Evidence { completed: 63, ..calm() };
     assert_eq!(kinds(apart, server, few, none), [WarningKind::FewOperations]);
 }
