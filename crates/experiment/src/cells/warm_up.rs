@@ -126,10 +126,12 @@ impl Watch {
 
     /// Ends a slice, the first time begins one.
     fn add(&mut self, now: Seen) {
-        if let Some(last) = self.last {
-            let spent = (now.spent - last.spent).as_secs_f64();
-            let completed = now.completed - last.completed;
-            self.speeds.push(if completed == 0 { 0.0 } else { completed as f64 / spent });
+        // A worker that ends takes its CPU time out of the sum: nothing is known of that slice.
+        let spent = |last: &Seen| Some((now.spent.checked_sub(last.spent)?, last.completed));
+        if let Some((spent, before)) = self.last.as_ref().and_then(spent) {
+            let completed = now.completed - before;
+            let speed = completed as f64 / spent.as_secs_f64();
+            self.speeds.push(if completed == 0 { 0.0 } else { speed });
         }
         self.last = Some(now);
     }
@@ -190,6 +192,19 @@ mod tests {
         let verdict = after(&growing).verdict().unwrap();
         assert_eq!(verdict.after, Nanos(12_000_000_000));
         assert!((verdict.spread.unwrap() - 40.0 / 130.0).abs() < 1e-9, "{verdict:?}");
+    }
+
+    #[test]
+    fn a_worker_that_ends_takes_no_part_in_the_judgement() {
+        let mut watch = after(&[(100, 2000); 3]);
+        let mut now = watch.last.unwrap();
+        for spent_ms in [1500, 3500, 5500] {
+            now.at += SteadyRule::USUAL.slice.into();
+            now.completed += 100;
+            now.spent = Duration::from_millis(spent_ms);
+            watch.add(now);
+        }
+        assert_eq!(watch.speeds, [50.0; 5]);
     }
 
     #[test]

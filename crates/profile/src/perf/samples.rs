@@ -4,16 +4,17 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::thread;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use serde::Deserialize;
+use targets::Captured;
 
 use super::{Maps, PerfError, start};
 use crate::stack::{Frame, Stack};
 
-/// Between two looks whether `perf` has ended.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How long `perf` may take to read a recording; those of trials take it seconds.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// How much of what it prints is read, from its end.
 const MOST_OUTPUT: u64 = 64 << 10;
 
@@ -98,12 +99,7 @@ fn lost(stats: &str) -> u64 {
 /// What it prints.
 fn perf(what: &'static str, arguments: &[&OsStr]) -> Result<String, PerfError> {
     let mut perf = start(what, arguments.iter().map(OsString::from).collect())?;
-    let status = loop {
-        match perf.process.exited() {
-            Some(status) => break status,
-            None => thread::sleep(POLL_INTERVAL),
-        }
-    };
+    let status = end(&mut perf, PATIENCE)?;
     let printed = |file| {
         let text = targets::end_of(file, MOST_OUTPUT);
         text.map_err(|why| PerfError::Failed { what, why: why.to_string() })
@@ -114,9 +110,27 @@ fn perf(what: &'static str, arguments: &[&OsStr]) -> Result<String, PerfError> {
     printed(&perf.stdout)
 }
 
+/// Waits until it has ended.
+fn end(perf: &mut Captured, patience: Duration) -> Result<ExitStatus, PerfError> {
+    let late = || PerfError::Late { what: "read its recording", seconds: patience.as_secs() };
+    perf.process.wait(patience).ok_or_else(late)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cpus::CpuList;
+
+    #[test]
+    fn a_perf_that_does_not_end_is_not_waited_for() {
+        let cpus = CpuList::allowed().unwrap();
+        let sleep = |seconds: &str| {
+            Captured::start(Path::new("sleep"), vec![seconds.into()], &[], &cpus).unwrap()
+        };
+        let late = end(&mut sleep("600"), Duration::from_millis(20));
+        assert!(matches!(late, Err(PerfError::Late { .. })), "{late:?}");
+        assert!(end(&mut sleep("0"), PATIENCE).unwrap().success());
+    }
 
     #[test]
     fn lost_events_are_counted_once() {
