@@ -98,6 +98,12 @@ impl Summary {
         std::iter::once(self.study.as_str()).chain(words).collect::<Vec<_>>().join("-")
     }
 
+    /// Whether both are of one run, which may have gone on in between.
+    #[must_use]
+    pub fn is_of_run_of(&self, other: &Self) -> bool {
+        self.study == other.study && self.started_unix_ms == other.started_unix_ms
+    }
+
     /// The text of its file.
     ///
     /// # Errors

@@ -1,5 +1,4 @@
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use answer::summary::Summary;
 use journal::Results;
@@ -7,7 +6,7 @@ use journal::Results;
 use crate::gates::{self, WithGates};
 use crate::outputs::{self, Found};
 use crate::parts::Parts;
-use crate::{Failure, json, print};
+use crate::{Exit, Failure, json, print};
 
 /// Make the report of an earlier run again, from its journal.
 ///
@@ -31,7 +30,7 @@ pub(crate) struct Arguments {
     ///
     /// It has the samples of each trial in the metrics of the study's answers, the machine, the versions
     /// and the date, but neither the journal nor the latencies. Its name is that of the study and the
-    /// processor.
+    /// processor; a file of that name is replaced only if it is an earlier summary of the same run.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "openmetrics"])]
     summary: Option<PathBuf>,
 
@@ -47,7 +46,7 @@ Examples:
   toll report results/2026-11-21T20-51-34Z-quick --openmetrics > /srv/www/metrics
   toll report results/2026-11-21T20-51-34Z-quick --summary .";
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
     let study = outputs::study(&results)?;
     if !study.include.is_empty() {
@@ -69,11 +68,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         print(&format!("\n{}Report: {}\n", outcomes.in_words(), report.display()));
     }
     outcomes.failure()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// The same of a study that includes others.
-fn of_parts(arguments: &Arguments, results: &Results, parts: &Parts) -> Result<ExitCode, Failure> {
+fn of_parts(arguments: &Arguments, results: &Results, parts: &Parts) -> Result<Exit, Failure> {
     if arguments.openmetrics || !arguments.gates.is_empty() {
         return Err(Failure::request(
             "--openmetrics and --gate are for the run of one study; give the folder of one of those within this \
@@ -88,12 +87,23 @@ fn of_parts(arguments: &Arguments, results: &Results, parts: &Parts) -> Result<E
         print(&parts.in_words());
         print(&format!("\nReport: {}\n", parts.write(results)?.display()));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
-/// Writes a summary, and prints where it is.
+/// Writes a summary, and prints where it is. It takes the place of an earlier summary of the same run, and of
+/// nothing else.
 fn write(folder: &Path, summary: &Summary) -> Result<(), Failure> {
     let path = folder.join(format!("{}.json", summary.file_name()));
+    let is_earlier_one = || {
+        let text = std::fs::read_to_string(&path).ok()?;
+        Some(Summary::read(&text).ok()?.is_of_run_of(summary))
+    };
+    if path.exists() && is_earlier_one() != Some(true) {
+        return Err(Failure::request(format!(
+            "{}: it is there already and is not of this run; give another folder, or move it away",
+            path.display()
+        )));
+    }
     let text = summary.text().map_err(Failure::measurement)?;
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
     written.map_err(|why| {

@@ -483,6 +483,28 @@ fn a_summary_stands_in_for_a_run() {
 }
 
 #[test]
+fn a_summary_replaces_only_one_of_the_same_run() {
+    let desk = Desk::new();
+    let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [1.0; 3]));
+    let journal = b.join("journal.jsonl");
+    let later = std::fs::read_to_string(&journal)
+        .unwrap()
+        .replace("started_unix_ms\":1", "started_unix_ms\":2");
+    std::fs::write(&journal, later).unwrap();
+    let file = summary(&desk, &a);
+    let folder = file.parent().unwrap().to_str().unwrap();
+    let write = |run: &PathBuf, code| {
+        assert_exit(&toll("report", &["--summary", folder], &[run]), code);
+        std::fs::read_to_string(&file).unwrap()
+    };
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(write(&a, 0), text);
+    assert_eq!(write(&b, 2), text);
+    std::fs::write(&file, "{}").unwrap();
+    assert_eq!(write(&a, 2), "{}");
+}
+
+#[test]
 fn a_summary_that_somebody_changed_is_refused() {
     let desk = Desk::new();
     let a = desk.run("a", [1.0; 3]);
