@@ -65,7 +65,7 @@ pub use prediction::Prediction;
 pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use remeasured::{Remeasured, quieter};
-pub use search::{SearchEnd, SearchPath, SearchStep};
+pub use search::{ImpossibleLoad, SearchEnd, SearchPath, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::{CellSummary, Figures};
 pub use warnings::Repeated;
@@ -151,7 +151,7 @@ impl Analysis {
         machine: Option<&Machine>,
     ) -> Self {
         let costs = Costs::of(study, entries);
-        let rows = row::rows(study, &entries.trials, targets, &costs.rows);
+        let rows = row::rows(study, entries, targets, &costs.rows);
         let mut in_order: Vec<&TrialLine> = rows.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
@@ -180,7 +180,7 @@ impl Analysis {
             profile_changes: ProfileChange::all(&study.answers, &rows),
             cells: rows.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
-            invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
+            invalid: all_invalid(&in_order, &rows),
             cut: study.cut.iter().map(|of| of.what.clone()).collect(),
             claims: claims::judge(&study.claims, &measured, &study.cut),
             source: source(study),
@@ -203,6 +203,24 @@ fn sum(a: TrialCounts, b: TrialCounts) -> TrialCounts {
     TrialCounts { planned: a.planned + b.planned, done: a.done + b.done, valid: a.valid + b.valid }
 }
 
-fn invalid(TrialLine { place, line }: &TrialLine) -> Option<Invalid> {
-    Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
+/// Trials of the rows, and steps of searches that say nothing, in the order in which they ran.
+fn all_invalid(trials: &[&TrialLine], rows: &[row::Row<'_>]) -> Vec<Invalid> {
+    let of_trial = |TrialLine { place, line }: &TrialLine| {
+        Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
+    };
+    let of_search = |row: &row::Row<'_>| {
+        let steps = row.search.iter().flat_map(|search| &search.path).filter(|step| !step.is_held);
+        let of = |step: &SearchStep| {
+            Some(Invalid {
+                cell: row.name.to_owned(),
+                order: step.order,
+                why: step.invalid.clone()?,
+            })
+        };
+        steps.filter_map(of).collect::<Vec<_>>()
+    };
+    let trials = trials.iter().filter_map(|trial| of_trial(trial));
+    let mut all: Vec<Invalid> = trials.chain(rows.iter().flat_map(of_search)).collect();
+    all.sort_by_key(|trial| trial.order);
+    all
 }

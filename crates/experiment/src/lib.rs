@@ -131,6 +131,9 @@ pub enum RunError {
     /// This machine is not the one of the trials in the journal.
     #[error("this is not the machine that was measured before: {0}; start a new run")]
     MachineChanged(String),
+    /// A part cannot be measured, which was found before anything was.
+    #[error("{part}: {why}")]
+    Unfit { part: String, why: String },
     /// A part could not be measured.
     #[error("{part}: {why}")]
     Part { part: String, why: String },
@@ -143,9 +146,47 @@ pub enum RunError {
     /// The journal could not be read or written.
     #[error("{0}")]
     Journal(#[from] JournalError),
-    /// Another file of the results could not be read or written.
+    /// Another file of the results could not be read or written, before anything was measured.
     #[error("{0}")]
     Results(#[from] ResultsError),
+    /// What was measured could not be written.
+    #[error("{0}")]
+    NotKept(ResultsError),
+    /// An experiment of the study ended early after others were measured.
+    #[error("{0}")]
+    AfterOthers(Box<RunError>),
+}
+
+/// What an error says of its run, which decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// What the study needs is not installed here.
+    Absent,
+    /// The run did not begin: the request is wrong, or a server cannot be reached. Nothing was measured.
+    Refused,
+    /// A measurement that had begun failed.
+    Failed,
+}
+
+impl RunError {
+    #[must_use]
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::NothingToMeasure(_) => ErrorClass::Absent,
+            Self::Start(_)
+            | Self::Unfit { .. }
+            | Self::ServerChanged { .. }
+            | Self::MachineChanged(_)
+            | Self::Results(_) => ErrorClass::Refused,
+            Self::Journal(error) if error.is_of_reading() => ErrorClass::Refused,
+            Self::Part { .. }
+            | Self::TargetLost(_)
+            | Self::RankLost { .. }
+            | Self::Journal(_)
+            | Self::NotKept(_)
+            | Self::AfterOthers(_) => ErrorClass::Failed,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use crate::entry::{Entry, Place, Role, TrialLine};
 use crate::left_out::LeftOutLines;
 use crate::primitive::{BoundLine, RowLine};
+use crate::sought::ImpossibleStep;
 
 /// All lines of a journal, by what they are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entries {
     pub trials: Vec<TrialLine>,
+    /// Steps of searches that could not be made.
+    pub impossible: Vec<ImpossibleStep>,
     /// Rows of the tables of primitives.
     pub primitives: Vec<RowLine>,
     pub bounds: Vec<BoundLine>,
@@ -22,11 +25,12 @@ impl Entries {
         match entry {
             Entry::Row(line) => self.primitives.push(line),
             Entry::Bound(line) => self.bounds.push(line),
+            Entry::Impossible(line) => self.impossible.push(line),
             Entry::Trial(line) => self.trials.push(*line),
         }
     }
 
-    /// Leaves out the trials of cells other than these, those that cannot have been measured on a
+    /// Leaves out the lines of cells other than these, the trials that cannot have been measured on a
     /// machine with `cpus` CPUs, where their number is known, and those that are there twice.
     pub fn of_cells<'a>(
         mut self,
@@ -51,6 +55,14 @@ impl Entries {
                     valid.insert(trial(place));
                 }
                 self.trials.push(entry);
+            }
+        }
+        for step in std::mem::take(&mut self.impossible) {
+            if cells.contains(step.cell.as_str()) {
+                self.impossible.push(step);
+            } else {
+                let which = format!("the load {} of {}", step.load, step.cell);
+                self.left_out.add("of a cell that the study does not have", which);
             }
         }
         self

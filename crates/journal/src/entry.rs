@@ -8,7 +8,7 @@ use serde_json::Value;
 use trial::TrialRecord;
 
 use crate::primitive::{BoundLine, RowLine};
-use crate::sought::Sought;
+use crate::sought::{ImpossibleStep, Sought};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "role")]
@@ -19,6 +19,9 @@ pub enum Entry {
     /// What the instructions of the processor allow.
     #[serde(rename = "bound")]
     Bound(BoundLine),
+    /// A step of a search that could not be made.
+    #[serde(rename = "impossible")]
+    Impossible(ImpossibleStep),
     /// A trial, which has a role of its own.
     #[serde(untagged)]
     Trial(Box<TrialLine>),
@@ -78,6 +81,7 @@ impl Entry {
         Ok(match value.get("role").and_then(Value::as_str) {
             Some("primitive") => Self::Row(typed(value)?),
             Some("bound") => Self::Bound(typed(value)?),
+            Some("impossible") => Self::Impossible(typed(value)?),
             _ => {
                 let TrialLine { place, line } = typed(value)?;
                 if let Some(why) = line.contradiction() {
@@ -118,7 +122,8 @@ mod tests {
     fn primitives_are_read_by_their_role_those_of_the_last_version_too() {
         let row = r#"{"schema":1,"role":"primitive","table":"t","algorithm":"RSA-2048 sign","library":"ring","hardware":"all","cache":"warm","threads":1,"round":0,"order":3,"started_unix_ms":1,"library_title":"ring 0.17","cycles_source":"counter","no_figure":"not available: no"}"#;
         let bound = r#"{"schema":1,"role":"bound","of":"GHASH","cycles_per_byte":0.1,"arithmetic":"a","round":0,"order":2}"#;
-        for text in [row, bound] {
+        let impossible = r#"{"schema":1,"role":"impossible","case":"bulk","cell":"bulk-0001","over":"load.connections","load":"32","why":"too few"}"#;
+        for text in [row, bound, impossible] {
             let value: Value = serde_json::from_str(text).unwrap();
             let mut written = serde_json::to_value(Entry::read(value.clone()).unwrap()).unwrap();
             written.as_object_mut().unwrap().remove("reason");

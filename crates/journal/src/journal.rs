@@ -23,8 +23,12 @@ pub struct Journal {
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
+    /// The file cannot be opened or read.
     #[error("{path}: {source}")]
     File { path: String, source: io::Error },
+    /// A line cannot be written.
+    #[error("{path}: {source}")]
+    Append { path: String, source: io::Error },
     /// A line of a form that this version does not know.
     #[error(
         "{path}, line {number}: schema {schema}, but this toll reads {SCHEMA}; use the toll that wrote it"
@@ -57,16 +61,14 @@ impl Journal {
 
     /// Appends entries that belong together and waits until all are on disk.
     pub fn append(&mut self, entries: &[Entry]) -> Result<(), JournalError> {
+        let path = || self.path.display().to_string();
+        let failed = |source| JournalError::Append { path: path(), source };
         let mut text = String::new();
         for entry in entries {
-            text += &serde_json::to_string(entry)
-                .map_err(|e| JournalError::file(&self.path, io::Error::other(e)))?;
+            text += &serde_json::to_string(entry).map_err(|e| failed(io::Error::other(e)))?;
             text.push('\n');
         }
-        self.file
-            .write_all(text.as_bytes())
-            .and_then(|()| self.file.sync_data())
-            .map_err(|source| JournalError::file(&self.path, source))
+        self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data()).map_err(failed)
     }
 
     /// Reads all lines of a journal; a torn last line is left out.
@@ -108,6 +110,12 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
 }
 
 impl JournalError {
+    /// Whether the journal could not be read, so that nothing was added to it.
+    #[must_use]
+    pub fn is_of_reading(&self) -> bool {
+        !matches!(self, Self::Append { .. })
+    }
+
     fn file(path: &Path, source: io::Error) -> Self {
         Self::File { path: path.display().to_string(), source }
     }

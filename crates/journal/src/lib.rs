@@ -1,6 +1,7 @@
 //! The result folder of a run and its journal.
 //!
-//! The [`Journal`] keeps one line for each trial, row of primitives and bound, on disk before the next
+//! The [`Journal`] keeps one line for each trial, row of primitives, bound and step that
+//! could not be made, on disk before the next
 //! is measured. Everything after it can be made again from what is kept here.
 
 mod entries;
@@ -18,4 +19,4 @@ pub use entry::{Entry, Place, Role, TrialLine};
 pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
 pub use results::{Lock, Results, ResultsError, TargetRecord};
-pub use sought::Sought;
+pub use sought::{ImpossibleStep, Sought};

@@ -1,4 +1,4 @@
-//! What a trial says to a search, as the journal keeps it.
+//! What is kept of a search: what its trials say to it, and the loads that cannot be made.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,4 +26,18 @@ impl Sought {
     pub fn seen(&self) -> Option<f64> {
         self.seen_ns.map(|ns| ns as f64).or(self.seen_share)
     }
+}
+
+/// A step of a search that could not be made here, such as for lack of file descriptors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImpossibleStep {
+    pub schema: u32,
+    pub case: String,
+    pub cell: String,
+    /// The key that is searched over: `load.connections`.
+    pub over: String,
+    /// Its value.
+    pub load: String,
+    /// Why it cannot be made.
+    pub why: String,
 }

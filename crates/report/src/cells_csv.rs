@@ -13,8 +13,8 @@ use study::{Metric, Param};
 ///
 /// Every key that rows differ in has a column of its own, `load.suite` as `load_suite`. Each figure has four: the
 /// median, both ends of its interval, and the probability, 0 to 1, that the interval covers the
-/// median. `limits` counts trials, as in `client-cpu:1 server-cpu:6`. `search` is `found`, `infeasible`
-/// or `unfinished` where the load was searched for.
+/// median. `limits` counts trials, as in `client-cpu:1 server-cpu:6`. `search` is `found`, `infeasible`,
+/// `invalid` or `unfinished` where the load was searched for.
 #[must_use]
 pub fn cells_csv(analysis: &Analysis) -> String {
     let keys: BTreeSet<&str> =
@@ -68,6 +68,7 @@ fn search(cell: &CellSummary) -> [String; 3] {
         SearchEnd::Infeasible { best } => {
             ["infeasible".to_owned(), none(), best.clone().unwrap_or_default()]
         }
+        SearchEnd::Invalid { .. } => ["invalid".to_owned(), none(), none()],
         SearchEnd::Unfinished => ["unfinished".to_owned(), none(), none()],
     }
 }

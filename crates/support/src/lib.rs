@@ -43,6 +43,22 @@ pub fn toll_path() -> PathBuf {
     test.ancestors().nth(2).unwrap().join("toll")
 }
 
+/// `toll` with this hard limit of descriptors, which it may not raise.
+pub fn toll_within(descriptors: usize) -> Command {
+    let limited = format!("--nofile={descriptors}:{descriptors}");
+    // Who has the capability could raise the limit.
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut command = Command::new("setpriv");
+            command.args(["--bounding-set=-sys_resource", "--inh-caps=-sys_resource", "prlimit"]);
+            command
+        }
+        false => Command::new("prlimit"),
+    };
+    command.arg(limited).arg(toll_path());
+    command
+}
+
 /// The output of `toll` with these arguments.
 pub fn toll_output(arguments: &[&str]) -> Output {
     toll().args(arguments).output().unwrap()

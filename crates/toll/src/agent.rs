@@ -1,9 +1,7 @@
-use std::process::ExitCode;
-
 use ::agent::Input;
 use targets::Silence;
 
-use crate::Failure;
+use crate::{Exit, Failure};
 
 /// Start servers here for a toll on another machine (toll run starts it over ssh).
 ///
@@ -17,8 +15,8 @@ pub(crate) struct Arguments {
     silence: Silence,
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let input = Input::of_process(arguments.silence).map_err(Failure::measurement)?;
     ::agent::serve(input, std::io::stdout()).map_err(Failure::measurement)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

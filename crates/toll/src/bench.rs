@@ -4,7 +4,7 @@ mod one_round;
 
 use std::fmt::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Instant;
 
 use cpus::CpuList;
@@ -15,7 +15,7 @@ use units::Bytes;
 
 use self::one_round::OneRound;
 use crate::progress::{Progress, in_minutes};
-use crate::{Failure, interrupt};
+use crate::{Exit, Failure, interrupt};
 
 /// Measure what algorithms cost in each library, in core cycles per byte and operations per second.
 ///
@@ -104,13 +104,13 @@ const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
 /// The largest message: more would not fit the buffers of many lanes.
 const LARGEST: u64 = 16 << 20;
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.hardware != Hardware::of_this_process() {
         return Err(again(arguments.hardware));
     }
     if arguments.list {
         crate::print(&listed());
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     let interrupted = interrupt::flag()?;
     if arguments.algorithms.iter().any(|word| word == instructions::WORD) {
@@ -192,10 +192,10 @@ fn listed() -> String {
 }
 
 /// The exit code, and the line for what is not whole.
-fn ended(measurement: &Measurement) -> Result<ExitCode, Failure> {
+fn ended(measurement: &Measurement) -> Result<Exit, Failure> {
     if measurement.interrupted {
         eprintln!("toll: interrupted; the figures use the samples until then");
-        return Ok(ExitCode::from(interrupt::EXIT));
+        return Ok(Exit::Interrupted);
     }
     let outcomes = || measurement.rows.iter().map(|row| &row.outcome);
     let refused = outcomes().filter_map(|outcome| outcome.no_figure());
@@ -205,7 +205,7 @@ fn ended(measurement: &Measurement) -> Result<ExitCode, Failure> {
         (0, 0) => Err(Failure::request(
             "none of these libraries has any of these algorithms; see toll bench --list",
         )),
-        (0, _) => Ok(ExitCode::SUCCESS),
+        (0, _) => Ok(Exit::Done),
         _ => Err(Failure::measurement(format!("{refused} rows have no figure, see above"))),
     }
 }
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn a_measurement_that_panics_has_failed() {
         let error = BenchError::Panicked { cpu: 1, why: "no".into() };
-        assert_eq!(Failure::from(error).code, Failure::MEASUREMENT);
+        assert_eq!(Failure::from(error).exit, Exit::Failed);
     }
 
     #[test]

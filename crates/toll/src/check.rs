@@ -3,7 +3,6 @@
 mod printed;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use check::settings_file::{self, Setting};
@@ -17,7 +16,7 @@ use primitives::{Aes, Algorithm, Cache, library};
 use serde::Serialize;
 
 use crate::progress::Progress;
-use crate::{Failure, json};
+use crate::{Exit, Failure, json};
 
 /// Show what on this machine will spoil a measurement, and how to fix it.
 ///
@@ -97,7 +96,7 @@ struct SettingsJson<'a> {
     settings: &'a [Setting],
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let root = Root::machine();
     if let Some(file) = &arguments.like {
         return compare(&root, file, arguments.json);
@@ -122,10 +121,10 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         crate::print(&printed::of(&items, former_values.is_some()));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
-fn compare(root: &Root, file: &Path, json: bool) -> Result<ExitCode, Failure> {
+fn compare(root: &Root, file: &Path, json: bool) -> Result<Exit, Failure> {
     let text = match file.to_str().and_then(settings_file::shipped) {
         Some(text) => text.to_owned(),
         None => std::fs::read_to_string(file)
@@ -137,7 +136,7 @@ fn compare(root: &Root, file: &Path, json: bool) -> Result<ExitCode, Failure> {
         true => json::print(json::CHECK, &SettingsJson { settings: &settings })?,
         false => crate::print(&printed::compared(&settings, file)),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 impl Arguments {
@@ -162,13 +161,13 @@ impl Arguments {
         Ok(items)
     }
 
-    fn tell_changes(&self, made: &[Made], words: &str) -> Result<ExitCode, Failure> {
+    fn tell_changes(&self, made: &[Made], words: &str) -> Result<Exit, Failure> {
         match self.json {
             true => json::print(json::CHECK, &ChangesJson { settings: made })?,
             false => crate::print(words),
         }
         match made.iter().filter(|made| made.refused.is_some()).count() {
-            0 => Ok(ExitCode::SUCCESS),
+            0 => Ok(Exit::Done),
             n => Err(Failure::measurement(format!(
                 "{n} of {} settings could not be changed",
                 made.len()

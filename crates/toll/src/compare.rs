@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use answer::analysis::Analysis;
 use answer::compare::{ComparedRun, Comparison};
@@ -13,7 +12,7 @@ use study::{Metric, Study};
 
 use crate::gates::{self, WithGates};
 use crate::outputs::Found;
-use crate::{Failure, json, screen};
+use crate::{Exit, Failure, json, screen};
 
 /// Compare two runs, cell by cell and algorithm by algorithm: B over A, with intervals.
 ///
@@ -53,7 +52,7 @@ Examples:
   toll compare docs/reproductions/primitives-amd-epyc.json results/2026-11-21T20-51-34Z-primitives
       this machine beside a run of which only the summary is at hand";
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let (a, b) = (OneRun::read(&arguments.a)?, OneRun::read(&arguments.b)?);
     let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
     let outcomes = arguments.gates.judge_by(|gate| match &b.study {
@@ -74,7 +73,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::request("the two runs have no common cell; nothing was compared"));
     }
     outcomes.failure()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// One of the two, from its folder or its summary.

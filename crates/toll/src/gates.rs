@@ -7,9 +7,6 @@ use study::Study;
 use crate::Failure;
 use crate::outputs::Found;
 
-/// The exit code of a gate that is not met.
-pub(crate) const NOT_MET: u8 = 1;
-
 /// The option, for each command that has it.
 #[derive(clap::Args)]
 pub(crate) struct Gates {

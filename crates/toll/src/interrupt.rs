@@ -6,19 +6,20 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::Failure;
-
-/// The exit code after an interrupt, by the shell's convention: 128 + SIGINT.
-pub(crate) const EXIT: u8 = 130;
+use crate::{Exit, Failure};
 
 /// A flag that the first SIGINT or SIGTERM sets; the second one ends the program.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // The order matters: the second signal finds the flag that the first one set.
-        flag::register_conditional_shutdown(signal, EXIT.into(), Arc::clone(&interrupted))
-            .and_then(|_| flag::register(signal, Arc::clone(&interrupted)))
-            .map_err(|error| Failure::request(format!("cannot catch signals: {error}")))?;
+        flag::register_conditional_shutdown(
+            signal,
+            Exit::Interrupted.code().into(),
+            Arc::clone(&interrupted),
+        )
+        .and_then(|_| flag::register(signal, Arc::clone(&interrupted)))
+        .map_err(|error| Failure::request(format!("cannot catch signals: {error}")))?;
     }
     Ok(interrupted)
 }

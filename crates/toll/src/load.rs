@@ -1,5 +1,4 @@
 use std::net::SocketAddr;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use ::load::{AddressError, Engine, HostPort, Job, Mix, Plan, Url};
@@ -14,7 +13,7 @@ use units::Nanos;
 use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::summary::{self, Detail};
-use crate::{Failure, interrupt, json};
+use crate::{Exit, Failure, interrupt, json};
 
 /// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
@@ -105,7 +104,7 @@ Examples:
   toll load https://127.0.0.1:8443/ --insecure --operation session --session shop.toml -c 50
       50 users who walk the pages of a web application over and over";
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let trial = arguments.trial()?;
     let peer = Peer::of(trial.job.plan.client)
@@ -121,9 +120,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
     }
     Ok(match measured.line {
-        TrialRecord { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
-        TrialRecord { valid: true, .. } => ExitCode::SUCCESS,
-        TrialRecord { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
+        TrialRecord { interrupted: true, .. } => Exit::Interrupted,
+        TrialRecord { valid: true, .. } => Exit::Done,
+        TrialRecord { valid: false, .. } => Exit::Failed,
     })
 }
 

@@ -4,6 +4,7 @@ mod agent;
 mod bench;
 mod check;
 mod compare;
+mod exit;
 mod gates;
 mod interrupt;
 mod json;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use cpus::{CpuList, Topology};
-use primitives::bench::BenchError;
+use exit::{Exit, Failure};
 
 /// Measures what TLS costs, and shows what limited each number and what to change.
 #[derive(Parser)]
@@ -81,7 +82,7 @@ fn main() -> ExitCode {
     build_identity::register(env!("TOLL_BUILD"));
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return usage::report(&error),
+        Err(error) => return usage::report(&error).into(),
     };
     let outcome = match arguments.command {
         Command::Run(arguments) => run::main(&arguments),
@@ -96,7 +97,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),
         Command::Man(arguments) => shell::man(&arguments),
     };
-    outcome.unwrap_or_else(|failure| failure.report())
+    outcome.unwrap_or_else(Failure::report).into()
 }
 
 /// Prints to stdout. A reader that has gone away, such as `head`, is no reason not to measure; a full
@@ -106,7 +107,7 @@ pub(crate) fn print(text: &str) {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("toll: the output cannot be written: {error}");
-            std::process::exit(Failure::MEASUREMENT.into());
+            std::process::exit(Exit::Failed.code().into());
         }
         Ok(()) | Err(_) => {}
     }
@@ -121,46 +122,4 @@ pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {
 pub(crate) fn topology() -> Result<Topology, Failure> {
     Topology::of_this_process()
         .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))
-}
-
-/// A failure that ends the program: one line for the user, and the exit code of its kind.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    code: u8,
-    message: String,
-}
-
-impl Failure {
-    /// The exit code of a measurement that failed or is not valid.
-    pub(crate) const MEASUREMENT: u8 = 3;
-
-    /// A gate is not met: exit 1.
-    pub(crate) fn gate(message: impl std::fmt::Display) -> Self {
-        Self { code: gates::NOT_MET, message: message.to_string() }
-    }
-
-    /// The request was wrong, or the server cannot be reached before the first trial: exit 2.
-    pub(crate) fn request(message: impl std::fmt::Display) -> Self {
-        Self { code: 2, message: message.to_string() }
-    }
-
-    /// What was begun has failed: exit 3.
-    pub(crate) fn measurement(message: impl std::fmt::Display) -> Self {
-        Self { code: Self::MEASUREMENT, message: message.to_string() }
-    }
-
-    fn report(self) -> ExitCode {
-        eprintln!("toll: {}", self.message);
-        ExitCode::from(self.code)
-    }
-}
-
-impl From<BenchError> for Failure {
-    /// A measurement that cannot begin is a wrong request; one that panics has failed.
-    fn from(error: BenchError) -> Self {
-        match error {
-            BenchError::Panicked { .. } => Self::measurement(error),
-            BenchError::Cpu { .. } | BenchError::Instruments(_) => Self::request(error),
-        }
-    }
 }

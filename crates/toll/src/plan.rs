@@ -15,7 +15,6 @@ mod traffic;
 mod words;
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
@@ -27,7 +26,7 @@ use study::Study;
 use crate::json::Versioned;
 use crate::outputs::Found;
 use crate::progress::RunProgress;
-use crate::{Failure, interrupt, json};
+use crate::{Exit, Failure, interrupt, json};
 pub(crate) use arguments::Arguments;
 use cells::{CORRECTIONS, Cells, Window};
 use traffic::PlannedTraffic;
@@ -38,13 +37,13 @@ pub(crate) fn is_in(file: &str) -> bool {
 }
 
 /// Plans what the table `[plan]` of a file asks for.
-pub(crate) fn of_file(name: &str, text: &str, out: &Path, json: bool) -> Result<ExitCode, Failure> {
+pub(crate) fn of_file(name: &str, text: &str, out: &Path, json: bool) -> Result<Exit, Failure> {
     let plan = document::parse(text);
     let plan = plan.map_err(|why| Failure::request(format!("{name}: {why}")))?;
     main(&Arguments { json, out: out.to_owned(), ..plan })
 }
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.file {
         let text = std::fs::read_to_string(path);
         let name = path.display().to_string();
@@ -65,14 +64,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let Some(found) = rates else { break };
         rates = pilot(number, &cells.open_loop(&Window::Pilot, trials, &found))?;
     }
-    let Some(rates) = rates else { return Ok(ExitCode::from(interrupt::EXIT)) };
+    let Some(rates) = rates else { return Ok(Exit::Interrupted) };
     let results = results_in(&arguments.out, "plan")?;
     let study = cells.open_loop(&Window::Measured, arguments.trials, &rates);
     let lines = measure(&study, &results, arguments.json, &interrupted)?;
     let Some(lines) = lines else {
         let folder = results.folder().display();
         eprintln!("toll: interrupted; toll run --continue {folder} measures the rest of its cells");
-        return Ok(ExitCode::from(interrupt::EXIT));
+        return Ok(Exit::Interrupted);
     };
     let several = cells.several_cores(arguments.trials, &rates);
     let mut on_several = Vec::new();
@@ -80,7 +79,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let results = results_in(results.folder(), "cores")?;
         match measure(&several, &results, arguments.json, &interrupted)? {
             Some(lines) => on_several = lines,
-            None => return Ok(ExitCode::from(interrupt::EXIT)),
+            None => return Ok(Exit::Interrupted),
         }
     }
     let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines, &on_several)?;
@@ -93,7 +92,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         // With a process for each trial, and kept beside the others.
         let memory = results_in(results.folder(), "memory")?;
         let lines = measure(&cells.memory(open), &memory, arguments.json, &interrupted)?;
-        let Some(lines) = lines else { return Ok(ExitCode::from(interrupt::EXIT)) };
+        let Some(lines) = lines else { return Ok(Exit::Interrupted) };
         outcome.remember(open, &lines);
     }
     let file = serde_json::to_string_pretty(&Versioned { schema: json::PLAN, of: &outcome });
@@ -115,7 +114,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     match outcome.latency.as_ref().filter(|latency| latency.result == Reached::NotMet) {
         Some(latency) => Err(Failure::gate(format!("not kept: {}", latency.limit))),
-        None => Ok(ExitCode::SUCCESS),
+        None => Ok(Exit::Done),
     }
 }
 
@@ -138,17 +137,16 @@ fn measure(
     let _lock = results.lock().map_err(Failure::request)?;
     results.write_study(text, &study).map_err(Failure::measurement)?;
     let experiments = experiment::of(&study);
-    crate::run::write_machine(&experiments, results).map_err(Failure::request)?;
+    crate::run::write_machine(&experiments, results)?;
     for experiment in experiments {
-        experiment.check().map_err(Failure::request)?;
+        experiment.check()?;
         let mut progress = RunProgress::new(!is_silent);
         let mut tell = |event: Event<'_>| match event {
             Event::Lacks(text) => progress.beside(|| eprintln!("toll: {text}")),
             Event::Progress { left, words } => progress.show(left, words),
             Event::Says(_) | Event::Started(_) | Event::Finished { .. } => {}
         };
-        let ended = experiment.run(results, interrupted, &mut tell);
-        if ended.map_err(Failure::measurement)? == Ended::Interrupted {
+        if experiment.run(results, interrupted, &mut tell)? == Ended::Interrupted {
             return Ok(None);
         }
     }

@@ -1,12 +1,11 @@
 mod included;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use cpus::{CpuList, Topology};
-use experiment::{DryRun, Ended, Event, Experiment, RunError};
+use experiment::{DryRun, Ended, ErrorClass, Event, Experiment, RunError};
 use file::{LeftOut, StudyFile};
 use journal::{Entry, Results};
 use keys::Suggested;
@@ -16,7 +15,7 @@ use study::{Profiling, Study};
 
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
-use crate::{Failure, gates, interrupt, json, plan, screen, studies};
+use crate::{Exit, Failure, gates, interrupt, json, plan, screen, studies};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -166,12 +165,12 @@ study.toml (the study as you wrote it; session-1.toml is a copy of its session f
 (with every setting filled in), machine.json, targets.json, logs/ of the servers, and targets/ with their configurations and certificates; their private keys are removed with
 them. toll report DIR makes the report again.";
 
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let machine = crate::topology()?;
     if arguments.list {
         studies::list(&machine, arguments.json)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     let (study, file, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
@@ -199,7 +198,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     arguments.gates.check(&study)?;
     if arguments.dry_run {
         crate::print(&in_words(&study, &unchecked, &arguments.out));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     // A client of the study that is not installed is left out, but not one of the command line.
     let mut clients = study.cells[own..].iter().filter_map(|cell| Peer::of(cell.load.client));
@@ -213,18 +212,26 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_new = file.is_some();
     let written =
         file.map_or(Ok(()), |file| results.write_study(&file.text, &study).map_err(RunError::from));
-    let mut ran = 0;
     let part = Part::alone(&study, &unchecked, &results);
-    let ended = written.and_then(|()| arguments.measure(&part, &interrupted, &mut ran));
-    match ended {
+    let ended = written.and_then(|()| arguments.measure(&part, &interrupted));
+    let found = match &ended {
         // Nothing was done, so nothing that was measured before is to be told again.
-        Err(error) if ran == 0 => {
+        Err(error) if error.class() != ErrorClass::Failed => None,
+        _ => Some(Found::read(&results)?).filter(|found| !found.is_empty()),
+    };
+    match (found, ended) {
+        (Some(found), ended) => arguments.present(&results, &found, ended),
+        (None, Ok(Ended::Interrupted)) => {
+            eprintln!("toll: interrupted before the first trial ended: nothing was measured");
+            Ok(Exit::Interrupted)
+        }
+        (None, Ok(Ended::Complete)) => Err(Failure::measurement("no trial was run")),
+        (None, Err(error)) => {
             if is_new {
                 results.remove_unless_logged();
             }
-            Err(Failure::request(error))
+            Err(error.into())
         }
-        ended => arguments.present(&results, ended),
     }
 }
 
@@ -277,13 +284,8 @@ impl Arguments {
         }
     }
 
-    /// Measures what the journal lacks; `ran` counts the parts that were measured.
-    fn measure(
-        &self,
-        part: &Part<'_>,
-        interrupted: &AtomicBool,
-        ran: &mut usize,
-    ) -> Result<Ended, RunError> {
+    /// Measures what the journal lacks.
+    fn measure(&self, part: &Part<'_>, interrupted: &AtomicBool) -> Result<Ended, RunError> {
         let Part { study, unchecked, results, name, later } = *part;
         let experiments = experiment::of(study);
         experiments.iter().try_for_each(|experiment| experiment.check())?;
@@ -303,7 +305,7 @@ impl Arguments {
         for experiment in &experiments {
             self.say(&format!("Forecast: {}.", experiment.forecast()));
         }
-        for experiment in experiments {
+        for (place, experiment) in experiments.iter().enumerate() {
             let mut progress = RunProgress::new(!self.is_silent());
             let mut tell = |event: Event<'_>| match event {
                 Event::Says(text) => progress.beside(|| self.say(&text)),
@@ -316,7 +318,6 @@ impl Arguments {
                     (format!("{name}{parts}"), doing)
                 }),
                 Event::Finished { entries, wrong } => {
-                    *ran += 1;
                     for entry in entries {
                         if let Entry::Trial(trial) = entry {
                             progress.note(&trial.line);
@@ -329,8 +330,10 @@ impl Arguments {
                     });
                 }
             };
-            if experiment.run(results, interrupted, &mut tell)? == Ended::Interrupted {
-                return Ok(Ended::Interrupted);
+            match experiment.run(results, interrupted, &mut tell) {
+                Ok(Ended::Complete) => {}
+                Err(error) if place > 0 => return Err(RunError::AfterOthers(Box::new(error))),
+                ended => return ended,
             }
         }
         Ok(Ended::Complete)
@@ -351,23 +354,11 @@ impl Arguments {
     fn present(
         &self,
         results: &Results,
+        findings: &Found,
         ended: Result<Ended, RunError>,
-    ) -> Result<ExitCode, Failure> {
-        let findings = Found::read(results)?;
-        if findings.is_empty() {
-            return match ended {
-                Ok(Ended::Interrupted) => {
-                    eprintln!(
-                        "toll: interrupted before the first trial ended: nothing was measured"
-                    );
-                    Ok(ExitCode::from(interrupt::EXIT))
-                }
-                Ok(Ended::Complete) => Err(Failure::measurement("no trial was run")),
-                Err(error) => Err(Failure::request(error)),
-            };
-        }
+    ) -> Result<Exit, Failure> {
         // Printed first: a disk that is full takes the report, not the answers.
-        let outcomes = self.gates.judge(&findings)?;
+        let outcomes = self.gates.judge(findings)?;
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
@@ -395,18 +386,16 @@ impl Arguments {
             report?;
         }
         match ended {
-            Ok(Ended::Interrupted) => Ok(ExitCode::from(interrupt::EXIT)),
-            Ok(Ended::Complete) if findings.is_whole() => {
-                outcomes.failure().map(|()| ExitCode::SUCCESS)
-            }
+            Ok(Ended::Interrupted) => Ok(Exit::Interrupted),
+            Ok(Ended::Complete) if findings.is_whole() => outcomes.failure().map(|()| Exit::Done),
             Ok(Ended::Complete) => Err(Failure::measurement(format!(
                 "not every trial is valid; toll run --continue {} measures those again",
                 results.folder().display()
             ))),
-            Err(error) => Err(Failure::measurement(format!(
-                "{error}; what was measured before is in {}",
-                results.folder().display()
-            ))),
+            Err(error) => Err(Failure::new(
+                error.class().into(),
+                format!("{error}; what was measured before is in {}", results.folder().display()),
+            )),
         }
     }
 }

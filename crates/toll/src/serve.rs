@@ -1,7 +1,6 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::ValueHint;
 use cpus::CpuList;
@@ -11,7 +10,7 @@ use targets::{Target, TlsLibrary};
 use tls::{Group, Stack, Suite, Version};
 use units::Nanos;
 
-use crate::{Failure, interrupt};
+use crate::{Exit, Failure, interrupt};
 
 /// Serve objects over HTTPS and HTTP: the built-in server under test.
 ///
@@ -147,7 +146,7 @@ Examples:
   toll serve --suites AES128-SHA --encrypt-then-mac off --records-per-write 3
       AES-CBC as published measurements have it";
 
-pub(crate) fn main(arguments: Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: Arguments) -> Result<Exit, Failure> {
     let (json, as_nobody) = (arguments.json, arguments.as_nobody);
     let stop = interrupt::flag()?;
     let server = Server::bind(arguments.settings()?).map_err(Failure::request)?;
@@ -156,7 +155,7 @@ pub(crate) fn main(arguments: Arguments) -> Result<ExitCode, Failure> {
     }
     announce(&server, json);
     server.run(&stop).map_err(Failure::measurement)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 impl Arguments {

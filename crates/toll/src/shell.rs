@@ -1,13 +1,12 @@
 //! For shells and manuals: completions and man pages, made from the same definitions as `--help`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::Failure;
+use crate::{Exit, Failure};
 
 /// Print the completions of a shell.
 #[derive(clap::Args)]
@@ -37,7 +36,7 @@ Examples:
   toll man | man -l -
   toll man --out ~/.local/share/man/man1";
 
-pub(crate) fn completions(arguments: &CompletionsArguments) -> ExitCode {
+pub(crate) fn completions(arguments: &CompletionsArguments) -> Exit {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "toll", &mut text);
     let mut text = String::from_utf8_lossy(&text).into_owned();
@@ -50,10 +49,10 @@ pub(crate) fn completions(arguments: &CompletionsArguments) -> ExitCode {
         );
     }
     crate::print(&text);
-    ExitCode::SUCCESS
+    Exit::Done
 }
 
-pub(crate) fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
+pub(crate) fn man(arguments: &ManArguments) -> Result<Exit, Failure> {
     let toll = crate::Arguments::command().disable_help_subcommand(true);
     if let Some(folder) = &arguments.out {
         std::fs::create_dir_all(folder)
@@ -62,10 +61,10 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
                 let folder = folder.display();
                 Failure::request(format!("{folder}: {error}; use a writable folder"))
             })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     let mut page = Vec::new();
     Man::new(toll).render(&mut page).map_err(Failure::measurement)?;
     crate::print(&String::from_utf8_lossy(&page));
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

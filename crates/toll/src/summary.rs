@@ -178,6 +178,7 @@ mod tests {
         let starved = line(|v| {
             v["valid"] = false.into();
             v["operations"]["completed"] = 0.into();
+            v["bytes"]["body"] = 0.into();
         });
         let invalid = [
             ("starved", starved),

@@ -1,21 +1,20 @@
 //! Errors in the command line, in one line.
 
 use std::error::Error;
-use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::Failure;
+use crate::{Exit, Failure};
 
 /// Prints what clap has to say: help and version in full, an error in one line.
-pub(crate) fn report(error: &clap::Error) -> ExitCode {
+pub(crate) fn report(error: &clap::Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // A reader that has gone away needs no help.
             let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            if error.use_stderr() { Exit::Refused } else { Exit::Done }
         }
         _ => Failure::request(in_one_line(error)).report(),
     }

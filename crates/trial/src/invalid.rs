@@ -1,31 +1,91 @@
-//! Why a trial is not valid and what limited it, in its own words.
+//! When a trial is valid, and why not.
 
+use crate::mismatch::Mismatch;
 use crate::nouns::Nouns;
 use crate::trial_record::TrialRecord;
 use crate::verdict::Limit;
 
+/// Why the figures of a trial are not those of what was asked for. The order is that of weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum WhyInvalid<'a> {
+    /// It was interrupted before its window began.
+    InWarmUp,
+    /// The target could not go on.
+    TargetLost(&'a str),
+    /// Load threads or ranks ended early: what they measured is missing.
+    LoadLost(&'a str),
+    /// What was got is not what was asked for.
+    Mismatch(&'a Mismatch),
+    /// Something that was checked on a sample was wrong.
+    Wrong,
+    /// Too many operations failed.
+    Failed,
+    /// No operation completed.
+    NothingCompleted,
+    /// The journal says so, and its line has none of these.
+    Recorded,
+}
+
+impl WhyInvalid<'_> {
+    /// Whether the server or the load ended, so that nothing is known.
+    #[must_use]
+    pub fn is_a_loss(self) -> bool {
+        matches!(self, Self::InWarmUp | Self::TargetLost(_) | Self::LoadLost(_))
+    }
+
+    /// Whether too much load gives it, of a server that does what was asked.
+    #[must_use]
+    pub fn is_of_overload(self) -> bool {
+        matches!(self, Self::Failed | Self::NothingCompleted)
+    }
+}
+
 impl TrialRecord {
-    /// Why the figures are not those of what was asked for, in a sentence without its full stop;
-    /// `None` where they are.
+    /// With whether it is valid.
+    pub(crate) fn judged(self) -> Self {
+        Self { valid: self.faults().is_empty(), ..self }
+    }
+
+    /// Why the figures are not those of what was asked for, the gravest first; empty where they are.
+    #[must_use]
+    pub fn invalid(&self) -> Vec<WhyInvalid<'_>> {
+        match self.faults() {
+            _ if self.valid => Vec::new(),
+            faults if faults.is_empty() => vec![WhyInvalid::Recorded],
+            faults => faults,
+        }
+    }
+
+    /// The rule: a trial is valid that has none of these.
+    fn faults(&self) -> Vec<WhyInvalid<'_>> {
+        if self.ended_in_warm_up() {
+            return vec![WhyInvalid::InWarmUp];
+        }
+        let target = self.target_error.as_deref().map(WhyInvalid::TargetLost);
+        let load = self.load_error.as_deref().map(WhyInvalid::LoadLost);
+        let mismatches = self.receipt.mismatch.iter().map(WhyInvalid::Mismatch);
+        // Objects larger than the window count by their bytes, which are proven one by one.
+        let has_completed = self.operations.completed > 0 || self.bytes.body > 0;
+        let operations = match self.verdict.limit {
+            Limit::Errors if self.verdict.evidence.is_any_wrong() => Some(WhyInvalid::Wrong),
+            Limit::Errors => Some(WhyInvalid::Failed),
+            _ => (!has_completed).then_some(WhyInvalid::NothingCompleted),
+        };
+        target.into_iter().chain(load).chain(mismatches).chain(operations).collect()
+    }
+
+    /// The gravest reason, in a sentence without its full stop; `None` of a valid trial.
     #[must_use]
     pub fn why_invalid(&self) -> Option<String> {
-        if self.valid {
-            return None;
-        }
-        if self.ended_in_warm_up() {
-            return Some("it was interrupted before its window began".to_owned());
-        }
-        let reason = self
-            .target_error
-            .clone()
-            .or_else(|| self.load_error.clone())
-            .or_else(|| self.receipt.mismatch.first().map(ToString::to_string));
-        Some(reason.unwrap_or_else(|| match self.operations.completed {
-            0 if self.verdict.limit != Limit::Errors => {
+        Some(match self.invalid().first()? {
+            WhyInvalid::InWarmUp => "it was interrupted before its window began".to_owned(),
+            WhyInvalid::TargetLost(why) | WhyInvalid::LoadLost(why) => (*why).to_owned(),
+            WhyInvalid::Mismatch(mismatch) => mismatch.to_string(),
+            WhyInvalid::NothingCompleted => {
                 format!("no {} completed; {}", self.nouns().operation, self.reason())
             }
-            _ => self.reason(),
-        }))
+            WhyInvalid::Wrong | WhyInvalid::Failed | WhyInvalid::Recorded => self.reason(),
+        })
     }
 
     /// What to do for a better or a higher figure, in a sentence without its full stop.
@@ -104,7 +164,8 @@ mod tests {
         };
         assert_eq!(why(died), "nginx died");
         let failed = |line: &mut TrialRecord| line.verdict.limit = Limit::Errors;
-        let starved = |line: &mut TrialRecord| line.operations.completed = 0;
+        let starved =
+            |line: &mut TrialRecord| (line.operations.completed, line.bytes.body) = (0, 0);
         let of_session = |change: &dyn Fn(&mut TrialRecord)| {
             why(|line| {
                 line.walks = Some(Walks { completed: 3, failed: 1 });

@@ -60,6 +60,7 @@ pub use connection_memory::{ConnectionMemory, LEAST_CONNECTIONS, MemoryReading};
 pub use energy_use::EnergyUse;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use http2_use::{Http2Settings, Http2Use};
+pub use invalid::WhyInvalid;
 pub use latency_log::latency_log;
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, OtherPrograms, ThisMachine, neighbours};

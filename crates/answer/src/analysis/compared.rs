@@ -301,6 +301,9 @@ impl<'a> Compared<'a> {
         match counts.done {
             _ if row.algorithm.is_some() && counts.done > 0 => first,
             0 if row.algorithm.is_some() => "no round was measured".to_owned(),
+            0 if row.search.as_ref().is_some_and(|search| search.end.invalid().is_some()) => {
+                format!("its search ended with trials that are not valid; the last: {first}")
+            }
             0 => "no trial was run".to_owned(),
             1 => format!("its only trial is not valid: {first}"),
             done => format!("none of its {done} trials is valid; the first: {first}"),

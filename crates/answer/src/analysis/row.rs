@@ -4,7 +4,7 @@ use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
-use journal::{Role, TargetRecord, TrialLine};
+use journal::{Entries, Role, TargetRecord, TrialLine};
 use load::Operation;
 use profile::Profile;
 use study::metric::words_of;
@@ -55,11 +55,11 @@ impl Deref for Row<'_> {
 /// All cells and then all rows of tables, in the study's order.
 pub(super) fn rows<'a>(
     study: &'a Study,
-    lines: &'a [TrialLine],
+    entries: &'a Entries,
     targets: &'a [TargetRecord],
     algorithms: &'a [AlgorithmRow],
 ) -> Vec<Row<'a>> {
-    let mut rows = of_cells(study, lines, targets);
+    let mut rows = of_cells(study, entries, targets);
     rows.extend(algorithms.iter().map(Row::of_algorithm));
     rows
 }
@@ -69,9 +69,10 @@ pub(super) fn rows<'a>(
 /// planned, and a resumed run does them again.
 pub(super) fn of_cells<'a>(
     study: &'a Study,
-    lines: &'a [TrialLine],
+    entries: &'a Entries,
     targets: &'a [TargetRecord],
 ) -> Vec<Row<'a>> {
+    let lines = &entries.trials;
     let mut of_cell: BTreeMap<&str, Vec<&TrialLine>> = BTreeMap::new();
     for trial in lines.iter().filter(|trial| !trial.line.interrupted) {
         of_cell.entry(&trial.place.cell).or_default().push(trial);
@@ -85,7 +86,7 @@ pub(super) fn of_cells<'a>(
         let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
         let has_lines = !lines.is_empty();
         lines.sort_by_key(|trial| (trial.place.order, trial.line.started_unix_ms));
-        let search = SearchPath::of(cell, &lines);
+        let search = SearchPath::of(cell, &lines, &entries.impossible);
         let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
         // One of another cell says nothing of this one.
         let is_valid = |trial: &&&TrialLine| {
@@ -259,8 +260,10 @@ impl Row<'_> {
 
     /// Why the first that is not valid is not.
     pub(super) fn why_invalid(&self) -> Option<String> {
-        let of_timed = || Some(self.algorithm?.no_figure.as_ref()?.why.clone());
-        self.lines.iter().find_map(|trial| trial.line.why_invalid()).or_else(of_timed)
+        let of_algorithm = || Some(self.algorithm?.no_figure.as_ref()?.why.clone());
+        let of_search = || Some(self.search.as_ref()?.end.invalid()?.to_owned());
+        let of_trial = self.lines.iter().find_map(|trial| trial.line.why_invalid());
+        of_trial.or_else(of_algorithm).or_else(of_search)
     }
 
     /// That no load keeps within the limit, in words.

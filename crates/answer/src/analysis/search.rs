@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use journal::{Role, TrialLine};
-use study::find::{Find, Next, Seen};
+use journal::{ImpossibleStep, Role, TrialLine};
+use study::find::{Find, Search, Standing};
 use study::{Cell, Metric};
 
 /// How the load of a cell was found.
@@ -19,6 +19,17 @@ pub struct SearchPath {
     pub end: SearchEnd,
     /// Every trial of the cell at every load, in the order in which they ran.
     pub path: Vec<SearchStep>,
+    /// Loads that could not be made here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub impossible: Vec<ImpossibleLoad>,
+}
+
+/// A load that could not be made here, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImpossibleLoad {
+    /// As a value of the key that was searched over.
+    pub load: String,
+    pub why: String,
 }
 
 /// What came of a search.
@@ -34,6 +45,11 @@ pub enum SearchEnd {
     Infeasible {
         /// The best that was seen of what the limit is on, in words; `None` where no trial showed it.
         best: Option<String>,
+    },
+    /// It was given up, because its trials are not valid; nothing is known of the limit.
+    Invalid {
+        /// Why the last of them is not.
+        why: String,
     },
     /// The run ended before the search.
     Unfinished,
@@ -56,6 +72,9 @@ pub struct SearchStep {
     pub holds: bool,
     /// Whether it was held for long, to measure.
     pub is_held: bool,
+    /// Why its trial is not valid, where that is for another reason than too much load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<String>,
 }
 
 impl SearchEnd {
@@ -65,21 +84,41 @@ impl SearchEnd {
         match self {
             Self::Infeasible { best: Some(best) } => Some(format!("infeasible (best {best})")),
             Self::Infeasible { best: None } => Some("infeasible".to_owned()),
-            Self::Found { .. } | Self::Unfinished => None,
+            Self::Found { .. } | Self::Invalid { .. } | Self::Unfinished => None,
+        }
+    }
+
+    /// Why nothing is known, where the search was given up.
+    #[must_use]
+    pub fn invalid(&self) -> Option<&str> {
+        match self {
+            Self::Invalid { why } => Some(why),
+            _ => None,
         }
     }
 }
 
 impl SearchPath {
-    /// Of a cell whose lines are `lines`, in the order in which they ran; `None` where its load is
+    /// Of a cell whose lines are these, in the order in which they ran; `None` where its load is
     /// given.
-    pub(super) fn of(cell: &Cell, lines: &[&TrialLine]) -> Option<Self> {
+    pub(super) fn of(
+        cell: &Cell,
+        lines: &[&TrialLine],
+        impossible: &[ImpossibleStep],
+    ) -> Option<Self> {
         let find = cell.find?;
-        let seen: Vec<Seen> = lines.iter().filter_map(|line| find.seen(line)).collect();
-        let end = match find.bounds().next(&seen) {
-            Next::Hold(load) => SearchEnd::Found { load: find.over.value(load) },
-            Next::Try(_) => SearchEnd::Unfinished,
-            Next::Infeasible => SearchEnd::Infeasible { best: best(&find, &seen) },
+        let impossible = impossible.iter().filter(|step| step.cell == cell.name);
+        let end = match Search::of(find, lines.iter().copied(), impossible.clone()).standing() {
+            Standing::Hold(load) => SearchEnd::Found { load: find.over.value(load) },
+            Standing::Try(_) => SearchEnd::Unfinished,
+            Standing::Invalid(why) => SearchEnd::Invalid { why },
+            Standing::Infeasible(best) => {
+                SearchEnd::Infeasible { best: best.map(|best| find.ceiling.watched.in_words(best)) }
+            }
+        };
+        let load = |step: &ImpossibleStep| ImpossibleLoad {
+            load: step.load.clone(),
+            why: step.why.clone(),
         };
         Some(Self {
             maximize: find.maximize,
@@ -87,6 +126,7 @@ impl SearchPath {
             limit: find.ceiling.to_string(),
             end,
             path: lines.iter().filter_map(|line| SearchStep::of(&find, line)).collect(),
+            impossible: impossible.map(load).collect(),
         })
     }
 
@@ -97,11 +137,6 @@ impl SearchPath {
             _ => false,
         }
     }
-}
-
-fn best(find: &Find, seen: &[Seen]) -> Option<String> {
-    let least = seen.iter().filter_map(|seen| seen.watched).min_by(f64::total_cmp)?;
-    Some(find.ceiling.watched.in_words(least))
 }
 
 impl SearchStep {
@@ -116,6 +151,9 @@ impl SearchStep {
             seen: sought.seen().map(|seen| find.ceiling.watched.in_words(seen)),
             holds: sought.holds,
             is_held: place.role == Role::Measure,
+            invalid: line
+                .why_invalid()
+                .filter(|_| !line.invalid().iter().all(|why| why.is_of_overload())),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! How narrow the intervals of a study's answers are, for a run that measures until they are.
 
-use journal::TrialLine;
+use journal::Entries;
 use study::metric::Kind;
 use study::{Metric, Study};
 
@@ -13,8 +13,8 @@ use crate::figure::Figure;
 /// judged by the share that is left, as a tax near zero has no meaningful share. Infinite where an
 /// interval does not cover 95%; 0 where nothing has a figure.
 #[must_use]
-pub fn widest_interval(study: &Study, lines: &[TrialLine]) -> f64 {
-    let rows = row::of_cells(study, lines, &[]);
+pub fn widest_interval(study: &Study, entries: &Entries) -> f64 {
+    let rows = row::of_cells(study, entries, &[]);
     let compared: Vec<Compared<'_>> =
         study.answers.iter().flat_map(|rule| Compared::all(rule, &rows)).collect();
     if compared.is_empty() {
@@ -43,7 +43,7 @@ mod tests {
     use crate::analysis::tests::scene::Scene;
 
     fn widest(scene: &Scene) -> f64 {
-        widest_interval(&scene.study, &scene.lines)
+        widest_interval(&scene.study, &scene.entries())
     }
 
     #[test]

@@ -18,11 +18,13 @@ use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
 use agent::Refusal;
 use answer::analysis::widest_interval;
-use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
+use journal::{
+    Entries, Entry, ImpossibleStep, Journal, Place, Results, ResultsError, Role, TrialLine,
+};
 use servers::Servers;
 use study::{Cell, Only, Study};
 use targets::Target;
-use trial::{Measured, Moment, latency_log};
+use trial::{Measured, Moment, SCHEMA, latency_log};
 use units::Nanos;
 
 /// The shortest window in which CPU time is sampled: some thousand samples of a busy server.
@@ -124,18 +126,19 @@ pub fn run<B: Bench>(
 ) -> Result<Ended, RunError> {
     let (journal, entries) = results.journal()?;
     let cpus = results.most_cpus()?;
-    let trials = entries.of_cells(study.cell_names(), cpus).trials;
-    let mut agenda = Agenda::new(study, &trials);
-    let is_too_wide = |measured: &[TrialLine]| {
+    let mut measured = entries.of_cells(study.cell_names(), cpus);
+    let mut agenda = Agenda::new(study, &measured);
+    let is_too_wide = |measured: &Entries| {
         study.until.is_some_and(|until| {
             widest_interval(study, measured) > f64::from(until.interval.get()) / 100.0
         })
     };
-    if agenda.next().is_none() && is_too_wide(&trials) {
+    if agenda.next().is_none() && is_too_wide(&measured) {
         agenda.grow();
     }
+    let trials = &measured.trials;
     let wants = |cell| agenda.wants(cell);
-    let mut servers = match Servers::start(study, &trials, wants, results, bench, report) {
+    let mut servers = match Servers::start(study, trials, wants, results, bench, report) {
         // It may have failed because it was interrupted.
         Err(_) if interrupt.load(Relaxed) => return Ok(Ended::Interrupted),
         started => started?,
@@ -150,8 +153,15 @@ pub fn run<B: Bench>(
     // Lines may have been removed from the journal by hand: no place is taken twice.
     let last = trials.iter().map(|trial| trial.place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
-    let mut run = Run { study, results, journal, interrupt, report, not_sampled: Vec::new() };
-    let mut measured = trials;
+    let mut run = Run {
+        study,
+        results,
+        journal,
+        interrupt,
+        report,
+        has_measured: false,
+        not_sampled: Vec::new(),
+    };
     // The cells whose last trial lost its server's machine, and those whose last one lost a rank or
     // could not begin without it.
     let mut lost = BTreeSet::new();
@@ -197,11 +207,12 @@ pub fn run<B: Bench>(
                     return Err(RunError::RankLost { cell: trial.place.cell.clone(), why });
                 }
                 order += 1;
-                if study.until.is_some() {
-                    measured.push(*trial);
-                }
+                measured.trials.push(*trial);
             }
-            Became::Impossible(load) => agenda.cannot(task.cell, load),
+            Became::Impossible(step) => {
+                agenda.note_impossible(&step);
+                measured.impossible.push(step);
+            }
             Became::NotSampled => agenda.cannot_sample(task.cell),
             Became::Lost(why) if lost.insert(task.cell) => {
                 (run.report)(Event::Says(format!("Note: {why}; it is started again.")));
@@ -226,8 +237,8 @@ pub fn run<B: Bench>(
 enum Became {
     /// It is in the journal.
     Trial(Box<TrialLine>),
-    /// This load cannot be made here.
-    Impossible(u64),
+    /// This load cannot be made here, which is in the journal.
+    Impossible(ImpossibleStep),
     /// The server's CPU time cannot be sampled.
     NotSampled,
     /// It could not begin, since the server's machine was lost.
@@ -244,6 +255,8 @@ struct Run<'a, 'b> {
     journal: Journal,
     interrupt: &'a AtomicBool,
     report: &'a mut (dyn FnMut(Event<'_>) + 'b),
+    /// Whether a trial of this run is in the journal.
+    has_measured: bool,
     /// Why CPU time could not be sampled: each reason is reported once.
     not_sampled: Vec<String>,
 }
@@ -299,8 +312,8 @@ impl Run<'_, '_> {
             .map(|(find, load)| find.sought(load, &measured));
         let Measured { line, outcome } = measured;
         let log = latency_log(&outcome.latencies, line.started_unix_ms, line.window_ns)
-            .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
-        self.results.write_latencies(order, &log)?;
+            .map_err(|source| ResultsError::latencies(self.results.folder(), source));
+        log.and_then(|log| self.results.write_latencies(order, &log)).map_err(RunError::NotKept)?;
         let place = Place {
             case: cell.case.clone(),
             cell: cell.name.clone(),
@@ -316,6 +329,7 @@ impl Run<'_, '_> {
         let trial = Box::new(TrialLine { place, line });
         let entries = [Entry::Trial(trial.clone())];
         self.journal.append(&entries)?;
+        self.has_measured = true;
         let wrong = trial.line.why_invalid();
         let wrong = wrong.map(|why| format!("Not valid: a trial of {}: {why}.", cell.name));
         (self.report)(Event::Finished { entries: &entries, wrong: wrong.into_iter().collect() });
@@ -328,20 +342,30 @@ impl Run<'_, '_> {
             (Some(find), Some(load), Role::Search) if load > find.from => {
                 let (name, at) = (&cell.name, find.over.value(load));
                 (self.report)(Event::Says(format!("Note: {name} cannot go to {at}: {why}.")));
-                Ok(Became::Impossible(load))
+                let step = ImpossibleStep {
+                    schema: SCHEMA,
+                    case: cell.case.clone(),
+                    cell: name.clone(),
+                    over: find.over.key().to_owned(),
+                    load: at,
+                    why,
+                };
+                self.journal.append(&[Entry::Impossible(step.clone())])?;
+                Ok(Became::Impossible(step))
             }
             (_, _, Role::Profile) => {
                 if !self.not_sampled.contains(&why) {
                     (self.report)(Event::Lacks(format!("No profile: {why}.")));
                     self.not_sampled.push(why.clone());
                 }
-                let mut targets = self.results.targets()?;
+                let mut targets = self.results.targets().map_err(RunError::NotKept)?;
                 if let Some(of) = targets.iter_mut().find(|of| of.cells.contains(&cell.name)) {
                     of.not_sampled = Some(why);
                 }
-                self.results.write_targets(&targets)?;
+                self.results.write_targets(&targets).map_err(RunError::NotKept)?;
                 Ok(Became::NotSampled)
             }
+            _ if !self.has_measured => Err(RunError::Unfit { part: cell.name.clone(), why }),
             _ => Err(RunError::Part { part: cell.name.clone(), why }),
         }
     }

@@ -7,6 +7,7 @@
 mod ceiling;
 mod search;
 mod sought;
+mod standing;
 
 use keys::full;
 use load::{Arrival, Distribution, Percent, Plan, Rate};
@@ -15,6 +16,7 @@ use units::Nanos;
 
 pub use ceiling::{Ceiling, Watched};
 pub use search::{Bounds, Next, Seen};
+pub use standing::{Search, Standing};
 
 use crate::{Cell, Metric};
 

@@ -1,9 +1,9 @@
 //! What a trial says to its search.
 
-use journal::{Role, Sought, TrialLine};
-use trial::{Limit, Measured};
+use journal::Sought;
+use trial::Measured;
 
-use super::{Find, Seen};
+use super::Find;
 
 impl Find {
     /// What a trial at this load says.
@@ -26,27 +26,5 @@ impl Find {
             seen_share,
             holds: measured.line.valid && is_within,
         }
-    }
-
-    /// What a line of the journal says to this search; `None` where it is not of it, or failed for a
-    /// reason that has nothing to do with the load.
-    pub fn seen(&self, trial: &TrialLine) -> Option<Seen> {
-        let TrialLine { place, line } = trial;
-        let sought = place.find.as_ref()?;
-        if !line.lost_ranks.is_empty() {
-            return None;
-        }
-        let is_held = place.role == Role::Measure;
-        if is_held && !line.valid && line.verdict.limit != Limit::Errors {
-            return None;
-        }
-        let watched = sought.seen();
-        Some(Seen {
-            load: self.over.load(&sought.load)?,
-            figure: self.maximize.value(line).unwrap_or_default(),
-            watched,
-            holds: sought.holds,
-            is_held,
-        })
     }
 }

@@ -1,6 +1,5 @@
 //! `toll bench instructions`: what single instructions cost, and the bounds that follow.
 
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use answer::costs::Costs;
@@ -13,7 +12,7 @@ use serde::Serialize;
 use trial::SCHEMA;
 
 use super::one_round;
-use crate::{Failure, interrupt, json};
+use crate::{Exit, Failure, json};
 
 /// The word that asks for it, in place of an algorithm's name.
 pub(crate) const WORD: &str = "instructions";
@@ -43,11 +42,7 @@ enum InstructionOutcome {
 }
 
 /// Measures and prints.
-pub(crate) fn main(
-    cpu: usize,
-    is_json: bool,
-    interrupted: &AtomicBool,
-) -> Result<ExitCode, Failure> {
+pub(crate) fn main(cpu: usize, is_json: bool, interrupted: &AtomicBool) -> Result<Exit, Failure> {
     let (costs, source) = instructions::measure(cpu, interrupted)?;
     let was_interrupted = interrupted.load(Ordering::Relaxed);
     let bounds = instructions::bounds(&costs);
@@ -65,7 +60,7 @@ pub(crate) fn main(
             false => one_round::print(&findings(&costs, &bounds, source)),
         }
     }
-    Ok(if was_interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })
+    Ok(if was_interrupted { Exit::Interrupted } else { Exit::Done })
 }
 
 fn line(cost: &Cost) -> InstructionRow {

@@ -1,12 +1,11 @@
 //! A study that includes others, such as `papers`: each is measured by itself, into a folder within that of the
 //! whole. What cannot be measured here is left out with its reason.
 
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use cpus::Topology;
-use experiment::{Ended, RunError};
+use experiment::{Ended, ErrorClass};
 use file::StudyFile;
 use journal::Results;
 use study::Study;
@@ -15,7 +14,7 @@ use units::Nanos;
 use super::{Arguments, Part, in_words};
 use crate::parts::Parts;
 use crate::studies::{self, time_of};
-use crate::{Failure, interrupt};
+use crate::{Exit, Failure};
 
 /// Runs the studies that a study includes; `file` is its file where it is a new run, and `results` its folder
 /// where it is continued.
@@ -25,7 +24,7 @@ pub(super) fn run(
     file: Option<&StudyFile>,
     results: Option<Results>,
     (machine, interrupted): (&Topology, &AtomicBool),
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     arguments.refuse_of_included()?;
     let scale = arguments.scale.as_deref();
     let included = file.map(|file| file.included(study, machine, scale)).transpose();
@@ -37,7 +36,7 @@ pub(super) fn run(
         }
         let time: Duration = included.iter().map(|(_, study)| time_of(study)).sum();
         crate::print(&format!("All of it takes {} at most.\n", words(time)));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     let results = match results {
         Some(results) => results,
@@ -70,8 +69,10 @@ pub(super) fn run(
 #[derive(Default)]
 struct PartsEnded {
     is_interrupted: bool,
-    /// What ended early, and why.
-    failed: Vec<String>,
+    /// Whether one was measured, whatever came of it.
+    is_any_measured: bool,
+    /// Whether one ended early. What cannot be measured here did not.
+    is_any_failed: bool,
 }
 
 fn measure(
@@ -84,37 +85,34 @@ fn measure(
         let name = format!("{} of {}, {}: ", place + 1, parts.len(), study.name);
         let later = parts[place + 1..].iter().map(|(study, _)| time_of(study)).sum();
         arguments.say(&format!("\n{name}{}", study.question));
-        let mut ran = 0;
         let part = Part { study, unchecked: &[], results, name: &name, later };
-        match arguments.measure(&part, interrupted, &mut ran) {
-            Ok(Ended::Complete) => {}
+        let error = match arguments.measure(&part, interrupted) {
+            Ok(Ended::Complete) => {
+                ended.is_any_measured = true;
+                continue;
+            }
             Ok(Ended::Interrupted) => {
                 ended.is_interrupted = true;
                 break;
             }
-            Err(error) if ran == 0 => leave_out(arguments, study, results, &error)?,
-            Err(error) => {
-                eprintln!("toll: {}: {error}", study.name);
-                ended.failed.push(study.name.clone());
+            Err(error) => error,
+        };
+        let name = &study.name;
+        match error.class() {
+            ErrorClass::Absent if !arguments.is_silent() => {
+                arguments.say(&format!("{name} is left out: {error}"));
+            }
+            ErrorClass::Absent => eprintln!("toll: {name} is left out: {error}"),
+            class => {
+                eprintln!("toll: {name}: {error}");
+                ended.is_any_failed = true;
+                ended.is_any_measured |= class == ErrorClass::Failed;
             }
         }
+        // What a report says where nothing of it is in the journal.
+        results.write_left_out(&error.to_string()).map_err(Failure::request)?;
     }
     Ok(ended)
-}
-
-/// Goes on without a study of which nothing can be measured here.
-fn leave_out(
-    arguments: &Arguments,
-    study: &Study,
-    results: &Results,
-    error: &RunError,
-) -> Result<(), Failure> {
-    let sentence = format!("{} is left out: {error}", study.name);
-    match arguments.is_silent() {
-        true => eprintln!("toll: {sentence}"),
-        false => arguments.say(&sentence),
-    }
-    results.write_left_out(&error.to_string()).map_err(Failure::request)
 }
 
 /// Writes the reports of what was measured, and prints what became of the claims.
@@ -124,19 +122,18 @@ fn present(
     study: &Study,
     ended: &PartsEnded,
     whole: Option<Duration>,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let parts = Parts::read(results, study)?;
     let folder = results.folder().display();
     if parts.is_empty() {
         if ended.is_interrupted {
             eprintln!("toll: interrupted before the first trial ended: nothing was measured");
-            return Ok(ExitCode::from(interrupt::EXIT));
+            return Ok(Exit::Interrupted);
         }
-        return Err(Failure::request(format!(
-            "nothing of {} can be measured here: {}",
-            study.name,
-            parts.left_out().join("; ")
-        )));
+        let exit = if ended.is_any_measured { Exit::Failed } else { Exit::Refused };
+        let why = parts.left_out().join("; ");
+        let words = format!("nothing of {} can be measured here: {why}", study.name);
+        return Err(Failure::new(exit, words));
     }
     // Printed first: a disk that is full takes the report, not the answers.
     if arguments.json {
@@ -155,10 +152,15 @@ fn present(
     if !arguments.json {
         crate::print(&format!("Report: {}\n", report.display()));
     }
-    match &ended.failed[..] {
-        _ if ended.is_interrupted => Ok(ExitCode::from(interrupt::EXIT)),
-        [] if parts.is_whole() => Ok(ExitCode::SUCCESS),
-        _ => Err(Failure::measurement(format!(
+    if ended.is_interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    if ended.is_any_failed && !ended.is_any_measured {
+        return Err(Failure::request(format!("none of {} could begin", study.name)));
+    }
+    match !ended.is_any_failed && parts.is_whole() {
+        true => Ok(Exit::Done),
+        false => Err(Failure::measurement(format!(
             "not every trial was run and is valid; toll run --continue {folder} measures those again"
         ))),
     }

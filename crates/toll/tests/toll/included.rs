@@ -1,6 +1,7 @@
 //! Studies that include others, as a user runs them.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use journal::Journal;
 use serde_json::Value;
@@ -32,18 +33,18 @@ over = { primitives = "libraries", algorithm = "AES-128-GCM" }
 primitives.sizes = ["8KiB"]
 "#;
 
-/// A server that is not there.
+/// With a client that is not installed where [`run`] looks for it.
 const ABSENT: &str = r#"
 schema = 1
 question = "What does a server do?"
 reference = "xeon-e5-v3-2014"
 trials = 6
 [target]
-server = "address"
-url = "https://127.0.0.1:1/"
+server = "embedded"
 [load]
+client = "wrk"
 tls = "1.3"
-duration = "20ms"
+duration = "1s"
 [[case]]
 name = "files"
 [[claim]]
@@ -66,6 +67,13 @@ fn desk() -> Desk {
     desk
 }
 
+/// `toll run` where no other program is installed.
+fn run(desk: &Desk, arguments: &[&str]) -> Command {
+    let mut command = desk.run(arguments);
+    command.env("PATH", "/nonexistent");
+    command
+}
+
 fn rows(folder: &Path) -> usize {
     Journal::read(&folder.join("journal.jsonl")).map_or(0, |entries| entries.primitives.len())
 }
@@ -73,7 +81,7 @@ fn rows(folder: &Path) -> usize {
 #[test]
 fn what_is_absent_is_left_out_and_every_claim_has_its_row() {
     let desk = desk();
-    let output = desk.run(&["--scale", "quick"]).output().unwrap();
+    let output = run(&desk, &["--scale", "quick"]).output().unwrap();
     let told = text(&output.stdout) + &text(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
     assert_eq!(told.matches("server is left out: ").count(), 1, "{told}");
@@ -121,22 +129,23 @@ fn what_is_absent_is_left_out_and_every_claim_has_its_row() {
 #[test]
 fn an_interrupted_run_keeps_what_was_measured_and_continues() {
     let desk = desk();
-    let mut run = Killed::piped(&mut desk.run(&[]));
+    let mut begun = Killed::piped(&mut run(&desk, &[]));
     let first = || desk.results_if_any().map(|folder| folder.join("ciphers"));
     until("a row is in the journal", || {
-        assert!(run.0.try_wait().unwrap().is_none());
+        assert!(begun.0.try_wait().unwrap().is_none());
         first().is_some_and(|folder| rows(&folder) > 0)
     });
-    run.send("-INT");
-    let output = run.finish();
+    begun.send("-INT");
+    let output = begun.finish();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let told = text(&output.stdout);
     assert!(told.contains("not measured yet") && told.contains("--continue"), "{told}");
     let kept = rows(&first().unwrap());
     assert!((1..24).contains(&kept), "{kept}");
 
-    let output =
-        toll().args(["run", "--quiet", "--continue"]).arg(desk.results()).output().unwrap();
+    let mut continued = toll();
+    continued.args(["run", "--quiet", "--continue"]).arg(desk.results());
+    let output = continued.env("PATH", "/nonexistent").output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     for study in ["ciphers", "more"] {
         assert!(rows(&desk.results().join(study)) >= 24, "{study}");
@@ -161,7 +170,7 @@ fn what_includes_itself_or_nothing_that_can_be_measured_is_refused() {
         WHOLE.replace("\"ciphers.toml\", \"server.toml\", \"more.toml\"", "\"server.toml\""),
     )
     .unwrap();
-    let output = desk.run(&[]).output().unwrap();
+    let output = run(&desk, &[]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).contains("nothing of small can be measured here"), "{output:?}");
     let output = desk.run(&["--dry-run"]).output().unwrap();
@@ -169,4 +178,44 @@ fn what_includes_itself_or_nothing_that_can_be_measured_is_refused() {
         output.status.success() && text(&output.stdout).contains("All of it takes"),
         "{output:?}"
     );
+}
+
+#[test]
+fn an_included_study_that_fails_is_not_left_out() {
+    // A server that cannot be reached.
+    let desk = desk();
+    let unreachable = ABSENT
+        .replace("\"embedded\"", "\"address\"\nurl = \"https://127.0.0.1:1/\"")
+        .replace("client = \"wrk\"\n", "");
+    std::fs::write(desk.path().join("server.toml"), &unreachable).unwrap();
+    let output = desk.run(&["--scale", "quick"]).output().unwrap();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("toll: server: ") && !told.contains("left out"), "{told}");
+    for study in ["ciphers", "more"] {
+        assert_eq!(rows(&desk.results().join(study)), 12, "{told}");
+    }
+    // Alone it is the request that is wrong.
+    std::fs::write(desk.study(), "schema = 1\nquestion = \"?\"\ninclude = [\"server.toml\"]\n")
+        .unwrap();
+    let alone = desk.run(&["--out", desk.path().join("alone").to_str().unwrap()]).output().unwrap();
+    assert_eq!(alone.status.code(), Some(2), "{alone:?}");
+}
+
+#[test]
+fn included_studies_of_another_machine_are_refused() {
+    let desk = desk();
+    let write = |name: &str, text: &str| std::fs::write(desk.path().join(name), text).unwrap();
+    write(
+        "small.toml",
+        "schema = 1\nquestion = \"?\"\ninclude = [\"ciphers.toml\"]\n[scale.quick]\n",
+    );
+    let output = desk.run(&["--scale", "quick"]).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    let file = desk.results().join("ciphers/machine.json");
+    let mut machine: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    machine["processor"]["model"] = "another one".into();
+    std::fs::write(&file, machine.to_string()).unwrap();
+    let output = desk.go_on();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
 }

@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use journal::{Journal, Role, TrialLine};
-use support::{Desk, text, toll_output};
+use support::{Desk, Serve, text, toll_output, toll_within};
 
 const STUDY: &str = r#"
 schema = 1
@@ -96,6 +96,66 @@ fn a_limit_that_nothing_meets_is_told_as_such_everywhere() {
     let again = desk.go_on();
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
     assert_eq!(lines(&desk, Role::Search).len(), 4);
+}
+
+#[test]
+fn a_search_whose_steps_are_not_valid_is_not_infeasible_and_is_taken_up_again() {
+    // No window is long enough for a connection to end, which is a mismatch.
+    let study = STUDY
+        .replace("[load]\n", "[load]\nrequests-per-connection = \"1000000\"\n")
+        .replace("step = \"300ms\"", "step = \"100ms\"");
+    let desk = Desk::new(&study);
+    let mut output = desk.run(&[]).output().unwrap();
+    for steps in [2, 4] {
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{said}{}", text(&output.stderr));
+        assert_eq!(lines(&desk, Role::Measure), []);
+        let made = lines(&desk, Role::Search);
+        assert_eq!(made.len(), 2 * steps, "{said}");
+        assert!(made.iter().all(|step| !step.line.receipt.mismatch.is_empty()));
+        let csv = desk.file("cells.csv");
+        assert_eq!(csv.matches(",not-measured,invalid,,").count(), 2, "{csv}");
+        assert!(!said.contains("infeasible"), "{said}");
+        assert!(!desk.file("report.html").contains("every trial is in the figures"));
+        output = desk.go_on();
+    }
+}
+
+#[test]
+fn a_load_for_which_there_are_too_few_descriptors_ends_the_search_everywhere() {
+    let server = Serve::pinned(&[]);
+    let study = STUDY
+        .replace("\"embedded\"\nobject = \"1KiB\"", "\"address\"\nurl = \"URL\"")
+        .replace("URL", &format!("http://{}/bytes/1KiB", server.plain))
+        .replace("[load]\n", "[load]\ntls = \"none\"\narrival = \"paced 50ms\"\n")
+        .replace("to = 4", "from = 32\nto = 4096")
+        .replace("sweep.\"target.certificate-key\" = [\"rsa:2048\", \"ecdsa:p256\"]\n", "")
+        .split("[[answer]]")
+        .next()
+        .unwrap()
+        .to_owned();
+    let desk = Desk::new(&study);
+    // Room for 16 tables of 8 connections on each CPU.
+    let mut limited = toll_within(72);
+    limited.arg("run").arg(desk.study()).arg("--out").arg(desk.out());
+    let output = desk.undisturbed(limited.output().unwrap());
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let impossible = Journal::read(&desk.journal()).unwrap().impossible;
+    assert!(!impossible.is_empty(), "{said}");
+    let held = lines(&desk, Role::Measure);
+    let load = &held[0].place.find.as_ref().unwrap().load;
+    let found = |said: &str| {
+        let csv = desk.file("cells.csv");
+        assert!(csv.trim_end().ends_with(&format!(",found,{load},")), "{csv}{said}");
+    };
+    found(&said);
+    let report = toll_output(&["report", desk.results().to_str().unwrap()]);
+    found(&text(&report.stdout));
+    let before = desk.file("journal.jsonl");
+    let again = desk.go_on();
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert_eq!(desk.file("journal.jsonl"), before);
 }
 
 #[test]

@@ -15,10 +15,11 @@ pub(super) fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) ->
     if operations.all(|other| other == first) { first } else { Operation::Requests }
 }
 
-/// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`.
+/// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`, `not valid`.
 pub(super) fn found(cell: &CellSummary) -> String {
     match cell.search.as_ref().map(|search| &search.end) {
         Some(SearchEnd::Found { load }) => load.clone(),
+        Some(SearchEnd::Invalid { .. }) => "not valid".to_owned(),
         Some(SearchEnd::Unfinished) => "not found yet".to_owned(),
         Some(end @ SearchEnd::Infeasible { .. }) => end.infeasible().unwrap_or_default(),
         None => String::new(),

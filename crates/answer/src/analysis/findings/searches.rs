@@ -12,19 +12,27 @@ pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
 }
 
 fn table(cell: &CellSummary, search: &SearchPath) -> Table {
-    let SearchPath { maximize, over, limit, path, .. } = search;
+    let SearchPath { maximize, over, limit, path, impossible, .. } = search;
     let unit = maximize.row().quantity.unit_for(path.iter().map(|step| step.figure));
     let holds = |step: &SearchStep| {
-        let words = if step.holds { "holds" } else { "breaks" };
+        let words = match (&step.invalid, step.holds) {
+            (Some(_), _) => "not valid",
+            (None, true) => "holds",
+            (None, false) => "breaks",
+        };
         TableCell { is_bad: !step.holds, ..words.to_owned().into() }
     };
+    let lacking: Vec<String> = impossible
+        .iter()
+        .map(|of| format!(" {} cannot be made here: {}.", of.load, of.why))
+        .collect();
     let is = |step: &SearchStep| if step.is_held { "held" } else { "a step" }.to_owned();
     let seen = |step: &SearchStep| step.seen.clone().unwrap_or_default();
     let figure = |step: &SearchStep| (unit.number(step.figure), step.figure);
     Table {
         title: title(cell),
         count: found(cell),
-        about: format!("The most {maximize} over {over}, while {limit}."),
+        about: format!("The most {maximize} over {over}, while {limit}.{}", lacking.concat()),
         chart: Some(Curve {
             title: format!("{maximize} by load: {}", found(cell)),
             subtitle: "filled: the limit held; hollow: it broke; large: measured for longer"
@@ -36,7 +44,11 @@ fn table(cell: &CellSummary, search: &SearchPath) -> Table {
                 label: maximize.to_string(),
                 is_baseline: false,
                 is_joined: false,
-                dots: path.iter().map(|step| dot(step, &unit)).collect(),
+                dots: path
+                    .iter()
+                    .filter(|step| step.invalid.is_none())
+                    .map(|step| dot(step, &unit))
+                    .collect(),
             }],
             ..Curve::default()
         }),

@@ -84,7 +84,8 @@ fn the_comparisons_of_an_answer_are_as_many_as_the_study_says() {
     for (scene, family) in scenes {
         let rule = &scene.study.answers[0];
         assert_eq!(rule.comparisons(&scene.study.params(&rule.case)), [family]);
-        let cells = row::of_cells(&scene.study, &scene.lines, &scene.targets);
+        let entries = scene.entries();
+        let cells = row::of_cells(&scene.study, &entries, &scene.targets);
         assert!(Compared::all(rule, &cells).iter().all(|of| of.family == family));
     }
 }

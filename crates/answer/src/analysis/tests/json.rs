@@ -9,7 +9,7 @@ use super::scene::{CBC, CHACHA, EIGHT, GCM, Scene};
 use super::written::name_the_best;
 use super::{NONE, SUITE, bills, bulk, ciphers, cross_checks, hit_rates, predictions, profiles};
 use super::{projections, users};
-use crate::analysis::{Analysis, SearchEnd, SearchPath, SearchStep};
+use crate::analysis::{Analysis, ImpossibleLoad, SearchEnd, SearchPath, SearchStep};
 
 /// Scenes in which each part of an analysis is there.
 fn scenes() -> Vec<Scene> {
@@ -56,7 +56,9 @@ fn names() {
             seen: None,
             holds: true,
             is_held: true,
+            invalid: Some("suite".to_owned()),
         }],
+        impossible: vec![ImpossibleLoad { load: "16".to_owned(), why: "too few".to_owned() }],
     });
     let found = found.iter().map(|of| serde_json::to_value(of).unwrap());
     let of_data = ["params", "common", "limits", "other_limits", "shares", "ns_per_operation"];

@@ -234,12 +234,15 @@ impl Scene {
     }
 
     pub(crate) fn analysis(&self) -> Analysis {
-        let entries = Entries {
+        Analysis::of(&self.study, &self.entries(), &self.targets, self.machine.as_ref())
+    }
+
+    pub(crate) fn entries(&self) -> Entries {
+        Entries {
             trials: self.lines.clone(),
             primitives: self.primitives.clone(),
             ..Entries::default()
-        };
-        Analysis::of(&self.study, &entries, &self.targets, self.machine.as_ref())
+        }
     }
 
     /// The first answer.

@@ -32,7 +32,8 @@ fn scene(figures: &[f64], rounds: usize, random: &mut Random) -> Scene {
 
 /// What `of` says of the cells of a scene.
 fn with_entries<T>(scene: &Scene, of: impl FnOnce(&Compared<'_>, &[&Entry<'_>]) -> T) -> T {
-    let cells = row::of_cells(&scene.study, &scene.lines, &scene.targets);
+    let entries = scene.entries();
+    let cells = row::of_cells(&scene.study, &entries, &scene.targets);
     let compared = Compared::all(&scene.study.answers[0], &cells).remove(0);
     of(&compared, &compared.entries.iter().collect::<Vec<_>>())
 }

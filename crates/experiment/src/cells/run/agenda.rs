@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use crate::cells::length::{Length, of_trial};
 use crate::cells::order::interleaved;
-use journal::{Role, TrialLine};
+use journal::{Entries, ImpossibleStep, Role, TrialLine};
 use stats::looks;
-use study::find::{Find, Next, Seen};
+use study::find::{Find, Search, Standing};
 use study::{Cell, Forecast, Study, preparations, restart_takes};
 use targets::Restart;
 use units::Nanos;
@@ -55,7 +55,8 @@ pub(super) struct Agenda<'a> {
 #[derive(Default)]
 struct Progress {
     is_left_out: bool,
-    seen: Vec<Seen>,
+    /// Where the load is searched for.
+    search: Option<Search>,
     steps: u32,
     /// Rounds that have a valid trial, each with its load.
     done: BTreeSet<(u32, Option<u64>)>,
@@ -70,7 +71,8 @@ struct Progress {
 }
 
 impl<'a> Agenda<'a> {
-    pub(super) fn new(study: &'a Study, trials: &[TrialLine]) -> Self {
+    pub(super) fn new(study: &'a Study, entries: &Entries) -> Self {
+        let Entries { trials, impossible, .. } = entries;
         let begun = trials.iter().filter(|trial| trial.place.role == Role::Measure);
         let begun = begun.map(|trial| trial.place.round + 1).max().unwrap_or(0);
         let wanted = match study.until {
@@ -78,7 +80,9 @@ impl<'a> Agenda<'a> {
             None => study.trials,
         };
         let searches = interleaved(study.cells.len(), 1, study.seed).concat();
-        let cells = study.cells.iter().map(|_| Progress::default()).collect();
+        let progress =
+            |cell: &Cell| Progress { search: cell.find.map(Search::new), ..Progress::default() };
+        let cells = study.cells.iter().map(progress).collect();
         let servers = study.servers().into_iter().map(|(_, cells)| cells);
         let restarted = servers
             .flat_map(|cells| match study.restart(&cells) {
@@ -102,9 +106,13 @@ impl<'a> Agenda<'a> {
         for trial in trials.iter().filter(is_kept) {
             agenda.note(trial);
         }
+        impossible.iter().for_each(|step| agenda.note_impossible(step));
         for cell in &mut agenda.cells {
             // Trials of an earlier run that are not valid are made again.
             cell.tried.clear();
+            if let Some(search) = &mut cell.search {
+                search.take_up_again();
+            }
             cell.has_begun = false;
         }
         agenda
@@ -113,14 +121,13 @@ impl<'a> Agenda<'a> {
     /// Notes a trial of the journal.
     pub(super) fn note(&mut self, trial: &TrialLine) {
         let TrialLine { place, line } = trial;
-        let Some(index) = self.study.cells.iter().position(|cell| cell.name == place.cell) else {
-            return;
-        };
+        let Some(index) = self.index(&place.cell) else { return };
         let progress = &mut self.cells[index];
         progress.has_begun = true;
+        if let Some(search) = &mut progress.search {
+            search.note(trial);
+        }
         let find = self.study.cells[index].find.as_ref();
-        let seen = find.and_then(|find| find.seen(trial));
-        progress.seen.extend(seen);
         let load = find.and_then(|find| find.over.load(&place.find.as_ref()?.load));
         match place.role {
             Role::Search => progress.steps += 1,
@@ -141,10 +148,16 @@ impl<'a> Agenda<'a> {
         }
     }
 
-    /// Notes a load that cannot be made here, which counts like one that breaks the limit.
-    pub(super) fn cannot(&mut self, cell: usize, load: u64) {
-        let broken = Seen { load, figure: 0.0, watched: None, holds: false, is_held: false };
-        self.cells[cell].seen.extend([broken, broken]);
+    /// Notes a step of the journal that could not be made.
+    pub(super) fn note_impossible(&mut self, step: &ImpossibleStep) {
+        let index = self.index(&step.cell);
+        if let Some(search) = index.and_then(|index| self.cells[index].search.as_mut()) {
+            search.note_impossible(step);
+        }
+    }
+
+    fn index(&self, cell: &str) -> Option<usize> {
+        self.study.cells.iter().position(|of| of.name == cell)
     }
 
     /// Leaves a cell out, whose server is missing.
@@ -234,8 +247,8 @@ impl<'a> Agenda<'a> {
     /// Where a trial measures a load that was found: what the next larger load that was tried showed,
     /// over the limit, if that broke it. To four decimals.
     pub(super) fn beyond(&self, task: &Task) -> Option<f64> {
-        let find = self.study.cells[task.cell].find.filter(|_| task.role == Role::Measure)?;
-        let beyond = find.bounds().beyond(&self.cells[task.cell].seen, task.load?)?;
+        let search = self.cells[task.cell].search.as_ref();
+        let beyond = search.filter(|_| task.role == Role::Measure)?.beyond(task.load?)?;
         Some((beyond * 1e4).round() / 1e4)
     }
 
@@ -296,13 +309,13 @@ impl<'a> Agenda<'a> {
 
     fn state(&self, cell: usize) -> State {
         let progress = &self.cells[cell];
-        match &self.study.cells[cell].find {
+        match &progress.search {
             _ if progress.is_left_out => State::Over,
             None => State::Hold(None),
-            Some(find) => match find.bounds().next(&progress.seen) {
-                Next::Try(load) => State::Search(load),
-                Next::Hold(load) => State::Hold(Some(load)),
-                Next::Infeasible => State::Over,
+            Some(search) => match search.standing() {
+                Standing::Try(load) => State::Search(load),
+                Standing::Hold(load) => State::Hold(Some(load)),
+                Standing::Infeasible(_) | Standing::Invalid(_) => State::Over,
             },
         }
     }

@@ -90,7 +90,7 @@ impl<T> Servers<T> {
                                 leave_out(cell, why, &mut records, report);
                             }
                             Err(Refusal { why, .. }) => {
-                                return Err(RunError::Part { part: cell.name.clone(), why });
+                                return Err(RunError::Unfit { part: cell.name.clone(), why });
                             }
                         }
                     }
@@ -171,7 +171,11 @@ impl<T> Server<T> {
             RunError::Part { part, why }
         })?;
         let version = Some(bench.version(&started));
-        check_same(Some(&self.record), &TargetRecord { version, ..self.record.clone() })?;
+        let now = TargetRecord { version, ..self.record.clone() };
+        check_same(Some(&self.record), &now).map_err(|error| RunError::Part {
+            part: self.record.name.clone(),
+            why: error.to_string(),
+        })?;
         self.running = Some(started);
         self.process += 1;
         Ok(())

@@ -13,6 +13,7 @@ mod search;
 mod until;
 
 use super::*;
+use crate::ErrorClass;
 use crate::cells::order::interleaved;
 use crate::testing::folder_in_memory;
 use study::testing::{cell, server};
@@ -306,7 +307,8 @@ fn every_round_has_all_cells_in_the_seeds_order() {
 fn what_is_left_has_the_warm_ups_of_servers_that_no_trial_was_made_of() {
     let mut desk = Desk::new();
     desk.run(&mut Stage::default()).unwrap();
-    let trials = desk.results.entries().unwrap().trials;
+    let (over, none) = (desk.results.entries().unwrap(), Entries::default());
+    let trials = &over.trials;
     let first = trials.iter().find(|trial| trial.place.cell == "bulk-0001").unwrap();
     let plain = Study { restart: Some(targets::Restart::Never), ..study() };
     let mut java = plain.clone();
@@ -317,16 +319,16 @@ fn what_is_left_has_the_warm_ups_of_servers_that_no_trial_was_made_of() {
     let preparations =
         |java: &Agenda<'_>, plain: &Agenda<'_>| java.ahead().time.0 - plain.ahead().time.0;
     let once = 20_000_000_000 + targets::CRYPTO_TAKES.0;
-    let (mut agenda, mut other) = (Agenda::new(&java, &[]), Agenda::new(&plain, &[]));
+    let (mut agenda, mut other) = (Agenda::new(&java, &none), Agenda::new(&plain, &none));
     assert_eq!(preparations(&agenda, &other), once);
     assert_eq!(agenda.ahead(), java.forecast());
     agenda.note(first);
     other.note(first);
     assert_eq!(preparations(&agenda, &other), 0);
     // A run that is continued starts its servers again, where they are wanted.
-    let (begun, over) = (std::slice::from_ref(first), &trials[..]);
+    let begun = Entries { trials: vec![first.clone()], ..Entries::default() };
     let left = |trials| preparations(&Agenda::new(&java, trials), &Agenda::new(&plain, trials));
-    assert_eq!((left(begun), left(over)), (once, 0));
+    assert_eq!((left(&begun), left(&over)), (once, 0));
 }
 
 #[test]
@@ -401,7 +403,7 @@ fn a_missing_client_leaves_its_cells_out() {
 
     with_wrk.cells[1].target.if_missing = IfMissing::Fail;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
-    assert!(matches!(&error, RunError::Part { part, .. } if part == "bulk-0002"), "{error}");
+    assert!(matches!(&error, RunError::Unfit { part, .. } if part == "bulk-0002"), "{error}");
     with_wrk.cells = vec![study().cells[0].clone()];
     with_wrk.cells[0].load.client = load::Client::Wrk;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
@@ -413,7 +415,7 @@ fn what_cannot_be_loaded_is_reported_before_the_first_trial() {
     let mut desk = Desk::new();
     let mut stage = Stage { unfit: Some("bulk-0004"), ..Stage::default() };
     let error = desk.run(&mut stage).unwrap_err();
-    assert!(matches!(&error, RunError::Part { part, .. } if part == "bulk-0004"), "{error}");
+    assert!(matches!(&error, RunError::Unfit { part, .. } if part == "bulk-0004"), "{error}");
     assert_eq!((stage.trials, desk.places()), (0, vec![]));
 }
 

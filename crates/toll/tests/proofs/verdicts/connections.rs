@@ -11,7 +11,7 @@ use trial::Limit;
 
 use super::bench::{interrupt, line, load, load_by, load_plain, open_files};
 use crate::namespaces::Namespace;
-use support::{Killed, Serve, run, toll, until};
+use support::{Killed, Serve, run, toll, toll_within, until};
 
 #[test]
 fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
@@ -30,23 +30,6 @@ fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
     let first = &line.operations.first_errors["descriptors"];
     assert!(first.ends_with("(os error 24): ulimit -n"), "{first}");
     assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
-}
-
-/// toll with this hard limit of descriptors, which it may not raise.
-fn toll_within(descriptors: usize) -> Command {
-    let limited = format!("--nofile={descriptors}:{descriptors}");
-    let toll = toll().get_program().to_owned();
-    // Who has the capability could raise the limit.
-    let mut command = match rustix::process::geteuid().is_root() {
-        true => {
-            let mut command = Command::new("setpriv");
-            command.args(["--bounding-set=-sys_resource", "--inh-caps=-sys_resource", "prlimit"]);
-            command
-        }
-        false => Command::new("prlimit"),
-    };
-    command.arg(limited).arg(toll);
-    command
 }
 
 #[test]

@@ -13,7 +13,7 @@ use answer::analysis::{Analysis, SearchEnd};
 use study::find::{Ceiling, Find, Over};
 use study::testing::{cell, server};
 use trial::testing::example;
-use trial::{Evidence, Limit, Verdict};
+use trial::{Evidence, Limit, Mismatch, Verdict};
 use units::Nanos;
 
 /// Each connection adds 1 Mb/s; the first byte takes a millisecond for each connection.
@@ -24,6 +24,10 @@ struct Hill {
     held_breaks_from: usize,
     /// More connections cannot be made.
     most: usize,
+    /// The suite is another one than asked for in these trials, counted from 0.
+    mismatched_in: std::ops::Range<usize>,
+    /// Too many operations fail from this many connections on.
+    fails_from: usize,
     /// A rank is lost in these trials, counted from 0.
     rank_lost_in: Vec<usize>,
     /// The ranks do not come back for these.
@@ -40,6 +44,8 @@ impl Default for Hill {
             least_ms: BTreeMap::new(),
             held_breaks_from: usize::MAX,
             most: usize::MAX,
+            mismatched_in: 0..0,
+            fails_from: usize::MAX,
             rank_lost_in: Vec::new(),
             without_ranks_in: Vec::new(),
             lacks_ranks: false,
@@ -104,6 +110,15 @@ impl Bench for Hill {
             beyond_limit,
             ..Evidence::default()
         });
+        if connections >= self.fails_from {
+            line.valid = false;
+            line.verdict.limit = Limit::Errors;
+        }
+        if self.mismatched_in.contains(&number) {
+            line.valid = false;
+            let [what, asked, obtained] = ["suite", "A", "B in 64"].map(str::to_owned);
+            line.receipt.mismatch.push(Mismatch { what, asked, obtained });
+        }
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);
             line.interrupted = true;
@@ -317,6 +332,59 @@ fn a_load_that_this_machine_cannot_make_ends_the_search_and_not_the_run() {
     let held: Vec<_> = desk.places().into_iter().filter(|p| p.0 == Role::Measure).collect();
     assert_eq!(held.len(), 4);
     assert!(held.iter().all(|place| place.2.as_deref() == Some("20")), "{held:?}");
+    // The report reads the same from the journal, and a continued run has nothing to do.
+    let entries = desk.results.entries().unwrap();
+    let steps: Vec<(&str, &str)> =
+        entries.impossible.iter().map(|step| (step.cell.as_str(), step.load.as_str())).collect();
+    assert!(steps.contains(&("bulk-0001", "32")) && steps.contains(&("bulk-0002", "32")));
+    let analysis = Analysis::of(&only, &entries, &[], None);
+    for (index, cell) in analysis.cells.iter().enumerate() {
+        assert_eq!((found(&analysis, index), cell.trials.valid), (20, 2));
+    }
+    let trials = hill.trials;
+    run(&only, &desk.results, &mut hill, &interrupt, &mut |_| {}).unwrap();
+    assert_eq!((hill.trials, desk.results.entries().unwrap()), (trials, entries));
+}
+
+#[test]
+fn steps_that_are_not_what_was_asked_say_nothing_of_the_limit() {
+    let desk = Desk::new();
+    let mut hill = Hill { mismatched_in: 0..usize::MAX, ..Hill::default() };
+    assert_eq!(desk.run(&mut hill), Ended::Complete);
+    let analysis = desk.analysis();
+    for cell in &analysis.cells[..3] {
+        let search = cell.search.as_ref().unwrap();
+        assert!(matches!(search.end, SearchEnd::Invalid { .. }), "{search:?}");
+        assert_eq!((search.path.len(), cell.mark), (2, Some(Mark::NotMeasured)));
+        assert!(cell.trials.valid < cell.trials.planned);
+    }
+    // Two steps of each search, and both trials of the cell whose load is given.
+    assert_eq!(analysis.invalid.len(), 3 * 2 + 2);
+    // It is measured when what was asked for is there.
+    desk.run(&mut Hill::default());
+    let analysis = desk.analysis();
+    assert!((58..=64).contains(&found(&analysis, 0)), "{analysis:?}");
+    assert!(analysis.cells.iter().all(|cell| cell.trials.valid == cell.trials.planned));
+}
+
+#[test]
+fn one_step_that_is_not_what_was_asked_is_made_again() {
+    let search = |hill: &mut Hill| {
+        let desk = Desk::new();
+        desk.run(hill);
+        found(&desk.analysis(), 0)
+    };
+    let mut hill = Hill { mismatched_in: 5..6, ..Hill::default() };
+    assert_eq!(search(&mut hill), search(&mut Hill::default()));
+}
+
+#[test]
+fn a_load_under_which_operations_fail_breaks_the_limit() {
+    let desk = Desk::new();
+    desk.run(&mut Hill { fails_from: 30, ..Hill::default() });
+    let analysis = desk.analysis();
+    assert!((27..30).contains(&found(&analysis, 0)), "{analysis:?}");
+    assert_eq!(analysis.invalid.iter().filter(|trial| trial.cell == "bulk-0001").count(), 0);
 }
 
 #[test]
@@ -344,7 +412,7 @@ fn the_forecast_is_no_less_than_what_is_done() {
     let desk = Desk::new();
     desk.run(&mut Hill::default());
     let whole = study().forecast();
-    assert_eq!(Agenda::new(&study(), &[]).ahead(), whole);
+    assert_eq!(Agenda::new(&study(), &Entries::default()).ahead(), whole);
     let steps = desk.places().iter().filter(|place| place.0 == Role::Search).count() as u64;
     assert!(0 < steps && steps <= whole.searching, "{steps} of {whole:?}");
     assert_eq!(whole.held, 8);
