@@ -15,7 +15,6 @@ use study::{Claim, ClaimedFigure, ClaimedRange, Cut, Metric, Study};
 
 use crate::comparable::ratio;
 use crate::figure::Figure;
-use crate::label::with;
 use crate::limits::in_words;
 use crate::mark::Mark;
 use crate::measured::{IS_A_MAXIMUM, MeasuredRow, is_more_than_a_tenth};
@@ -199,19 +198,19 @@ fn absent(
     rows: &[MeasuredRow],
     cut: &[Cut],
 ) -> String {
-    let because = |words: &str| {
-        let cut = cut.iter().find(|cut| cut.what.contains(words));
+    let because = |case: &str, key: Option<&str>| {
+        let cut = cut.iter().find(|cut| cut.explains(case, key));
         cut.map(|cut| format!(" ({})", cut.what)).unwrap_or_default()
     };
     for RowOf { case, params, .. } in std::iter::once(of).chain(over) {
         let of_case: Vec<&MeasuredRow> = rows.iter().filter(|row| row.case == *case).collect();
         if of_case.is_empty() {
-            return format!("{case} was not measured{}", because(case));
+            return format!("{case} was not measured{}", because(case, None));
         }
         let is_nowhere =
             |key: &str, value| !of_case.iter().any(|row| row.params.get(key) == Some(value));
         if let Some((key, value)) = params.iter().find(|(key, value)| is_nowhere(key, value)) {
-            return format!("{key} = {value} was not measured{}", because(key));
+            return format!("{key} = {value} was not measured{}", because(case, Some(key)));
         }
     }
     "no such row was measured".to_owned()
@@ -233,7 +232,8 @@ impl<'a> Rows<'a> {
         let own = || match self.over {
             Some(over) => {
                 let why = ratio(self.of, over, metric).err()?;
-                Some(why.in_words([&with(&self.of.label), &with(&over.label)]))
+                let called = [self.of, over].map(|row| format!("with {}", row.label));
+                Some(why.in_words(called.each_ref().map(String::as_str)))
             }
             None => Some(self.of.fell_behind(metric)?.in_words()),
         };

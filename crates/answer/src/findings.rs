@@ -6,12 +6,13 @@ mod table;
 use serde::Serialize;
 
 use crate::analysis::warnings::Repeated;
+use crate::caveat::Caveat;
 use crate::claims::PaperClaims;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
 pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, ChartLine, Curve, Dot, LineLimit, Series};
-pub use table::{Column, SortKey, Table, TableCell};
+pub use table::{Column, SmallPrint, SortKey, Table, TableCell};
 
 /// What a study found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,7 +71,7 @@ pub struct ShownAnswer {
     /// How to read them, a sentence each.
     pub notes: Vec<String>,
     /// Why they are weaker than they look, a sentence each.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<Caveat>,
 }
 
 /// An answer at a glance. Intervals are in charts and tables; what they do not show is not stated here.

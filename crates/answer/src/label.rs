@@ -5,7 +5,6 @@
 //! suites share theirs. What is usual today goes without saying: TLS 1.3, and in TLS 1.2 an ECDHE
 //! key exchange that RSA signs.
 
-use crate::wording::size;
 use cpus::CpuList;
 use keys::full;
 use load::{Mix, Operation};
@@ -18,9 +17,9 @@ use units::counted;
 /// words of its own comes with its value: `verify 1/64`.
 #[must_use]
 pub fn label(key: &str, value: &Param) -> String {
-    let name = name(key);
+    let name = full::name(key);
     match value {
-        Param::Plain => PLAIN.to_owned(),
+        Param::Plain => "plain HTTP".to_owned(),
         Param::Suite(of) => suite(of),
         Param::CertificateKey(key) if name == "client-certificate-key" => {
             format!("a client's {}", key.words())
@@ -50,7 +49,7 @@ pub fn label(key: &str, value: &Param) -> String {
         }
         .to_owned(),
         Param::Send(send) => send.words().to_owned(),
-        Param::Size(bytes) => format!("records of {}", size(*bytes)),
+        Param::Size(bytes) => format!("records of {}", bytes.in_words()),
         Param::Operation(operation) => operation.to_string().replace('-', " "),
         Param::Algorithm(algorithm) => algorithm.name().to_owned(),
         Param::Flag(flag) => match (name, flag) {
@@ -85,16 +84,9 @@ pub fn label_in(operation: Operation, key: &str, value: &Param) -> String {
 }
 
 /// What a value is called, after a figure: `with AES-128-GCM`, `over plain HTTP`.
-pub(crate) fn with(label: &str) -> String {
-    let word = if label == PLAIN { "over" } else { "with" };
+pub(crate) fn with(value: &Param, label: &str) -> String {
+    let word = if *value == Param::Plain { "over" } else { "with" };
     format!("{word} {label}")
-}
-
-const PLAIN: &str = "plain HTTP";
-
-/// A key without its table: `suite` of `load.suite`.
-fn name(key: &str) -> &str {
-    key.rsplit('.').next().unwrap_or(key)
 }
 
 /// What a number of this key counts, one of it.
@@ -164,13 +156,13 @@ pub(crate) fn cpus(list: &CpuList) -> String {
 fn objects(mix: &Mix) -> String {
     let Some(sizes) = mix.sizes() else { return format!("object {mix}") };
     if let [only] = sizes[..] {
-        return format!("{} objects", size(only));
+        return format!("{} objects", only.in_words());
     }
     let shares = mix.portions().iter().map(|portion| portion.share() * 100.0);
     let words: Vec<String> = sizes
         .into_iter()
         .zip(shares)
-        .map(|(bytes, share)| format!("{} ({share}%)", size(bytes)))
+        .map(|(bytes, share)| format!("{} ({share}%)", bytes.in_words()))
         .collect();
     format!("objects of {}", words.join(" and "))
 }
@@ -319,8 +311,12 @@ mod tests {
 
     #[test]
     fn in_a_sentence_they_have_their_small_words() {
-        assert_eq!(with(&label(full::SUITE, &Param::Plain)), "over plain HTTP");
-        assert_eq!(with(&label(full::CONNECTIONS, &Param::Count(16))), "with 16 connections");
+        let with = |key, value| with(&value, &label(key, &value));
+        assert_eq!(with(full::SUITE, Param::Plain), "over plain HTTP");
+        assert_eq!(with(full::CONNECTIONS, Param::Count(16)), "with 16 connections");
+        // A value of one's own that has the same words.
+        let server = Param::Text("plain HTTP".to_owned());
+        assert_eq!(with(full::SERVER, server), "with plain HTTP");
     }
 
     fn own(labels: &[&[&str]]) -> Vec<String> {

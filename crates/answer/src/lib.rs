@@ -7,6 +7,7 @@
 //! - [`gate::Gate`] is a figure that a run must reach.
 
 pub mod analysis;
+mod caveat;
 pub mod claims;
 mod comparable;
 pub mod compare;
@@ -21,6 +22,7 @@ mod measured;
 pub mod summary;
 pub mod wording;
 
+pub use caveat::Caveat;
 pub use label::{label, label_in, trials};
 pub use mark::Mark;
 pub use measured::{MeasuredRow, TrialCounts};

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use study::metric::Kind;
 use study::primitive::SIZE;
 use study::{Cut, Metric, Study};
+use units::significant;
 
 use crate::analysis::{Analysis, CellSummary};
 use crate::compare::ComparedRun;
@@ -168,10 +169,12 @@ impl Summary {
 fn kept(study: Option<&Study>, row: &MeasuredRow) -> MeasuredRow {
     let metrics = study.map(|study| metrics(study, row));
     let is_kept = |metric: &Metric| metrics.as_ref().is_none_or(|of| of.contains(metric));
-    let rounded = |sample: f64| format!("{sample:.5e}").parse().unwrap_or(sample);
     let samples =
         row.samples.iter().filter(|(metric, _)| is_kept(metric)).map(|(metric, samples)| {
-            (*metric, samples.iter().map(|(round, sample)| (*round, rounded(*sample))).collect())
+            (
+                *metric,
+                samples.iter().map(|(round, sample)| (*round, significant(*sample, 6))).collect(),
+            )
         });
     MeasuredRow { samples: samples.collect(), ..row.clone() }
 }

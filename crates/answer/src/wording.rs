@@ -4,7 +4,7 @@
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 use stats::{Decision, Estimate};
-use units::{Bytes, Quantity, Unit, decimal, places};
+use units::{Quantity, Unit, decimal, places};
 
 /// A figure with its unit and its interval: `1,640/s [1,590, 1,690]`.
 pub(crate) fn with_interval(quantity: Quantity, figure: impl Into<Estimate>) -> String {
@@ -96,8 +96,7 @@ pub(crate) fn brief_beside(quantity: Quantity, value: f64, first: f64) -> String
 
 /// A share without an interval: `75%`, `93.8%`.
 pub(crate) fn plain_percent(share: f64) -> String {
-    let text = units::percent(share);
-    text.strip_suffix(".0%").map_or_else(|| text.clone(), |whole| format!("{whole}%"))
+    format!("{}%", (share * 1e3).round() / 10.0)
 }
 
 /// `a, b and c`.
@@ -138,13 +137,6 @@ pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<
 #[must_use]
 pub fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     grouped(items.into_iter().map(|item| (item, ()))).into_iter().map(|(item, _)| item).collect()
-}
-
-/// `1 MiB`.
-pub(crate) fn size(bytes: Bytes) -> String {
-    let text = bytes.to_string();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    format!("{} {}", &text[..digits], &text[digits..])
 }
 
 /// `[7.05, 7.31]` in this unit; empty where there is no interval.

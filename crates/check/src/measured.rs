@@ -110,9 +110,7 @@ fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
     let mut all = Vec::new();
     let (first, others) = (cpus.as_slice()[0], &cpus.as_slice()[1..]);
     for other in others {
-        let pair = format!("{first},{other}").parse();
-        let pair: CpuList = pair.map_err(|_| ObserveError::NotAvailable("no pair of CPUs"))?;
-        all.extend(contention::siblings(&pair)?);
+        all.extend(contention::siblings(&CpuList::from(first).with(&CpuList::from(*other)))?);
     }
     Ok(all)
 }

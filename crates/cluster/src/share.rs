@@ -45,7 +45,7 @@ impl Share {
     /// # Errors
     /// There is too little to share, or a file cannot be read.
     pub(crate) fn of(job: &Job, ranks: &[Rank], offer: Offer) -> Result<Vec<Self>, String> {
-        let plans = job.plan.shared(ranks)?;
+        let plans = job.plan.shared(ranks).map_err(|wrong| wrong.why)?;
         let names = job.drawn_names().map_err(|error| error.to_string())?;
         let client = match (&job.plan.client_certificate, &job.plan.client_key) {
             (Some(certificate), Some(key)) => Some(ClientPem::read(certificate, key)?),

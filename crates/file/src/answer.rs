@@ -219,11 +219,7 @@ fn of_table(
         };
         AnswerRule {
             metric: Metric::of_algorithm(unit)[0],
-            at: if unit == Unit::Byte {
-                at.iter().map(Bytes::to_string).collect()
-            } else {
-                Vec::new()
-            },
+            at: if unit == Unit::Byte { at.clone() } else { Vec::new() },
             written: written.clone().filter(is_own),
             ..rule.clone()
         }

@@ -16,7 +16,7 @@ use super::fields::Field;
 use super::keys::{KeyTable, StudyKey};
 use super::merged::Level;
 use super::{find, ranks};
-use study::{Cell, Cut, Only, Params};
+use study::{Cell, Cut, LostRows, Only, Params};
 
 /// A study with more cells has a sweep too many.
 pub(super) const MOST_CELLS: usize = 10_000;
@@ -117,7 +117,8 @@ impl<'a> Case<'a> {
                 few.asked(&numbers.join(", ")),
                 few.there()
             );
-            Some(Cut::new("fewer cores", what))
+            let (key, case) = (full::CORES.to_owned(), Some(self.name.clone()));
+            Some(Cut::new("fewer cores", what).losing(LostRows::ByKey { key, case }))
         });
         let cut = cut.collect();
         Ok((cells, cut))

@@ -6,7 +6,7 @@ use super::StudyError;
 use super::canonical::canonical_text;
 use super::keys::StudyKey;
 use ::keys::did_you_mean;
-use study::{Cell, Cut, Study};
+use study::{Cell, Cut, LostRows, Study};
 
 /// What stands for the name of a table of primitives.
 const PRIMITIVES: &str = super::primitives::NAME;
@@ -52,6 +52,8 @@ pub fn only(study: &mut Study, wanted: &[String]) -> Result<(), StudyError> {
         by.values().all(|(by, values)| by.of(cell).is_some_and(|value| values.contains(&value)))
     };
     let before = study.cells.len();
+    let mut cases: Vec<String> = study.cells.iter().map(|cell| cell.case.clone()).collect();
+    cases.dedup();
     study.cells.retain(is_wanted);
     if study.cells.is_empty() {
         let all = wanted.join(", ");
@@ -61,12 +63,14 @@ pub fn only(study: &mut Study, wanted: &[String]) -> Result<(), StudyError> {
     }
     study.renumber();
     let what = format!("{} of {before} cells, only {}", study.cells.len(), wanted.join(", "));
-    study.cut.push(Cut::new("fewer cells", what));
+    study.cut.push(Cut::new("fewer cells", what).losing(LostRows::Of(cases)));
     let tables = std::mem::take(&mut study.primitives.tables);
     study.answers.retain(|answer| !tables.iter().any(|table| table.name == answer.case));
     study.drop_answers();
     if !tables.is_empty() {
-        study.cut.push(Cut::new("no primitives", "no primitives".to_owned()));
+        let names = tables.into_iter().map(|table| table.name).collect();
+        let cut = Cut::new("no primitives", "no primitives".to_owned());
+        study.cut.push(cut.losing(LostRows::Of(names)));
     }
     Ok(())
 }
@@ -88,10 +92,16 @@ fn only_tables(study: &mut Study, wanted: &[&String]) -> Result<(), StudyError> 
         }
         kept.push(name.to_owned());
     }
+    let tables = study.primitives.tables.iter().map(|table| &table.name);
+    let cases = study.cells.iter().map(|cell| &cell.case);
+    let mut lost: Vec<String> =
+        tables.chain(cases).filter(|name| !kept.contains(name)).cloned().collect();
+    lost.dedup();
     study.primitives.tables.retain(|table| kept.contains(&table.name));
     study.answers.retain(|answer| kept.contains(&answer.case));
     study.cells.clear();
-    study.cut.push(Cut::new("fewer tables", format!("only the primitives {}", kept.join(", "))));
+    let what = format!("only the primitives {}", kept.join(", "));
+    study.cut.push(Cut::new("fewer tables", what).losing(LostRows::Of(lost)));
     Ok(())
 }
 

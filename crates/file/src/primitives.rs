@@ -13,8 +13,8 @@ use super::error::Flaw;
 use super::fields::Field;
 use super::up_to::UpTo;
 use ::keys::did_you_mean;
-use study::primitive::AlgorithmTable;
-use study::{CpuOrder, Cut};
+use study::primitive::{AlgorithmTable, SIZE};
+use study::{CpuOrder, Cut, LostRows};
 
 /// The name of the tables in study files.
 pub(super) const NAME: &str = "primitives";
@@ -299,7 +299,8 @@ pub(super) fn scale(
         if !sizes.is_empty() && !table.sizes.is_empty() {
             let what =
                 format!("primitives.sizes = {} instead of {}", words(&sizes), words(&table.sizes));
-            note(Cut::of_key("sizes", what));
+            let lost = LostRows::ByKey { key: SIZE.to_owned(), case: None };
+            note(Cut::of_key("sizes", what).losing(lost));
             table.sizes.clone_from(&sizes);
         }
     }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
+use ::keys::WrongValue;
 use load::{Plan, Rank, Source as From};
 use peers::Peer;
 use targets::Target;
@@ -82,10 +83,9 @@ pub(super) fn settle(
     }
     let ranks = &ranks[..count];
     let places: Vec<Rank> = ranks.iter().map(|rank| rank.place.clone()).collect();
-    let shares = load.shared(&places).map_err(|why| {
-        let key = why.split(' ').next().unwrap_or_default().to_owned();
-        draft.load.flaw(&key, format!("load.{why}"))
-    })?;
+    let shares = load
+        .shared(&places)
+        .map_err(|WrongValue { key, why }| draft.load.flaw(key, format!("load.{why}")))?;
     let known = addresses(target);
     for (rank, share) in ranks.iter().zip(&shares) {
         if let Some(known) = &known {

@@ -16,7 +16,7 @@ use super::merged::Level;
 use super::primitives;
 use super::up_to::UpTo;
 use ::keys::did_you_mean;
-use study::{AnswerRule, Cut, primitive};
+use study::{AnswerRule, Cut, LostRows, primitive};
 
 /// A scale of a file.
 pub(super) struct Scale<'a> {
@@ -56,10 +56,11 @@ impl<'a> Scale<'a> {
             };
             has[index] = true;
         }
-        let without = all.iter().zip(&has).filter(|(_, has)| !**has);
-        let without =
-            without.map(|(case, _)| format!("scale {}: without case {}", self.name, case.name));
-        cut.extend(without.map(|what| Cut::new("fewer cases", what)));
+        let mut note = self.note(cut);
+        for (case, _) in all.iter().zip(&has).filter(|(_, has)| !**has) {
+            let of_case = Cut::new("fewer cases", format!("without case {}", case.name));
+            note(of_case.losing(LostRows::Of(vec![case.name.clone()])));
+        }
         Ok(has)
     }
 
@@ -71,6 +72,7 @@ impl<'a> Scale<'a> {
         answers: &mut Vec<AnswerRule>,
         cut: &mut Vec<Cut>,
     ) {
+        let mut note = self.note(cut);
         answers.retain(|rule| {
             let sweep = cases.get(&*rule.case).and_then(|(case, _)| case.sweep(&rule.compare));
             let is_cut = |of: &Sweep<'_>| of.values.len() == 1 && of.written.len() > 1;
@@ -79,10 +81,10 @@ impl<'a> Scale<'a> {
             let is_empty = sweep.is_some_and(|of| is_cut(of) && of.values[0].text == rule.baseline);
             if is_empty && !has_more {
                 let what = format!(
-                    "scale {}: without the answer over {} of case {}, which has one value",
-                    self.name, rule.compare, rule.case
+                    "without the answer over {} of case {}, which has one value",
+                    rule.compare, rule.case
                 );
-                cut.push(Cut::new("fewer answers", what));
+                note(Cut::new("fewer answers", what));
             }
             !is_empty || has_more
         });
@@ -91,8 +93,9 @@ impl<'a> Scale<'a> {
     /// Adds what was changed to `cut`, each change once.
     fn note<'c>(&self, cut: &'c mut Vec<Cut>) -> impl FnMut(Cut) + use<'c> {
         let scale = self.name.to_owned();
-        move |Cut { kind, what }| {
-            let clause = Cut { kind, what: format!("scale {scale}: {what}") };
+        move |of: Cut| {
+            let what = format!("scale {scale}: {}", of.what);
+            let clause = Cut { what, scale: Some(scale.clone()), ..of };
             if !cut.contains(&clause) {
                 cut.push(clause);
             }
@@ -203,7 +206,9 @@ fn set_sweep<'a>(
         for sweep in case.sweeps.iter_mut().filter(|sweep| sweep.key == key) {
             let plural = if key.name.ends_with('s') { "" } else { "s" };
             let what = format!("{key} = {} instead of {}", in_words(&shorter), in_words(sweep));
-            note(Cut::new(&format!("fewer {}{plural}", key.name.replace('-', " ")), what));
+            let kind = format!("fewer {}{plural}", key.name.replace('-', " "));
+            let lost = LostRows::ByKey { key: key.to_string(), case: None };
+            note(Cut::new(&kind, what).losing(lost));
             sweep.values.clone_from(&shorter.values);
             is_swept = true;
         }

@@ -1,12 +1,11 @@
 //! What a line of the journal is.
 
-use std::collections::BTreeMap;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trial::TrialRecord;
 
+use crate::params::Params;
 use crate::primitive::{BoundLine, RowLine};
 use crate::sought::{ImpossibleStep, Sought};
 
@@ -45,7 +44,7 @@ pub struct Place {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// What the cell's combination sets, by the keys of the study file.
-    pub params: BTreeMap<String, String>,
+    pub params: Params,
     pub role: Role,
     /// The load that it was given and whether the limit held, where the load is searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

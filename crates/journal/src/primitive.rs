@@ -5,6 +5,14 @@ use primitives::Row;
 use primitives::instructions::Bound;
 use serde::{Deserialize, Serialize};
 
+/// What the rows of tables differ in.
+pub const ALGORITHM: &str = "algorithm";
+pub const LIBRARY: &str = "library";
+pub const HARDWARE: &str = "hardware";
+pub const CACHE: &str = "cache";
+/// Of a message.
+pub const SIZE: &str = "size";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RowLine {
     pub schema: u32,

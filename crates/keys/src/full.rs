@@ -17,6 +17,12 @@ pub const VERSION: &str = "load.tls";
 pub const RESUMPTION: &str = "load.resumption";
 pub const ARRIVAL: &str = "load.arrival";
 
+/// A key without its table: `suite` of `load.suite`.
+#[must_use]
+pub fn name(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
 /// All of them.
 pub const ALL: &[&str] = &[
     SERVER,

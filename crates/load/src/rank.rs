@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use cpus::CpuList;
+use keys::WrongValue;
 use serde::{Deserialize, Serialize};
 
 use crate::{Arrival, Pace, Plan, Rate, Source};
@@ -63,7 +64,7 @@ impl Plan {
     ///
     /// # Errors
     /// There is too little to share; what, and what to do.
-    pub fn shared(&self, ranks: &[Rank]) -> Result<Vec<Self>, String> {
+    pub fn shared(&self, ranks: &[Rank]) -> Result<Vec<Self>, WrongValue> {
         let cpus: usize = ranks.iter().map(|rank| rank.cpus.len()).sum();
         let mut before = 0;
         let share = |rank: &Rank| {
@@ -74,23 +75,25 @@ impl Plan {
         ranks.iter().map(share).collect()
     }
 
-    fn share(&self, rank: &Rank, part: Part) -> Result<Self, String> {
+    fn share(&self, rank: &Rank, part: Part) -> Result<Self, WrongValue> {
         let connections = part.of(self.connections as u64) as usize;
         if connections == 0 {
-            return Err(format!(
+            let why = format!(
                 "connections = {} leaves none for the rank on {}; give one for each CPU of the \
                  ranks, {}, or use fewer ranks",
                 self.connections, rank.host, part.all
-            ));
+            );
+            return Err(WrongValue { key: "connections", why });
         }
         let arrival = match self.arrival {
             Arrival::Open { rate, distribution } => {
                 let rate = Rate::from_thousandths(part.of(rate.thousandths()));
                 let rate = rate.ok_or_else(|| {
-                    format!(
-                        "arrival {} leaves nothing for the rank on {}; give a higher rate",
-                        self.arrival, rank.host
-                    )
+                    let (arrival, host) = (self.arrival, &rank.host);
+                    let why = format!(
+                        "arrival {arrival} leaves nothing for the rank on {host}; give a higher rate"
+                    );
+                    WrongValue { key: "arrival", why }
                 })?;
                 Arrival::Open { rate, distribution }
             }
@@ -192,8 +195,11 @@ mod tests {
     #[test]
     fn too_little_for_all_is_refused() {
         support::assert_golden!([
-            ("2 connections", plan(2, "closed").shared(&ranks(&[1, 2, 2])).unwrap_err()),
-            ("uniform 0.002/s", plan(9, "uniform 0.002/s").shared(&ranks(&[1, 2])).unwrap_err()),
+            ("2 connections", plan(2, "closed").shared(&ranks(&[1, 2, 2])).unwrap_err().why),
+            (
+                "uniform 0.002/s",
+                plan(9, "uniform 0.002/s").shared(&ranks(&[1, 2])).unwrap_err().why
+            ),
         ]);
     }
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use answer::analysis::Repeated;
 use answer::claims::{ClaimResult, JudgedClaim, PaperClaims};
-use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, Table};
+use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, SmallPrint, Table};
 use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 
@@ -126,23 +126,20 @@ impl Page {
         let width = headlines().map(|of| of.value.width()).max().unwrap_or(0);
         for Headline { value, sentence, advice, .. } in headlines() {
             self.blank();
-            let label = format!("{}{value}  ", " ".repeat(width - value.width()));
-            self.headline(&label, sentence);
-            if let Some(advice) = advice {
-                self.paragraph(&" ".repeat(label.width()), advice, Look::Usual);
-            }
-        }
-    }
-
-    fn headline(&mut self, label: &str, sentence: &str) {
-        let lines = wrapped(label, &on_one_line(sentence), self.width.min(MOST_WORDS));
-        for (place, line) in lines.iter().enumerate() {
-            let value = label.trim();
-            match (place, self.style, line.split_once(value)) {
-                (0, Style::Colour, Some((space, rest))) => {
-                    self.line(&format!("{space}\x1b[1m{value}\x1b[0m{rest}"), Look::Usual);
+            let indent = " ".repeat(width + 2);
+            let space = " ".repeat(width - value.width());
+            let lines = wrapped(&indent, &on_one_line(sentence), self.width.min(MOST_WORDS));
+            for (place, line) in lines.iter().enumerate() {
+                match (place, self.style) {
+                    (0, Style::Plain) => self.text += &format!("{space}{value}"),
+                    (0, Style::Colour) => self.text += &format!("{space}\x1b[1m{value}\x1b[0m"),
+                    _ => {}
                 }
-                _ => self.line(line, Look::Usual),
+                let begin = if place == 0 { width } else { 0 };
+                self.line(line.get(begin..).unwrap_or_default(), Look::Usual);
+            }
+            if let Some(advice) = advice {
+                self.paragraph(&indent, advice, Look::Usual);
             }
         }
     }
@@ -151,10 +148,10 @@ impl Page {
     fn compact(&mut self, table: &Table) {
         let mut columns = table.columns.clone();
         for cell in columns.iter_mut().flat_map(|column| &mut column.cells) {
-            match cell.more.as_str() {
-                "" => {}
-                interval if interval.starts_with('[') => cell.text += &format!(" {interval}"),
-                more => cell.text += &format!(" ({more})"),
+            match &cell.small_print {
+                None => {}
+                Some(SmallPrint::Interval(interval)) => cell.text += &format!(" {interval}"),
+                Some(SmallPrint::Remark(remark)) => cell.text += &format!(" ({remark})"),
             }
         }
         self.table(columns, |row| table.marks.get(row).is_some_and(Option::is_some));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::headline::RowOf;
 use crate::primitive::AlgorithmTable;
-use crate::{AnswerRule, Metric, Params, Study};
+use crate::{AnswerRule, Metric, Param, Params, Study};
 
 impl AnswerRule {
     /// Those of each of its answers, where all rows of its case are measured, which have these parameters. Each
@@ -40,7 +40,8 @@ impl AnswerRule {
     #[must_use]
     pub fn is_compared_at(&self, common: &Params) -> bool {
         let place = self.along.as_ref().and_then(|along| common.get(along));
-        self.at.is_empty() || place.is_none_or(|place| self.at.contains(&place.to_string()))
+        let size = place.and_then(Param::only_size);
+        self.at.is_empty() || size.is_none_or(|size| self.at.contains(&size))
     }
 
     /// Those that its author's sentences make beside it: of other metrics, of rows that differ in another key, or

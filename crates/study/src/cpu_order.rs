@@ -80,9 +80,9 @@ impl CpuOrder {
     }
 }
 
-/// Of numbers that were in a list before, so that only an empty one is none.
+/// `None` of none.
 fn list(cpus: &[usize]) -> Option<CpuList> {
-    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").parse().ok()
+    cpus.iter().map(|cpu| CpuList::from(*cpu)).reduce(|all, cpu| all.with(&cpu))
 }
 
 impl From<&CpuList> for CpuOrder {

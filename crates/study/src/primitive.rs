@@ -8,17 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 use units::Bytes;
 
+pub use journal::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE};
 pub use part::{Part, What};
 
 use crate::{Param, Params};
-
-/// What the rows of tables differ in.
-pub const ALGORITHM: &str = "algorithm";
-pub const LIBRARY: &str = "library";
-pub const HARDWARE: &str = "hardware";
-pub const CACHE: &str = "cache";
-/// Of a message.
-pub const SIZE: &str = "size";
 
 /// The tables of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,9 @@
 //! Published figures, which stand beside ours in answers and charts: those that a paper states in words
 //! or tables, with their source. Nothing is read off a curve.
 
+use primitives::{Algorithm, Cache};
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 use crate::Params;
 
@@ -49,16 +51,16 @@ enum PublishedPlace {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublishedRow {
     /// The algorithm, by toll's name.
-    pub algorithm: String,
-    /// Bytes of a message, as a size with its unit.
-    pub size: String,
+    pub algorithm: Algorithm,
+    /// Of a message.
+    pub size: Bytes,
     /// Whether many messages were hashed at once.
     #[serde(default)]
     pub many_messages: bool,
     /// How many, where that was published.
     pub messages: Option<u64>,
     /// Where the data lay, where that was published.
-    pub cache: Option<String>,
+    pub cache: Option<Cache>,
     /// What tells it from the others of its row: the processor.
     pub label: String,
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 use targets::{Host, Restart, Server, Shell, Silence, Target};
 use tls::{Group, Suite, Version};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use crate::claim::Claim;
 use crate::cpu_order::CpuOrder;
@@ -19,10 +19,10 @@ use crate::find::Find;
 use crate::gate::RatioGate;
 use crate::headline::HeadlineTemplates;
 use crate::metric::Metric;
-use crate::params::{Param, Params};
 use crate::primitive::{AlgorithmTable, Primitives};
 use crate::reference::Published;
 use crate::show::Show;
+use crate::{Param, Params};
 
 /// A question, the cells that answer it, and how often each is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,12 +89,45 @@ pub struct Cut {
     pub kind: String,
     /// In a clause.
     pub what: String,
+    /// The scale that did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<String>,
+    /// Which rows the study lost by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<LostRows>,
+}
+
+/// Rows that a study lost because it was cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostRows {
+    /// Of these cases and tables.
+    Of(Vec<String>),
+    /// With values of this key, in one case or in all.
+    ByKey { key: String, case: Option<String> },
 }
 
 impl Cut {
     #[must_use]
     pub fn new(kind: &str, what: String) -> Self {
-        Self { kind: kind.to_owned(), what }
+        Self { kind: kind.to_owned(), what, scale: None, lost: None }
+    }
+
+    #[must_use]
+    pub fn losing(self, lost: LostRows) -> Self {
+        Self { lost: Some(lost), ..self }
+    }
+
+    /// Whether it is why a case or table lacks rows: all of them, or those with a value of a key.
+    #[must_use]
+    pub fn explains(&self, case: &str, key: Option<&str>) -> bool {
+        match &self.lost {
+            None => false,
+            Some(LostRows::Of(cases)) => cases.iter().any(|of| of == case),
+            Some(LostRows::ByKey { key: own, case: of }) => {
+                key == Some(own) && of.as_ref().is_none_or(|of| of == case)
+            }
+        }
     }
 
     /// That a key of a target, a load, a search or a table has another value.
@@ -205,7 +238,7 @@ pub struct AnswerRule {
     pub along: Option<String>,
     /// At which of these values rows are compared; at all where there are none.
     #[serde(default)]
-    pub at: Vec<String>,
+    pub at: Vec<Bytes>,
     /// What it shows beside its figures.
     #[serde(default)]
     pub show: BTreeSet<Show>,

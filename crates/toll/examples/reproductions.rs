@@ -177,8 +177,8 @@ fn versions(summary: &Summary) -> String {
             versions.push(version);
         }
     }
-    let scale = summary.cut.iter().find_map(|cut| cut.what.strip_prefix("scale ")?.split_once(':'));
-    let scale = scale.map_or_else(String::new, |(scale, _)| format!(" with --scale {scale}"));
+    let scale = summary.cut.iter().find_map(|cut| cut.scale.as_ref());
+    let scale = scale.map_or_else(String::new, |scale| format!(" with --scale {scale}"));
     format!("Measured{scale} by {}.", versions.join("; "))
 }
 

@@ -439,13 +439,11 @@ pub(crate) fn write_machine(
     results: &Results,
 ) -> Result<(), RunError> {
     let lists = experiments.iter().flat_map(|of| of.cpus());
-    let cpus: Vec<String> = lists.map(|cpus| cpus.to_string()).collect();
     // Where server and load are elsewhere, all are as good.
-    let cpus = match cpus.is_empty() {
-        true => CpuList::allowed().map_err(|error| error.to_string()),
-        false => cpus.join(",").parse(),
+    let cpus = match lists.reduce(|all, cpus| all.with(&cpus)) {
+        Some(cpus) => cpus,
+        None => CpuList::allowed().map_err(|error| RunError::Start(error.to_string()))?,
     };
-    let cpus = cpus.map_err(RunError::Start)?;
     let machine = Machine::read(&cpus);
     match results.machine()? {
         Some(earlier) => machine

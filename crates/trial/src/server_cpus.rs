@@ -30,9 +30,8 @@ fn lists_of(pid: u32) -> Vec<CpuList> {
 /// All CPUs of the lists that are shorter than the longest; the longest where none is.
 fn serving(lists: &[CpuList]) -> Option<CpuList> {
     let longest = lists.iter().max_by_key(|list| list.len())?;
-    let pinned: Vec<String> =
-        lists.iter().filter(|list| list.len() < longest.len()).map(ToString::to_string).collect();
-    pinned.join(",").parse().ok().or_else(|| Some(longest.clone()))
+    let pinned = lists.iter().filter(|list| list.len() < longest.len()).cloned();
+    Some(pinned.reduce(|all, list| all.with(&list)).unwrap_or_else(|| longest.clone()))
 }
 
 #[cfg(test)]

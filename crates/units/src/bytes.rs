@@ -24,15 +24,27 @@ impl FromStr for Bytes {
     }
 }
 
+impl Bytes {
+    /// How many of the largest unit that divides the size exactly, so that parsing gives the same value back.
+    fn in_unit(self) -> (u64, &'static str) {
+        let fits = |factor: u64| self.0.is_multiple_of(factor) && self.0 >= factor;
+        let (name, factor) =
+            UNITS.into_iter().rev().find(|(_, factor)| fits(*factor)).unwrap_or(UNITS[0]);
+        (self.0 / factor, name)
+    }
+
+    /// `1 MiB`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        let (number, unit) = self.in_unit();
+        format!("{number} {unit}")
+    }
+}
+
 impl fmt::Display for Bytes {
-    /// The largest unit that divides the size exactly, so that parsing gives the same value back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, factor) = UNITS
-            .iter()
-            .rev()
-            .find(|(_, factor)| self.0.is_multiple_of(*factor) && self.0 >= *factor)
-            .unwrap_or(&UNITS[0]);
-        write!(f, "{}{name}", self.0 / factor)
+        let (number, unit) = self.in_unit();
+        write!(f, "{number}{unit}")
     }
 }
 

@@ -12,7 +12,7 @@ mod rates;
 
 pub use bytes::Bytes;
 pub use nanos::Nanos;
-pub use numbers::{counted, decimal, percent, places, thousands};
+pub use numbers::{counted, decimal, percent, places, significant, thousands};
 pub use quantity::{Quantity, Unit};
 pub use rates::{BitsPerSecond, Hertz, PerSecond};
 

@@ -36,6 +36,31 @@ pub fn places(number: f64, digits: i32) -> i32 {
     if number == 0.0 { 0 } else { digits - 1 - exponent }
 }
 
+/// Rounded to so many significant digits, of halves to the even one: the number that the text with these digits
+/// says. One so small or large that its power of ten is not exact stays as it is.
+#[must_use]
+pub fn significant(number: f64, digits: i32) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return number;
+    }
+    let place = number.abs().log10().floor() as i32 + 1 - digits;
+    let power = 10f64.powi(place.abs());
+    if power > 1e22 {
+        return number;
+    }
+    // How many there are of the last place, and what the division or multiplication rounded away.
+    let (count, lost) = match place > 0 {
+        true => (number / power, (number / power).mul_add(-power, number)),
+        false => (number * power, number.mul_add(power, -(number * power))),
+    };
+    let whole = count.round_ties_even();
+    // Only what looks like a half can lie on its other side.
+    let is_half = (count - whole).abs() == 0.5;
+    let beyond = is_half && lost != 0.0 && (lost > 0.0) == (count > whole);
+    let whole = if beyond { whole + lost.signum() } else { whole };
+    if place > 0 { whole * power } else { whole / power }
+}
+
 /// A share of one as a percentage: `0.068` as `6.8%`, `0.997` as `99.7%`.
 #[must_use]
 pub fn percent(share: f64) -> String {
@@ -56,6 +81,33 @@ fn grouped(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// As text says it.
+    fn of_text(number: f64) -> f64 {
+        format!("{number:.5e}").parse().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn six_digits_are_those_of_the_text(
+            digits in -9.99e5..9.99e5, power in -16..16_i32, halves in -2_000_000..2_000_000_i32, ulps in -2..3_i64
+        ) {
+            // Any number, one that lies half way between two with six digits, and its neighbours.
+            let half = f64::from(halves) / 2.0 * 10f64.powi(power);
+            let beside = f64::from_bits((half.to_bits() as i64 + ulps) as u64);
+            for number in [digits * 10f64.powi(power), half, beside] {
+                prop_assert_eq!(significant(number, 6), of_text(number), "{}", number);
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_digits_stays() {
+        for number in [0.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 1.234_567_8e300] {
+            assert!(significant(number, 6).to_bits() == number.to_bits(), "{number}");
+        }
+    }
 
     #[test]
     fn numbers_have_commas_and_their_places() {

@@ -47,14 +47,20 @@ impl fmt::Display for BitsPerSecond {
     }
 }
 
+impl PerSecond {
+    /// Without its unit.
+    #[must_use]
+    pub fn number(self) -> String {
+        match self.0 >= 100.0 || self.0 == 0.0 {
+            true => thousands(self.0.round() as u64),
+            false => format!("{:.1}", self.0),
+        }
+    }
+}
+
 impl fmt::Display for PerSecond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = if self.0 >= 100.0 || self.0 == 0.0 {
-            thousands(self.0.round() as u64)
-        } else {
-            format!("{:.1}", self.0)
-        };
-        f.pad(&format!("{text}/s"))
+        f.pad(&format!("{}/s", self.number()))
     }
 }
 

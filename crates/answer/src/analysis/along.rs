@@ -1,6 +1,5 @@
 //! An answer along a swept key: the same comparison at each of its values, as one answer and one curve.
 
-use crate::label::label;
 use study::{Metric, Param, Params, Show};
 
 use super::accelerator;
@@ -9,10 +8,10 @@ use super::bar::{AnswerCurve, AnswerFigure, AnswerPoint};
 use super::bounds::LittlesLawBounds;
 use super::caveats::{caveats, said_once};
 use super::compared::{Compared, Entry};
-use super::crossover::Crossover;
+use super::crossover::{Crossover, RatioAt};
 use super::derived::Derived;
 use super::prediction::{self, Prediction};
-use crate::figure::Decided;
+use crate::caveat::Caveat;
 use crate::wording::{grouped, list_of};
 
 /// The same comparison at the values of one key.
@@ -56,7 +55,11 @@ impl<'a> Along<'a> {
             notes: curve.crossovers.iter().map(Crossover::note).collect(),
             derived: self.derived(),
             purity: None,
-            caveats: prediction::doubt(&predictions).into_iter().chain(self.caveats()).collect(),
+            caveats: prediction::doubt(&predictions)
+                .map(Caveat::from)
+                .into_iter()
+                .chain(self.caveats())
+                .collect(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
@@ -124,15 +127,16 @@ impl<'a> Along<'a> {
         };
         let Some(baseline) = first.baseline() else { return Vec::new() };
         let of = |entry: &Entry<'_>| {
-            let points: Vec<(String, &Decided)> = self
+            let points: Vec<RatioAt<'_>> = self
                 .points
                 .iter()
-                .filter_map(|point| {
-                    Some((self.label(point), point.entry(entry.value)?.ratio.as_ref()?))
+                .enumerate()
+                .filter_map(|(place, point)| {
+                    let ratio = point.entry(entry.value)?.ratio.as_ref()?;
+                    Some((place, self.label(point), ratio))
                 })
                 .collect();
-            let label = label(&first.rule.compare, entry.value);
-            Crossover::of((&label, &first.name(entry)), &first.name(baseline), &points)
+            Crossover::of(entry.value, &first.name(entry), &first.name(baseline), &points)
         };
         first.others().filter_map(of).collect()
     }
@@ -142,7 +146,7 @@ impl<'a> Along<'a> {
     }
 
     /// Those of all points that are compared; what holds for several is said once.
-    fn caveats(&self) -> Vec<String> {
+    fn caveats(&self) -> Vec<Caveat> {
         let caveats_at = |point| caveats(point).into_iter().map(|of| (of, self.label(point)));
         let compared: Vec<_> = self.compared().collect();
         said_once(compared.iter().copied().flat_map(caveats_at), compared.len())

@@ -15,6 +15,7 @@ use super::offered::beside_published;
 use super::prediction::{self, Prediction};
 use super::row::Row;
 use super::{accelerator, cores_of_device, hit_rate};
+use crate::caveat::Caveat;
 use crate::costs::AlgorithmRow;
 use crate::findings::Headline;
 
@@ -38,7 +39,7 @@ pub struct Answer {
     /// answer of a rule has it for all of them.
     pub purity: Option<String>,
     /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
-    pub caveats: Vec<String>,
+    pub caveats: Vec<Caveat>,
     pub case: String,
     /// Which figure.
     pub metric: Metric,
@@ -108,8 +109,9 @@ impl Answer {
                 .into_iter()
                 .chain(prediction::doubt(&predictions))
                 .chain(other_path(compared))
+                .map(Caveat::from)
                 .chain(caveats(compared))
-                .chain(lacking)
+                .chain(lacking.map(Caveat::from))
                 .collect(),
             case: rule.case.clone(),
             metric: rule.metric,

@@ -54,7 +54,8 @@ impl Projected {
     /// At the last of the values at which rows are compared.
     fn all(compared: &Compared<'_>, entry: &Entry<'_>) -> Vec<Self> {
         let place = compared.rule.along.as_ref().and_then(|along| compared.common.get(along));
-        let is_last = place.is_none_or(|place| compared.rule.at.last() == Some(&place.to_string()));
+        let last = compared.rule.at.last().copied();
+        let is_last = place.is_none_or(|place| place.only_size() == last);
         let Some(row) = entry.row.algorithm.filter(|of| is_last && of.key.threads == 1) else {
             return Vec::new();
         };
@@ -123,6 +124,13 @@ impl AnswerFigure {
     }
 }
 
+impl AnswerFigure {
+    /// Whether its row has this value of a key.
+    pub(super) fn has(&self, key: &str, value: &Param) -> bool {
+        self.params.get(key) == Some(value)
+    }
+}
+
 impl AnswerCurve {
     /// Whether its points are numbers of connections.
     #[must_use]
@@ -132,17 +140,20 @@ impl AnswerCurve {
 }
 
 impl AnswerPoint {
+    /// Its value in words, without a noun after a size.
+    pub(super) fn short_label(&self, along: &str) -> String {
+        let param = self.bars.first().and_then(|bar| bar.params.get(along));
+        match param.and_then(Param::only_size) {
+            Some(only) => only.in_words(),
+            None => self.label.clone(),
+        }
+    }
+
     /// Its value of a key as a number: bytes, or a count.
     #[must_use]
     pub fn place(&self, along: &str) -> Option<f64> {
-        match self.bars.first()?.params.get(along)? {
-            Param::Count(count) | Param::Size(Bytes(count)) => Some(*count as f64),
-            Param::Object(mix) => match mix.sizes()?[..] {
-                [Bytes(only)] => Some(only as f64),
-                _ => None,
-            },
-            Param::Text(text) => text.parse().ok(),
-            _ => None,
-        }
+        let param = self.bars.first()?.params.get(along)?;
+        let number = param.count().or_else(|| param.only_size().map(|Bytes(only)| only));
+        number.map(|number| number as f64)
     }
 }

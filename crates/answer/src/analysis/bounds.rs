@@ -15,6 +15,8 @@ use crate::figure::Figure;
 /// The bounds of one value of the compared key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LittlesLawBounds {
+    #[serde(skip)]
+    pub(super) value: Param,
     /// The value in words.
     pub label: String,
     /// D: the least median of a point.
@@ -41,6 +43,7 @@ impl LittlesLawBounds {
             });
             let (point, entry, demand_ns) = all.min_by(|a, b| a.2.total_cmp(&b.2))?;
             Some(Self {
+                value: value.clone(),
                 label: point.label(&point.rule.compare, value),
                 demand_ns,
                 demand_at: point.label_at(key),
@@ -90,6 +93,7 @@ mod tests {
     #[test]
     fn bounds_meet_at_the_knee() {
         let bounds = LittlesLawBounds {
+            value: Param::Count(16),
             label: String::new(),
             demand_ns: 2e6,
             demand_at: String::new(),

@@ -9,34 +9,35 @@ use trial::Limit;
 use units::counted;
 
 use super::compared::{Compared, Entry};
+use crate::caveat::Caveat;
 use crate::figure::Figure;
 use crate::limits::{in_words, of_trials};
 use crate::measured::{IS_A_MAXIMUM, TrialCounts};
 use crate::wording::{capitalized, grouped, list, listed, plain_percent, unique};
 
 /// All caveats, the client's limits first.
-pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
-    let mut caveats = other_limits(compared);
-    caveats.extend(other_clients(compared));
-    caveats.extend(cells_lacking(compared));
-    caveats.extend(unpaired(compared));
-    caveats.extend(invalid(compared));
-    caveats.extend(disturbed(compared));
-    caveats.extend(incomplete(compared));
-    caveats.extend(figures_lacking(compared));
-    caveats.extend(few_trials(compared));
-    caveats.extend(one_process(compared));
-    caveats
+pub(super) fn caveats(compared: &Compared<'_>) -> Vec<Caveat> {
+    let others = other_clients(compared)
+        .into_iter()
+        .chain(cells_lacking(compared))
+        .chain(unpaired(compared))
+        .chain(invalid(compared))
+        .chain(disturbed(compared))
+        .chain(incomplete(compared))
+        .chain(figures_lacking(compared))
+        .chain(few_trials(compared))
+        .chain(one_process(compared));
+    other_limits(compared).into_iter().chain(others.map(Caveat::from)).collect()
 }
 
 /// Each caveat once: as it is where it holds at `all` places, else with the places where it does.
 pub(super) fn said_once(
-    caveats: impl IntoIterator<Item = (String, String)>,
+    caveats: impl IntoIterator<Item = (Caveat, String)>,
     all: usize,
-) -> Vec<String> {
-    let words = |(caveat, at): (String, Vec<String>)| match at.len() == all {
+) -> Vec<Caveat> {
+    let words = |(caveat, at): (Caveat, Vec<String>)| match at.len() == all {
         true => caveat,
-        false => format!("{}: {caveat}", list(&at)),
+        false => caveat.at(&list(&at)),
     };
     grouped(caveats).into_iter().map(words).collect()
 }
@@ -45,7 +46,7 @@ pub(super) fn said_once(
 const FEW: usize = 2;
 
 /// Which other limit than the server's CPU was found, in how many trials, and what to do.
-fn other_limits(compared: &Compared<'_>) -> Vec<String> {
+fn other_limits(compared: &Compared<'_>) -> Vec<Caveat> {
     type Found = (usize, Vec<String>, &'static str);
     let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
     let all = compared.entries.iter().map(|entry| entry.row.trials.valid).sum();
@@ -69,7 +70,8 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     }
     let told = by_limit.into_iter().map(|((_, limit), (trials, cells, remedy))| {
         let trials = if cells.len() > FEW { of_trials(trials, all) } else { list(&cells) };
-        format!("{} {}: {remedy}.", capitalized(&trials), in_words(limit))
+        let text = format!("{} {}: {remedy}.", capitalized(&trials), in_words(limit));
+        Caveat { text, limit: Some((limit, remedy)) }
     });
     told.collect()
 }

@@ -229,7 +229,7 @@ impl<'a> Compared<'a> {
 
     /// A cell after its figure: `with AES-128-GCM`.
     pub(super) fn with(&self, entry: &Entry<'_>) -> String {
-        with(&self.name(entry))
+        with(entry.value, &self.name(entry))
     }
 
     /// A cell that others are compared with: `AES-128-GCM`.
@@ -242,7 +242,7 @@ impl<'a> Compared<'a> {
     pub(super) fn context(&self) -> String {
         let is_swept = |name: &str| {
             let mut keys = self.common.keys().chain([&self.rule.compare]);
-            keys.any(|key| key.rsplit('.').next() == Some(name))
+            keys.any(|key| full::name(key) == name)
         };
         let mut parts = Vec::new();
         if self.rule.compare != full::SERVER {

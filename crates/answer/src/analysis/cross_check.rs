@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use load::{Client, Operation};
 use serde::Serialize;
 
-use crate::label::{label, label_in, server_words, with};
+use crate::label::{label, label_in, server_words};
 use study::{Metric, Param};
 use trial::{Limit, WarningKind};
 
@@ -88,7 +88,7 @@ impl CrossCheck {
     fn of(toll: &Row<'_>, other: &Row<'_>, client: Client) -> Self {
         let rate = ratio(other, toll, Metric::Rate);
         let why =
-            rate.as_ref().err().map(|why| why.in_words([&with(&client.to_string()), "with toll"]));
+            rate.as_ref().err().map(|why| why.in_words([&format!("with {client}"), "with toll"]));
         let rate_ratio = rate.ok();
         let server_cpu_ratio = ratio(other, toll, Metric::ServerCpuPerOperation).ok();
         let (limits, other_limits) = (toll.limits.clone(), other.limits.clone());
@@ -224,7 +224,7 @@ fn loaded(of: &Row<'_>) -> String {
         }
     }
     let named = ["server", "object", "operation", "client"];
-    let is_named = |key: &str| key.rsplit('.').next().is_some_and(|name| named.contains(&name));
+    let is_named = |key: &str| named.contains(&full::name(key));
     let swept = of.params.iter().filter(|(key, _)| !is_named(key));
     parts.extend(swept.map(|(key, value)| label_in(cell.load.operation, key, value)));
     parts.join(", ")

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use stats::{Decision, Direction};
+use study::Param;
 
 use crate::figure::Decided;
 use crate::wording::{capitalized, list};
@@ -15,31 +16,38 @@ pub struct Crossover {
     pub from: Option<String>,
     /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
     pub sentence: String,
+    /// The compared value.
+    #[serde(skip)]
+    pub(super) value: Param,
+    /// The point from which on it is ahead, by its place among all.
+    #[serde(skip)]
+    pub(super) from_point: Option<usize>,
     /// Whether it is not known, because trials are too few.
     #[serde(skip)]
     pub(super) has_too_few: bool,
 }
 
-/// One value of the key that an answer goes along: its words, and the ratio there.
-type RatioAt<'a> = (String, &'a Decided);
+/// One value of the key that an answer goes along: its place, its words, and the ratio there.
+pub(super) type RatioAt<'a> = (usize, String, &'a Decided);
 
 impl Crossover {
     /// Of `name` against `baseline`, at the points where the two were compared; `None` where there are
     /// none.
     pub(super) fn of(
-        (label, name): (&str, &str),
+        value: &Param,
+        name: &str,
         baseline: &str,
         points: &[RatioAt<'_>],
     ) -> Option<Self> {
         let runs = runs(points);
         let last = points.len().checked_sub(1)?;
-        let is_too_few = |(_, ratio): &RatioAt<'_>| ratio.decision == Decision::TooFew;
+        let is_too_few = |(_, _, ratio): &RatioAt<'_>| ratio.decision == Decision::TooFew;
         let has_too_few = points.iter().any(is_too_few);
         let from = match runs[..] {
-            [(first, end)] if end == last && !has_too_few => Some(points[first].0.clone()),
+            [(first, end)] if end == last && !has_too_few => Some(&points[first]),
             _ => None,
         };
-        let at = |place: usize| &points[place].0;
+        let at = |place: usize| &points[place].1;
         let run = |&(first, end): &(usize, usize)| match first == end {
             _ if end == last => format!("from {} on", at(first)),
             true => format!("at {}", at(first)),
@@ -57,7 +65,14 @@ impl Crossover {
                 list(several.iter().map(run))
             ),
         };
-        Some(Self { label: label.to_owned(), from, sentence, has_too_few })
+        Some(Self {
+            label: name.to_owned(),
+            from: from.map(|(_, label, _)| label.clone()),
+            sentence,
+            value: value.clone(),
+            from_point: from.map(|(point, _, _)| *point),
+            has_too_few,
+        })
     }
 
     /// The same with a capital and a full stop.
@@ -69,7 +84,7 @@ impl Crossover {
 /// The first and the last of each row of points that lie ahead.
 fn runs(points: &[RatioAt<'_>]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    for (place, (_, ratio)) in points.iter().enumerate() {
+    for (place, (_, _, ratio)) in points.iter().enumerate() {
         if ratio.decision != Decision::Sure(Direction::Above) {
             continue;
         }

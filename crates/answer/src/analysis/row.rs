@@ -8,7 +8,7 @@ use journal::{Entries, Role, TargetRecord, TrialLine};
 use load::Operation;
 use profile::Profile;
 use study::metric::words_of;
-use study::{Cell, Metric, Param, Params, Study};
+use study::{Cell, Metric, Param, Study};
 use trial::{Limit, OFFERED_SERVED, TrialRecord};
 
 use super::remeasured::{Remeasured, quieter};
@@ -89,9 +89,7 @@ pub(super) fn of_cells<'a>(
         let search = SearchPath::of(cell, &lines, &entries.impossible);
         let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
         // One of another cell says nothing of this one.
-        let is_valid = |trial: &&&TrialLine| {
-            trial.line.valid && Params::from(trial.place.params.clone()) == cell.params
-        };
+        let is_valid = |trial: &&&TrialLine| trial.line.valid && trial.place.params == cell.params;
         let profiled = lines.iter().filter(is_of_profile).filter(is_valid);
         let profiles = profiled.filter_map(|trial| trial.line.profile.as_ref()).collect();
         lines.retain(|trial| {

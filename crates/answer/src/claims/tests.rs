@@ -5,7 +5,7 @@ use crate::analysis::tests::scene::{CBC, GCM, SPREAD, Scene};
 use crate::compare::{ComparedRun, Comparison};
 use crate::summary::{Summary, SummaryError};
 use study::testing::server;
-use study::{ClaimedFigure, Params, Published, PublishedUnit};
+use study::{ClaimedFigure, LostRows, Params, Published, PublishedUnit};
 use trial::Limit;
 
 fn published(unit: PublishedUnit, low: f64, high: f64) -> Published {
@@ -123,9 +123,20 @@ fn too_few_trials_and_what_is_absent_prove_nothing() {
 
     let mut cut = scene(2.2, vec![claim()]);
     cut.study.cells.pop();
-    cut.study.cut = vec![Cut::new("fewer suites", "load.suite = GCM alone".to_owned())];
+    let of = |key: &str, case: Option<&str>, what: &str| {
+        let lost = LostRows::ByKey { key: key.to_owned(), case: case.map(str::to_owned) };
+        Cut::new("fewer suites", what.to_owned()).losing(lost)
+    };
+    cut.study.cut = vec![
+        Cut::new("other settings", "load.suite and load.duration differ in case bulk".to_owned()),
+        of("load.suite", Some("another"), "load.suite = CBC alone in another case"),
+        of("load.suite", None, "load.suite = GCM alone"),
+    ];
     let why = judged(&cut).why.unwrap();
     assert!(why.contains(CBC) && why.contains("load.suite = GCM alone"), "{why}");
+    cut.study.cells.clear();
+    let why = judged(&cut).why.unwrap();
+    assert!(!why.contains('('), "{why}");
 
     let mut failed = scene(2.2, vec![claim()]);
     (0..7).for_each(|round| failed.fail(0, round));

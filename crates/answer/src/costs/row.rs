@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use primitives::instructions::Bounded;
 use primitives::row::{Measured, NoFigure, Reason};
 use primitives::sampler::Quality;
-use primitives::{Algorithm, Cache, Hardware, RowKey};
+use primitives::{Cache, Hardware, RowKey};
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::wording::{brief, size};
+use crate::wording::brief;
 use journal::primitive::RowLine;
 use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, SIZE, TableRow};
 use study::reference::Reference;
@@ -168,7 +168,7 @@ impl AlgorithmRow {
         let text = match key {
             ALGORITHM => self.key.algorithm.name(),
             LIBRARY => return Some(self.library()),
-            SIZE => return Some(size(Bytes(self.key.size_bytes?))),
+            SIZE => return Some(Bytes(self.key.size_bytes?).in_words()),
             HARDWARE => match self.key.hardware {
                 Hardware::All => "all instructions",
                 Hardware::Avx2 => "AVX2 at most",
@@ -274,12 +274,10 @@ impl Cost {
 
 fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<PublishedCost> {
     let is_beside = |beside: &study::reference::PublishedRow| {
-        let algorithm: Option<Algorithm> = beside.algorithm.parse().ok();
-        let size = beside.size.parse::<units::Bytes>().ok().map(|size| size.0);
-        algorithm == Some(key.algorithm)
-            && size == key.size_bytes
+        beside.algorithm == key.algorithm
+            && Some(beside.size.0) == key.size_bytes
             && beside.is_of(cost.messages_per_op)
-            && beside.cache.as_ref().is_none_or(|cache| *cache == key.cache.to_string())
+            && beside.cache.is_none_or(|cache| cache == key.cache)
             && key.hardware == Hardware::All
     };
     let costs = reference.costs().filter(|(beside, _)| is_beside(beside));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use units::{Bytes, Hertz, Quantity, decimal};
 
 use super::{AlgorithmRow, Cost, Costs};
-use crate::findings::{Column, Table, TableCell};
+use crate::findings::{Column, SmallPrint, Table, TableCell};
 use crate::wording::{self, factor, grouped};
 
 /// The rows of one algorithm of a library, by size.
@@ -33,7 +33,7 @@ pub(super) fn table(name: &str, rows: &[&AlgorithmRow], costs: &Costs) -> Table 
 pub(super) fn brief(table: &Table) -> Table {
     let mut table = table.clone();
     let cells = table.columns.iter_mut().flat_map(|column| &mut column.cells);
-    cells.for_each(|cell| cell.more.clear());
+    cells.for_each(|cell| cell.small_print = None);
     table
 }
 
@@ -144,7 +144,7 @@ fn cycles(name: &str, size: Option<u64>, lines: &[LibraryRow<'_>]) -> Column {
         let mark = if cost.is_disturbed() { "!" } else { "" };
         let median = cost.cycles.median();
         let cell = TableCell::from((format!("{}{mark}", short(row, median)), median));
-        TableCell { more: quartiles(row, cost), ..cell }
+        TableCell { small_print: Some(SmallPrint::Remark(quartiles(row, cost))), ..cell }
     };
     let cells = lines.iter().map(|line| line.at(size).map(cell).unwrap_or_default());
     Column::numbers(name, "", cells)

@@ -112,7 +112,7 @@ impl From<&Discarded> for Item {
 impl LowerBound {
     /// `0.176`; `~0.176` where it is an estimate.
     pub(super) fn in_short(&self) -> String {
-        let sign = if self.of.word() == "bound" { "" } else { "~" };
+        let sign = if self.of.is_estimate() { "~" } else { "" };
         let cycles = self.cycles_per_byte.median();
         format!("{sign}{}", Quantity::CyclesPerByte.unit_for([cycles]).number(cycles))
     }

@@ -126,8 +126,9 @@ pub enum Axis {
     /// Equal factors are equal distances.
     #[default]
     Factors,
-    /// From zero.
     FromZero(Unit),
+    /// From zero to the whole.
+    Share(Unit),
 }
 
 /// The figures of one compared value.

@@ -39,13 +39,21 @@ pub struct Column {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableCell {
     pub text: String,
-    /// In small print: the interval.
-    pub more: String,
+    pub small_print: Option<SmallPrint>,
     /// `None` comes last.
     pub key: Option<SortKey>,
     pub is_bad: bool,
     /// The cell of the journal whose trials are the evidence.
     pub evidence: Option<String>,
+}
+
+/// What stands beside a figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum SmallPrint {
+    /// In brackets.
+    Interval(String),
+    Remark(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,14 +108,18 @@ impl TableCell {
     pub(crate) fn figure(figure: impl Into<Estimate>, unit: &Unit) -> Self {
         let estimate = figure.into();
         let median = estimate.median;
-        Self { more: interval(estimate, unit), ..(unit.number(median), median).into() }
+        Self::with_interval((unit.number(median), median), interval(estimate, unit))
     }
 
     /// A ratio with its interval in small print.
     pub(crate) fn ratio(ratio: impl Into<Estimate>) -> Self {
         let estimate = ratio.into();
-        let text = ratio_alone(estimate);
-        Self { more: ratio_interval(estimate), ..(text, estimate.median).into() }
+        Self::with_interval((ratio_alone(estimate), estimate.median), ratio_interval(estimate))
+    }
+
+    fn with_interval(figure: (String, f64), interval: String) -> Self {
+        let small_print = (!interval.is_empty()).then_some(SmallPrint::Interval(interval));
+        Self { small_print, ..figure.into() }
     }
 
     /// A text about a cell of the journal, whose trials are the evidence.

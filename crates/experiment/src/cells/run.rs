@@ -318,7 +318,7 @@ impl Run<'_, '_> {
             case: cell.case.clone(),
             cell: cell.name.clone(),
             target: Some(bench.name(target)),
-            params: cell.params.written(),
+            params: cell.params.clone(),
             role: task.role,
             find: sought,
             round: task.round,

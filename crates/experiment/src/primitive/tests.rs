@@ -390,7 +390,8 @@ fn disturbed_and_lacking_rounds_are_reported() {
     desk.run(&study, &mut Known { interrupt_after: Some(3), ..Known::default() });
     desk.forge(|text| text.replace("\"quality\":\"quiet\"", "\"quality\":\"disturbed\""));
     let answers = desk.analysis(&study).answers;
-    let caveats: String = answers.iter().flat_map(|answer| answer.caveats.clone()).collect();
+    let caveats: String =
+        answers.iter().flat_map(|answer| &answer.caveats).map(|of| &*of.text).collect();
     assert!(caveats.contains("too high") && caveats.contains("1 of 2 rounds"), "{caveats}");
 }
 

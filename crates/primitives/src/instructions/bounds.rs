@@ -86,12 +86,14 @@ pub fn beaten<'a>(
 }
 
 impl Bounded {
-    /// `bound`, or `estimate` where a program may find a way with fewer instructions.
+    /// Whether a program may find a way with fewer instructions.
+    pub fn is_estimate(self) -> bool {
+        !matches!(self, Self::CbcEncrypt | Self::Sha256)
+    }
+
+    /// `bound` or `estimate`.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::CbcEncrypt | Self::Sha256 => "bound",
-            _ => "estimate",
-        }
+        if self.is_estimate() { "estimate" } else { "bound" }
     }
 
     /// Whether it bounds a row with this many messages in a run: that of its algorithm with the whole

@@ -242,10 +242,9 @@ impl Places {
             largest: xs().fold(f64::MIN_POSITIVE, f64::max),
             upwards: match curve.axis {
                 Axis::Factors => Upwards::factors(values),
-                Axis::FromZero(unit) => {
-                    // The axis of a share ends where the whole does.
-                    let whole = (unit.name == "%").then_some(1.0);
-                    Upwards::FromZero(AxisScale::around(values.chain(whole)), unit)
+                Axis::FromZero(unit) => Upwards::FromZero(AxisScale::around(values), unit),
+                Axis::Share(unit) => {
+                    Upwards::FromZero(AxisScale::around(values.chain([1.0])), unit)
                 }
             },
         }
@@ -339,10 +338,9 @@ impl Upwards {
 
 /// 0.001, 0.002, 0.005, 0.01 and so on, to 5,000.
 fn steps() -> impl Iterator<Item = f64> {
-    let of_power = |power: i32| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power));
-    // Through text, so that 0.2 is 0.2.
-    let exact = |step: f64| format!("{step:.3}").parse().unwrap_or(step);
-    (-3..4).flat_map(of_power).map(exact)
+    // Divided, so that 0.2 is 0.2.
+    let of_power = |power: i32| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power) / 1e3);
+    (0..7).flat_map(of_power)
 }
 
 /// Where a value lies between two, by its logarithm.
@@ -455,7 +453,7 @@ mod tests {
     #[test]
     fn the_axis_of_a_share_ends_at_the_whole() {
         let mut curve = curve(vec![dot(1.0, 0.2), dot(2.0, 0.4)]);
-        curve.axis = Axis::FromZero(Quantity::Share.unit_for([]));
+        curve.axis = Axis::Share(Quantity::Share.unit_for([]));
         assert_eq!(labels(&DrawnCurve::of(&curve).ys).last(), Some(&"100"));
     }
 

@@ -1,6 +1,7 @@
 //! What was found: a tile for each question, the questions with their charts, and tables which can be
 //! sorted by each of their columns.
 
+use answer::Caveat;
 use answer::claims::{JudgedClaim, PaperClaims};
 use answer::findings::{Column, Findings, Headline, Quality, ShownAnswer, Table};
 use answer::gate::GateOutcome;
@@ -35,7 +36,7 @@ struct QuestionGroup<'a> {
     charts: Vec<Numbered>,
     tables: Vec<Value>,
     notes: &'a [String],
-    doubts: &'a [String],
+    doubts: &'a [Caveat],
 }
 
 #[derive(Serialize)]

@@ -38,7 +38,7 @@ fn what_a_server_says_never_becomes_markup() {
     run.analysis.study = HOSTILE.to_owned();
     for answer in &mut run.analysis.answers {
         answer.notes = vec![HOSTILE.to_owned()];
-        answer.caveats = vec![HOSTILE.to_owned()];
+        answer.caveats = vec![HOSTILE.to_owned().into()];
         answer.bars[0].label = HOSTILE.to_owned();
     }
     for check in &mut run.analysis.cross_checks {

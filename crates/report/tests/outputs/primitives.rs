@@ -106,7 +106,7 @@ fn answer() -> Answer {
         notes: Vec::new(),
         derived: Vec::new(),
         purity: None,
-        caveats: vec![format!("one lies: {HOSTILE}")],
+        caveats: vec![format!("one lies: {HOSTILE}").into()],
         case: "ciphers".to_owned(),
         metric: Metric::CyclesPerByte,
         compare: "library".to_owned(),

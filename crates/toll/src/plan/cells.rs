@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use ::load::{Http, Percent};
 use capacity::{Costs, Request, Traffic};
 use journal::TrialLine;
+use keys::full;
 use study::Metric;
 use tls::{CertificateKey, KeyExchange, Suite};
 
@@ -205,7 +206,7 @@ impl Cells {
         );
         if let Some((Case { keys, busy, .. }, rate)) = self.traffic_of(rates) {
             let ends = self.ends(connections, rate / busy);
-            let cores = (scaling::KEY, scaling::CORES);
+            let cores = (full::CORES, scaling::CORES);
             let _ = write!(
                 text,
                 "[[case]]\nname = \"{TRAFFIC}\"\n{keys}{ends}sweep.\"{}\" = {:?}\n",

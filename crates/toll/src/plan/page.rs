@@ -1,5 +1,6 @@
 //! A plan on the page of its run: the cores as a stacked bar, and what each choice saves, the most first.
 
+use answer::Caveat;
 use answer::analysis::Figure;
 use answer::findings::{Bar, BarRow, Bars, Chart, Headline, Series, ShownAnswer};
 use stats::{Decision, Direction, Estimate};
@@ -11,7 +12,8 @@ use super::words;
 pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
     let mut notes = words::paragraphs(outcome).into_iter();
     // What keeps a plan from standing comes first.
-    let doubts = if outcome.check.holds() { Vec::new() } else { notes.by_ref().take(1).collect() };
+    let doubts = notes.by_ref().take(usize::from(!outcome.check.holds())).map(Caveat::from);
+    let doubts = doubts.collect();
     let cores = words::cores(&outcome.plan.cores);
     ShownAnswer {
         title: "Cores for this traffic".to_owned(),

@@ -202,6 +202,7 @@ mod tests {
     use super::super::parts::FULL;
     use super::super::words;
     use super::*;
+    use keys::full;
 
     #[derive(Parser)]
     struct Command {
@@ -304,7 +305,7 @@ mod tests {
         let of_round = |round| {
             by_cores.iter().map(move |(cores, over_one, limit)| {
                 let mut line = line(TRAFFIC, round, 800, (27_000.0 * over_one) as u64, 1.0);
-                line.place.params = [(scaling::KEY.to_owned(), cores.to_string())].into();
+                line.place.params.set(full::CORES, &cores.to_string());
                 line.line.verdict.limit = *limit;
                 line
             })

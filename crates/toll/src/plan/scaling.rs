@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use capacity::{Costs, Traffic};
-use journal::TrialLine;
+use journal::{Param, TrialLine};
+use keys::full;
 use serde::Serialize;
 use stats::Estimate;
 use trial::Limit;
 
 use super::parts;
 
-/// The key whose values are the numbers of cores.
-pub(super) const KEY: &str = "target.cores";
 /// Those that are tried, as far as the machine has them.
 pub(super) const CORES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
@@ -35,7 +34,8 @@ pub(super) fn of(
     let mut by_round: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
     let mut limited = BTreeMap::new();
     for TrialLine { place, line } in lines {
-        let cores = place.params.get(KEY).and_then(|cores| cores.parse().ok()).unwrap_or(1);
+        let cores = place.params.get(full::CORES).and_then(Param::count);
+        let cores = cores.and_then(|cores| u32::try_from(cores).ok()).unwrap_or(1);
         match line.verdict.limit {
             Limit::ServerCpu | Limit::Noise => {
                 let beside = parts::beside(line, costs, traffic);

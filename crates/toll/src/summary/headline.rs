@@ -18,8 +18,7 @@ pub(super) fn of(line: &TrialRecord) -> String {
 
 /// The rate and, where there are bodies, the goodput.
 fn figure(line: &TrialRecord) -> String {
-    let rate = PerSecond(line.rate_per_s).to_string();
-    let rate = rate.trim_end_matches("/s");
+    let rate = PerSecond(line.rate_per_s).number();
     let rate = match line.receipt.asked.operation {
         Some(Operation::Handshakes) => match line.receipt.asked.resumption_percent {
             Some(1..) => format!("{rate} handshakes per second"),
@@ -32,7 +31,7 @@ fn figure(line: &TrialRecord) -> String {
         _ => match line.connections_per_s.filter(|_| line.ends_connections()) {
             Some(opened) => format!(
                 "{rate} requests and {} {} per second",
-                PerSecond(opened).to_string().trim_end_matches("/s"),
+                PerSecond(opened).number(),
                 opened_noun(line)
             ),
             None => format!("{rate} requests per second"),

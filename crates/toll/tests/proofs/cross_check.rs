@@ -1,6 +1,6 @@
 //! `toll run --cross-check` as a user runs it: the embedded server, toll's client, wrk and s_time.
 
-use journal::TrialLine;
+use journal::{Param, TrialLine};
 use serde_json::Value;
 use support::{Desk, text, toll};
 
@@ -51,16 +51,15 @@ fn each_cell_is_made_by_both_and_held_against_each_other() {
     for TrialLine { place, line } in &lines {
         assert!(line.valid && line.operations.completed > 0, "{}", place.cell);
         let by = line.receipt.obtained.client.as_deref().unwrap_or("toll");
-        let asked = place.params.get("load.client").map_or("toll", String::as_str);
-        let program = if asked == "s_time" { "s_time" } else { asked };
-        assert!(by.starts_with(program), "{}: {by}, asked {asked}", place.cell);
+        let asked = place.params.get("load.client").map_or("toll".to_owned(), Param::to_string);
+        assert!(by.starts_with(&asked), "{}: {by}, asked {asked}", place.cell);
         let is_told = line
             .warnings
             .iter()
             .any(|warning| serde_json::to_value(warning.kind).unwrap() == "peer-client");
         assert_eq!(is_told, asked != "toll", "{}: its counts are its own word", place.cell);
-        if let Some(suite) = place.params.get("load.suite").filter(|suite| *suite != "none") {
-            assert_eq!(line.receipt.asked.suite.as_ref(), Some(suite));
+        if let Some(Param::Suite(suite)) = place.params.get("load.suite") {
+            assert_eq!(line.receipt.asked.suite, Some(suite.to_string()));
         }
     }
     let cells: Vec<&str> = lines.iter().map(|line| line.place.cell.as_str()).collect();

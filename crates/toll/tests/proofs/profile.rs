@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use journal::{Role, TrialLine};
+use journal::{Param, Role, TrialLine};
 use profile::{Class, Recording};
 use rustix::process::{Pid, getpgid};
 use support::{
@@ -61,7 +61,7 @@ fn plain_http_needs_no_crypto_and_tls_does() {
         let profile = trial.line.profile.as_ref().unwrap();
         let share = |class| profile.share(class).unwrap_or_default();
         let crypto = share(Class::SymmetricCrypto) + share(Class::CryptoWithoutSymbols);
-        let is_plain = trial.place.params["load.suite"] == "none";
+        let is_plain = trial.place.params["load.suite"] == Param::Plain;
         assert_eq!(crypto < 0.01, is_plain, "{profile:?}");
         // Plain objects go from a file to the socket; encrypted ones are copied into the kernel.
         assert!(is_plain || share(Class::Copies) > 0.02, "{profile:?}");

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use journal::TrialLine;
+use journal::{Param, TrialLine};
 use rustix::fs::Advice;
 use support::{Desk, text, toll};
 use tempfile::TempDir;
@@ -86,7 +86,7 @@ fn files_on_a_disk_are_read_from_there_and_a_server_that_sends_from_its_cache_is
         disk.path(),
     );
     let [many, one] = [64, 1].map(|files| {
-        let files = files.to_string();
+        let files = Param::Count(files);
         lines.iter().find(|line| line.place.params["target.files"] == files).unwrap()
     });
     for TrialLine { line, .. } in [many, one] {

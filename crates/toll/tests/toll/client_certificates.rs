@@ -140,7 +140,7 @@ fn a_study_answers_what_mutual_tls_costs() {
     let trials = Journal::read(&desk.journal()).unwrap().trials;
     assert_eq!(trials.len(), 8);
     for trial in trials {
-        let asks = trial.place.params["target.client-certificate"] == "require";
+        let asks = trial.place.params["target.client-certificate"].to_string() == "require";
         let TrialRecord { receipt, operations, .. } = &trial.line;
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert!(operations.completed > 0 && operations.errors.is_empty(), "{operations:?}");

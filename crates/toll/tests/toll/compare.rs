@@ -95,8 +95,7 @@ impl Quick {
             (0..study.trials).flat_map(|round| study.cells.iter().map(move |of| (round, of)))
         {
             let usual = if cell.case == "handshakes" { 2_000.0 } else { 8e9 };
-            let (params, figure) =
-                (json!(cell.params.written()), usual * self.servers * scatter(round));
+            let (params, figure) = (json!(cell.params), usual * self.servers * scatter(round));
             lines.push(line(&cell.case, &cell.name, &params, round, lines.len(), figure));
         }
         for table in &study.primitives.tables {

@@ -126,7 +126,7 @@ fn a_study_sweeps_how_many_requests_a_connection_carries() {
     let valid: Vec<_> = lines.iter().filter(|trial| trial.line.valid).collect();
     assert!(valid.len() >= 12, "{} of {}", valid.len(), lines.len());
     for TrialLine { place, line } in valid {
-        let requests = &place.params["load.requests-per-connection"];
+        let requests = place.params["load.requests-per-connection"].to_string();
         let case = format!("{} {requests}", place.params["target.server"]);
         let each = line.rate_per_s / line.connections_per_s.unwrap();
         let expected = match requests.as_str() {

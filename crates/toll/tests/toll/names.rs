@@ -104,7 +104,8 @@ fn a_study_measures_what_many_certificates_cost() {
     let cells: BTreeSet<&str> = valid.iter().map(|trial| &*trial.place.cell).collect();
     assert_eq!(cells.len(), 14, "{cells:?}");
     for TrialLine { place, line } in valid {
-        let names = place.params.get("target.names").map_or(20, |names| names.parse().unwrap());
+        let names =
+            place.params.get("target.names").map_or(20, |names| names.count().unwrap() as usize);
         let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
         let seen = (asked.names, obtained.names, obtained.certificates);
         // Hundreds of connections ask for each of 20 names.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
-use journal::{Journal, TrialLine};
+use journal::{Journal, Param, TrialLine};
 use support::{Desk, Killed, first_cpu, insta, json_names, processes_with, text, toll, until};
 
 /// Four cells for each server, two trials each: long enough to be interrupted.
@@ -102,12 +102,14 @@ fn a_study_measures_every_cell_and_leaves_its_folder_and_nothing_else() {
         assert!(line.verdict.evidence.server_busy.is_some(), "{line:?}");
         assert_eq!(line.receipt.mismatch, []);
         let obtained = &line.receipt.obtained;
-        match place.params.get("load.suite").map(String::as_str) {
-            Some("none") => assert!(obtained.tls.is_empty()),
-            Some(suite) => assert_eq!(obtained.suite.keys().collect::<Vec<_>>(), [suite]),
+        match place.params.get("load.suite") {
+            Some(Param::Plain) => assert!(obtained.tls.is_empty()),
+            Some(suite) => {
+                assert_eq!(obtained.suite.keys().collect::<Vec<_>>(), [&suite.to_string()]);
+            }
             None => {
-                let key = &place.params["target.certificate-key"];
-                assert_eq!(obtained.certificate_key.keys().collect::<Vec<_>>(), [key]);
+                let key = place.params["target.certificate-key"].to_string();
+                assert_eq!(obtained.certificate_key.keys().collect::<Vec<_>>(), [&key]);
             }
         }
         let log = desk.file(line.latency_ns.file.as_ref().unwrap());

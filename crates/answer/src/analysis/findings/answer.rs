@@ -1,5 +1,6 @@
 //! One answer as a report shows it: its headline, a table of its figures, what follows from them, and charts.
 
+use keys::full;
 use study::Metric;
 use study::metric::{Kind, words_of};
 use units::{Quantity, thousands};
@@ -11,6 +12,7 @@ use crate::analysis::caveats::said_once;
 use crate::analysis::{
     Analysis, Answer, AnswerCurve, AnswerFigure, AtCores, Derived, Figure, Projection,
 };
+use crate::caveat::Caveat;
 use crate::figure::Decided;
 use crate::findings::{self, Chart, Column, Table, TableCell};
 use crate::label::without_what_is_common;
@@ -61,7 +63,7 @@ fn title(answer: &Answer) -> String {
     if let Some(question) = &answer.question {
         return question.clone();
     }
-    let words = |key: &str| key.rsplit('.').next().unwrap_or(key).replace('-', " ");
+    let words = |key: &str| full::name(key).replace('-', " ");
     let metric = capitalized(&words_of(answer.operation, answer.metric.row().words));
     let along = answer.curve.as_ref().map(|curve| format!(" along {}", words(&curve.along)));
     format!("{metric}, by {}{}", words(&answer.compare), along.unwrap_or_default())
@@ -249,7 +251,7 @@ fn charts(answers: &[&Answer]) -> Vec<Chart> {
     lines.chain(bars).chain(stack).chain(crossovers.map(Chart::Curve)).collect()
 }
 
-fn doubts(answers: &[&Answer]) -> Vec<String> {
+fn doubts(answers: &[&Answer]) -> Vec<Caveat> {
     let each = combinations(answers).into_iter().zip(answers).flat_map(|(combination, answer)| {
         answer.caveats.iter().map(move |caveat| (caveat.clone(), combination.clone()))
     });

@@ -1,6 +1,7 @@
 //! Words and units of cells, which their tables and charts share.
 
 use journal::TrialLine;
+use keys::full;
 use load::Operation;
 use study::Metric;
 use units::{Quantity, Unit};
@@ -58,5 +59,5 @@ pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellS
 
 /// The axis of a key whose values are drawn by their logarithm: `connections (logarithmic)`.
 pub(super) fn logarithmic(key: &str) -> String {
-    format!("{} (logarithmic)", key.rsplit('.').next().unwrap_or(key))
+    format!("{} (logarithmic)", full::name(key))
 }

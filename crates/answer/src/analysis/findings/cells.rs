@@ -3,7 +3,6 @@
 use super::cell_labels::{found, unit};
 use crate::analysis::{Answer, CellSummary};
 use crate::findings::{Column, Table, TableCell};
-use crate::wording::interval;
 use keys::full;
 use study::metric::{Kind, words_of};
 use study::{Metric, Param};
@@ -50,9 +49,10 @@ fn limits(cell: &CellSummary) -> String {
 
 fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> TableCell {
     let Some(figure) = cell.figures.get(metric) else { return TableCell::default() };
-    let median = figure.median();
     // With all intervals the table would be too wide; `cells.csv` has the others.
     let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);
-    let more = if shows_interval { interval(figure, unit) } else { String::new() };
-    TableCell { more, ..(unit.number(median), median).into() }
+    match shows_interval {
+        true => TableCell::figure(figure, unit),
+        false => (unit.number(figure.median()), figure.median()).into(),
+    }
 }

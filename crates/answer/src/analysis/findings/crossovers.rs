@@ -16,9 +16,8 @@ pub(super) fn chart(answer: &Answer, curve: &AnswerCurve) -> Option<findings::Cu
     let xs = xs.collect::<Option<Vec<f64>>>()?;
     let baseline = curve.points.first()?.bars.iter().find(|bar| bar.is_baseline)?.label.clone();
     let mark = |of: &Crossover| {
-        let from = of.from.as_ref()?;
-        let place = curve.points.iter().position(|point| point.label == *from)?;
-        Some((format!("{} is ahead from {from} on", of.label), xs[place]))
+        let x = *xs.get(of.from_point?)?;
+        Some((format!("{} is ahead from {} on", of.label, of.from.as_ref()?), x))
     };
     let words = answer.metric.row().words;
     Some(findings::Curve {
@@ -36,12 +35,12 @@ pub(super) fn chart(answer: &Answer, curve: &AnswerCurve) -> Option<findings::Cu
 
 fn line(answer: &Answer, curve: &AnswerCurve, xs: &[f64], of: &Crossover) -> ChartLine {
     let dot = |(point, x): (&AnswerPoint, &f64)| {
-        let bar = point.bars.iter().find(|bar| bar.label == of.label)?;
+        let bar = point.bars.iter().find(|bar| bar.has(&answer.compare, &of.value))?;
         let ratio = bar.ratio.as_ref()?;
         let interval = ratio.estimate.interval;
         Some(Dot {
             x: *x,
-            x_label: point.label.trim_end_matches(" objects").to_owned(),
+            x_label: point.short_label(&curve.along),
             y: ratio.median(),
             y_label: times(ratio),
             range: ratio.has_interval().then_some((interval.low, interval.high)),

@@ -2,7 +2,7 @@
 //! Little's law or the instructions allow.
 
 use study::Metric;
-use units::{Nanos, Unit, decimal};
+use units::{Nanos, Quantity, Unit, decimal};
 
 use super::bars::axis;
 use super::published::{band as band_of, beside, in_words};
@@ -35,7 +35,8 @@ pub(super) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
     };
     let bound = bound(metric);
     let limit = |bounds: &LittlesLawBounds| {
-        let line = lines.iter().position(|line| line.label == bounds.label)?;
+        let mut bars = curve.points.first()?.bars.iter();
+        let line = bars.position(|bar| bar.has(&answer.compare, &bounds.value))?;
         Some(limit(bounds, line, &lines[line].dots, bound?))
     };
     let limits: Vec<LineLimit> = curve.bounds.iter().filter_map(limit).collect();
@@ -48,7 +49,11 @@ pub(super) fn of(answer: &Answer, curve: &AnswerCurve) -> findings::Curve {
         subtitle: answer.subtitle(),
         x_axis: format!("{x_axis} (logarithmic)"),
         y_axis: axis(answer, &unit),
-        axis: if curve.is_of_users() { Axis::FromZero(unit) } else { Axis::Factors },
+        axis: match (curve.is_of_users(), metric.row().quantity) {
+            (false, _) => Axis::Factors,
+            (true, Quantity::Share) => Axis::Share(unit),
+            (true, _) => Axis::FromZero(unit),
+        },
         bound: curve.least.clone(),
         lines,
         limits,

@@ -8,6 +8,7 @@ use units::{Nanos, Quantity, percent};
 
 use super::cell_labels::{operation, title};
 use crate::analysis::{CellSummary, Cycles, ProfileChange};
+use crate::caveat::Caveat;
 use crate::figure::Figure;
 use crate::findings::{
     Bar, BarRow, Bars, Chart, Column, Headline, Section, Series, ShownAnswer, Table, TableCell,
@@ -39,7 +40,7 @@ pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option
         tables: Vec::new(),
         charts: charts(&sampled),
         notes: changes_in_words.chain(each).chain([how(first)]).chain(others).collect(),
-        doubts: doubts.into_iter().chain(not_sampled).collect(),
+        doubts: doubts.into_iter().chain(not_sampled).map(Caveat::from).collect(),
     })
 }
 

@@ -3,7 +3,8 @@
 use units::Quantity;
 
 use crate::analysis::{ServerFigure, ServerRow, Servers};
-use crate::findings::{Column, Table, TableCell};
+use crate::figure::Decided;
+use crate::findings::{Column, SmallPrint, Table, TableCell};
 use crate::wording::{NO_DIFFERENCE, brief_beside, factor, sign, unique};
 
 /// A row for each value that is compared, a column for each server; `None` where there are not two.
@@ -43,11 +44,9 @@ pub(super) fn table(all: &[Servers]) -> Option<Table> {
 
 /// In the unit of the row's first figure.
 fn cell(quantity: Quantity, of: &ServerFigure, first: &ServerFigure) -> TableCell {
-    let more = of
-        .ratio
-        .as_ref()
-        .map(|ratio| format!("{}{}", sign(ratio.decision), factor(ratio.median())));
+    let beside = |ratio: &Decided| format!("{}{}", sign(ratio.decision), factor(ratio.median()));
+    let small_print = of.ratio.as_ref().map(beside).map(SmallPrint::Remark);
     let median = of.figure.median();
     let text = brief_beside(quantity, median, first.figure.median());
-    TableCell { more: more.unwrap_or_default(), ..(text, median).into() }
+    TableCell { small_print, ..(text, median).into() }
 }

@@ -9,8 +9,9 @@ use study::testing::server;
 use units::Bytes;
 
 use super::bills::line;
-use super::scene::{GCM, SPREAD, Scene};
+use super::scene::{GCM, SPREAD, Scene, all_caveats};
 use super::{NONE, SUITE};
+use crate::Caveat;
 use crate::analysis::Answer;
 
 const TABLE: &str = "ciphers";
@@ -120,7 +121,7 @@ fn read(cpu: f64) -> Scene {
 
 #[test]
 fn what_a_client_that_reads_changes_is_a_doubt_where_the_interval_hides_it() {
-    let caveats = |scene: &Scene| scene.first().caveats.join(" ");
+    let caveats = |scene: &Scene| all_caveats(&scene.first());
     // The interval reaches 3%.
     assert!(caveats(&read(1.2)).contains("the server uses 20.0% [20.0, 20.0] more CPU per byte"));
     assert!(caveats(&read(0.9)).contains("uses 10.0% [10.0, 10.0] less CPU"));
@@ -141,7 +142,7 @@ fn the_share_of_plain_http_by_sendfile_is_beside_that_of_the_same_path() {
         Scene::suites(&[server("nginx")], &[NONE, GCM]).answer(Metric::TlsTax, SUITE, NONE);
     scene.measure(0, 20e9, &SPREAD);
     scene.measure(1, 10e9, &SPREAD);
-    let is_caveat = |caveat: &String| caveat.contains("target.sendfile = false");
+    let is_caveat = |caveat: &Caveat| caveat.contains("target.sendfile = false");
     assert!(scene.first().caveats.iter().any(is_caveat));
     for cell in &mut scene.study.cells {
         cell.target.sendfile = Some(false);

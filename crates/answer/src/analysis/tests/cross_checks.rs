@@ -2,7 +2,7 @@
 
 use load::Client;
 
-use super::scene::SPREAD;
+use super::scene::{SPREAD, all_caveats};
 use super::*;
 use crate::analysis::{Agreement, CrossCheck};
 use trial::{Neighbours, Warning};
@@ -140,7 +140,7 @@ fn a_shared_core_is_mentioned_where_costs_differ() {
 #[test]
 fn an_answer_over_loads_of_other_clients_says_so() {
     let mut scene = scene(1.0, 1.0).answer(Metric::Rate, "load.client", "toll");
-    let told = |scene: &Scene| scene.first().caveats.join(" ");
+    let told = |scene: &Scene| all_caveats(&scene.first());
     assert!(told(&scene).contains("wrk made some of it. toll did not verify its counts"));
     for cell in &mut scene.study.cells {
         cell.load.client = Client::Ab;

@@ -4,7 +4,7 @@ use stats::{Decision, Direction};
 use study::Metric;
 
 use super::projections::{of_cores, projected, ratios};
-use super::scene::{CBC, ECDSA, GCM, RSA, SPREAD, Scene};
+use super::scene::{CBC, ECDSA, GCM, RSA, SPREAD, Scene, all_caveats};
 use super::{NONE, SUITE, bulk};
 use crate::analysis::compared::Compared;
 use crate::analysis::{Agreement, row};
@@ -105,7 +105,7 @@ fn what_is_ahead_by_itself_may_be_chance_among_others() {
     let mut among = bulk(Metric::GoodputPerServerCpu, GCM);
     among.keep(|_, round| round < 7);
     assert_eq!(ratio(&among).decision, Decision::TooFew);
-    let few = among.first().caveats.join(" ");
+    let few = all_caveats(&among.first());
     assert!(few.contains("cannot decide 6 comparisons together: measure at least 8."), "{few}");
     assert!(!among.analysis().quality.unwrap().is_good);
 }

@@ -1,6 +1,6 @@
 //! What is not valid, not there, or not the server's doing.
 
-use super::scene::{CBC, GCM, SPREAD, Scene};
+use super::scene::{CBC, GCM, SPREAD, Scene, all_caveats};
 use crate::Mark;
 use crate::analysis::TrialCounts;
 use journal::{Role, TrialLine};
@@ -235,7 +235,7 @@ fn a_tax_without_plain_is_not_measured() {
     let plain = "Not measured over plain HTTP: no trial was run; nothing is compared with it.";
     assert!(answer.caveats.iter().any(|caveat| caveat == plain), "{:?}", answer.caveats);
     scene.study.answers[0].baseline = "1.3".to_owned();
-    let caveats = scene.first().caveats.concat();
+    let caveats = all_caveats(&scene.first());
     assert!(caveats.contains("there is no suite 1.3"), "{caveats}");
 }
 
@@ -269,7 +269,7 @@ fn cpu_time_that_is_not_known_is_not_0() {
     let has = |metric| cell.figures.get(metric).is_some();
     assert!(!has(Metric::RatePerServerCpu) && !has(Metric::ServerCpuPerOperation));
     assert!(has(Metric::Rate) && has(Metric::ClientCpuPerOperation));
-    let caveats = analysis.answers[0].caveats.concat();
+    let caveats = all_caveats(&analysis.answers[0]);
     assert!(caveats.contains("the server's CPU time is not known"), "{caveats}");
     let mut scene = Scene::handshakes();
     scene.trial(0, 3).cpu_ns.server = Some(0);

@@ -5,7 +5,7 @@ use study::{Metric, Reference};
 use trial::Limit;
 
 use super::limit;
-use super::scene::{SPREAD, Scene};
+use super::scene::{SPREAD, Scene, all_caveats};
 use crate::Mark;
 use crate::analysis::{Analysis, Answer};
 use crate::compare::{ComparedRun, Comparison};
@@ -71,12 +71,12 @@ fn a_mode_that_fell_behind_is_named_and_not_compared() {
     let mut slow = video(Metric::ServerCpus);
     limit(&mut slow, 1, 2, Limit::ClientCpu);
     slow.trial(1, 2).verdict.evidence.offered_served = Some(1.01);
-    let caveats = slow.first().caveats.join(" ");
+    let caveats = all_caveats(&slow.first());
     let said = "all that was asked for was served, but was not the limit in 1 of 7 trials (the client's CPU";
     assert!(caveats.contains(said), "{caveats}");
     // With what it is compared with, too.
     limit(&mut scene, 0, 0, Limit::ClientCpu);
-    let caveats = scene.first().caveats.join(" ");
+    let caveats = all_caveats(&scene.first());
     assert!(
         caveats.contains("in 1 of 7 trials (the client's CPU was the limit); nothing is"),
         "{caveats}"

@@ -4,7 +4,7 @@ use load::Operation;
 use study::Metric;
 use study::testing::server;
 
-use super::scene::{SPREAD, Scene};
+use super::scene::{SPREAD, Scene, all_caveats};
 use crate::analysis::WhyLeftOut;
 use crate::findings::Section;
 
@@ -26,7 +26,7 @@ pub(super) fn pages(ns_per_byte: [Option<f64>; 2]) -> Scene {
         scene.measure(cell, per_second * 8.0 * f64::from(1 << 20), &SPREAD);
     }
     for trial in &mut scene.lines {
-        let place = usize::from(trial.place.params[AES] == "on");
+        let place = usize::from(trial.place.params[AES].to_string() == "on");
         trial.line.bytes.body = trial.line.operations.completed * 16_384;
         let obtained = &mut trial.line.receipt.obtained;
         obtained.suite = [(SUITE.to_owned(), 50)].into();
@@ -41,7 +41,7 @@ fn predicted(ns_per_byte: [Option<f64>; 2]) -> Option<([f64; 2], String)> {
     let answer = pages(ns_per_byte).first();
     let of = answer.predictions.first()?;
     let ratios = [of.predicted.as_ref()?.median(), of.measured.median()];
-    Some((ratios.map(|ratio| (ratio * 100.0).round() / 100.0), answer.caveats.concat()))
+    Some((ratios.map(|ratio| (ratio * 100.0).round() / 100.0), all_caveats(&answer)))
 }
 
 #[test]

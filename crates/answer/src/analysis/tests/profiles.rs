@@ -47,7 +47,7 @@ fn headline(scene: &Scene) -> Headline {
 fn remarks(scene: &Scene) -> Vec<(bool, String)> {
     let ShownAnswer { doubts, notes, .. } = answer(scene);
     let notes = notes.into_iter().map(|note| (false, note));
-    doubts.into_iter().map(|doubt| (true, doubt)).chain(notes).collect()
+    doubts.into_iter().map(|doubt| (true, doubt.text)).chain(notes).collect()
 }
 
 fn profile(scene: &mut Scene, cell: usize) -> &mut profile::Profile {
@@ -139,7 +139,7 @@ fn a_profile_that_is_not_to_be_relied_on_is_compared_with_nothing_and_marked() {
 #[test]
 fn the_profile_of_another_cell_says_nothing_of_this_one() {
     let mut scene = sending(&USER, &KERNEL);
-    let params = scene.study.cells[1].params.written();
+    let params = scene.study.cells[1].params.clone();
     scene.lines.iter_mut().find(|trial| trial.line.profile.is_some()).unwrap().place.params =
         params;
     let analysis = scene.analysis();

@@ -34,8 +34,8 @@ fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene
         }
     }
     for index in 0..scene.study.cells.len() {
-        let params = scene.study.cells[index].params.written();
-        scene.measure(index, sends(&params[key], &params[SUITE]), &EIGHT);
+        let params = scene.study.cells[index].params.clone();
+        scene.measure(index, sends(&params[key].to_string(), &params[SUITE].to_string()), &EIGHT);
     }
     scene
 }

@@ -59,7 +59,8 @@ proptest! {
             let analysis = scene.analysis();
             prop_assert_eq!(analysis.answers.len(), scene.study.answers.len());
             for answer in &analysis.answers {
-                for sentence in answer.caveats.iter().chain(&answer.notes) {
+                let caveats = answer.caveats.iter().map(|of| &of.text);
+                for sentence in caveats.chain(&answer.notes) {
                     prop_assert!(sentence.ends_with('.'));
                     for word in ["NaN", "..", "  ", "-0%", " ,"] {
                         prop_assert!(!sentence.contains(word), "{}", sentence);

@@ -42,6 +42,11 @@ pub(crate) struct Scene {
     pub(crate) hosts: BTreeMap<String, observe::Machine>,
 }
 
+/// All caveats of an answer.
+pub(crate) fn all_caveats(answer: &Answer) -> String {
+    answer.caveats.iter().map(|of| &*of.text).collect::<Vec<_>>().join(" ")
+}
+
 impl Scene {
     /// Of one case, its cells swept by one key within each server.
     pub(super) fn new(
@@ -172,7 +177,7 @@ impl Scene {
             target: None,
             case: cell.case.clone(),
             cell: cell.name.clone(),
-            params: cell.params.written(),
+            params: cell.params.clone(),
             role: Role::Measure,
             find: None,
             round,

@@ -27,8 +27,8 @@ pub(super) fn users(metric: Metric) -> Scene {
     }
     for trial in &mut scene.lines {
         let line = &mut trial.line;
-        let users: f64 = trial.place.params[USERS].parse().unwrap();
-        let page = if trial.place.params[AES] == "on" { 0.8e6 } else { 1e6 };
+        let users = trial.place.params[USERS].count().unwrap() as f64;
+        let page = if trial.place.params[AES].to_string() == "on" { 0.8e6 } else { 1e6 };
         let page = if users == 100.0 { 1.05 * page } else { page };
         let per_second = (users / (page + 3e6)).min(1.0 / page) * 1e9;
         line.operations.completed = per_second.round() as u64;

@@ -106,6 +106,7 @@ fn answer(cells: &[CellSummary], case: &str, server: &str, metric: Metric) -> An
             .then(|| {
                 "in plain HTTP the client was the limit: the server can do more than is said here"
                     .to_owned()
+                    .into()
             })
             .into_iter()
             .collect(),

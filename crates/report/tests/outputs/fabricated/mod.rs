@@ -21,7 +21,7 @@ use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
-use study::Cut;
+use study::{Cut, Param, Params};
 use trial::{Limit, TrialRecord, Warning, WarningKind};
 
 use answers::answers;
@@ -164,9 +164,9 @@ impl Spec {
         if self.is_handshakes() { "target.certificate-key" } else { "load.suite" }
     }
 
-    fn params(&self) -> BTreeMap<String, String> {
+    fn params(&self) -> Params {
         let params = [("target.server", self.server), (self.key(), self.value.0)];
-        params.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+        params.map(|(key, value)| (key.to_owned(), Param::of(key, value))).into_iter().collect()
     }
 
     /// The figure of one core in a round: the same in each run of the test, and never twice.
@@ -226,13 +226,13 @@ pub const INVALID: usize = 2 * SPECS.len() + 1;
 /// The same where nginx is not installed.
 pub fn without_nginx() -> Fabricated {
     let mut run = whole();
-    let is_nginx = |params: &BTreeMap<String, String>| params["target.server"] == "nginx";
+    let is_nginx = |params: &Params| params["target.server"].to_string() == "nginx";
     run.lines.retain(|line| !is_nginx(&line.place.params));
     run.analysis.trials.done = run.lines.len();
     run.analysis.trials.planned = run.lines.len();
     run.analysis.trials.valid = run.lines.iter().filter(|trial| trial.line.valid).count();
-    run.analysis.answers.retain(|answer| !is_nginx(&answer.common.written()));
-    for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params.written())) {
+    run.analysis.answers.retain(|answer| !is_nginx(&answer.common));
+    for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
         empty(cell);
         cell.trials = TrialCounts::default();
     }
@@ -350,7 +350,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         case: spec.case.to_owned(),
         label: spec.label(),
         label_parts: vec![spec.server.to_owned(), spec.value.1.to_owned()],
-        params: spec.params().into(),
+        params: spec.params(),
         operation: match spec.case {
             "handshakes" => Operation::Handshakes,
             _ => Operation::Requests,

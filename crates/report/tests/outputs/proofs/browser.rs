@@ -163,7 +163,7 @@ fn with_curves(run: &Fabricated) -> String {
         subtitle: "of a core".to_owned(),
         x_axis: "size (logarithmic)".to_owned(),
         y_axis: "% of one core; lower is better".to_owned(),
-        axis: Axis::FromZero(units::Quantity::Share.unit_for([])),
+        axis: Axis::Share(units::Quantity::Share.unit_for([])),
         lines,
         bound: None,
         limits: Vec::new(),

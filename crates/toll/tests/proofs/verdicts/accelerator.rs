@@ -86,7 +86,7 @@ fn engines_multiply_what_a_device_that_is_the_limit_completes() {
         // Where other work on the machine was the limit, the test is made again.
         assert_eq!(line.verdict.limit, Limit::Accelerator, "{line:?}");
         assert!(line.reason().contains("accelerator"));
-        let engines: f64 = place.params["target.accelerator-count"].parse().unwrap();
+        let engines = place.params["target.accelerator-count"].count().unwrap() as f64;
         assert!((line.rate_per_s / (50.0 * engines) - 1.0).abs() <= 0.05, "{engines}: {line:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use cpus::CpuList;
+use keys::full;
 use load::{Mix, Operation};
 use primitives::Algorithm;
 use serde::de::IntoDeserializer;
@@ -49,7 +50,7 @@ impl Param {
     #[must_use]
     pub fn of(key: &str, text: &str) -> Self {
         let count = || text.parse().ok().map(Self::Count);
-        let typed = match (key, key.rsplit('.').next().unwrap_or(key)) {
+        let typed = match (key, full::name(key)) {
             (ALGORITHM, _) => text.parse().ok().map(Self::Algorithm),
             // The name of a library of algorithms, or its path.
             (LIBRARY, _) => None,
@@ -77,6 +78,27 @@ impl Param {
 fn operation(text: &str) -> Option<Operation> {
     let text: StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
     Operation::deserialize(text).ok()
+}
+
+impl Param {
+    /// What it counts; `None` where it is no count.
+    #[must_use]
+    pub fn count(&self) -> Option<u64> {
+        if let Self::Count(count) = self { Some(*count) } else { None }
+    }
+
+    /// The size that it is of; `None` where it is of none or of several.
+    #[must_use]
+    pub fn only_size(&self) -> Option<Bytes> {
+        match self {
+            Self::Size(size) => Some(*size),
+            Self::Object(mix) => match mix.sizes()?[..] {
+                [only] => Some(only),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Param {
@@ -123,12 +145,6 @@ impl Params {
     /// Gives a key the value that a text says.
     pub fn set(&mut self, key: &str, text: &str) {
         self.insert(key.to_owned(), Param::of(key, text));
-    }
-
-    /// As a study file writes them.
-    #[must_use]
-    pub fn written(&self) -> BTreeMap<String, String> {
-        self.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
     }
 }
 
