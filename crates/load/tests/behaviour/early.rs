@@ -94,10 +94,12 @@ fn through_openssl(context: &SslContext, stream: TcpStream, late: usize) -> io::
 /// the request.
 fn paths(late: usize) -> Vec<(&'static str, Server, Job)> {
     let mut paths = Vec::new();
-    for (name, version, key_exchange) in [
-        ("own TLS 1.3", &TLS13, KeyExchangeMode::Fixed),
-        ("TLS 1.3 of rustls", &TLS13, KeyExchangeMode::Fresh),
-        ("TLS 1.2", &TLS12, KeyExchangeMode::Fixed),
+    for (name, version, is_asked, key_exchange) in [
+        ("own TLS 1.3", &TLS13, true, KeyExchangeMode::Fixed),
+        ("TLS 1.3 of rustls", &TLS13, true, KeyExchangeMode::Fresh),
+        ("TLS 1.2", &TLS12, true, KeyExchangeMode::Fixed),
+        ("TLS 1.3, chosen by the server", &TLS13, false, KeyExchangeMode::Fixed),
+        ("TLS 1.2, chosen by the server", &TLS12, false, KeyExchangeMode::Fixed),
     ] {
         let mut config = config_of(rsa(), &[version]);
         config.send_half_rtt_data = true;
@@ -105,10 +107,10 @@ fn paths(late: usize) -> Vec<(&'static str, Server, Job)> {
         let config = Arc::new(config);
         let server = Server::start(move |stream| through_rustls(&config, stream, late));
         let mut job = https(server.address(), "/");
-        job.plan.tls = Some(OrPlain::Tls(match version.version {
-            rustls::ProtocolVersion::TLSv1_3 => tls::Version::Tls13,
-            _ => tls::Version::Tls12,
-        }));
+        job.plan.tls = is_asked.then_some(match version.version {
+            rustls::ProtocolVersion::TLSv1_3 => OrPlain::Tls(tls::Version::Tls13),
+            _ => OrPlain::Tls(tls::Version::Tls12),
+        });
         job.plan.key_exchange = Some(key_exchange);
         paths.push((name, server, job));
     }

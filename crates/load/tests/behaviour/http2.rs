@@ -1,17 +1,20 @@
 //! HTTP/2 servers, honest and hostile: each ends in completed operations or in a failure with its name.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use load::{ErrorKind, Http, Job};
+use load::{ErrorKind, Http, Job, KeyExchangeMode};
+use rustls::version::{TLS12, TLS13};
+use tls::{OrPlain, Version};
 use units::Nanos;
 
 use crate::scripted_server::frames::{
     ACK, CONTINUATION, DATA_FRAME, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, PADDED, PING,
     PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, field, frame, ok,
 };
-use crate::scripted_server::{Secure, Server, config, finish, silence};
+use crate::scripted_server::{Secure, Server, config, config_of, ecdsa, finish, silence};
 use crate::{
     MILLISECOND, assert_completes, assert_fails, http, https, kinds, lasts, one_in, run, summary,
 };
@@ -52,7 +55,7 @@ fn answering(
     (server, job)
 }
 
-fn honest(frames: &mut Frames, stream: u32) -> io::Result<()> {
+fn honest<S: Read + Write>(frames: &mut Frames<S>, stream: u32) -> io::Result<()> {
     frames.head(stream, SIZE)?;
     frames.body(stream, &object())
 }
@@ -251,13 +254,13 @@ fn each_fault_of_a_server_has_its_name() {
         ("a table that grows too much", ErrorKind::Http2, |frames, stream| {
             frames.send(HEADERS, END_HEADERS, stream, &[0x3f, 0xff, 0xff, 0x7f])
         }),
-        ("a bomb of fields", ErrorKind::Http2, |frames, stream| {
+        ("a bomb of fields", ErrorKind::LongHead, |frames, stream| {
             // A field of 4 KiB in the table, then its number 16,000 times: 64 MiB.
-            let long = [&[0x40, 1, b'x', 127, 0x81, 0x1e], &[b'y'; 4000][..]].concat();
+            let long = [&[0x40, 1, b'x', 127, 0xa1, 0x1e], &[b'y'; 4000][..]].concat();
             let head = [&[0x88], &long[..], &[0xbe; 12_000]].concat();
             frames.send(HEADERS, END_HEADERS, stream, &head)
         }),
-        ("a head that never ends", ErrorKind::Http2, |frames, stream| {
+        ("a head that never ends", ErrorKind::LongHead, |frames, stream| {
             frames.send(HEADERS, 0, stream, &[0x88])?;
             loop {
                 frames.send(CONTINUATION, 0, stream, &field("x", &[b'y'; 1000]))?;
@@ -329,6 +332,41 @@ fn each_fault_of_a_server_has_its_name() {
             });
         }
     });
+}
+
+/// As nginx sends them with TLS 1.2, and Go with TLS 1.3.
+#[test]
+fn settings_may_come_in_one_read_with_the_end_of_the_handshake() {
+    for version in [&TLS12, &TLS13] {
+        for key_exchange in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
+            for tls in [
+                None,
+                Some(if version.version == TLS12.version {
+                    Version::Tls12
+                } else {
+                    Version::Tls13
+                }),
+            ] {
+                let mut config = config_of(ecdsa(), &[version]);
+                config.alpn_protocols = vec![http2::ALPN.to_vec()];
+                config.send_half_rtt_data = true;
+                let config = Arc::new(config);
+                let server = Server::start(move |stream| {
+                    let settings = frame(SETTINGS, 0, 0, &[]);
+                    let session = Secure::accept_saying(stream, &config, &settings)?;
+                    let mut frames = Frames::begin(session)?;
+                    loop {
+                        let stream = frames.request()?;
+                        honest(&mut frames, stream)?;
+                    }
+                });
+                let mut job = over_http2(https(server.address(), PATH));
+                job.plan.tls = tls.map(OrPlain::Tls);
+                job.plan.key_exchange = Some(key_exchange);
+                assert_completes(job, SIZE);
+            }
+        }
+    }
 }
 
 #[test]

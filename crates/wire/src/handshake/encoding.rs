@@ -121,6 +121,14 @@ pub(super) fn begins_with_record(bytes: &[u8]) -> bool {
     bytes.get(..HEADER).and_then(header_of).is_some()
 }
 
+/// The record at the beginning of these bytes, if it is whole; all of them where they are none.
+pub(super) fn first_record(bytes: &[u8]) -> Option<&[u8]> {
+    match header_of(bytes.get(..HEADER)?) {
+        Some(header) => bytes.get(..HEADER + header.length),
+        None => Some(bytes),
+    }
+}
+
 /// The length of the message that begins here, if it is whole.
 pub fn message_length(bytes: &[u8]) -> Option<usize> {
     let [_, high, middle, low, ..] = *bytes else { return None };

@@ -12,11 +12,10 @@ use rustls::sign::CertifiedKey;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{
     ClientConfig, ConnectionTrafficSecrets, HandshakeKind, ProtocolVersion, SignatureScheme,
-    SupportedProtocolVersion,
 };
 use tls::{Cipher, Suite, Version};
 
-use super::encoding::begins_with_record;
+use super::encoding::{begins_with_record, first_record};
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
@@ -76,8 +75,12 @@ impl RustlsClient {
             certificate: offer.client_certificate.clone(),
             ..CertificateRequests::default()
         });
+        let versions = match offer.version() {
+            Some(Version::Tls13) => vec![&rustls::version::TLS13],
+            _ => rustls::ALL_VERSIONS.to_vec(),
+        };
         let mut config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(versions(offer))
+            .with_protocol_versions(&versions)
             .map_err(|error| OfferError(format!("rustls: {error}")))?
             .dangerous()
             .with_custom_certificate_verifier(verifier.clone())
@@ -113,7 +116,8 @@ impl Client for RustlsClient {
         Ok(Box::new(RustlsHandshake {
             connection: Some(connection),
             begins: false,
-            flight: keeps_tickets.then(Flight::default),
+            given: 0,
+            flight: keeps_tickets.then(Vec::new),
             keeps: Keeps { tickets: keeps_tickets, keys: self.follows_key_updates },
             verifier: self.verifier.clone(),
             noted: None,
@@ -128,36 +132,23 @@ impl Client for RustlsClient {
     }
 }
 
-static TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
-
-fn versions(offer: &Offer) -> &'static [&'static SupportedProtocolVersion] {
-    match offer.version() {
-        Some(Version::Tls13) => TLS13,
-        _ => rustls::ALL_VERSIONS,
-    }
-}
-
 struct RustlsHandshake {
     /// `None` once the handshake has ended.
     connection: Option<UnbufferedClientConnection>,
     /// Whether the server's first record has been taken.
     begins: bool,
-    /// What shows whether the server of TLS 1.2 gives a session; only where it is to be kept.
-    flight: Option<Flight>,
+    /// How many of the received bytes rustls has seen, and not discarded. It is given one record after the
+    /// other, and none after the handshake's end: what comes then, in the same read too, is not for it.
+    given: usize,
+    /// What the server has sent, which shows whether one of TLS 1.2 gives a session; only where it is to be
+    /// kept.
+    flight: Option<Vec<u8>>,
     keeps: Keeps,
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
     requests: Arc<CertificateRequests>,
     signature: Option<ClientSignature>,
     remarks: Remarks,
-}
-
-/// What the server has sent.
-#[derive(Default)]
-struct Flight {
-    bytes: Vec<u8>,
-    /// How many of the received bytes that rustls has not discarded are among them.
-    seen: usize,
 }
 
 /// Gives the client's certificate to a server that asks for it, and notes that for the handshake that is
@@ -206,12 +197,9 @@ impl Handshake for RustlsHandshake {
         to_send: &mut Vec<u8>,
     ) -> Result<Option<Established>, Failure> {
         let Some(connection) = &mut self.connection else { return Err(over()) };
-        if let Some(Flight { bytes, seen }) = &mut self.flight {
-            bytes.extend_from_slice(&received[*seen..]);
-        }
         loop {
             let UnbufferedStatus { discard, state, .. } =
-                connection.process_tls_records(received.as_mut_slice());
+                connection.process_tls_records(&mut received[..self.given]);
             // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
             if self.requests.is_asked.swap(false, Relaxed) {
@@ -235,7 +223,6 @@ impl Handshake for RustlsHandshake {
                         "close_notify within the handshake",
                     ));
                 }
-                Ok(ConnectionState::ReadTraffic(_)) => return Err(Failure::unrequested()),
                 Ok(_) => {
                     return Err(Failure::new(
                         ErrorKind::Handshake,
@@ -251,11 +238,12 @@ impl Handshake for RustlsHandshake {
                         failed.seen += " after it asked for a client certificate";
                     }
                     received.drain(..discard);
-                    send_alert(connection, received, to_send);
+                    send_alert(connection, &mut received[..self.given - discard], to_send);
                     return Err(failed);
                 }
             };
             received.drain(..discard);
+            self.given -= discard;
             self.begins |= discard > 0;
             // A handshake that resumes is only known to have been retried until it does.
             self.remarks.is_retried |=
@@ -263,10 +251,13 @@ impl Handshake for RustlsHandshake {
             match next {
                 Next::Continue => {}
                 Next::Wait => {
+                    let Some(record) = first_record(&received[self.given..]) else {
+                        return Ok(None);
+                    };
+                    self.given += record.len();
                     if let Some(flight) = &mut self.flight {
-                        flight.seen = received.len();
+                        flight.extend_from_slice(record);
                     }
-                    return Ok(None);
                 }
                 Next::Finish => break,
             }
@@ -280,7 +271,7 @@ impl Handshake for RustlsHandshake {
         let Negotiated { version, resumed, .. } = established.negotiated;
         let flight = self.flight.take().filter(|_| version == Version::Tls12);
         established.negotiated.client = self.signature;
-        established.remarks.given = flight.and_then(|flight| given_session(&flight.bytes, resumed));
+        established.remarks.given = flight.and_then(|flight| given_session(&flight, resumed));
         Ok(Some(established))
     }
 }

@@ -1,4 +1,4 @@
-//! A server's side of HTTP/2 over plain TCP, frame by frame (RFC 9113), right or wrong.
+//! A server's side of HTTP/2, frame by frame (RFC 9113), right or wrong.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -31,16 +31,21 @@ pub struct Received {
     pub payload: Vec<u8>,
 }
 
-/// One connection.
-pub struct Frames(pub TcpStream);
+/// One connection, over plain TCP or TLS.
+pub struct Frames<S = TcpStream>(pub S);
 
-impl Frames {
-    /// Takes the client's preface, and sends these settings.
-    pub fn accept(mut stream: TcpStream, settings: &[(u16, u32)]) -> io::Result<Self> {
+impl<S: Read + Write> Frames<S> {
+    /// Takes the client's preface.
+    pub fn begin(mut stream: S) -> io::Result<Self> {
         let mut preface = [0; PREFACE.len()];
         stream.read_exact(&mut preface)?;
         assert_eq!(preface, PREFACE);
-        let mut frames = Self(stream);
+        Ok(Self(stream))
+    }
+
+    /// Takes the client's preface, and sends these settings.
+    pub fn accept(stream: S, settings: &[(u16, u32)]) -> io::Result<Self> {
+        let mut frames = Self::begin(stream)?;
         let settings: Vec<u8> = settings
             .iter()
             .flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat())

@@ -135,11 +135,37 @@ pub struct Secure {
 
 impl Secure {
     /// Makes the handshake, to its end on both sides.
-    pub fn accept(mut stream: TcpStream, config: &Arc<ServerConfig>) -> io::Result<Self> {
+    pub fn accept(stream: TcpStream, config: &Arc<ServerConfig>) -> io::Result<Self> {
+        Self::accept_saying(stream, config, &[])
+    }
+
+    /// The same; this comes in one write with the server's Finished, where the configuration allows data
+    /// before the client's.
+    pub fn accept_saying(
+        mut stream: TcpStream,
+        config: &Arc<ServerConfig>,
+        first: &[u8],
+    ) -> io::Result<Self> {
         let mut connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
         connection.set_buffer_limit(None);
-        connection.complete_io(&mut stream)?;
-        Ok(Self { connection, stream })
+        connection.writer().write_all(first)?;
+        let mut processed = Ok(());
+        loop {
+            let mut flight = Vec::new();
+            while connection.wants_write() {
+                connection.write_tls(&mut flight)?;
+            }
+            // An alert that says why too.
+            stream.write_all(&flight)?;
+            processed.map_err(io::Error::other)?;
+            if !connection.is_handshaking() {
+                return Ok(Self { connection, stream });
+            }
+            if connection.read_tls(&mut stream)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            processed = connection.process_new_packets().map(drop);
+        }
     }
 
     /// The name that the client asked for (SNI).
@@ -161,6 +187,22 @@ impl Secure {
     pub fn craft(self) -> io::Result<Craft> {
         let secrets = self.connection.dangerous_extract_secrets().map_err(io::Error::other)?;
         Craft::new(secrets.tx, self.stream)
+    }
+}
+
+impl Read for Secure {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        Session::read(self, piece)
+    }
+}
+
+impl Write for Secure {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        self.send(content).map(|()| content.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
