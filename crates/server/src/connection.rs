@@ -84,6 +84,8 @@ enum State {
 /// How a connection ends after a response, if it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Afterwards {
+    /// The client sends no more.
+    Ended,
     /// The request was read to its end.
     Close,
     /// The client may still be sending.
@@ -432,7 +434,7 @@ impl<L: Library> Connection<L> {
             self.wire().send_gathered()?;
             return Ok(Next::Drop);
         }
-        self.end(Afterwards::Close)
+        self.end(Afterwards::Ended)
     }
 
     /// Says goodbye and sends what is left.
@@ -451,13 +453,24 @@ impl<L: Library> Connection<L> {
         if let Channel::Tls(session) = &mut self.channel {
             session.close_when_sent();
         }
-        if afterwards == Afterwards::Close && self.input.is_empty() {
+        let is_read = match afterwards {
+            Afterwards::Ended => self.input.is_empty(),
+            Afterwards::Close => self.input.is_empty() && !self.has_more_input(),
+            Afterwards::Linger => false,
+        };
+        if is_read {
             return Ok(Next::Drop);
         }
         self.wire().shut_down();
         self.state = State::Linger;
         self.deadline = self.deadline.min(Instant::now() + LINGER);
         Ok(Next::Continue)
+    }
+
+    /// Whether the socket holds more than was read, such as a pipelined request. To close it then would reset
+    /// the connection, and take an answer that is still under way with it.
+    fn has_more_input(&mut self) -> bool {
+        matches!(self.wire().read(&mut [0]), Ok(1))
     }
 
     /// Drops what arrives after the last answer, undecrypted.

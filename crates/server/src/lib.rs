@@ -53,6 +53,9 @@ pub struct Server {
     service: Service,
 }
 
+/// Takes what the operator of a server should know, a sentence, from any of its threads.
+pub type Report<'a> = dyn Fn(&str) + Sync + 'a;
+
 /// What a server is, whichever its TLS library.
 struct Service {
     settings: Settings,
@@ -168,21 +171,28 @@ impl Server {
     /// The calling thread is one of those that serve, and stays pinned to its CPU: a server on one
     /// CPU is a process of one thread, in which the C library takes no locks.
     ///
+    /// `report` is given what its operator should know meanwhile.
+    ///
     /// # Errors
     /// A thread that cannot be started or pinned, or whose epoll fails.
-    pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
+    pub fn run(self, stop: &AtomicBool, report: &Report<'_>) -> Result<(), ServerError> {
         match &self.library {
-            AnyLibrary::OpenSsl(libraries) => self.service.run(libraries, stop),
-            AnyLibrary::Kernel(library) => self.service.run(from_ref(library), stop),
-            AnyLibrary::Rustls(library) => self.service.run(from_ref(library), stop),
-            AnyLibrary::Opened(library) => self.service.run(from_ref(library), stop),
+            AnyLibrary::OpenSsl(libraries) => self.service.run(libraries, stop, report),
+            AnyLibrary::Kernel(library) => self.service.run(from_ref(library), stop, report),
+            AnyLibrary::Rustls(library) => self.service.run(from_ref(library), stop, report),
+            AnyLibrary::Opened(library) => self.service.run(from_ref(library), stop, report),
         }
     }
 }
 
 impl Service {
     /// Serves with a thread on each CPU: each with its library, or all with the one that there is.
-    fn run(self, libraries: &[impl Library], stop: &AtomicBool) -> Result<(), ServerError> {
+    fn run(
+        self,
+        libraries: &[impl Library],
+        stop: &AtomicBool,
+        report: &Report<'_>,
+    ) -> Result<(), ServerError> {
         let Self { settings, accelerator, contents, tls, plain, rows } = self;
         let each = |of: Vec<Listeners>| of.into_iter().map(Listeners::into_iter).collect();
         let (mut tls, mut plain): (Vec<_>, Vec<_>) = (each(tls), each(plain));
@@ -201,7 +211,7 @@ impl Service {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
                     let worker =
                         Worker::new(settings, library, accelerator, contents, tls, plain, row)?;
-                    worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
+                    worker.run(|| stop.load(Relaxed) || failed.load(Relaxed), report)
                 };
                 let outcome = serve();
                 // One thread alone would serve only some of the connections.

@@ -99,8 +99,10 @@ pub(crate) enum Accepted {
     None,
     /// This process or the system has no descriptor or memory for it; it waits on.
     Exhausted,
-    /// This connection is gone already; the next may not be.
+    /// This connection is gone already, or the network to it; the next may not be.
     Broken,
+    /// None can be accepted, for a reason that does not go away with the connection.
+    Refused(Errno),
 }
 
 pub(crate) fn accept(listener: &OwnedFd) -> Accepted {
@@ -109,7 +111,20 @@ pub(crate) fn accept(listener: &OwnedFd) -> Accepted {
         Ok(socket) => Accepted::Connection(socket),
         Err(Errno::AGAIN) => Accepted::None,
         Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Accepted::Exhausted,
-        Err(_) => Accepted::Broken,
+        // Linux reports here what has become of the new connection (accept(2)).
+        Err(
+            Errno::CONNABORTED
+            | Errno::INTR
+            | Errno::NETDOWN
+            | Errno::PROTO
+            | Errno::NOPROTOOPT
+            | Errno::HOSTDOWN
+            | Errno::NONET
+            | Errno::HOSTUNREACH
+            | Errno::OPNOTSUPP
+            | Errno::NETUNREACH,
+        ) => Accepted::Broken,
+        Err(error) => Accepted::Refused(error),
     }
 }
 

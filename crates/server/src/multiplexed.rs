@@ -115,7 +115,7 @@ fn respond(
 }
 
 fn broken(error: SessionError) -> io::Error {
-    io::Error::other(error.0)
+    io::Error::other(error.to_string())
 }
 
 impl Exchange {

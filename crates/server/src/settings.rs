@@ -69,7 +69,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The certificates of its further names.
+    /// The certificates of its further names, which are in lower case.
     pub(crate) fn named_certificates(&self) -> Result<Vec<(String, Vec<u8>)>, ServerError> {
         let Some(folder) = &self.names else { return Ok(Vec::new()) };
         let failed = |source| ServerError::Names { path: folder.clone(), source };
@@ -79,7 +79,7 @@ impl Settings {
             let is_certificate = path.extension().is_some_and(|extension| extension == "crt");
             if let Some(name) = path.file_stem().and_then(OsStr::to_str).filter(|_| is_certificate)
             {
-                named.push((name.to_owned(), fs::read(&path).map_err(failed)?));
+                named.push((name.to_ascii_lowercase(), fs::read(&path).map_err(failed)?));
             }
         }
         match named.is_empty() {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use counters::Row;
 use offload::{Accelerator, Ticket};
+use rustix::io::Errno;
 use slab::Slab;
 
 use crate::connection::{Connection, Next, Shared};
@@ -55,6 +56,8 @@ struct Listener {
     socket: OwnedFd,
     tls: bool,
     pending: Pending,
+    /// Why the system refused to accept the last connection, which has been reported.
+    refused: Option<Errno>,
 }
 
 /// Whether connections wait to be accepted.
@@ -62,7 +65,7 @@ struct Listener {
 enum Pending {
     No,
     Maybe,
-    /// Yes, but there was no descriptor or memory for one.
+    /// Yes, but none could be accepted: for want of a descriptor or memory, or because the system refuses.
     Stuck,
 }
 
@@ -78,7 +81,8 @@ impl<'a, L: Library> Worker<'a, L> {
         row: Option<Row>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
-        let listener = |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe };
+        let listener =
+            |tls| move |socket| Listener { socket, tls, pending: Pending::Maybe, refused: None };
         let tls = tls.into_iter().map(listener(true));
         let listeners: Vec<_> = tls.chain(plain.into_iter().map(listener(false))).collect();
         for (index, listener) in (0..).zip(&listeners) {
@@ -107,7 +111,8 @@ impl<'a, L: Library> Worker<'a, L> {
     }
 
     /// Serves until `stop` says so and the requests in flight are done, or [`DRAIN`] is over.
-    pub(crate) fn run(mut self, stop: impl Fn() -> bool) -> io::Result<()> {
+    /// `report` is given what its operator should know meanwhile.
+    pub(crate) fn run(mut self, stop: impl Fn() -> bool, report: &dyn Fn(&str)) -> io::Result<()> {
         let sweep_every =
             (self.shared.timeout / 8).clamp(Duration::from_millis(10), Duration::from_secs(1));
         let tick = TICK.min(sweep_every);
@@ -116,7 +121,7 @@ impl<'a, L: Library> Worker<'a, L> {
         let mut drained_by = None;
         loop {
             self.wait(next_tick)?;
-            self.accept();
+            self.accept(report);
             self.take_turns();
             self.resume();
             let now = self.shared.now;
@@ -179,7 +184,7 @@ impl<'a, L: Library> Worker<'a, L> {
         Ok(())
     }
 
-    fn accept(&mut self) {
+    fn accept(&mut self, report: &dyn Fn(&str)) {
         for index in 0..self.listeners.len() {
             for _ in 0..ACCEPTS {
                 let listener = &mut self.listeners[index];
@@ -189,12 +194,22 @@ impl<'a, L: Library> Worker<'a, L> {
                 match listener::accept(&listener.socket) {
                     Accepted::Connection(socket) => {
                         let tls = listener.tls;
+                        listener.refused = None;
                         // One that cannot be set up is closed, as by a broken peer.
                         let _: io::Result<()> = self.add(socket, tls);
                     }
                     Accepted::None => listener.pending = Pending::No,
                     Accepted::Exhausted => listener.pending = Pending::Stuck,
                     Accepted::Broken => {}
+                    Accepted::Refused(error) => {
+                        listener.pending = Pending::Stuck;
+                        if listener.refused.replace(error) != Some(error) {
+                            report(&format!(
+                                "cannot accept connections: {error}; trying again; does a firewall or a \
+                                 sandbox of this machine forbid it?"
+                            ));
+                        }
+                    }
                 }
             }
         }

@@ -156,8 +156,9 @@ fn with_names(
     let named = named?;
     if !named.is_empty() {
         context.set_servername_callback(move |ssl, _| {
-            let name = ssl.servername(NameType::HOST_NAME);
-            match name.and_then(|name| named.get(name)) {
+            // Names have no case (RFC 6066, section 3).
+            let name = ssl.servername(NameType::HOST_NAME).map(str::to_ascii_lowercase);
+            match name.and_then(|name| named.get(&name)) {
                 Some(context) => ssl.set_ssl_context(context).map_err(|_| SniError::ALERT_FATAL),
                 None => Ok(()),
             }

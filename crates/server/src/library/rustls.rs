@@ -206,6 +206,7 @@ struct ByName {
 
 impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        // rustls gives it in lower case.
         let named = hello.server_name().and_then(|name| self.named.get(name));
         Some(named.unwrap_or(&self.usual).clone())
     }

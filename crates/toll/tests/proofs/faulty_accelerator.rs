@@ -65,7 +65,7 @@ impl Faulty {
         let server = Server::bind(settings).unwrap();
         let address = server.tls_addresses()[0];
         let stop: &AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-        let server = thread::spawn(|| server.run(stop));
+        let server = thread::spawn(|| server.run(stop, &|_| {}));
         Self { address, accelerator, stop, server, folder }
     }
 

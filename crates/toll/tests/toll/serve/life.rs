@@ -1,8 +1,9 @@
 //! How the server begins and ends: options that it refuses, and Ctrl-C.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use support::{first_cpu, peer};
@@ -156,4 +157,63 @@ fn a_second_ctrl_c_ends_at_once() {
     std::thread::sleep(Duration::from_millis(300));
     server.process.send("-TERM");
     assert_eq!(server.exit_code(), Some(130));
+}
+
+/// A client may ask for more before it knows that this answer is the last one (RFC 9112, section 9.6).
+#[test]
+fn the_last_response_comes_whole_though_more_was_asked_for() {
+    const REQUEST: &str = "GET /bytes/64MiB HTTP/1.1\r\nHost: a\r\n";
+    let server = Serve::start(&[]);
+    let mut stream = server.connect();
+    stream.write_all(format!("{REQUEST}Connection: close\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = vec![0; 1024];
+    stream.read_exact(&mut answer).unwrap();
+    stream.write_all(format!("{REQUEST}\r\n").as_bytes()).unwrap();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.ends_with(&object("64MiB")), "{} bytes", answer.len());
+}
+
+/// What a sandbox or a firewall may do to it: here its socket listens no more, so that accepting from it is
+/// an error (EINVAL).
+#[test]
+fn a_system_that_refuses_connections_is_reported_once_and_asked_now_and_then() {
+    let mut server = Serve::start(&["--cpus", &first_cpu().to_string()]);
+    let (address, pid) = (server.plain, server.process.pid());
+    for descriptor in 0..64 {
+        if let Ok(copy) = copy_of(pid, descriptor)
+            && let Ok(socket) = socket2::SockRef::from(&copy).local_addr()
+            && socket.as_socket() == Some(address)
+        {
+            socket2::SockRef::from(&copy).shutdown(std::net::Shutdown::Both).unwrap();
+        }
+    }
+    let mut said = BufReader::new(server.0.process.0.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("cannot accept connections"), "{line}");
+    let used = || ticks(pid);
+    let (before, begun) = (used(), Instant::now());
+    std::thread::sleep(Duration::from_secs(1));
+    // There are 100 ticks in a second.
+    assert!(used() - before < begun.elapsed().as_millis() as u64 / 20);
+    // The others are served.
+    assert_eq!(server.fetch(&[&server.https("/bytes/1KiB")]), object("1KiB"));
+    server.process.send("-INT");
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert_eq!((server.exit_code(), rest.as_str()), (Some(0), ""));
+}
+
+/// The CPU time that a process has used: the fields `utime` and `stime`.
+fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
+/// A descriptor of another process.
+fn copy_of(pid: u32, descriptor: i32) -> rustix::io::Result<OwnedFd> {
+    use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+    let pid = Pid::from_raw(pid.cast_signed()).unwrap();
+    pidfd_getfd(pidfd_open(pid, PidfdFlags::empty())?, descriptor, PidfdGetfdFlags::empty())
 }

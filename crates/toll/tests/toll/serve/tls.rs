@@ -1,7 +1,7 @@
 //! What TLS agrees on is what was asked for, as `openssl s_client` and curl see it.
 
 use support::peer;
-use tls::{Stack, Suite};
+use tls::{Authority, CertificateKey, Identity, Stack, Suite};
 
 use super::server::{Serve, object};
 
@@ -173,5 +173,36 @@ fn a_given_certificate_is_served() {
             server.fetch(&["--cacert", certificate, &server.https("/bytes/1KiB")]),
             object("1KiB")
         );
+    }
+}
+
+/// RFC 6066, section 3.
+#[test]
+fn a_name_that_a_client_asks_for_has_no_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = (folder.path().join("usual.pem"), folder.path().join("key.pem"));
+    let identity = Identity::generate(CertificateKey::EcdsaP256).unwrap();
+    identity.write(&certificate, &key).unwrap();
+    let authority = Authority::generate().unwrap();
+    for name in ["one.example", "Two.Example"] {
+        let certified = authority.certify([name].into_iter(), &identity.key_pem).unwrap();
+        std::fs::write(folder.path().join(format!("{name}.crt")), &certified[0]).unwrap();
+    }
+    let options =
+        [("--certificate", &certificate), ("--key", &key), ("--names", &folder.path().to_owned())]
+            .map(|(option, path)| [option.to_owned(), path.display().to_string()]);
+    let options: Vec<&str> = options.iter().flatten().map(String::as_str).collect();
+    for server in Serve::on_each_library(&options) {
+        for (asked, shown) in [
+            ("one.example", "one.example"),
+            ("ONE.Example", "one.example"),
+            ("two.example", "Two.Example"),
+            ("Two.Example", "Two.Example"),
+            ("three.example", "localhost"),
+        ] {
+            let text = server.s_client(&["-servername", asked]);
+            let subject = text.lines().find(|line| line.starts_with("subject=")).unwrap();
+            assert!(subject.ends_with(shown), "{asked}: {subject}");
+        }
     }
 }
