@@ -33,10 +33,28 @@ const REAPING: Duration = Duration::from_secs(2);
 /// Between two looks at a process.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Removes the files and folders that it is given after a number of seconds, and ends its process group
-/// when its standard input ends: asks first, kills these seconds later.
-const GUARD: &str = "trap '' TERM INT HUP; read -r _; grace=$1; shift; rm -rf -- \"$@\"; \
-                     kill -TERM 0; sleep \"$grace\"; kill -KILL 0";
+/// When its standard input ends, it removes the files and folders that it is given after a number, and ends
+/// its process group: asks first, and kills what is left after as many tenths of a second. It waits no longer
+/// than others of the group are there, zombies aside: in `/proc/PID/stat` the state, the parent and the group
+/// come after the name, which may have spaces.
+const GUARD: &str = r#"trap '' TERM INT HUP
+read -r _
+left=$1; shift
+rm -rf -- "$@"
+kill -TERM 0
+others() {
+    for stat in /proc/[0-9]*/stat; do
+        [ "$stat" != "/proc/$$/stat" ] && read -r line < "$stat" || continue
+        set -- ${line##*) }
+        [ "$3" = "$$" ] && [ "$1" != Z ] && return
+    done
+    return 1
+}
+while [ "$left" -gt 0 ] && others; do
+    sleep 0.1
+    left=$((left - 1))
+done
+kill -KILL 0"#;
 
 /// The time between SIGTERM and SIGKILL.
 #[derive(Debug, Clone, Copy)]
@@ -187,7 +205,7 @@ fn start_guard<'a>(
     patience: Duration,
 ) -> io::Result<Child> {
     Command::new("/bin/sh")
-        .args(["-c", GUARD, "sh", &patience.as_secs_f64().to_string()])
+        .args(["-c", GUARD, "sh", &(patience.as_millis() / 100).to_string()])
         .args(removed)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -276,6 +294,16 @@ mod tests {
         secrets: Vec<Secret>,
         temporary: Option<TempDir>,
     ) -> Result<Process, (PathBuf, io::Error)> {
+        start_with(program, arguments, secrets, temporary, SHORT)
+    }
+
+    fn start_with(
+        program: &str,
+        arguments: Vec<OsString>,
+        secrets: Vec<Secret>,
+        temporary: Option<TempDir>,
+        patience: StopTimeout,
+    ) -> Result<Process, (PathBuf, io::Error)> {
         let null = || File::options().write(true).open("/dev/null").unwrap();
         let launch = Launch {
             program: program.into(),
@@ -290,7 +318,7 @@ mod tests {
             secrets,
             temporary,
         };
-        Process::start_with(launch, SHORT)
+        Process::start_with(launch, patience)
     }
 
     /// Those of the group that are no zombies: field 3 of `/proc/PID/stat` is the state, 5 the group.
@@ -356,6 +384,26 @@ mod tests {
             assert!(Instant::now() < deadline, "{:?}", group_members(group));
         }
         // As the kernel does when toll is killed.
+        drop(process.guard.stdin.take());
+        assert!(becomes_empty(group), "{:?}", group_members(group));
+    }
+
+    #[test]
+    fn the_guard_goes_with_the_last_of_its_group() {
+        let patience = StopTimeout { of_guard: Duration::from_secs(3600), ..SHORT };
+        // The child of a server that has ended, whose name has spaces and a parenthesis.
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("a) S 1");
+        std::fs::copy("/bin/sleep", &program).unwrap();
+        let script = format!("'{}' 1000 & exit 0", program.display());
+        let mut process =
+            start_with("/bin/sh", vec!["-c".into(), script.into()], Vec::new(), None, patience)
+                .unwrap();
+        let group = process.guard.id();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while process.exited().is_none() || group_members(group).len() < 2 {
+            assert!(Instant::now() < deadline, "{:?}", group_members(group));
+        }
         drop(process.guard.stdin.take());
         assert!(becomes_empty(group), "{:?}", group_members(group));
     }
