@@ -129,8 +129,11 @@ fn frame_of_head(head: &sys::nghttp2_frame_hd) -> Frame {
         _ => FrameKind::Other,
     };
     let can_end = matches!(kind, FrameKind::Data | FrameKind::Headers);
-    let ends_stream = can_end && head.flags & sys::NGHTTP2_FLAG_END_STREAM as u8 != 0;
-    Frame { kind, length: head.length, ends_stream }
+    let has = |flag: u32| u32::from(head.flags) & flag != 0;
+    let is_head = matches!(u32::from(head.type_), sys::NGHTTP2_HEADERS | sys::NGHTTP2_CONTINUATION);
+    let ends_stream = can_end && has(sys::NGHTTP2_FLAG_END_STREAM);
+    let continues = is_head && !has(sys::NGHTTP2_FLAG_END_HEADERS);
+    Frame { kind, length: head.length, ends_stream, continues }
 }
 
 /// Calls the handler that is lent; a callback's result is then that nothing is wrong.

@@ -3,6 +3,9 @@
 /// The server has not processed the request.
 pub const REFUSED_STREAM: u32 = 7;
 
+/// A head could not be decompressed.
+pub const COMPRESSION_ERROR: u32 = 9;
+
 /// Whether a code means that nothing went wrong.
 #[must_use]
 pub fn is_no_error(code: u32) -> bool {

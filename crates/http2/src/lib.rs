@@ -11,8 +11,8 @@ mod made;
 mod server;
 mod session;
 
-pub use client::{Client, ClientSettings};
-pub use error_code::{REFUSED_STREAM, error_name, is_no_error};
+pub use client::{Client, ClientSettings, MOST_CONTINUATIONS};
+pub use error_code::{COMPRESSION_ERROR, REFUSED_STREAM, error_name, is_no_error};
 pub use server::{Server, ServerSettings};
 pub use session::SessionError;
 
@@ -56,6 +56,8 @@ pub struct Frame {
     pub length: usize,
     /// Whether the sender sends nothing more on this stream.
     pub ends_stream: bool,
+    /// Whether it is a part of a head, of which more comes in the next frame (CONTINUATION).
+    pub continues: bool,
 }
 
 /// What a frame is for (RFC 9113, section 6).

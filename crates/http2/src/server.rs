@@ -79,7 +79,7 @@ impl<H: Handler> Server<H> {
             )
         };
         match code {
-            sys::NGHTTP2_ERR_NOMEM => Err(SessionError::of_code(code)),
+            sys::NGHTTP2_ERR_NOMEM => Err(SessionError(code)),
             _ => Ok(()),
         }
     }

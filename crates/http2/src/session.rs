@@ -1,6 +1,7 @@
 //! What client and server sessions have in common: the library's object, lent a handler for each call.
 
 use std::ffi::CStr;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
@@ -10,15 +11,23 @@ use crate::Handler;
 use crate::callbacks::{Callbacks, Lent};
 use crate::made::made;
 
-/// A session that cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionError(pub String);
+/// A session that cannot go on, by the library's code of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionError(pub(crate) i32);
 
 impl SessionError {
-    pub(crate) fn of_code(code: i32) -> Self {
+    /// Whether a head came in more frames than this side takes.
+    #[must_use]
+    pub fn is_long_head(self) -> bool {
+        self.0 == sys::NGHTTP2_ERR_TOO_MANY_CONTINUATIONS
+    }
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: the library returns a static text for any code.
-        let text = unsafe { CStr::from_ptr(sys::nghttp2_strerror(code)) };
-        Self(text.to_string_lossy().into_owned())
+        let text = unsafe { CStr::from_ptr(sys::nghttp2_strerror(self.0)) };
+        f.write_str(&text.to_string_lossy())
     }
 }
 
@@ -101,7 +110,7 @@ impl<H: Handler> Session<H> {
             // SAFETY: the bytes are valid during the call, and the handler is lent.
             unsafe { sys::nghttp2_session_mem_recv2(raw, bytes.as_ptr(), bytes.len()) }
         });
-        if taken < 0 { Err(SessionError::of_code(taken as i32)) } else { Ok(()) }
+        if taken < 0 { Err(SessionError(taken as i32)) } else { Ok(()) }
     }
 
     /// Appends frames that are due to `out`, until it holds `enough` bytes or nothing is left.
@@ -118,7 +127,7 @@ impl<H: Handler> Session<H> {
                 // SAFETY: the chunk's pointer is written, and the handler and `out` are lent.
                 unsafe { sys::nghttp2_session_mem_send2(raw, &raw mut chunk) }
             });
-            let sent = usize::try_from(sent).map_err(|_| SessionError::of_code(sent as i32))?;
+            let sent = usize::try_from(sent).map_err(|_| SessionError(sent as i32))?;
             if sent > 0 {
                 // SAFETY: the library's chunk is valid until its next call.
                 out.extend_from_slice(unsafe { std::slice::from_raw_parts(chunk, sent) });

@@ -58,7 +58,7 @@ impl Failures {
 
     /// The kinds that occurred, each with its count and the description of its first occurrence.
     pub fn iter(&self) -> impl Iterator<Item = (ErrorKind, u64, &str)> {
-        ErrorKind::ALL.into_iter().filter(|kind| self.count(*kind) > 0).map(|kind| {
+        ErrorKind::ALL.iter().copied().filter(|kind| self.count(*kind) > 0).map(|kind| {
             (kind, self.count(kind), self.first[kind as usize].as_deref().unwrap_or_default())
         })
     }

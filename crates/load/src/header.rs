@@ -23,7 +23,7 @@ const REFUSED: [(&str, &str); 12] = [
     ("if-range", "a part of an object is not the object"),
     ("keep-alive", "whether connections are kept is what --operation says"),
     ("range", "a part of an object is not the object"),
-    ("te", "the trailers that it asks for are not read"),
+    ("te", "it may only ask for trailers, over HTTP/2"),
     ("trailer", "bodies are sent with their length"),
     ("transfer-encoding", "bodies are sent with their length"),
     ("upgrade", "only HTTP/1.1 is spoken"),
@@ -34,6 +34,12 @@ impl Header {
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// Whether it is what servers of gRPC want (RFC 9110, section 10.1.4). Over HTTP/1.1 it would have to be
+    /// named in `Connection`.
+    pub(crate) fn asks_for_trailers(&self) -> bool {
+        self.is("te") && self.value.eq_ignore_ascii_case("trailers")
     }
 
     /// `extra` fields after those of toll, each with its line end. A `User-Agent` replaces toll's.
@@ -62,11 +68,12 @@ impl FromStr for Header {
             let why = "has a line end or another control character in its value";
             return Err(format!("`{shown}` {why} (RFC 9110, 5.5); {FORM}"));
         }
-        let lower = name.to_ascii_lowercase();
-        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == lower) {
-            return Err(format!("`{shown}` is not sent: {why}; leave it out"));
+        let header = Self { name: name.to_owned(), value: value.to_owned() };
+        let refused = REFUSED.iter().find(|(refused, _)| header.is(refused));
+        match refused.filter(|_| !header.asks_for_trailers()) {
+            Some((_, why)) => Err(format!("`{shown}` is not sent: {why}; leave it out")),
+            None => Ok(header),
         }
-        Ok(Self { name: name.to_owned(), value: value.to_owned() })
     }
 }
 

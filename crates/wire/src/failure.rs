@@ -1,9 +1,11 @@
 //! Why an operation fails.
 
-use std::fmt;
+use strum::VariantArray;
 
 /// Why an operation failed. The names are those of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(VariantArray, strum::Display, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ErrorKind {
     /// No connection: refused.
     Refused,
@@ -37,6 +39,8 @@ pub enum ErrorKind {
     LongBody,
     /// No HTTP response, or one with a status other than was expected.
     Status,
+    /// The heads of a response were longer, or had more fields, than the client takes.
+    LongHead,
     /// The body was not the object's, or a page was not what its session says.
     Content,
     /// A page of a session had another number of redirects than it should, or one that leads to
@@ -44,6 +48,8 @@ pub enum ErrorKind {
     Redirect,
     /// No progress within the time limit.
     Stall,
+    /// Some progress, but no end within the time limit of a whole operation.
+    OperationTimeout,
     /// A record that failed authentication, or whose place in the response was not proven.
     UnverifiableRecord,
     /// The server did not choose HTTP/2 in the handshake (ALPN), although nothing else was offered.
@@ -65,77 +71,13 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// All kinds.
-    pub const ALL: [Self; 28] = [
-        Self::Refused,
-        Self::Unreachable,
-        Self::Ports,
-        Self::Descriptors,
-        Self::ConnectTimeout,
-        Self::TimedOut,
-        Self::Alert,
-        Self::NotTls,
-        Self::Handshake,
-        Self::Authentication,
-        Self::Reset,
-        Self::Kernel,
-        Self::EarlyClose,
-        Self::ShortBody,
-        Self::LongBody,
-        Self::Status,
-        Self::Content,
-        Self::Redirect,
-        Self::Stall,
-        Self::UnverifiableRecord,
-        Self::NoH2,
-        Self::AnsweredHttp1,
-        Self::StreamReset,
-        Self::RefusedStream,
-        Self::Goaway,
-        Self::Http2,
-        Self::NoStream,
-        Self::FlowControl,
-    ];
+    /// All kinds, in their order.
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in the journal.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Unreachable => "unreachable",
-            Self::Ports => "ports",
-            Self::Descriptors => "descriptors",
-            Self::ConnectTimeout => "connect-timeout",
-            Self::TimedOut => "timed-out",
-            Self::Alert => "alert",
-            Self::NotTls => "not-tls",
-            Self::Handshake => "handshake",
-            Self::Authentication => "authentication",
-            Self::Reset => "reset",
-            Self::Kernel => "kernel",
-            Self::EarlyClose => "early-close",
-            Self::ShortBody => "short-body",
-            Self::LongBody => "long-body",
-            Self::Status => "status",
-            Self::Content => "content",
-            Self::Redirect => "redirect",
-            Self::Stall => "stall",
-            Self::UnverifiableRecord => "unverifiable-record",
-            Self::NoH2 => "no-h2",
-            Self::AnsweredHttp1 => "answered-http1",
-            Self::StreamReset => "stream-reset",
-            Self::RefusedStream => "refused-stream",
-            Self::Goaway => "goaway",
-            Self::Http2 => "http2",
-            Self::NoStream => "no-stream",
-            Self::FlowControl => "flow-control",
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        self.into()
     }
 }
 
@@ -154,6 +96,11 @@ impl Failure {
         Self { kind, seen: seen.into(), is_in_whole: false }
     }
 
+    /// A head of which something is more than the client takes.
+    pub fn long_head(seen: &str) -> Self {
+        Self::new(ErrorKind::LongHead, seen)
+    }
+
     /// Bytes came before any request that they could answer.
     pub fn unrequested() -> Self {
         Self::new(ErrorKind::LongBody, "data that no request asked for")
@@ -166,8 +113,20 @@ mod tests {
 
     #[test]
     fn kinds_index_their_own_counts() {
-        for (i, kind) in ErrorKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, i);
+        for (i, kind) in ErrorKind::ALL.iter().enumerate() {
+            assert_eq!(*kind as usize, i);
         }
+    }
+
+    #[test]
+    fn names_are_those_of_earlier_journals() {
+        let names: Vec<_> = ErrorKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(
+            names.join(" "),
+            "refused unreachable ports descriptors connect-timeout timed-out alert not-tls handshake \
+             authentication reset kernel early-close short-body long-body status long-head content \
+             redirect stall operation-timeout unverifiable-record no-h2 answered-http1 stream-reset refused-stream goaway \
+             http2 no-stream flow-control"
+        );
     }
 }

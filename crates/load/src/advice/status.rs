@@ -1,6 +1,6 @@
 //! What to do about a response that is not the one that was asked for.
 
-use wire::reception::{HTTP2_FRAME, TLS_RECORD};
+use wire::reception::{GRPC_STATUS, HTTP2_FRAME, TLS_RECORD};
 
 use crate::Job;
 
@@ -11,6 +11,9 @@ pub(super) fn on_status(seen: &str, job: &Job) -> &'static str {
     }
     if seen == HTTP2_FRAME {
         return super::NO_HTTP11;
+    }
+    if seen.starts_with(GRPC_STATUS) {
+        return "the server has answered a call of gRPC with this error; does its log say why?";
     }
     match seen.get(..3).unwrap_or_default() {
         "304" => {

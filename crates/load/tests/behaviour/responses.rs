@@ -117,7 +117,7 @@ fn a_servers_text_is_shown_in_one_short_line() {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\u{9b}2J\u{85}\r\n\r\n".to_owned(),
     ] {
         for (_server, plan) in keeping("/", text) {
-            let error = load::probe(&plan).unwrap_err().to_string();
+            let error = crate::probe(&plan).unwrap_err().to_string();
             assert!(error.chars().count() < 500, "{error}");
             assert!(!error.contains(char::is_control), "{error:?}");
             assert!(error.contains(" status: "), "{error}");
@@ -150,7 +150,7 @@ fn interim_responses_are_skipped_and_others_fail() {
         assert_both_fail(keeping("/", text), ErrorKind::Status);
     }
     // Endless ones are a head that is too long.
-    assert_both_fail(keeping("/", several.repeat(2000)), ErrorKind::Status);
+    assert_both_fail(keeping("/", several.repeat(6000)), ErrorKind::LongHead);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use super::input::Input;
 use super::script::{REGULAR, Script};
 use crate::{End, Layer, Line};
 use wire::ErrorKind;
-use wire::reception::{Expectation, Given, LEARNED_FROM, Reception};
+use wire::reception::{Content, Expectation, Given, LEARNED_FROM, Reception, Records};
+use wire::record::{HEADER, MOST_PLAINTEXT};
 
 /// The result of receiving all that a peer sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,7 @@ pub fn records(input: &[u8]) {
         let reception = reception.with_post_handshake(kept);
         receive(reception, whole, expectation, &pieces, wire)
     };
+    one_by_one(layer, follows_updates, &script.wire);
     let (opened, walked) = (run(true, &script.wire), run(false, &script.wire));
     let untouched = &script.wire[..script.untouched];
     // Where all is opened, only what the peer sealed counts.
@@ -57,6 +59,20 @@ pub fn records(input: &[u8]) {
     }
     if script.is_honest && !has_learned {
         assert_same(&opened, &walked, script.hides_amounts);
+    }
+}
+
+/// Opens the records as is done for HTTP/2, until one fails or is not whole.
+fn one_by_one(layer: Layer, follows_updates: bool, wire: &[u8]) {
+    let kept = layer.post_handshake().filter(|_| follows_updates);
+    let (mut records, mut bytes) = (Records::new(layer.opener(), kept), wire.to_vec());
+    let mut used = 0;
+    while let Ok(Some((length, content))) = records.open(&mut bytes[used..]) {
+        assert!(length >= HEADER);
+        if let Content::Data(data) = content {
+            assert!(data.start >= HEADER && data.end <= length && data.len() <= MOST_PLAINTEXT);
+        }
+        used += length;
     }
 }
 

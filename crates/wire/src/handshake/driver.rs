@@ -5,7 +5,7 @@ use super::encoding::{header_of, message_length, put_records};
 use super::refusal::Refusal;
 use super::{Established, Handshake};
 use crate::Failure;
-use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
+use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, RecordError, Sealer, content_type};
 
 /// The most that a server may send before its Finished.
 const MOST: usize = 256 << 10;
@@ -107,6 +107,9 @@ impl<P: Protocol> Driver<P> {
         if content.is_empty() {
             return Err(Refusal::unexpected("an empty record of handshake messages"));
         }
+        if content.len() > MOST_PLAINTEXT {
+            return Err(Refusal::unopened(RecordError::TooLong));
+        }
         let joined = (!self.partial.is_empty()).then(|| {
             self.partial.extend_from_slice(content);
             std::mem::take(&mut self.partial)
@@ -135,12 +138,8 @@ pub(super) fn opened<'r>(
     header: Header,
     body: &'r mut [u8],
 ) -> Result<(u8, &'r [u8]), Refusal> {
-    let opened = opener.open(header, body).ok_or_else(Refusal::unopened)?;
-    let content = &body[opened.plaintext];
-    if content.len() > MOST_PLAINTEXT {
-        return Err(Refusal::malformed("record"));
-    }
-    Ok((opened.content_type, content))
+    let opened = opener.open(header, body).map_err(Refusal::unopened)?;
+    Ok((opened.content_type, &body[opened.plaintext]))
 }
 
 fn put_alert(description: Option<u8>, sealer: Option<Sealer>, to_send: &mut Vec<u8>) {

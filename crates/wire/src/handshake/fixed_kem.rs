@@ -58,35 +58,24 @@ struct Prepared {
     key_hash: [u8; 32],
 }
 
-pub(super) static X25519MLKEM768: FixedKem = {
-    static PARTS: Parts = Parts {
-        name: NamedGroup::X25519MLKEM768,
-        kem: &ML_KEM_768,
-        beside: Beside::Last(&X25519),
-        prepared: LazyLock::new(|| Prepared::of(&PARTS)),
+/// A group of these parts.
+macro_rules! group {
+    ($group:ident, $name:ident, $kem:ident, $beside:expr) => {
+        pub(super) static $group: FixedKem = {
+            static PARTS: Parts = Parts {
+                name: NamedGroup::$name,
+                kem: &$kem,
+                beside: $beside,
+                prepared: LazyLock::new(|| Prepared::of(&PARTS)),
+            };
+            FixedKem(&PARTS)
+        };
     };
-    FixedKem(&PARTS)
-};
+}
 
-pub(super) static SECP256R1MLKEM768: FixedKem = {
-    static PARTS: Parts = Parts {
-        name: NamedGroup::secp256r1MLKEM768,
-        kem: &ML_KEM_768,
-        beside: Beside::First(&SECP256R1),
-        prepared: LazyLock::new(|| Prepared::of(&PARTS)),
-    };
-    FixedKem(&PARTS)
-};
-
-pub(super) static MLKEM1024: FixedKem = {
-    static PARTS: Parts = Parts {
-        name: NamedGroup::MLKEM1024,
-        kem: &ML_KEM_1024,
-        beside: Beside::Nothing,
-        prepared: LazyLock::new(|| Prepared::of(&PARTS)),
-    };
-    FixedKem(&PARTS)
-};
+group!(X25519MLKEM768, X25519MLKEM768, ML_KEM_768, Beside::Last(&X25519));
+group!(SECP256R1MLKEM768, secp256r1MLKEM768, ML_KEM_768, Beside::First(&SECP256R1));
+group!(MLKEM1024, MLKEM1024, ML_KEM_1024, Beside::Nothing);
 
 impl Prepared {
     fn of(parts: &Parts) -> Self {

@@ -157,13 +157,8 @@ pub fn client(offer: &Offer, signatures: Sampler) -> Result<Box<dyn Client>, Off
     }
 }
 
-/// The peer ended the connection by this alert.
+/// The peer ended the connection by this alert (RFC 8446, section 6).
 pub(crate) fn alert(description: u8) -> Failure {
-    Failure::new(ErrorKind::Alert, alert_name(description))
-}
-
-/// An alert's name (RFC 8446, section 6) with its number.
-fn alert_name(description: u8) -> String {
     let name = match description {
         0 => "close_notify",
         10 => "unexpected_message",
@@ -193,5 +188,5 @@ fn alert_name(description: u8) -> String {
         120 => "no_application_protocol",
         _ => "of an unknown kind",
     };
-    format!("{name} ({description})")
+    Failure::new(ErrorKind::Alert, format!("{name} ({description})"))
 }

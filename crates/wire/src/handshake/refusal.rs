@@ -2,6 +2,7 @@
 
 use super::alert;
 use crate::quote::with_text;
+use crate::record::RecordError;
 use crate::{ErrorKind, Failure};
 
 /// A failure and the alert for the server (RFC 8446, section 6.2; RFC 5246, section 7.2.2).
@@ -16,18 +17,14 @@ impl Refusal {
         Self { failure: Failure::new(kind, seen), alert: Some(alert) }
     }
 
-    /// The server ended the handshake.
-    pub(super) fn ended(kind: ErrorKind, seen: impl Into<String>) -> Self {
-        Self { failure: Failure::new(kind, seen), alert: None }
-    }
-
     /// The server ended the handshake with this alert.
     pub(super) fn from_alert(content: &[u8]) -> Self {
-        match *content {
-            [_, 0] => Self::ended(ErrorKind::EarlyClose, "close_notify within the handshake"),
-            [_, description] => Self { failure: alert(description), alert: None },
-            _ => Self::malformed("alert"),
-        }
+        let failure = match *content {
+            [_, 0] => Failure::new(ErrorKind::EarlyClose, "close_notify within the handshake"),
+            [_, description] => alert(description),
+            _ => return Self::malformed("alert"),
+        };
+        Self { failure, alert: None }
     }
 
     /// The server refuses a client of TLS 1.2 without a certificate by an alert that may say no more than
@@ -72,9 +69,13 @@ impl Refusal {
         Self::new(ErrorKind::Handshake, format!("a message without {extension}"), 109)
     }
 
-    /// A record that does not open.
-    pub(super) fn unopened() -> Self {
-        Self::new(ErrorKind::Handshake, "a record of the handshake that is not authentic", 20)
+    /// A record that does not open, or holds too much.
+    pub(super) fn unopened(error: RecordError) -> Self {
+        let alert = match error {
+            RecordError::Unauthentic => 20,
+            RecordError::TooLong => 22,
+        };
+        Self::new(ErrorKind::Handshake, format!("within the handshake {error}"), alert)
     }
 
     /// A certificate that is not accepted.

@@ -1,7 +1,14 @@
 use std::ops::Range;
 
+use super::http::{LONGEST_HEAD, grpc_failure, head_too_long, status};
+use crate::Failure;
+
 /// Decodes the chunked transfer coding (RFC 9112, section 7.1).
-pub(super) struct Chunks(State);
+pub(super) struct Chunks {
+    state: State,
+    /// What its trailers say of a call of gRPC that failed.
+    refusal: Option<Failure>,
+}
 
 enum State {
     /// Within the line that gives a chunk's size; the part of it that has come.
@@ -13,41 +20,45 @@ enum State {
     DataEnd {
         has_cr: bool,
     },
-    /// Within the trailer; the length of the line under way.
+    /// Within the trailer; the part of its line under way that has come, and the length of all.
     Trailer {
-        line: usize,
+        line: Vec<u8>,
         total: usize,
     },
     Done,
 }
 
-/// The longest accepted size line, with its extensions, and the longest accepted trailer.
+/// The longest accepted size line, with its extensions.
 const LONGEST_LINE: usize = 4096;
 
 impl Chunks {
     pub(super) fn new() -> Self {
-        Self(State::Size(Vec::new()))
+        Self { state: State::Size(Vec::new()), refusal: None }
     }
 
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.0, State::Done)
+        matches!(self.state, State::Done)
+    }
+
+    /// Why it is no success, though it came whole.
+    pub(super) fn refusal(&mut self) -> Option<Failure> {
+        self.refusal.take()
     }
 
     /// Takes some of `bytes`; returns how many were used, and which of them are data.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), &'static str> {
-        match &mut self.0 {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), Failure> {
+        match &mut self.state {
             State::Size(line) => {
-                let end = bytes.iter().position(|byte| *byte == b'\n');
-                let used = end.map_or(bytes.len(), |end| end + 1);
-                line.extend_from_slice(&bytes[..used]);
+                let (used, is_whole) = take_line(line, bytes);
                 if line.len() > LONGEST_LINE {
-                    return Err("a chunk's size line is too long");
+                    return Err(status("a chunk's size line is too long"));
                 }
-                if end.is_some() {
-                    self.0 = match chunk_size(line)? {
-                        0 => State::Trailer { line: 0, total: 0 },
-                        left => State::Data { left },
-                    };
+                if is_whole {
+                    self.state =
+                        match chunk_size(line).ok_or_else(|| status("a chunk without a size"))? {
+                            0 => State::Trailer { line: Vec::new(), total: 0 },
+                            left => State::Data { left },
+                        };
                 }
                 Ok((used, 0..0))
             }
@@ -55,35 +66,34 @@ impl Chunks {
                 let used = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= used as u64;
                 if *left == 0 {
-                    self.0 = State::DataEnd { has_cr: false };
+                    self.state = State::DataEnd { has_cr: false };
                 }
                 Ok((used, 0..used))
             }
             State::DataEnd { has_cr } => {
-                self.0 = match bytes {
+                self.state = match bytes {
                     [b'\n', ..] => State::Size(Vec::new()),
                     [b'\r', ..] if !*has_cr => State::DataEnd { has_cr: true },
-                    _ => return Err("a chunk longer than its size"),
+                    _ => return Err(status("a chunk longer than its size")),
                 };
                 Ok((1, 0..0))
             }
             State::Trailer { line, total } => {
-                let mut used = 0;
-                for byte in bytes {
-                    used += 1;
-                    *total += 1;
-                    match byte {
-                        b'\n' if *line == 0 => {
-                            self.0 = State::Done;
-                            return Ok((used, 0..0));
-                        }
-                        b'\n' => *line = 0,
-                        b'\r' => {}
-                        _ => *line += 1,
-                    }
+                let (used, is_whole) = take_line(line, bytes);
+                *total += used;
+                if *total > LONGEST_HEAD {
+                    return Err(head_too_long());
                 }
-                if *total > LONGEST_LINE {
-                    return Err("a trailer that is too long");
+                if is_whole {
+                    let field = std::mem::take(line);
+                    let field = field.trim_ascii_end();
+                    if field.is_empty() {
+                        self.state = State::Done;
+                    } else if let Some(colon) = field.iter().position(|byte| *byte == b':') {
+                        self.refusal = self.refusal.take().or_else(|| {
+                            grpc_failure(&field[..colon], field[colon + 1..].trim_ascii())
+                        });
+                    }
                 }
                 Ok((used, 0..0))
             }
@@ -92,8 +102,16 @@ impl Chunks {
     }
 }
 
+/// Appends what comes of a line; returns how many bytes that were, and whether the line is whole.
+fn take_line(line: &mut Vec<u8>, bytes: &[u8]) -> (usize, bool) {
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    let used = end.map_or(bytes.len(), |end| end + 1);
+    line.extend_from_slice(&bytes[..used]);
+    (used, end.is_some())
+}
+
 /// The number before the line's end or its extensions, which white space may precede (section 7.1.1).
-fn chunk_size(line: &[u8]) -> Result<u64, &'static str> {
+fn chunk_size(line: &[u8]) -> Option<u64> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let size = line.split(|byte| *byte == b';').next().unwrap_or_default();
@@ -101,8 +119,7 @@ fn chunk_size(line: &[u8]) -> Result<u64, &'static str> {
         size.iter().rposition(|byte| !matches!(byte, b' ' | b'\t')).map_or(0, |last| last + 1);
     let digits = std::str::from_utf8(&size[..end]).unwrap_or_default();
     let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let size = is_number.then(|| u64::from_str_radix(digits, 16).ok()).flatten();
-    size.ok_or("a chunk without a size")
+    is_number.then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
 #[cfg(test)]
@@ -110,7 +127,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn decode(pieces: &[&[u8]]) -> Result<(Vec<u8>, bool, usize), &'static str> {
+    fn decode(pieces: &[&[u8]]) -> Result<(Vec<u8>, bool, usize), Failure> {
         let (mut chunks, mut data, mut left_over) = (Chunks::new(), Vec::new(), 0);
         for piece in pieces {
             let mut rest = *piece;

@@ -5,14 +5,18 @@ use std::mem::MaybeUninit;
 use crate::quote::{first_line, quoted, with_text};
 use crate::{ErrorKind, Failure};
 
-/// The longest response head that is accepted.
-const LONGEST_HEAD: usize = 64 << 10;
+/// The most bytes of a response's head, with all interim ones before it, that are accepted; and of its
+/// trailers.
+pub const LONGEST_HEAD: usize = 256 << 10;
 
 /// The most header fields that are accepted.
 const MOST_FIELDS: usize = 256;
 
 /// What a TLS server sends to a client that speaks plain HTTP.
 pub const TLS_RECORD: &str = "a TLS record instead of an HTTP response";
+
+/// What an answer to a call of gRPC says in place of 200.
+pub const GRPC_STATUS: &str = "grpc-status";
 
 /// What an HTTP/2 server sends first.
 pub const HTTP2_FRAME: &str = "an HTTP/2 frame instead of an HTTP/1.1 response";
@@ -101,7 +105,7 @@ fn forgiving() -> httparse::ParserConfig {
 /// What these bytes are instead of a response, or the line that makes them none.
 fn not_http(bytes: &[u8], error: httparse::Error) -> Failure {
     if error == httparse::Error::TooManyHeaders {
-        return status(&format!("a head of more than {MOST_FIELDS} header fields"));
+        return Failure::long_head(&format!("a head of more than {MOST_FIELDS} header fields"));
     }
     other_protocol(bytes).unwrap_or_else(|| {
         let line = wrong_field(bytes).unwrap_or_else(|| first_line(bytes));
@@ -150,38 +154,36 @@ pub(super) fn body_end(
     head: &httparse::Response<'_, '_>,
     is_bodyless: bool,
 ) -> Result<(BodyEnd, bool), Failure> {
-    let mut closes = head.version == Some(0);
+    let (mut says_close, mut says_keep_alive) = (false, false);
     let mut length = None;
     let mut chunked = false;
     for field in head.headers.iter() {
-        let value = std::str::from_utf8(field.value.trim_ascii()).unwrap_or_default();
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         if is("content-length") {
-            let Some(promised) = content_length(value) else {
-                return Err(status(&format!("a Content-Length of `{value}`")));
+            let Some(promised) = content_length(field.value) else {
+                return Err(status(&format!("a Content-Length of {}", quoted(field.value))));
             };
             if length.is_some_and(|other| other != promised) {
                 return Err(status("two different Content-Lengths"));
             }
             length = Some(promised);
         } else if is("transfer-encoding") {
-            for coding in value.split(',').map(str::trim) {
+            for coding in members(field.value) {
                 match coding {
-                    _ if coding.eq_ignore_ascii_case("chunked") => chunked = true,
-                    _ if coding.is_empty() || coding.eq_ignore_ascii_case("identity") => {}
-                    _ => return Err(status(&format!("Transfer-Encoding `{value}`"))),
+                    _ if coding.eq_ignore_ascii_case(b"chunked") => chunked = true,
+                    _ if coding.is_empty() || coding.eq_ignore_ascii_case(b"identity") => {}
+                    _ => return Err(status(&format!("Transfer-Encoding {}", quoted(field.value)))),
                 }
             }
         } else if is("connection") {
-            for option in value.split(',').map(str::trim) {
-                if option.eq_ignore_ascii_case("close") {
-                    closes = true;
-                } else if option.eq_ignore_ascii_case("keep-alive") {
-                    closes = false;
-                }
+            for option in members(field.value) {
+                says_close |= option.eq_ignore_ascii_case(b"close");
+                says_keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
             }
         }
     }
+    // Section 9.3.
+    let closes = says_close || head.version == Some(0) && !says_keep_alive;
     Ok(match (chunked, length) {
         _ if is_bodyless => (BodyEnd::Length(0), closes),
         (true, _) => (BodyEnd::Chunked, closes),
@@ -190,20 +192,32 @@ pub(super) fn body_end(
     })
 }
 
+/// The members of a list (RFC 9110, section 5.6.1). What is not ASCII is none that is known.
+fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
 /// One number, or the same one several times (RFC 9110, section 8.6).
-fn content_length(value: &str) -> Option<u64> {
-    let mut numbers = value.split(',').map(|number| digits(number.trim()));
+fn content_length(value: &[u8]) -> Option<u64> {
+    let mut numbers = members(value).map(digits);
     let first = numbers.next()??;
     numbers.all(|number| number == Some(first)).then_some(first)
 }
 
-/// Only digits; `str::parse` would accept a sign too.
-fn digits(value: &str) -> Option<u64> {
-    value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?
+/// A number of digits alone; `str::parse` would accept a sign too.
+pub fn digits(value: &[u8]) -> Option<u64> {
+    let is_number = value.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(value).ok().filter(|_| is_number)?.parse().ok()
 }
 
-fn head_too_long() -> Failure {
-    status("a head of more than 64 KiB")
+/// What a gRPC server says of a call that failed, in a field of its head or trailers.
+pub fn grpc_failure(name: &[u8], value: &[u8]) -> Option<Failure> {
+    let is_failed = name.eq_ignore_ascii_case(b"grpc-status") && value.trim_ascii() != b"0";
+    is_failed.then(|| status(&format!("{GRPC_STATUS} {}", String::from_utf8_lossy(value))))
+}
+
+pub fn head_too_long() -> Failure {
+    Failure::long_head("more than 256 KiB of a response's heads")
 }
 
 pub(super) fn status(seen: &str) -> Failure {

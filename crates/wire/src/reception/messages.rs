@@ -42,9 +42,22 @@ impl Messages {
         self.tickets
     }
 
-    /// Data has come.
-    pub(super) fn data(&mut self) {
-        self.key_updates = 0;
+    /// Data has come. No other record may come between the parts of a message (RFC 8446, section 5.1).
+    #[inline]
+    pub(super) fn data(&mut self, content: &[u8]) -> Result<(), Failure> {
+        if self.is_within() {
+            return Err(lost("data between the parts of a handshake message"));
+        }
+        if !content.is_empty() {
+            self.key_updates = 0;
+        }
+        Ok(())
+    }
+
+    /// Whether only a part of a message has come.
+    #[inline]
+    pub(super) fn is_within(&self) -> bool {
+        !self.partial.is_empty()
     }
 
     /// Takes the content of a record; a KeyUpdate changes `opener`. A HelloRequest is ignored, as

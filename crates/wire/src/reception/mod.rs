@@ -32,14 +32,16 @@ mod response;
 mod step;
 mod stride;
 
-pub use http::{HTTP2_FRAME, TLS_RECORD};
+pub use http::{
+    GRPC_STATUS, HTTP2_FRAME, LONGEST_HEAD, TLS_RECORD, digits, grpc_failure, head_too_long,
+};
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
 pub use records::{Content, Records};
 pub use response::{Answers, Completed, Expectation};
 
 use crate::handshake::PostHandshake;
-use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
+use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, RecordError, Sealer, content_type};
 use crate::{ErrorKind, Failure};
 use messages::Messages;
 use response::Response;
@@ -437,19 +439,19 @@ impl Reception {
                     .open_known(header, body, |content| {
                         response.is_some_and(|response| response.knows(content))
                     })
-                    .ok_or_else(|| lost("a record that is not authentic at its sequence number"))?;
+                    .map_err(unopened)?;
                 if self.proof == Proof::Asked {
                     self.proof = Proof::Given;
                 }
                 let plaintext = &body[opened.plaintext];
-                if plaintext.len() > MOST_PLAINTEXT {
-                    return Err(too_full());
-                }
                 let given = match opened.content_type {
                     content_type::APPLICATION_DATA if is_early && !plaintext.is_empty() => {
                         return Err(http::unrequested(plaintext));
                     }
-                    content_type::APPLICATION_DATA => self.plaintext(plaintext)?,
+                    content_type::APPLICATION_DATA => {
+                        self.messages.data(plaintext)?;
+                        self.plaintext(plaintext)?
+                    }
                     content_type::HANDSHAKE => {
                         self.messages.take(plaintext, opener)?;
                         Given::More
@@ -469,7 +471,7 @@ impl Reception {
                     .plaintext_by_tail(length, &bytes[..tail])
                     .ok_or_else(|| lost("a record with more padding than it can hold"))?;
                 if plaintext > MOST_PLAINTEXT {
-                    return Err(too_full());
+                    return Err(unopened(RecordError::TooLong));
                 }
                 *step = Step::Header;
                 self.dropped_record(Dropped { length, plaintext: plaintext as u64 });
@@ -519,13 +521,13 @@ impl Reception {
             }
             return Err(lost("a record too short for its own authentication"));
         };
-        // With CBC the rest may be padding.
-        if most > MOST_PLAINTEXT && opener.tail() == 0 {
-            return Err(too_full());
+        if opener.is_too_long(header.length) {
+            return Err(unopened(RecordError::TooLong));
         }
         if header.content_type != content_type::APPLICATION_DATA
             || self.whole
             || self.is_early
+            || self.messages.is_within()
             || self.proof == Proof::Asked
         {
             return Ok(Step::Open(header));
@@ -596,7 +598,6 @@ impl Reception {
             let is_over = self.over_from.is_some_and(|from| self.wire >= from + HEADER as u64);
             return if is_over { Ok(Given::More) } else { Err(http::unrequested(content)) };
         };
-        self.messages.data();
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
         let is_first = !response.has_begun();
         response.take(content, self.learned.last_head()).map_err(|failure| match failure.kind {
@@ -655,9 +656,8 @@ fn lost(seen: &str) -> Failure {
     Failure::new(ErrorKind::UnverifiableRecord, seen)
 }
 
-/// RFC 8446, section 5.1, and RFC 5246, section 6.2.1.
-fn too_full() -> Failure {
-    lost("a record that holds more than 2^14 bytes")
+fn unopened(error: RecordError) -> Failure {
+    lost(&error.to_string())
 }
 
 /// All alerts but close_notify are failures.

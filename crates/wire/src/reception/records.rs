@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use super::messages::Messages;
-use super::{alert, lost, too_full};
+use super::{alert, lost, unopened};
 use crate::Failure;
 use crate::handshake::PostHandshake;
-use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
+use crate::record::{HEADER, Header, Opener, Sealer, content_type};
 
 /// The records that a peer sends after the handshake.
 pub struct Records {
@@ -43,17 +43,11 @@ impl Records {
             Header::parse(*header).ok_or_else(|| lost("bytes that are not a record header"))?;
         let length = HEADER + header.length;
         let Some(body) = bytes.get_mut(HEADER..length) else { return Ok(None) };
-        let opened = self
-            .opener
-            .open(header, body)
-            .ok_or_else(|| lost("a record that is not authentic at its sequence number"))?;
+        let opened = self.opener.open(header, body).map_err(unopened)?;
         let plaintext = &body[opened.plaintext.clone()];
-        if plaintext.len() > MOST_PLAINTEXT {
-            return Err(too_full());
-        }
         let content = match opened.content_type {
             content_type::APPLICATION_DATA => {
-                self.messages.data();
+                self.messages.data(plaintext)?;
                 Content::Data(HEADER + opened.plaintext.start..HEADER + opened.plaintext.end)
             }
             content_type::HANDSHAKE => {

@@ -27,6 +27,11 @@ impl Refused {
         Self { status, is_explained: code == 400, body: Vec::new() }
     }
 
+    /// The status is right, but the answer says elsewhere that it is not.
+    pub(super) fn because(failure: Failure) -> Self {
+        Self { status: failure.seen, is_explained: false, body: Vec::new() }
+    }
+
     pub(super) fn is_explained(&self) -> bool {
         self.is_explained
     }

@@ -1,7 +1,7 @@
 use crate::{ErrorKind, Failure};
 
 use super::chunks::Chunks;
-use super::http::{BodyEnd, PartialHead, body_end, is_bodyless, read_head, status, too_long};
+use super::http::{BodyEnd, PartialHead, body_end, grpc_failure, is_bodyless, read_head, too_long};
 use super::kept::{self, KeptResponse};
 use super::last_head::{Head, LastHead};
 use super::refused::Refused;
@@ -73,7 +73,7 @@ impl Answers {
     /// Whether an answer with this status has no body, whatever it promises (RFC 9110, section 6.4.1).
     #[must_use]
     pub fn is_empty(&self, code: u16) -> bool {
-        self.is_head || matches!(code, 204 | 304)
+        self.is_head || is_bodyless(code)
     }
 }
 
@@ -299,11 +299,18 @@ impl Response {
                 return Ok((code, kept.take_head(head)?, None));
             }
             // toll requests no ranges.
-            let has_no_body = answers.is_head || is_bodyless(code);
-            if answers.admit(code) {
+            let has_no_body = answers.is_empty(code);
+            let refused = match answers.admit(code) {
+                true => head
+                    .headers
+                    .iter()
+                    .find_map(|field| grpc_failure(field.name.as_bytes(), field.value))
+                    .map(Refused::because),
+                false => Some(Refused::new(code, head.reason.unwrap_or_default())),
+            };
+            let Some(refused) = refused else {
                 return Ok((code, body_end(head, has_no_body)?, None));
-            }
-            let refused = Refused::new(code, head.reason.unwrap_or_default());
+            };
             let end = match body_end(head, has_no_body) {
                 // Another request can follow, but for the codes without a body, which may announce one.
                 Ok((end @ (BodyEnd::Length(_) | BodyEnd::Chunked), closes))
@@ -362,11 +369,14 @@ impl Response {
                 let mut chunks = std::mem::replace(chunks, Chunks::new());
                 let mut rest = content;
                 while !rest.is_empty() && !chunks.is_done() {
-                    let (used, data) = chunks.take(rest).map_err(status)?;
+                    let (used, data) = chunks.take(rest)?;
                     self.take_bytes(&rest[data])?;
                     rest = &rest[used..];
                 }
                 let is_done = chunks.is_done();
+                if let Some(failure) = chunks.refusal() {
+                    self.refused.get_or_insert_with(|| Box::new(Refused::because(failure)));
+                }
                 self.phase = Phase::Chunked(chunks);
                 if is_done { self.finish_before(rest) } else { Ok(()) }
             }

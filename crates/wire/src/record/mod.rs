@@ -71,6 +71,22 @@ pub struct Opened {
     pub plaintext: Range<usize>,
 }
 
+/// Why a record does not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    #[error("a record that is not authentic at its sequence number")]
+    Unauthentic,
+    /// RFC 8446, sections 5.1, 5.2 and 5.4; RFC 5246, section 6.2.
+    #[error("a record that holds more than 2^14 bytes")]
+    TooLong,
+}
+
+impl Opened {
+    fn checked(self) -> Result<Self, RecordError> {
+        if self.plaintext.len() > MOST_PLAINTEXT { Err(RecordError::TooLong) } else { Ok(self) }
+    }
+}
+
 /// Opens or counts received records in their order.
 pub struct Opener {
     protection: Protection,
@@ -83,10 +99,21 @@ impl Opener {
         Self { protection, sequence }
     }
 
-    /// Opens the record with this header in place, as the next in sequence; `None` where it is
-    /// not authentic there.
-    pub fn open(&mut self, header: Header, body: &mut [u8]) -> Option<Opened> {
+    /// Opens the record with this header in place, as the next in sequence.
+    ///
+    /// # Errors
+    /// It is not authentic there, or too long.
+    pub fn open(&mut self, header: Header, body: &mut [u8]) -> Result<Opened, RecordError> {
+        if self.is_too_long(header.length) {
+            return Err(RecordError::TooLong);
+        }
+        let opened = self.open_unchecked(header, body);
+        opened.ok_or(RecordError::Unauthentic)?.checked()
+    }
+
+    fn open_unchecked(&mut self, header: Header, body: &mut [u8]) -> Option<Opened> {
         let sequence = self.next();
+        let of_type = |plaintext| Opened { content_type: header.content_type, plaintext };
         match &mut self.protection {
             Protection::Tls13(key) => {
                 let nonce = key.nonce(sequence);
@@ -99,22 +126,15 @@ impl Opener {
                 })
             }
             Protection::Tls12Gcm(key) => {
-                let explicit: [u8; 8] = body.get(..8)?.try_into().ok()?;
+                let nonce = key.nonce_with(*body.first_chunk()?);
                 let aad = tls12_aad(sequence, header, header.length.checked_sub(8 + 16)?);
-                let nonce = key.nonce_with(explicit);
-                let plaintext = key.open_in_place(nonce, &aad, body, 8)?;
-                Some(Opened { content_type: header.content_type, plaintext })
+                Some(of_type(key.open_in_place(nonce, &aad, body, 8)?))
             }
             Protection::Tls12ChaCha20(key) => {
                 let aad = tls12_aad(sequence, header, header.length.checked_sub(16)?);
-                let nonce = key.nonce(sequence);
-                let plaintext = key.open_in_place(nonce, &aad, body, 0)?;
-                Some(Opened { content_type: header.content_type, plaintext })
+                Some(of_type(key.open_in_place(key.nonce(sequence), &aad, body, 0)?))
             }
-            Protection::Tls12Cbc(keys) => {
-                let plaintext = keys.open(sequence, header, body)?;
-                Some(Opened { content_type: header.content_type, plaintext })
-            }
+            Protection::Tls12Cbc(keys) => Some(of_type(keys.open(sequence, header, body)?)),
         }
     }
 
@@ -125,17 +145,27 @@ impl Opener {
         header: Header,
         body: &mut [u8],
         is_known: impl FnOnce(&[u8]) -> bool,
-    ) -> Option<Opened> {
+    ) -> Result<Opened, RecordError> {
         match &self.protection {
             Protection::Tls12Cbc(keys) if keys.decrypts_first() => {
-                let plaintext = keys.decrypt_content(body)?;
+                let plaintext = keys.decrypt_content(body).ok_or(RecordError::Unauthentic)?;
                 let is_authentic = is_known(&body[plaintext.clone()])
                     || keys.is_authentic(self.sequence, header, body, plaintext.clone());
                 self.next();
-                is_authentic.then_some(Opened { content_type: header.content_type, plaintext })
+                match is_authentic {
+                    true => Opened { content_type: header.content_type, plaintext }.checked(),
+                    false => Err(RecordError::Unauthentic),
+                }
             }
             _ => self.open(header, body),
         }
+    }
+
+    /// Whether a record of this length holds too much, its padding in TLS 1.3 included. With CBC its length
+    /// does not show that.
+    #[inline]
+    pub fn is_too_long(&self, length: usize) -> bool {
+        self.tail() == 0 && self.most_plaintext(length).is_some_and(|most| most > MOST_PLAINTEXT)
     }
 
     /// How many bytes of a record's body come before its plaintext; `None` where the beginning
@@ -228,39 +258,29 @@ impl Sealer {
     pub fn seal(&mut self, content_type: u8, content: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let sequence = self.sequence;
         self.sequence += 1;
-        match &mut self.protection {
-            Protection::Tls13(key) => {
-                let nonce = key.nonce(sequence);
-                let header = Header {
-                    content_type: content_type::APPLICATION_DATA,
-                    length: content.len() + 1 + 16,
-                };
-                out.extend_from_slice(&header.to_bytes());
-                let start = out.len();
-                out.extend_from_slice(content);
-                out.push(content_type);
-                key.seal_in_place(nonce, &header.to_bytes(), out, start)
+        let is_tls13 = matches!(self.protection, Protection::Tls13(_));
+        let (key, explicit) = match &mut self.protection {
+            Protection::Tls13(key) | Protection::Tls12ChaCha20(key) => (key, 0),
+            Protection::Tls12Gcm(key) => (key, 8),
+            Protection::Tls12Cbc(keys) => return keys.seal(sequence, content_type, content, out),
+        };
+        // The type of TLS 1.3 is the last byte of what is sealed.
+        let (outer, inner) = match is_tls13 {
+            true => (content_type::APPLICATION_DATA, &[content_type][..]),
+            false => (content_type, &[][..]),
+        };
+        let length = explicit + content.len() + inner.len() + 16;
+        let (nonce, header) = (key.nonce(sequence), Header { content_type: outer, length });
+        out.extend_from_slice(&header.to_bytes());
+        out.extend_from_slice(&nonce[4..4 + explicit]);
+        let start = out.len();
+        out.extend_from_slice(content);
+        out.extend_from_slice(inner);
+        match is_tls13 {
+            true => key.seal_in_place(nonce, &header.to_bytes(), out, start),
+            false => {
+                key.seal_in_place(nonce, &tls12_aad(sequence, header, content.len()), out, start)
             }
-            Protection::Tls12Gcm(key) => {
-                let nonce = key.nonce(sequence);
-                let header = Header { content_type, length: 8 + content.len() + 16 };
-                out.extend_from_slice(&header.to_bytes());
-                out.extend_from_slice(&nonce[4..]);
-                let start = out.len();
-                out.extend_from_slice(content);
-                let aad = tls12_aad(sequence, header, content.len());
-                key.seal_in_place(nonce, &aad, out, start)
-            }
-            Protection::Tls12ChaCha20(key) => {
-                let nonce = key.nonce(sequence);
-                let header = Header { content_type, length: content.len() + 16 };
-                out.extend_from_slice(&header.to_bytes());
-                let start = out.len();
-                out.extend_from_slice(content);
-                let aad = tls12_aad(sequence, header, content.len());
-                key.seal_in_place(nonce, &aad, out, start)
-            }
-            Protection::Tls12Cbc(keys) => keys.seal(sequence, content_type, content, out),
         }
     }
 }
@@ -361,12 +381,12 @@ mod tests {
             sealer.seal(content_type::APPLICATION_DATA, b"0123456789", &mut record).unwrap();
             let header = Header::parse(record[..HEADER].try_into().unwrap()).unwrap();
             opener.pass();
-            assert_eq!(opener.open(header, &mut record[HEADER..].to_vec()), None, "{suite}");
+            assert!(opener.open(header, &mut record[HEADER..].to_vec()).is_err(), "{suite}");
             for at in HEADER..record.len() {
                 let (_, mut opener) = pair(suite, etm);
                 let mut damaged = record[HEADER..].to_vec();
                 damaged[at - HEADER] ^= 0x40;
-                assert_eq!(opener.open(header, &mut damaged), None, "{suite} byte {at}");
+                assert!(opener.open(header, &mut damaged).is_err(), "{suite} byte {at}");
             }
         });
     }
@@ -392,7 +412,7 @@ mod tests {
             if body.len() >= opener.tail() {
                 let _ = opener.plaintext_by_tail(body.len(), &body[body.len() - opener.tail()..]);
             }
-            prop_assert_eq!(opener.open(header, &mut body), None);
+            prop_assert!(opener.open(header, &mut body).is_err());
         }
     }
 }

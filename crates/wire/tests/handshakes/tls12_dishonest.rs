@@ -5,7 +5,7 @@ use wire::handshake::{Client, Established, GivenSession, Offer};
 use wire::record::content_type;
 use wire::{ErrorKind, Failure};
 use wire_peer::Tls12Puppet;
-use wire_peer::messages::{Extensions, in_records, kind, message, vector16};
+use wire_peer::messages::{Extensions, in_records, kind, message, vector16, vector24};
 
 use super::static_rsa::{offering, suite};
 use super::{client_of, hello_of};
@@ -197,6 +197,24 @@ fn messages_out_of_order_are_refused() {
     ] {
         refused(seen, &|puppet| [exchanged(puppet), more.clone()].concat());
     }
+}
+
+/// RFC 5246, section 6.2.1.
+#[test]
+fn a_message_in_one_record_that_is_too_long_is_refused() {
+    let certificate = Tls12Puppet::certificate(identity());
+    let chain: Vec<u8> = certificate[7..].repeat(1 + (1 << 14) / (certificate.len() - 7));
+    let long = message(kind::CERTIFICATE, &vector24(&chain));
+    let sends = |puppet: &mut Tls12Puppet, is_cut: bool| {
+        puppet.send(&puppet.hello(&[], WITHOUT_TICKET));
+        match is_cut {
+            true => puppet.send(&long),
+            false => puppet.out.extend([&[22, 3, 3], &vector16(&long)[..]].concat()),
+        }
+    };
+    assert!(result_of(&*client(), |puppet, _| sends(puppet, true), |_| {}).is_ok());
+    let expected = (ErrorKind::Handshake, "more than 2^14 bytes");
+    assert_refused(&*client(), expected, |puppet, _| sends(puppet, false), |_| {});
 }
 
 #[test]

@@ -306,6 +306,54 @@ fn bad_server_hellos_are_refused() {
     assert_refused(ErrorKind::EarlyClose, "close_notify", |_| vec![21, 3, 3, 0, 2, 1, 0]);
 }
 
+/// RFC 8446, sections 5.1, 5.2 and 5.4.
+#[test]
+fn records_between_the_parts_of_a_message_or_too_long_are_refused() {
+    const CHANGE: &[u8] = &[20, 3, 3, 0, 1, 1];
+    let cut = |hello: Vec<u8>, before: &[u8], between: &[u8]| {
+        let (one, two) = hello.split_at(9);
+        let (one, two) = (in_handshake_records(one), in_handshake_records(two));
+        [before, &one, between, &two].concat()
+    };
+    // It may come before a message, again and again.
+    let before = CHANGE.repeat(3);
+    assert!(result_of(|client| cut(Puppet::hello(client), &before, &[])).is_ok());
+    let seen = "a record with the wrong protection";
+    let refused = |answer: &dyn Fn(&[u8]) -> Vec<u8>, seen| {
+        assert_refused(ErrorKind::Handshake, seen, answer);
+    };
+    refused(&|client| cut(Puppet::hello(client), &[], CHANGE), seen);
+    let extensions = message(kind::ENCRYPTED_EXTENSIONS, &NO_EXTENSIONS);
+    refused(
+        &|client| {
+            let mut puppet = Puppet::new(client).unwrap();
+            puppet.send(content_type::HANDSHAKE, &extensions[..3]);
+            puppet.out.extend(CHANGE);
+            puppet.send(content_type::HANDSHAKE, &extensions[3..]);
+            puppet.out
+        },
+        seen,
+    );
+    // Of a record's content only the end that is not zero tells its type.
+    let padded = |length: usize| {
+        let mut inner = [&extensions[..], &[content_type::HANDSHAKE]].concat();
+        inner.resize(length, 0);
+        move |client: &[u8]| {
+            let mut puppet = Puppet::new(client).unwrap();
+            puppet.send(0, &inner);
+            puppet.out
+        }
+    };
+    const FULL: usize = 1 << 14;
+    assert!(result_of(padded(FULL)).is_ok());
+    for length in [FULL + 1, FULL + 256 - 17, FULL + 256 - 16, FULL + 2000] {
+        refused(&padded(length), "more than 2^14 bytes");
+    }
+    // Without protection: a ServerHello with an extension that fills its record.
+    let plain = [&[22, 3, 3, 0x40, 1][..], &message(kind::SERVER_HELLO, &[0; FULL - 3])].concat();
+    refused(&|_| plain.clone(), "more than 2^14 bytes");
+}
+
 #[test]
 fn bad_retry_requests_are_refused() {
     const TLS13: (u16, &[u8]) = (43, &[3, 4]);

@@ -78,6 +78,34 @@ fn repeated_equal_fields() {
     }
 }
 
+/// RFC 9112, section 9.3.
+#[test]
+fn close_wins_over_keep_alive() {
+    for (version, fields, closes) in [
+        ("1.1", "X: 1", false),
+        ("1.1", "Connection: close", true),
+        ("1.1", "Connection: close, keep-alive", true),
+        ("1.1", "Connection: keep-alive, Close", true),
+        ("1.1", "Connection: close\r\nConnection: keep-alive", true),
+        ("1.1", "Connection: \u{e9}, close", true),
+        ("1.0", "X: 1", true),
+        ("1.0", "Connection: keep-alive", false),
+        ("1.0", "Connection: keep-alive, close", true),
+    ] {
+        let text = format!("HTTP/{version} 200 OK\r\n{fields}\r\nContent-Length: 2\r\n\r\nab");
+        each(|layer, whole| {
+            // As another program writes it.
+            let text: Vec<u8> = text.chars().map(|char| char as u8).collect();
+            let bytes = layer.peer().data(&text);
+            let Ok(End::Complete(completed)) = receive(layer, whole, Expectation::Anything, &bytes)
+            else {
+                panic!("{layer:?} {fields}")
+            };
+            assert_eq!(completed.closes, closes, "{layer:?} HTTP/{version} {fields}");
+        });
+    }
+}
+
 #[test]
 fn the_line_that_is_wrong_is_quoted() {
     for (fields, quote) in [

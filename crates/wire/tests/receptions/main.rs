@@ -15,7 +15,7 @@ mod unseen_by_a_walk;
 use wire::handshake::{PostHandshake, Side};
 use wire::reception::{
     Completed, Expectation, Given, HTTP2_FRAME, KeptResponse, LEARNED_FROM, Learned, ONE_RECORD,
-    Reception, TLS_RECORD, Want,
+    Reception, Records, TLS_RECORD, Want,
 };
 use wire::record::{HEADER, content_type};
 use wire::{ErrorKind, Failure};

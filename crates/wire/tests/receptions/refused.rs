@@ -279,7 +279,7 @@ fn records_that_hold_too_much() {
 
 #[test]
 fn heads_that_are_no_success() {
-    let heads: [&[u8]; 13] = [
+    let heads: [&[u8]; 17] = [
         b"HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 204 No Content\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: +0\r\n\r\n",
@@ -292,6 +292,11 @@ fn heads_that_are_no_success() {
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        // What is not ASCII is a coding that is not known, not none.
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\xff\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: \xe9\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\xff\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nGRPC-Status: 14\r\nContent-Length: 0\r\n\r\n",
         b"\x00\x01garbage\r\n\r\n",
     ];
     each(|layer, whole| {
@@ -301,14 +306,71 @@ fn heads_that_are_no_success() {
         }
         let endless = [b'a'; 9000];
         let texts: Vec<&[u8]> =
-            [&b"HTTP/1.1 200 OK\r\nX: "[..]].into_iter().chain([&endless[..]; 9]).collect();
+            [&b"HTTP/1.1 200 OK\r\nX: "[..]].into_iter().chain([&endless[..]; 30]).collect();
         let end = sent(layer, whole, Expectation::Anything, &texts);
-        assert_eq!(end, Err(ErrorKind::Status), "{layer:?} an endless head");
+        assert_eq!(end, Err(ErrorKind::LongHead), "{layer:?} an endless head");
     });
     // In one piece too, as it may be over plain HTTP.
-    let long = format!("HTTP/1.1 200 {}\r\nContent-Length: 0\r\n\r\n", "a".repeat(64 << 10));
-    let end = sent(Layer::Plain, true, Expectation::Anything, &[long.as_bytes()]);
-    assert_eq!(end, Err(ErrorKind::Status));
+    for (length, expected) in [((256 << 10) - 100, None), (256 << 10, Some(ErrorKind::LongHead))] {
+        let long = format!("HTTP/1.1 200 {}\r\nContent-Length: 0\r\n\r\n", "a".repeat(length));
+        let end = sent(Layer::Plain, true, Expectation::Anything, &[long.as_bytes()]);
+        assert_eq!(end.err(), expected, "{length}");
+    }
+}
+
+#[test]
+fn a_call_of_grpc_that_failed_says_so_in_its_trailers() {
+    each(|layer, whole| {
+        for (trailers, expected) in [
+            ("Grpc-Status: 0\r\n", Ok(())),
+            ("X: 1\r\ngrpc-message: no\r\n", Ok(())),
+            ("x: 1\r\ngrpc-status: 7\r\n", Err(ErrorKind::Status)),
+        ] {
+            let text = format!(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n{trailers}\r\n"
+            );
+            for size in [text.len(), 9, 1] {
+                let texts: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+                let end = sent(layer, whole, Expectation::Anything, &texts).map(|_| ());
+                assert_eq!(end, expected, "{layer:?} {whole} {trailers} {size}");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_answer_between_the_parts_of_a_handshake_message() {
+    each_protected(|layer, whole| {
+        // A HelloRequest, or a ticket.
+        let message: &[u8] = if layer.is_tls12() { &[0; 4] } else { &[4, 0, 0, 1, 9] };
+        for is_between in [false, true] {
+            let mut peer = layer.peer();
+            let mut parts = vec![peer.record(content_type::HANDSHAKE, &message[..2])];
+            let answer = |peer: &mut Peer| [peer.data(&head(9)), peer.data(&object(9))].concat();
+            if is_between {
+                parts.push(answer(&mut peer));
+            }
+            parts.push(peer.record(content_type::HANDSHAKE, &message[2..]));
+            if !is_between {
+                parts.push(answer(&mut peer));
+            }
+            let bytes = parts.concat();
+            let end = receive(layer, whole, Expectation::Object(9), &bytes);
+            let expected = if is_between { Some(ErrorKind::UnverifiableRecord) } else { None };
+            assert_eq!(end.err().map(|failure| failure.kind), expected, "{layer:?} {whole}");
+
+            let mut records = Records::new(layer.opener(), None);
+            let (mut bytes, mut used) = (bytes, 0);
+            let failure = loop {
+                match records.open(&mut bytes[used..]) {
+                    Ok(Some((length, _))) => used += length,
+                    Ok(None) => break None,
+                    Err(failure) => break Some(failure.kind),
+                }
+            };
+            assert_eq!(failure, expected, "{layer:?}");
+        }
+    });
 }
 
 #[test]

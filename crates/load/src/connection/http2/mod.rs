@@ -5,14 +5,14 @@
 pub mod fuzzing;
 mod streams;
 
-use http2::{Client, ClientSettings, SessionError};
-use units::Nanos;
+use http2::{Client, ClientSettings, MOST_CONTINUATIONS, SessionError};
 use wire::handshake::Established;
 use wire::reception::{Content, Given, Records, Want};
 use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
 use super::{Ended, PART, unsealed};
+use crate::Plan;
 use crate::context::Context;
 use crate::recorder::Begun;
 use streams::{Exchange, Streams};
@@ -200,19 +200,24 @@ impl Http2 {
             streams.leave_unsent();
         }
         if !client.is_alive() && !streams.is_idle() {
-            let seen = streams.breach.clone();
-            let seen = seen.unwrap_or_else(|| "the connection's end by its rules".to_owned());
-            return Err(Failure::new(ErrorKind::Http2, seen));
+            let ended = || Failure::new(ErrorKind::Http2, "the connection's end by its rules");
+            return Err(streams.breach.clone().unwrap_or_else(ended));
         }
         Ok(())
     }
 
-    /// Ends operations without progress for so long: their streams are reset, and they have failed.
-    pub(super) fn end_stalled(&mut self, now: u64, limit: Nanos) {
+    /// Ends operations without progress for so long, or that take too long in all: their streams are reset, and
+    /// they have failed.
+    pub(super) fn end_stalled(&mut self, now: u64, plan: &Plan) {
         self.streams.now = now;
-        for place in self.streams.stalled(now.saturating_sub(limit.0)) {
+        let (since, began) = (plan.timeout.0, plan.operation_timeout().0);
+        let (since, began) = (now.saturating_sub(since), now.saturating_sub(began));
+        for place in self.streams.stalled(since, began) {
             let Some(exchange) = self.streams.take(place) else { continue };
-            let failure = self.streams.why_stalled(&exchange, limit);
+            let failure = match exchange.began() <= began {
+                true => plan.too_long(),
+                false => self.streams.why_stalled(&exchange, plan.timeout),
+            };
             self.is_used_up |=
                 failure.kind == ErrorKind::FlowControl && self.client.connection_window() <= 0;
             self.client.cancel(exchange.id);
@@ -229,5 +234,10 @@ impl Http2 {
 
 /// The library cannot go on.
 fn broken(error: SessionError) -> Failure {
-    Failure::new(ErrorKind::Http2, error.0)
+    match error.is_long_head() {
+        true => Failure::long_head(&format!(
+            "a head in more than {MOST_CONTINUATIONS} CONTINUATION frames, as many as toll lets libnghttp2 take"
+        )),
+        false => Failure::new(ErrorKind::Http2, error.to_string()),
+    }
 }

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use http2::{Client, Frame, FrameKind, Handler, REFUSED_STREAM, Stream, error_name, is_no_error};
+use http2::{
+    COMPRESSION_ERROR, Client, Frame, FrameKind, Handler, REFUSED_STREAM, Stream, error_name,
+    is_no_error,
+};
 use units::Nanos;
-use wire::reception::{Answers, Completed, Expectation};
+use wire::reception::{
+    Answers, Completed, Expectation, LONGEST_HEAD, digits, grpc_failure, head_too_long,
+};
 use wire::{ErrorKind, Failure};
 
 use crate::connection::{Ended, is_close};
 use crate::http2_counts::Http2Counts;
 use crate::recorder::Begun;
 use crate::retry::Unanswered;
-
-/// The longest response head that is accepted, as with HTTP/1.1.
-const LONGEST_HEAD: u64 = 64 << 10;
 
 /// The longest body of a response with another status that is received to its end.
 const LONGEST_REFUSAL: u64 = 1 << 20;
@@ -46,6 +48,8 @@ pub(crate) struct Exchange {
     body: u64,
     is_whole: bool,
     wrong: Option<Failure>,
+    /// What the server says of a call of gRPC that failed.
+    grpc: Option<Failure>,
 }
 
 impl Exchange {
@@ -76,6 +80,7 @@ impl Exchange {
             body: 0,
             is_whole: false,
             wrong: None,
+            grpc: None,
         }
     }
 
@@ -89,6 +94,11 @@ impl Exchange {
     ) -> Ended {
         let (bytes, is_early) = ((self.window_body, self.window_body), self.body_left > 0);
         Ended { place, begun: self.begun, at, bytes, result, is_early, unanswered }
+    }
+
+    /// When its operation began.
+    pub(crate) fn began(&self) -> u64 {
+        self.begun.times.start
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -152,7 +162,7 @@ impl Exchange {
     }
 
     /// What became of it, its stream having ended with this code.
-    fn judge(&mut self, error: u32, breach: Option<&str>) -> Result<Completed, Failure> {
+    fn judge(&mut self, error: u32, breach: Option<&Failure>) -> Result<Completed, Failure> {
         let fail = |kind, seen: String| Err(Failure::new(kind, seen));
         if let Some(failure) = self.wrong.take() {
             return Err(failure);
@@ -163,14 +173,15 @@ impl Exchange {
         match (error, breach) {
             // A server may end the stream of a request of whose body it reads no more.
             _ if self.is_whole && self.status.is_some() => {}
-            (code, Some(breach)) if !is_no_error(code) => {
-                return fail(ErrorKind::Http2, breach.to_owned());
-            }
+            (code, Some(breach)) if !is_no_error(code) => return Err(breach.clone()),
             (code, _) if !is_no_error(code) || !self.is_whole => {
                 let seen = format!("RST_STREAM with {}", error_name(code));
                 return fail(ErrorKind::StreamReset, seen);
             }
             _ => {}
+        }
+        if let Some(failure) = self.grpc.take() {
+            return Err(failure);
         }
         if self.status.is_none() {
             return fail(ErrorKind::Http2, "a response without a status".to_owned());
@@ -198,13 +209,15 @@ pub(crate) struct Streams {
     pub(crate) ended: Vec<Ended>,
     /// The error of the GOAWAY that was received.
     pub(crate) goaway: Option<u32>,
-    /// What the server did wrong, in the words of the library.
-    pub(crate) breach: Option<String>,
+    /// What the server did wrong, in the words of the library, or what the library does not take.
+    pub(crate) breach: Option<Failure>,
     /// Streams whose responses are known to be wrong, to be reset.
     pub(crate) rejected: Vec<i32>,
     /// The frame that began last, with its stream. The library ends the connection in it where a body is
     /// not as long as was promised, before it reports it.
     begun: Option<(i32, Frame)>,
+    /// Whether a head has begun that goes on in another frame.
+    is_within_head: bool,
     pub(crate) counts: Http2Counts,
     /// The time of what is being received, and whether the window is open then.
     pub(crate) now: u64,
@@ -287,11 +300,17 @@ impl Streams {
     }
 
     /// The places of operations without progress since then.
-    pub(crate) fn stalled(&self, since: u64) -> Vec<usize> {
+    pub(crate) fn stalled(&self, since: u64, began: u64) -> Vec<usize> {
         let is_stalled = |place: &usize| {
-            self.places[*place].as_ref().is_some_and(|exchange| exchange.progress <= since)
+            let exchange = self.places[*place].as_ref();
+            exchange.is_some_and(|of| of.progress <= since || of.began() <= began)
         };
         (0..self.places.len()).filter(is_stalled).collect()
+    }
+
+    /// When the oldest operation began.
+    pub(crate) fn oldest_start(&self) -> Option<u64> {
+        self.places.iter().flatten().map(Exchange::began).min()
     }
 
     /// Why an operation made no progress.
@@ -374,6 +393,7 @@ impl Streams {
 impl Handler for Streams {
     fn begins(&mut self, stream: i32, frame: Frame) {
         self.begun = Some((stream, frame));
+        self.is_within_head |= frame.continues;
     }
 
     fn field(&mut self, stream: Stream, name: &[u8], value: &[u8]) {
@@ -381,16 +401,15 @@ impl Handler for Streams {
         self.counts.fields_received += length;
         let Some(exchange) = self.of(stream) else { return };
         exchange.head += length;
-        if exchange.head > LONGEST_HEAD && exchange.wrong.is_none() {
-            let seen = "a head of more than 64 KiB";
-            exchange.wrong = Some(Failure::new(ErrorKind::Status, seen));
+        if exchange.head > LONGEST_HEAD as u64 && exchange.wrong.is_none() {
+            exchange.wrong = Some(head_too_long());
             self.rejected.push(stream.id);
             return;
         }
         match name {
-            b":status" => exchange.status = number(value).and_then(|code| code.try_into().ok()),
-            b"content-length" => exchange.promised = number(value),
-            _ => {}
+            b":status" => exchange.status = digits(value).and_then(|code| code.try_into().ok()),
+            b"content-length" => exchange.promised = digits(value),
+            _ => exchange.grpc = exchange.grpc.take().or_else(|| grpc_failure(name, value)),
         }
     }
 
@@ -413,7 +432,10 @@ impl Handler for Streams {
         self.counts.frames_received += 1;
         match frame.kind {
             FrameKind::Data => self.counts.data_frames += 1,
-            FrameKind::Headers => self.counts.header_bytes_received += frame.length as u64,
+            FrameKind::Headers => {
+                self.is_within_head = false;
+                self.counts.header_bytes_received += frame.length as u64;
+            }
             FrameKind::Settings => self.has_settings = true,
             FrameKind::Goaway { error, .. } => {
                 self.counts.goaways += 1;
@@ -441,6 +463,13 @@ impl Handler for Streams {
     fn sent(&mut self, stream: Stream, frame: Frame) {
         let now = self.now;
         self.counts.frames_sent += 1;
+        if let FrameKind::Goaway { error: COMPRESSION_ERROR, .. } = frame.kind
+            && self.is_within_head
+        {
+            // In a frame that holds a whole head there is no room for so long a field.
+            let seen = "a field of more than 64 KiB, which libnghttp2 does not take, or one of a wrong length";
+            self.breach.get_or_insert_with(|| Failure::long_head(seen));
+        }
         if frame.kind != FrameKind::Headers {
             return;
         }
@@ -467,7 +496,7 @@ impl Handler for Streams {
             };
         }
         let Some(mut exchange) = self.take(place) else { return };
-        let result = exchange.judge(error, self.breach.as_deref());
+        let result = exchange.judge(error, self.breach.as_ref());
         self.ended.push(exchange.ended(place, self.now, result.map(Some), None));
     }
 
@@ -482,7 +511,7 @@ impl Handler for Streams {
     }
 
     fn wrong(&mut self, what: &str) {
-        self.breach.get_or_insert_with(|| what.to_owned());
+        self.breach.get_or_insert_with(|| Failure::new(ErrorKind::Http2, what));
     }
 
     fn body(&mut self, stream: Stream, most: usize) -> Option<(usize, bool)> {
@@ -501,10 +530,4 @@ impl Handler for Streams {
         out.extend_from_slice(&self.body[begun..begun + length]);
         true
     }
-}
-
-/// A field that is a number and nothing else.
-fn number(value: &[u8]) -> Option<u64> {
-    let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(value).ok().filter(|_| is_number)?.parse().ok()
 }

@@ -130,9 +130,12 @@ impl Protocol for Tls13 {
         Ok(())
     }
 
-    fn content<'r>(&mut self, header: Header, body: &'r mut [u8], _: bool) -> Content<'r> {
+    fn content<'r>(&mut self, header: Header, body: &'r mut [u8], is_inside: bool) -> Content<'r> {
         match (header.content_type, &mut self.stage) {
-            (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC => Ok(None),
+            // Not between the parts of a message (RFC 8446, section 5.1).
+            (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC && !is_inside => {
+                Ok(None)
+            }
             (content_type::ALERT, _) => Err(Refusal::from_alert(body)),
             (content_type::HANDSHAKE, Stage::HelloSent(_)) => Ok(Some(body)),
             (content_type::APPLICATION_DATA, Stage::Protected(protected)) => {

@@ -47,8 +47,9 @@ fn compress_each<S: State>(states: &mut [S], blocks: &[&S::Block]) {
     }
 }
 
-macro_rules! compress_all {
-    ($algorithm:ty) => {
+/// What is the same for words of any length.
+macro_rules! of_words {
+    ($algorithm:ty, $length:literal) => {
         fn compress_all(states: &mut [Self], blocks: &[&Self::Block]) {
             static LANES: LazyLock<Option<Hasher<$algorithm>>> = LazyLock::new(lanes);
             match &*LANES {
@@ -58,6 +59,14 @@ macro_rules! compress_all {
                 }
                 _ => compress_each(states, blocks),
             }
+        }
+
+        fn output(&self) -> Hashed {
+            let mut bytes = [0; LONGEST];
+            for (bytes, word) in bytes.chunks_exact_mut($length).zip(self) {
+                bytes.copy_from_slice(&word.to_be_bytes());
+            }
+            Hashed { bytes, length: Self::OUTPUT }
         }
     };
 }
@@ -84,15 +93,7 @@ impl State for [u32; 8] {
         compress256(self, std::slice::from_ref(GenericArray::from_slice(block)));
     }
 
-    compress_all!(Sha256);
-
-    fn output(&self) -> Hashed {
-        let mut bytes = [0; LONGEST];
-        for (bytes, word) in bytes.chunks_exact_mut(4).zip(self) {
-            bytes.copy_from_slice(&word.to_be_bytes());
-        }
-        Hashed { bytes, length: Self::OUTPUT }
-    }
+    of_words!(Sha256, 4);
 }
 
 impl State for [u64; 8] {
@@ -117,15 +118,6 @@ impl State for [u64; 8] {
         compress512(self, std::slice::from_ref(GenericArray::from_slice(block)));
     }
 
-    // SHA-384 differs from SHA-512 in its first state and its last words.
-    compress_all!(Sha512);
-
-    /// SHA-384 leaves the last two words out.
-    fn output(&self) -> Hashed {
-        let mut bytes = [0; LONGEST];
-        for (bytes, word) in bytes.chunks_exact_mut(8).zip(self) {
-            bytes.copy_from_slice(&word.to_be_bytes());
-        }
-        Hashed { bytes, length: Self::OUTPUT }
-    }
+    // SHA-384 differs from SHA-512 in its first state, and leaves the last two words out.
+    of_words!(Sha512, 8);
 }
