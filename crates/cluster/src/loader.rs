@@ -154,7 +154,7 @@ fn load(
     let machine = &mut ThisMachine::without_server();
     let measured: Result<Measured, String> = match Peer::of(trial.job.plan.client) {
         None => trial.run(machine, &mut hooks, |job, begins| {
-            let prepared = Engine::prepare(job).map_err(|error| error.to_string())?;
+            let prepared = Engine::prepare(job, interrupt).map_err(|error| error.to_string())?;
             begins();
             when_begun(made, before_window, || Ok(prepared.begin()))
         }),

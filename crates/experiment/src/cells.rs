@@ -93,7 +93,7 @@ impl Experiment for Cells<'_> {
             return Ok(Ended::Interrupted);
         }
         let cluster = cluster.map_err(RunError::Start)?;
-        let mut bench = ThisBench::new(study, results.folder().to_owned(), cluster)
+        let mut bench = ThisBench::new(study, results.folder().to_owned(), cluster, interrupt)
             .map_err(|error| RunError::Start(error.to_string()))?;
         if let Some(note) = bench.note() {
             report(Event::Says(format!("Note: {note}.")));

@@ -6,6 +6,7 @@
 //! ```
 
 use std::error::Error;
+use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use load::{Arrival, Engine, Job, Load, Operation, Plan, Url};
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     plan.insecure = true;
     let address = url.address(false)?;
     let job = Job::new(plan, url, address);
-    load::probe(&job)?;
+    load::probe(&job, &AtomicBool::new(false))?;
     let outcome = Engine::start(job)?.join();
     let seconds = outcome.window.seconds();
     println!("{}", PerSecond(outcome.completed as f64 / seconds));

@@ -54,12 +54,19 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, jo
             "does this server have the pages of the session file? curl -i shows what it answers"
         }
         ErrorKind::Status | ErrorKind::Redirect => status::on_status(seen, job),
+        ErrorKind::LongHead => {
+            "toll's client takes no longer heads; does the server send them to every client (curl -i), and \
+             which of its settings makes them so long?"
+        }
         ErrorKind::LongBody if seen.starts_with(&Failure::unrequested().seen) => {
             "the server speaks first, or says more than it promises: is this the port of an HTTP server?"
         }
         ErrorKind::ShortBody | ErrorKind::LongBody | ErrorKind::Content => {
             "what the server sends is not what it promises, or not the generated object that a path \
              below /bytes/ stands for"
+        }
+        ErrorKind::OperationTimeout => {
+            "is the server so slow? give an operation longer (--operation-timeout), or ask for less"
         }
         ErrorKind::Stall => "is the server busy, or is this not the right port?",
         ErrorKind::NoH2 => {

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -31,6 +31,9 @@ use wire::handshake::{Client, Negotiated, Offer, client};
 /// How much longer than its time limit a probe is waited for: an operation without progress is noticed
 /// only now and then, and says more than that there was no answer.
 const PROBE_SLACK: Duration = Duration::from_millis(100);
+
+/// Between two looks at a load that prepares itself or is a probe.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A load that is running.
 pub struct Engine {
@@ -109,6 +112,9 @@ pub enum ProbeError {
         /// What to do.
         advice: String,
     },
+    /// It was interrupted.
+    #[error("interrupted before the server had answered")]
+    Interrupted,
     /// The operation neither ended nor failed in time.
     #[error(
         "{url} at {address}: no answer within {limit}; is the server busy, or is this not the right port?"
@@ -130,25 +136,30 @@ impl Engine {
     /// A plan that contradicts itself, a certificate file that cannot be read, too few descriptors,
     /// or a CPU that does not exist. Nothing was sent in these cases.
     pub fn start(job: Job) -> Result<Self, EngineError> {
-        Ok(Self::prepare(job)?.begin())
+        Self::start_after(job, &AtomicBool::new(false), &mut || {})
     }
 
-    /// As [`start`](Self::start), and calls this right before the load begins, when all is prepared.
+    /// As [`start`](Self::start), and calls this right before the load begins, when all is prepared; an
+    /// interrupt cuts that short.
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    pub fn start_after(job: Job, begins: &mut dyn FnMut()) -> Result<Self, EngineError> {
-        let prepared = Self::prepare(job)?;
+    pub fn start_after(
+        job: Job,
+        interrupt: &AtomicBool,
+        begins: &mut dyn FnMut(),
+    ) -> Result<Self, EngineError> {
+        let prepared = Self::prepare(job, interrupt)?;
         begins();
         Ok(prepared.begin())
     }
 
     /// Does all that a load needs before its first packet; a load that is to resume sessions and has no
-    /// warm-up collects them here.
+    /// warm-up collects them here, on all its threads at the same time, until an interrupt.
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    pub fn prepare(job: Job) -> Result<Prepared, EngineError> {
+    pub fn prepare(job: Job, interrupt: &AtomicBool) -> Result<Prepared, EngineError> {
         job.check()?;
         let plan = &job.plan;
         let (connections, streams) = (plan.connections, plan.streams());
@@ -183,8 +194,9 @@ impl Engine {
         let requests = Arc::new(AllRequests::of(&job, &names)?);
         let (request_body, names_asked) = (requests.body_size(), names.len());
         let job = Arc::new(job);
-        let mut threads = Vec::with_capacity(thread_count);
-        let mut starts = Vec::with_capacity(thread_count);
+        let collecting_since = Instant::now();
+        let mut windows = Vec::new();
+        let mut spawned = Vec::with_capacity(thread_count);
         for (thread, (clients, recorder)) in needs.into_iter().enumerate() {
             let slots =
                 connections / thread_count + usize::from(thread < connections % thread_count);
@@ -200,7 +212,12 @@ impl Engine {
                 period: period.unwrap_or_default(),
             };
             // A connection is a slot there.
-            let collecting_part = Part { slots, connections, ..part };
+            let collecting_part = Part { slots, connections, window_start: 0, ..part };
+            let sessions = collecting.clone().map(|job| {
+                let window = Arc::new(worker::collecting_window(&job, slots, names_asked));
+                windows.push(window.clone());
+                (job, window)
+            });
             let cpus = cpus.as_slice();
             let cpu = cpus[thread % cpus.len()];
             let counters = Arc::new(Counters::default());
@@ -208,16 +225,16 @@ impl Engine {
             let (start, is_started) = mpsc::channel();
             let handle = {
                 let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
-                let (site, collecting) = (site.clone(), collecting.clone());
-                let requests = requests.clone();
+                let (site, requests) = (site.clone(), requests.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
                     let prepared = pinned.and_then(|()| {
-                        let job = collecting.as_deref();
-                        let collect =
-                            |job| worker::collect(job, collecting_part, &clients, names_asked);
-                        job.map(collect).transpose()
+                        let collect = |(job, window): &(Arc<Job>, Arc<Window>)| {
+                            let (part, since) = (collecting_part, collecting_since);
+                            worker::collect(job, window, since, part, &clients, names_asked)
+                        };
+                        sessions.as_ref().map(collect).transpose()
                     });
                     let (prepared, collected) = match prepared {
                         Ok(collected) => (Ok(rustix::thread::gettid()), collected),
@@ -238,15 +255,25 @@ impl Engine {
                     Ok(outcome)
                 })
             };
-            let failed = |source| EngineError::Thread { cpu, source };
-            let started = handle.map_err(failed).and_then(|handle| {
-                let id = is_ready
-                    .recv()
-                    .unwrap_or_else(|_| Err(std::io::Error::other("it ended at once")))
-                    .map_err(failed)?;
-                Ok(Thread { handle, id: id.as_raw_nonzero().get(), counters })
-            });
-            threads.push(started?);
+            let handle = handle.map_err(|source| EngineError::Thread { cpu, source })?;
+            spawned.push((cpu, handle, counters, is_ready, start));
+        }
+        let (mut threads, mut starts) = (Vec::new(), Vec::new());
+        for (cpu, handle, counters, is_ready, start) in spawned {
+            let ready = loop {
+                match is_ready.recv_timeout(POLL_INTERVAL) {
+                    Ok(ready) => break ready,
+                    Err(RecvTimeoutError::Disconnected) => {
+                        break Err(std::io::Error::other("it ended at once"));
+                    }
+                    Err(RecvTimeoutError::Timeout) if interrupt.load(Relaxed) => {
+                        windows.iter().for_each(|window| window.close(0));
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            };
+            let id = ready.map_err(|source| EngineError::Thread { cpu, source })?;
+            threads.push(Thread { handle, id: id.as_raw_nonzero().get(), counters });
             starts.push(start);
         }
         Ok(Prepared { window, threads, starts, request_body, names_asked })
@@ -325,11 +352,11 @@ impl Load for Engine {
     }
 }
 
-/// Tries one operation, or one for each object, each for as long as the plan's time limit.
+/// Tries one operation, or one for each object, each for as long as the plan's time limit, until an interrupt.
 ///
 /// # Errors
 /// Why the server cannot be loaded as asked, in one line.
-pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
+pub fn probe(job: &Job, interrupt: &AtomicBool) -> Result<Option<Negotiated>, ProbeError> {
     job.check().map_err(EngineError::from)?;
     // The probe itself has one connection. The check for descriptors uses the whole plan, so that
     // an error names the plan's number. Ranks look for themselves.
@@ -339,12 +366,13 @@ pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     let mut negotiated = None;
     for path in job.paths() {
         let url = job.url.with_path(path);
-        negotiated = probe_one(&Job { url, objects: None, files: None, ..job.clone() })?;
+        let job = Job { url, objects: None, files: None, ..job.clone() };
+        negotiated = probe_one(&job, interrupt)?;
     }
     Ok(negotiated)
 }
 
-fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
+fn probe_one(job: &Job, interrupt: &AtomicBool) -> Result<Option<Negotiated>, ProbeError> {
     let limit = job.plan.timeout;
     let mut plan =
         Plan { arrival: Arrival::CLOSED, connections: 1, ramp: Nanos(0), ..job.plan.clone() };
@@ -358,11 +386,14 @@ fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     let job = Job { plan, names, operations: Some(1), ..job.clone() };
     let engine = Engine::start(job.clone())?;
     let deadline = Instant::now() + Duration::from(limit) + PROBE_SLACK;
-    while !engine.is_finished() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
+    while !engine.is_finished() && Instant::now() < deadline && !interrupt.load(Relaxed) {
+        std::thread::sleep(POLL_INTERVAL);
     }
     engine.stop();
     let outcome = engine.join();
+    if interrupt.load(Relaxed) {
+        return Err(ProbeError::Interrupted);
+    }
     if let Some((kind, _, seen)) = outcome.failures.iter().next() {
         let asks_certificate = outcome.certificate_requests > 0;
         let advice = advice::on_failure(kind, seen, asks_certificate, &job);

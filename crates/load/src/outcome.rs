@@ -25,6 +25,8 @@ pub struct Outcome {
     pub completed: u64,
     /// Operations under way when the window ended.
     pub in_flight: u64,
+    /// Those by what they waited for: how they would have failed in the end.
+    pub unended: Failures,
     /// How late the load's threads did what was due.
     pub timers: LateTimers,
     /// Operations that failed within the window. Where connections are opened ahead or kept idle
@@ -359,6 +361,7 @@ impl Outcome {
         self.arrivals += other.arrivals;
         self.completed += other.completed;
         self.in_flight += other.in_flight;
+        self.unended.merge(other.unended);
         self.timers += other.timers;
         self.answered_early += other.answered_early;
         self.answers += other.answers;

@@ -15,6 +15,7 @@ use serde_with::skip_serializing_none;
 use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 use units::{Bytes, Nanos};
 use wire::reception::Answers;
+use wire::{ErrorKind, Failure};
 
 use crate::message::body_size;
 use crate::names;
@@ -264,6 +265,14 @@ pub struct Plan {
     #[arg(long, value_name = "TIME", default_value_t = TIMEOUT, hide_short_help = true, help_heading = LOAD)]
     pub timeout: Nanos,
 
+    /// An operation that takes longer than this in all has failed, whatever its progress
+    ///
+    /// A page is an operation of a session. The opening of its connection is a part of it
+    /// [default: 60 times the timeout].
+    // In studies: [default: 60 times `timeout`]
+    #[arg(long, value_name = "TIME", hide_short_help = true, help_heading = LOAD)]
+    pub operation_timeout: Option<Nanos>,
+
     /// How to end connections: fin or rst
     ///
     /// rst is a reset, which leaves no TIME-WAIT on either side; with one-request-per-connection the
@@ -468,6 +477,7 @@ impl Default for Plan {
             duration: DURATION,
             coalesce: None,
             timeout: TIMEOUT,
+            operation_timeout: None,
             close: Close::Fin,
             congestion: None,
             ca: None,
@@ -717,10 +727,26 @@ impl Plan {
         if let Some(control) = self.congestion.as_ref().filter(|_| self.ranks.is_none()) {
             control.check().map_err(|why| WrongValue { key: "congestion", why })?;
         }
-        if self.timeout == Nanos(0) {
-            return wrong("timeout", "a time limit of 0s fails everything; give one such as 10s");
+        for (key, limit) in
+            [("timeout", Some(self.timeout)), ("operation-timeout", self.operation_timeout)]
+        {
+            if limit == Some(Nanos(0)) {
+                return wrong(key, "a time limit of 0s fails everything; give one such as 10s");
+            }
         }
         Ok(())
+    }
+
+    /// Why an operation has failed that takes longer.
+    pub(crate) fn too_long(&self) -> Failure {
+        let seen = format!("it had not ended after {}", self.operation_timeout());
+        Failure::new(ErrorKind::OperationTimeout, seen)
+    }
+
+    /// How long an operation may take in all.
+    #[must_use]
+    pub fn operation_timeout(&self) -> Nanos {
+        self.operation_timeout.unwrap_or(Nanos(self.timeout.0.saturating_mul(60)))
     }
 
     /// The keys that do not go together.
@@ -779,6 +805,7 @@ impl Plan {
             (self.verify.is_some(), "verify", "verifies nothing"),
             (self.client_certificate.is_some(), "client-certificate", "is given none by toll"),
             (self.coalesce.is_some(), "coalesce", "waits for its sockets in its own way"),
+            (self.operation_timeout.is_some(), "operation-timeout", "waits as long as it does"),
         ] {
             if is_wrong {
                 let why = why.to_owned();
@@ -946,6 +973,9 @@ impl Plan {
             if self.streams.is_some() {
                 add("http", "answers one request at a time", "streams", Force::Useless);
             }
+            if self.header.iter().any(Header::asks_for_trailers) {
+                add("http", "asks for no trailers (TE)", "header", Force::Contradiction);
+            }
             return;
         }
         if self.receive == Some(Receive::Walk) {
@@ -1059,6 +1089,8 @@ pub(crate) mod tests {
         assert_eq!(wrong(Plan { duration: Nanos(0), ..plan() }), "duration");
         assert_eq!(wrong(Plan { ramp: LONGEST, ..plan() }), "duration");
         assert_eq!(wrong(Plan { timeout: Nanos(0), ..plan() }), "timeout");
+        let never = Some(Nanos(0));
+        assert_eq!(wrong(Plan { operation_timeout: never, ..plan() }), "operation-timeout");
         let source = vec!["nosuch0".parse().unwrap()];
         assert_eq!(wrong(Plan { source, ..plan() }), "source");
         let retried = Plan { key_exchange: Some(KeyExchangeMode::Retried), ..plan() };

@@ -334,6 +334,20 @@ impl Recorder {
         }
     }
 
+    /// How many operations were under way when the window ended, as far as that is known.
+    pub(crate) fn in_flight_so_far(&self) -> u64 {
+        self.outcome.in_flight
+    }
+
+    /// Notes what those waited for that were counted as under way since then.
+    pub(crate) fn unended(&mut self, before: u64, (kind, awaited): (ErrorKind, &str)) {
+        let count = self.outcome.in_flight - before;
+        if count > 0 {
+            let seen = format!("{awaited} had not ended when the window did");
+            self.outcome.unended.add_all(kind, count, &seen);
+        }
+    }
+
     fn was_in_flight(&mut self, now: u64, times: Times) {
         self.outcome.in_flight += 1;
         self.age(now, times);

@@ -89,24 +89,29 @@ pub(crate) fn run(
     Ok(Outcome { threads, ..worker.context.recorder.into_outcome() })
 }
 
-/// Collects sessions on as many connections as this thread will have, and at least one for each of these
-/// names, for its clients to resume. Of names, the certificates that were shown are kept: a handshake that
-/// resumes shows none.
+/// The window in which a thread with so many slots collects its sessions: as many as it has connections, and
+/// at least one for each of these names.
+pub(crate) fn collecting_window(job: &Job, slots: usize, names: usize) -> Window {
+    let count = slots.next_multiple_of(names.max(1)) as u64;
+    // Each connection has its own time limit; this one is for all that can happen to them.
+    let within = Nanos(job.plan.timeout.0.saturating_mul(2));
+    Window::new(Stop::Operations { count, within }, Nanos(0))
+}
+
+/// Collects sessions in this window, which began at `base`, for a thread's clients to resume. Of names, the
+/// certificates that were shown are kept: a handshake that resumes shows none.
 pub(crate) fn collect(
     job: &Job,
+    window: &Window,
+    base: Instant,
     part: Part,
     clients: &[Box<dyn Client>],
     names: usize,
 ) -> io::Result<Outcome> {
-    let count = part.slots.next_multiple_of(names.max(1)) as u64;
-    // Each connection has its own time limit; this one is for all that can happen to them.
-    let within = Nanos(job.plan.timeout.0.saturating_mul(2));
-    let window = Window::new(Stop::Operations { count, within }, Nanos(0));
-    let part = Part { window_start: 0, ..part };
-    let (recorder, base) = (Recorder::new(Arrival::CLOSED), Instant::now());
+    let recorder = Recorder::new(Arrival::CLOSED);
     // Handshakes ask for nothing.
     let requests = Arc::default();
-    let mut context = Context::new(job, &requests, &window, clients, recorder, part.thread, base)?;
+    let mut context = Context::new(job, &requests, window, clients, recorder, part.thread, base)?;
     context.names = NameDraws::in_turn(names);
     let mut worker = Worker::new(context, part);
     clients.iter().for_each(|client| client.collect(true));

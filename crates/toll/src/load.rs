@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use ::load::{AddressError, Engine, HostPort, Job, Mix, Plan, Url};
+use ::load::{AddressError, Engine, HostPort, Job, Mix, Plan, ProbeError, Reached, Url, reach};
 use clap::ValueHint;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
@@ -111,7 +111,10 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         .map(|peer| Client::prepare(peer, &trial.job, Offer::Anything))
         .transpose()
         .map_err(Failure::request)?;
-    ::load::probe(&trial.job).map_err(Failure::request)?;
+    match ::load::probe(&trial.job, &interrupted) {
+        Err(ProbeError::Interrupted) => return Ok(Exit::Interrupted),
+        probed => probed.map_err(Failure::request)?,
+    };
     let measured = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
         json::print_line(&measured.line)?;
@@ -178,14 +181,11 @@ impl Arguments {
     /// Where the server is, if it may be loaded.
     fn address(&self) -> Result<SocketAddr, Failure> {
         let is_mine = self.i_operate_this_host;
-        let (asked, host, address) = match &self.connect_to {
-            Some(to) => {
-                let address = to.addresses(is_mine).map(|addresses| addresses[0]);
-                (format!("--connect-to {to}"), to.host(), address)
-            }
-            None => (self.url.to_string(), self.url.host(), self.url.address(is_mine)),
+        let (asked, host, addresses) = match &self.connect_to {
+            Some(to) => (format!("--connect-to {to}"), to.host(), to.addresses(is_mine)),
+            None => (self.url.to_string(), self.url.host(), self.url.addresses(is_mine)),
         };
-        address.map_err(|error| {
+        let addresses = addresses.map_err(|error| {
             Failure::request(match error {
                 AddressError::Resolve(_) => format!("{asked}: {host}: {error}"),
                 AddressError::Foreign(_) => format!(
@@ -193,7 +193,14 @@ impl Arguments {
                      --i-operate-this-host"
                 ),
             })
-        })
+        })?;
+        let Reached { address, refused } = reach(&addresses).map_err(|refused| {
+            Failure::request(format!("{asked}: no address of {host} takes a connection: {refused}"))
+        })?;
+        for refused in refused {
+            eprintln!("toll: {host} is loaded at {address}, since it is not reached at {refused}");
+        }
+        Ok(address)
     }
 
     fn client_cpus(&self, server: Option<&CpuList>) -> Result<CpuList, Failure> {
@@ -244,9 +251,11 @@ impl Arguments {
             Some(peer) => {
                 trial.run(&mut machine, &mut hooks, |_, _| peer.start()).map_err(Failure::request)
             }
-            None => {
-                trial.run(&mut machine, &mut hooks, Engine::start_after).map_err(Failure::request)
-            }
+            None => trial
+                .run(&mut machine, &mut hooks, |job, begins| {
+                    Engine::start_after(job, interrupted, begins)
+                })
+                .map_err(Failure::request),
         }
     }
 }

@@ -114,7 +114,11 @@ impl TrialRecord {
     /// What limited the trial and by which figures, in a sentence without its full stop.
     #[must_use]
     pub fn reason(&self) -> String {
-        self.verdict.reason(self.nouns())
+        let reason = self.verdict.reason(self.nouns());
+        match self.operations.unended.values().next() {
+            Some(awaited) => format!("{reason}: {awaited}"),
+            None => reason,
+        }
     }
 }
 

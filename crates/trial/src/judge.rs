@@ -3,6 +3,8 @@
 //! All is seen before anything is judged, so that a line is finished when it is made: no figure,
 //! mismatch or warning is added to it later.
 
+use std::collections::BTreeMap;
+
 use cpus::CpuList;
 use load::{Arrival, ArrivalCounts, KeyExchangeMode, Operation, Outcome, Storage};
 use targets::Target;
@@ -16,7 +18,7 @@ use crate::evidence::{Evidence, Facts};
 use crate::littles_law::LittlesLaw;
 use crate::nouns::Nouns;
 use crate::observed::Observed;
-use crate::operations::{Arrivals, Operations, UnderWayNs};
+use crate::operations::{Arrivals, Operations, UnderWayNs, first_words};
 use crate::ranks::RankReport;
 use crate::receipt::Receipt;
 use crate::trial::Trial;
@@ -36,6 +38,10 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
     let operations = Operations {
         completed: outcome.completed,
         in_flight: outcome.in_flight,
+        unended: match outcome.completed + outcome.failures.total() {
+            0 => first_words(&outcome.unended),
+            _ => BTreeMap::new(),
+        },
         under_way_ns: UnderWayNs::from(&outcome.under_way),
         arrivals: trial.arrivals(outcome),
         ..Operations::from(&outcome.failures)

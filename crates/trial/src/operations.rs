@@ -17,6 +17,9 @@ pub struct Operations {
     pub errors: BTreeMap<String, u64>,
     /// The first error of each kind in words.
     pub first_errors: BTreeMap<String, String>,
+    /// Where none ended: what those under way waited for, by the kind of error that it would have become.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unended: BTreeMap<String, String>,
     /// How long those had taken that were under way when the window ended.
     #[serde(default, skip_serializing_if = "UnderWayNs::is_empty")]
     pub under_way_ns: UnderWayNs,
@@ -28,13 +31,17 @@ pub struct Operations {
 impl From<&load::Failures> for Operations {
     /// The errors alone.
     fn from(failures: &load::Failures) -> Self {
-        let mut operations = Self::default();
-        for (kind, count, words) in failures.iter() {
-            operations.errors.insert(kind.name().to_owned(), count);
-            operations.first_errors.insert(kind.name().to_owned(), words.to_owned());
+        Self {
+            errors: failures.iter().map(|(kind, count, _)| (kind.to_string(), count)).collect(),
+            first_errors: first_words(failures),
+            ..Self::default()
         }
-        operations
     }
+}
+
+/// What was seen of the first of each kind.
+pub(crate) fn first_words(failures: &load::Failures) -> BTreeMap<String, String> {
+    failures.iter().map(|(kind, _, words)| (kind.to_string(), words.to_owned())).collect()
 }
 
 /// The longest times of what was under way when the window ended; absent where nothing was.

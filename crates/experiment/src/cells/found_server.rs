@@ -17,6 +17,8 @@ pub(crate) struct FoundServer {
     pub(crate) url: Url,
     /// Those that the URL's host resolves to, or the one to connect to instead; at least one.
     pub(crate) addresses: Vec<SocketAddr>,
+    /// The one of them that is loaded.
+    pub(crate) address: SocketAddr,
     pub(crate) pid: Option<u32>,
     /// Where it runs, if its process is known.
     pub(crate) cpus: Option<CpuList>,
@@ -52,7 +54,10 @@ impl FoundServer {
                 "target.pid: {error}; write the number of the server's process, or leave it out"
             )
         })?;
-        Ok(Self { number, url: url.clone(), addresses, pid: *pid, cpus })
+        let reached = load::reach(&addresses);
+        let load::Reached { address, .. } = reached
+            .map_err(|why| format!("{key}: no address of {host} takes a connection: {why}"))?;
+        Ok(Self { number, url: url.clone(), addresses, address, pid: *pid, cpus })
     }
 
     pub(crate) fn name(&self) -> String {
@@ -60,11 +65,6 @@ impl FoundServer {
             1 => "address".to_owned(),
             number => format!("address-{number}"),
         }
-    }
-
-    /// The one that toll's own connections go to.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.addresses[0]
     }
 
     /// Why its process is no longer there, where it is known.
@@ -98,7 +98,7 @@ mod tests {
     fn another_host_is_loaded_only_by_its_operator() {
         let message = find("https://192.0.2.1/", None, false).unwrap_err();
         assert!(message.contains("target.i-operate-this-host"), "{message}");
-        assert_eq!(find("https://192.0.2.1/", None, true).unwrap().address().port(), 443);
+        assert_eq!(find("https://192.0.2.1/", None, true).unwrap().address.port(), 443);
         // Where the connections go counts, not what the URL says.
         let elsewhere = |url: &str, to: &str, mine| {
             let (url, connect_to) = (url.parse().ok(), to.parse().ok());
@@ -106,7 +106,7 @@ mod tests {
             FoundServer::find(&target, 1)
         };
         let found = elsewhere("https://www.example.com/", "127.0.0.1:8443", false).unwrap();
-        assert_eq!((found.address().port(), found.url.host()), (8443, "www.example.com"));
+        assert_eq!((found.address.port(), found.url.host()), (8443, "www.example.com"));
         let message = elsewhere("https://127.0.0.1/", "192.0.2.1:443", false).unwrap_err();
         assert!(
             message.contains("target.connect-to = 192.0.2.1:443: it is at 192.0.2.1"),

@@ -54,6 +54,7 @@ pub struct ThisBench<'a> {
     cluster: Option<Cluster<'a>>,
     /// Whether pairs of server and client CPUs share a core, as measured.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
+    interrupt: &'a AtomicBool,
 }
 
 /// What a server had counted before a load, where it counts that.
@@ -94,6 +95,7 @@ impl<'a> ThisBench<'a> {
         study: &Study,
         folder: PathBuf,
         cluster: Option<Cluster<'a>>,
+        interrupt: &'a AtomicBool,
     ) -> Result<Self, TargetError> {
         let (sizes, sets) = content(&study.cells, None);
         let objects = match sizes.is_empty() {
@@ -118,6 +120,7 @@ impl<'a> ThisBench<'a> {
             elsewhere: 0,
             cluster,
             neighbours: Vec::new(),
+            interrupt,
         })
     }
 
@@ -360,7 +363,7 @@ impl Bench for ThisBench<'_> {
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             (job.objects, job.files) = (None, None);
         }
-        load::probe(&job).map(|_| ()).map_err(|error| {
+        load::probe(&job, self.interrupt).map(|_| ()).map_err(|error| {
             let here = target.started().filter(|running| !running.is_lost());
             match here.and_then(RunningServer::death) {
                 Some(death) => Refusal::missing(format!(
@@ -440,7 +443,7 @@ impl Bench for ThisBench<'_> {
                 trial.run(machine, &mut hooks, |job, _| cluster.load(&job, offer))
             }
             (None, None) => trial
-                .run(machine, &mut hooks, Engine::start_after)
+                .run(machine, &mut hooks, |job, begins| Engine::start_after(job, interrupt, begins))
                 .map_err(|error| error.to_string()),
             (None, Some(peer)) => Client::prepare(peer, &trial.job, offer(cell.target.server))
                 .map_err(|error| error.to_string())
@@ -693,7 +696,7 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
             }
             (address, url, mixed_objects(&cell.target, &plan), trust)
         }
-        Life::Found(found) => (found.address(), found.url.clone(), None, Trust::System),
+        Life::Found(found) => (found.address, found.url.clone(), None, Trust::System),
     };
     let trust = plan.trust().unwrap_or(known);
     let files = files(&cell.target, &plan);

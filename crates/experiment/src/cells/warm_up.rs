@@ -84,7 +84,8 @@ fn run(
     let mut job = job.clone();
     job.plan.connections = connections;
     job.plan.duration = Nanos(longest.as_nanos() as u64);
-    let engine = Engine::start(job).map_err(|error| error.to_string())?;
+    let engine =
+        Engine::start_after(job, interrupt, &mut || {}).map_err(|error| error.to_string())?;
     let (_, end) = engine.window();
     while Instant::now() < end && !interrupt.load(Relaxed) && !engine.is_finished() {
         std::thread::sleep(STEP);

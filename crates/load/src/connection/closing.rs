@@ -128,7 +128,7 @@ impl Connection {
 
     /// When its time limits are to be checked, if nothing happens before.
     pub(crate) fn limit(&self, context: &Context<'_>) -> u64 {
-        let timeout = context.plan.timeout.0;
+        let timeout = context.plan.timeout.min(context.plan.operation_timeout()).0;
         let limit = match &self.phase {
             Phase::Open(Codec::Http1(http1)) => match http1.ending {
                 Some(Ending::Response { .. }) => CLOSE_LIMIT,
@@ -142,11 +142,33 @@ impl Connection {
         self.progress.saturating_add(limit)
     }
 
+    /// When its opening, or the oldest of its operations, has taken too long in all.
+    fn too_long_at(&self, context: &Context<'_>) -> u64 {
+        let began = match &self.phase {
+            Phase::Open(Codec::Http1(http1)) => http1.asked.as_ref().map(|begun| begun.times.start),
+            Phase::Open(Codec::Http2(http2)) => http2.streams.oldest_start(),
+            Phase::Connecting | Phase::Handshaking(_) => Some(self.started),
+        };
+        began.map_or(u64::MAX, |at| at.saturating_add(context.plan.operation_timeout().0))
+    }
+
+    /// What it waits for, and how that fails where it does not come.
+    fn awaited(&self) -> (ErrorKind, &'static str) {
+        match &self.phase {
+            Phase::Connecting => (ErrorKind::ConnectTimeout, "the connection"),
+            Phase::Handshaking(_) => (ErrorKind::Stall, "the handshake"),
+            Phase::Open(Codec::Http1(http1)) if http1.ending.is_some() => {
+                (ErrorKind::Stall, "the close")
+            }
+            Phase::Open(_) => (ErrorKind::Stall, "the response"),
+        }
+    }
+
     /// Checks the time limits.
     pub(crate) fn check_time(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         let (now, timeout) = (context.now(), context.plan.timeout);
         if let Phase::Open(Codec::Http2(http2)) = &mut self.phase {
-            http2.end_stalled(now, timeout);
+            http2.end_stalled(now, context.plan);
             return Ok(Next::Wait);
         }
         let idle = now.saturating_sub(self.progress);
@@ -163,13 +185,11 @@ impl Connection {
                 next => next,
             });
         }
+        if now >= self.too_long_at(context) && !self.is_idle() {
+            return Err(context.plan.too_long());
+        }
         if idle >= timeout.0 && !self.is_idle() {
-            let (kind, what) = match (&self.phase, ending) {
-                (Phase::Connecting, _) => (ErrorKind::ConnectTimeout, "the connection"),
-                (Phase::Handshaking(_), _) => (ErrorKind::Stall, "the handshake"),
-                (Phase::Open(_), None) => (ErrorKind::Stall, "the response"),
-                (Phase::Open(_), Some(_)) => (ErrorKind::Stall, "the close"),
-            };
+            let (kind, what) = self.awaited();
             return Err(Failure::new(kind, format!("{what} made no progress for {timeout}")));
         }
         if self.mark > 1 && idle >= time_for_mark(context.took, timeout.0) {
@@ -180,13 +200,14 @@ impl Connection {
 
     /// When the operation that has waited for longest is to be checked: exact, where [`Self::limit`] is late.
     pub(crate) fn next_check(&self, context: &Context<'_>) -> u64 {
-        match &self.phase {
+        let stalled = match &self.phase {
             Phase::Open(Codec::Http2(http2)) => http2
                 .streams
                 .oldest_progress()
                 .map_or(u64::MAX, |progress| progress.saturating_add(context.plan.timeout.0)),
             _ => self.limit(context),
-        }
+        };
+        stalled.min(self.too_long_at(context))
     }
 
     /// All operations under way fail with the connection.
@@ -206,6 +227,13 @@ impl Connection {
 
     /// The window is over: records what is under way, and awaits what is still to prove its bytes.
     pub(crate) fn wind_up(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        let (awaited, before) = (self.awaited(), context.recorder.in_flight_so_far());
+        let next = self.record_under_way(context);
+        context.recorder.unended(before, awaited);
+        next
+    }
+
+    fn record_under_way(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         let window = context.window;
         for (_, begun) in self.waiting.drain(..) {
             context.recorder.in_flight(window, begun);

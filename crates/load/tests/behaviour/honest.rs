@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use cpus::CpuList;
-use load::{Job, KeyExchangeMode, Operation, Plan, Trust, probe};
+use load::{Job, KeyExchangeMode, Operation, Plan, Trust};
 use rustls::HandshakeKind;
 use rustls::crypto::ring::kx_group::{SECP384R1, X25519};
 use rustls::version::{TLS12, TLS13};
@@ -114,7 +114,7 @@ fn every_group_with_either_kind_of_key_exchange() {
                 };
                 assert_eq!((negotiated.version, negotiated.group), (version, Some(group)));
                 assert!(count >= 3);
-                assert_eq!(probe(&job).unwrap(), Some(negotiated));
+                assert_eq!(crate::probe(&job).unwrap(), Some(negotiated));
             }
         }
     }

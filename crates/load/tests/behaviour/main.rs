@@ -8,9 +8,11 @@ mod edges;
 mod ending;
 mod habits;
 mod handshakes;
+mod heads;
 mod honest;
 mod http2;
 mod http2_messages;
+mod limits;
 mod memory;
 mod methods;
 mod names;
@@ -31,10 +33,11 @@ mod wire;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Engine, ErrorKind, Job, Load, OneIn, Outcome, Plan, Url};
+use load::{Engine, ErrorKind, Job, Load, Negotiated, OneIn, Outcome, Plan, ProbeError, Url};
 use units::Nanos;
 
 /// The most time that a load of a test may take.
@@ -94,6 +97,11 @@ fn run(job: Job) -> Outcome {
         std::thread::sleep(Duration::from_millis(2));
     }
     engine.join()
+}
+
+/// Tries the server of a job, uninterrupted.
+fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
+    load::probe(job, &AtomicBool::new(false))
 }
 
 /// The kinds of failures, in order, with their counts.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
-use load::{ErrorKind, Job, KeyExchangeMode, Operation, Trust, Url, probe};
+use load::{ErrorKind, Job, KeyExchangeMode, Operation, Trust, Url};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -307,7 +307,7 @@ fn a_server_that_lacks_the_name_leads_to_the_flags_for_names() {
     for operation in [Operation::Requests, Operation::Handshakes] {
         let mut job = https(server.address(), "/");
         job.plan.operation = operation;
-        let message = probe(&job).unwrap_err().to_string();
+        let message = crate::probe(&job).unwrap_err().to_string();
         assert!(message.contains("unrecognized_name") && message.contains("--sni"), "{message}");
     }
 }

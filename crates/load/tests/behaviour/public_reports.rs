@@ -51,7 +51,7 @@ fn saying(bytes: impl Into<Vec<u8>>) -> Server {
 /// What the probe says of a server that it refuses.
 #[track_caller]
 fn refused(job: &Job) -> String {
-    let error = load::probe(job).unwrap_err().to_string();
+    let error = crate::probe(job).unwrap_err().to_string();
     // No name of a type or a variant.
     assert!(!error.contains("Error") && !error.contains("Other("), "{error}");
     error
@@ -423,6 +423,6 @@ fn handshakes_alone_need_no_answer() {
     });
     let mut job = https(server.address(), "/");
     job.plan = Plan { operation: Operation::Handshakes, ..job.plan };
-    assert!(load::probe(&job).is_ok());
+    assert!(crate::probe(&job).is_ok());
     assert_words(&refused(&https(server.address(), "/")), &[ErrorKind::EarlyClose.name()]);
 }

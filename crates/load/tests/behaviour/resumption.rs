@@ -1,19 +1,24 @@
 //! Handshakes that resume sessions: as many as asked for, counted apart from full ones.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Barrier, mpsc};
 
-use load::{Collected, Job, KeyExchangeMode, Operation, Outcome, Plan, SessionsGiven};
+use cpus::CpuList;
+use load::{
+    Collected, Engine, Job, KeyExchangeMode, Load, Operation, Outcome, Plan, SessionsGiven,
+};
 use rustls::HandshakeKind;
 use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
 use tls::{Group, OrPlain, Stack, Suite, Version};
+use units::Nanos;
 
 use crate::scripted_server::{
-    Gives, Legacy, Secure, Server, Session, config_of, ecdsa, resuming_acceptor, rsa,
+    Gives, Legacy, Secure, Server, Session, config, config_of, ecdsa, resuming_acceptor, rsa,
+    silence,
 };
-use crate::{assert_completes, https, kinds, one_in, run};
+use crate::{MILLISECOND, assert_completes, https, kinds, one_in, run, summary};
 
 /// Answers one request, if one comes, and closes.
 fn server(is_resuming: bool) -> (Server, Arc<AtomicU64>) {
@@ -356,4 +361,59 @@ fn assert_gives(outcome: &Outcome, collected: Collected, resumes: bool) {
     // A session that is resumed by its identifier is not given again.
     let ids = if resumes { 0 } else { 6 * collected.given.ids };
     assert_eq!(outcome.given.ids, ids);
+}
+
+/// A server that goes on with a handshake only when it has connections of both load threads.
+#[test]
+fn sessions_are_collected_on_all_threads_at_the_same_time() {
+    let cpus = CpuList::allowed().unwrap().first(2);
+    if cpus.len() < 2 {
+        return eprintln!("skipped: one CPU has one load thread");
+    }
+    let (both, config) = (Arc::new(Barrier::new(2)), config());
+    let accepted = AtomicUsize::new(0);
+    let server = Server::start(move |stream| {
+        if accepted.fetch_add(1, SeqCst) < 2 {
+            both.wait();
+        }
+        let mut session = Secure::accept(stream, &config)?;
+        loop {
+            session.request()?;
+            session.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
+        }
+    });
+    let mut job = https(server.address(), "/");
+    job.operations = None;
+    job.plan = Plan {
+        cpus,
+        connections: 2,
+        count: NonZeroU32::new(4),
+        resumption: "100%".parse().unwrap(),
+        timeout: Nanos(1000 * MILLISECOND),
+        ..job.plan
+    };
+    let outcome = run(job);
+    assert_eq!(outcome.collected.unwrap().connections, 2, "{}", summary(&outcome));
+}
+
+#[test]
+fn an_interrupt_ends_the_collection_of_sessions() {
+    let (sender, accepted) = mpsc::channel();
+    let server = Server::start(move |mut stream| {
+        let _ = sender.send(());
+        silence(&mut stream)
+    });
+    let mut job = https(server.address(), "/");
+    job.operations = None;
+    (job.plan.count, job.plan.resumption) = (NonZeroU32::new(3), "100%".parse().unwrap());
+    // Longer than a test may take.
+    job.plan.timeout = Nanos(3_600_000 * MILLISECOND);
+    let interrupt = Arc::new(AtomicBool::new(false));
+    std::thread::spawn({
+        let interrupt = interrupt.clone();
+        move || accepted.recv().map(|()| interrupt.store(true, SeqCst))
+    });
+    let engine = Engine::start_after(job, &interrupt, &mut || {}).unwrap();
+    engine.stop();
+    assert_eq!(engine.join().completed, 0);
 }

@@ -13,8 +13,8 @@ use random::Random;
 use tls::{OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
 
-use super::scripted_server::{Server, legacy_acceptor, rsa};
-use super::{http, https, lasts, run, summary};
+use super::scripted_server::{Plain, Server, Session, legacy_acceptor, rsa};
+use super::{http, https, kinds, lasts, run, summary};
 
 const PAGES: [&str; 4] = ["form", "sign-in", "item", "buy"];
 
@@ -435,6 +435,27 @@ fn a_wrong_session_file_is_refused_before_anything_is_sent() {
     let (_folder, file) = session_file(&SESSION.replace("{token}", "{tokan}"));
     let address = "127.0.0.1:1".parse().unwrap();
     let job = walks(Job::new(Plan::default(), Url::at(false, address, "/"), address), &file);
-    let error = load::probe(&job).unwrap_err().to_string();
+    let error = crate::probe(&job).unwrap_err().to_string();
     assert!(error.contains("shop.toml, line 11: ") && error.contains("`tokan`"), "{error}");
+}
+
+/// A page of which there is always a little more.
+#[test]
+fn a_walk_ends_though_a_page_does_not() {
+    let server = Server::start(|stream| {
+        let mut plain = Plain(stream);
+        plain.request()?;
+        plain.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")?;
+        loop {
+            plain.send(b"x")?;
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    });
+    let (_folder, file) = session_file(SESSION);
+    let mut job = walks(http(server.address(), "/"), &file);
+    job.plan.walks = NonZeroU32::new(1);
+    job.plan.operation_timeout = Some(Nanos(100_000_000));
+    let outcome = run(job);
+    assert_eq!(kinds(&outcome), [(ErrorKind::OperationTimeout, 3)], "{}", summary(&outcome));
+    assert_eq!((outcome.walks.completed, outcome.walks.failed), (0, 3));
 }

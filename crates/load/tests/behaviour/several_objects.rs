@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use load::{ErrorKind, Job, Outcome, Plan, ProbeError, Receive, probe};
+use load::{ErrorKind, Job, Outcome, Plan, ProbeError, Receive};
 use units::Bytes;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config};
@@ -127,7 +127,9 @@ fn a_missing_object_fails_the_probe_and_its_operations() {
     let mix = "1KiB 50%, /missing 50%";
     let (server, _) = secure(honest);
     let job = asking(https(server.address(), "/"), mix, 40, 1);
-    let Err(ProbeError::Failed { url, kind, .. }) = probe(&job) else { panic!("it is not there") };
+    let Err(ProbeError::Failed { url, kind, .. }) = crate::probe(&job) else {
+        panic!("it is not there")
+    };
     assert!(url.ends_with("/missing"), "{url}");
     assert_eq!(kind, ErrorKind::Status);
     let outcome = run(job);

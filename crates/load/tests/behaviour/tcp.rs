@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use load::{ErrorKind, ProbeError, probe};
+use load::{ErrorKind, ProbeError};
 use socket2::{Domain, Socket, Type};
 use units::Nanos;
 
@@ -21,7 +21,7 @@ fn a_port_without_a_server_refuses() {
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     assert_fails(https(address, "/"), ErrorKind::Refused);
     assert_fails(http(address, "/"), ErrorKind::Refused);
-    let error = probe(&https(address, "/")).unwrap_err();
+    let error = crate::probe(&https(address, "/")).unwrap_err();
     assert!(matches!(error, ProbeError::Failed { kind: ErrorKind::Refused, .. }), "{error:?}");
     let message = error.to_string();
     assert!(message.contains(&address.to_string()) && !message.contains('\n'), "{message}");
@@ -33,7 +33,7 @@ fn an_address_without_a_way_to_it_is_unreachable() {
     let address = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
     assert_fails(https(address, "/"), ErrorKind::Unreachable);
     assert_fails(http(address, "/"), ErrorKind::Unreachable);
-    let error = probe(&http(address, "/")).unwrap_err().to_string();
+    let error = crate::probe(&http(address, "/")).unwrap_err().to_string();
     assert!(error.contains("unreachable: "), "{error}");
 }
 
@@ -61,7 +61,7 @@ fn accepting_and_saying_nothing_stalls() {
     let server = Server::start(|mut stream| silence(&mut stream));
     for mut job in [https(server.address(), "/"), http(server.address(), "/")] {
         job.plan.timeout = STALL;
-        assert!(probe(&job).is_err());
+        assert!(crate::probe(&job).is_err());
         assert_fails(job, ErrorKind::Stall);
     }
 }

@@ -791,3 +791,42 @@ fn a_program_that_is_not_installed_is_named_with_its_package() {
         assert!(said.contains("is not installed") && said.ends_with(&expected), "{said}");
     }
 }
+
+/// A server that takes connections and says nothing: the probe waits for it, but not after Ctrl-C.
+#[test]
+fn ctrl_c_ends_the_probe_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    for url in [format!("http://{address}/"), format!("https://{address}/")] {
+        let mut command = toll();
+        command.args(["load", &url, "--insecure", "--timeout", "1h", "--cpus"]);
+        let mut process = Killed::piped(command.arg(last_cpu().to_string()));
+        let _connection = listener.accept().unwrap();
+        process.send("-INT");
+        assert_eq!(process.exit_code(), Some(130));
+    }
+}
+
+/// A handshake or an answer that takes longer than the window.
+#[test]
+fn a_load_in_which_nothing_ended_says_what_was_waited_for() {
+    let address = turning(one_kib(), Duration::ZERO);
+    let slow = answering(move |number| {
+        sleep(if number == 0 { Duration::ZERO } else { Duration::from_secs(30) });
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 1024);
+        [head.as_bytes(), &one_kib()].concat()
+    });
+    for (address, is_silent) in [(address, false), (slow, true)] {
+        let url = format!("http://{address}/bytes/1KiB");
+        let mut command = toll();
+        command.args(["load", &url, "-c", "1", "-d", "300ms", "--warmup", "0s", "--json"]);
+        let output = command.args(["--cpus", &last_cpu().to_string()]).output().unwrap();
+        let line: TrialRecord = serde_json::from_str(&text(&output.stdout)).unwrap();
+        let kinds: Vec<&str> = line.operations.unended.keys().map(String::as_str).collect();
+        assert_eq!(kinds, if is_silent { vec!["stall"] } else { vec![] });
+        assert_eq!(
+            (line.valid, output.status.code()),
+            (!is_silent, Some(if is_silent { 3 } else { 0 }))
+        );
+    }
+}
