@@ -75,8 +75,20 @@ impl Better {
     }
 }
 
+/// A row leaves out what most share: it is a cost, stands beside itself, and has one name in JSON and CSV.
 macro_rules! metrics {
-    ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
+    ($($name:ident: $help:literal {
+        words: $words:literal,
+        axis: $axis:literal,
+        quantity: $quantity:expr,
+        $(kind: $kind:expr,)?
+        $(is_of_bodies: $bodies:literal,)?
+        $(of: $of:expr,)?
+        $(beside: $beside:expr,)?
+        json: $json:literal,
+        $(csv: $csv:literal,)?
+        gauge: $gauge:literal,
+    })*) => {
         /// A figure of a trial.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[derive(Serialize, Deserialize, strum::Display, strum::IntoStaticStr, strum::VariantArray)]
@@ -86,8 +98,22 @@ macro_rules! metrics {
             $(#[doc = $help] $name,)*
         }
 
-        static ROWS: &[MetricRow] = &[$(MetricRow { help: $help, $($field: $value),* }),*];
+        static ROWS: &[MetricRow] = &[$(MetricRow {
+            words: $words,
+            axis: $axis,
+            quantity: $quantity,
+            kind: metrics!(@ $($kind)?, Kind::Cost),
+            is_of_bodies: metrics!(@ $($bodies)?, false),
+            of: metrics!(@ $($of)?, |_| None),
+            beside: metrics!(@ $($beside)?, Metric::$name),
+            json: $json,
+            csv: metrics!(@ $($csv)?, $json),
+            gauge: $gauge,
+            help: $help,
+        }),*];
     };
+    (@, $usual:expr) => { $usual };
+    (@ $own:expr, $usual:expr) => { $own };
 }
 
 metrics! {
@@ -96,11 +122,9 @@ metrics! {
         axis: "operations per second",
         quantity: Quantity::PerSecond,
         kind: Kind::Throughput,
-        is_of_bodies: false,
         of: |line| (line.operations.completed > 0).then_some(line.rate_per_s),
         beside: Metric::RatePerServerCpu,
         json: "rate_per_s",
-        csv: "rate_per_s",
         gauge: "toll_operations_per_second",
     }
     ConnectionRate: "Connections opened per second, over TLS each with its handshake." {
@@ -108,11 +132,8 @@ metrics! {
         axis: "new connections per second",
         quantity: Quantity::PerSecond,
         kind: Kind::Throughput,
-        is_of_bodies: false,
         of: |line| line.connections_per_s.filter(|rate| *rate > 0.0),
-        beside: Metric::ConnectionRate,
         json: "connections_per_s",
-        csv: "connections_per_s",
         gauge: "toll_connections_opened_per_second",
     }
     Goodput: "Proven HTTP body data per second." {
@@ -124,7 +145,6 @@ metrics! {
         of: |line| Some(line.goodput_bps as f64),
         beside: Metric::GoodputPerServerCpu,
         json: "goodput_bps",
-        csv: "goodput_bps",
         gauge: "toll_goodput",
     }
     RatePerServerCpu: "Completed operations per CPU-second of the server: what one core does per second." {
@@ -132,7 +152,6 @@ metrics! {
         axis: "operations per second for each CPU that the server uses fully",
         quantity: Quantity::PerSecond,
         kind: Kind::PerCpu,
-        is_of_bodies: false,
         of: |line| per_server_cpu(line, line.operations.completed).filter(|rate| *rate > 0.0),
         beside: Metric::Rate,
         json: "rate_per_server_cpu",
@@ -159,7 +178,6 @@ metrics! {
         is_of_bodies: true,
         // What the share is taken of: a cell by itself has no tax.
         of: bits_per_server_cpu,
-        beside: Metric::TlsTax,
         json: "tls_tax",
         csv: "tls_tax_share",
         gauge: "toll_tls_tax",
@@ -168,8 +186,6 @@ metrics! {
         words: "server CPU per operation",
         axis: "of the server's CPU time per operation",
         quantity: Quantity::Nanos,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| line.per_operation(line.cpu_ns.server?),
         beside: Metric::ClientCpuPerOperation,
         json: "server_ns_per_operation",
@@ -180,10 +196,7 @@ metrics! {
         words: "backend CPU per operation",
         axis: "of the backend's CPU time per operation",
         quantity: Quantity::Nanos,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| line.per_operation(line.cpu_ns.backend?),
-        beside: Metric::BackendCpuPerOperation,
         json: "backend_ns_per_operation",
         csv: "backend_cpu_ns_per_operation",
         gauge: "toll_backend_cpu_per_operation",
@@ -192,8 +205,6 @@ metrics! {
         words: "client CPU per operation",
         axis: "of the client's CPU time per operation",
         quantity: Quantity::Nanos,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| line.per_operation(line.cpu_ns.client?),
         beside: Metric::ServerCpuPerOperation,
         json: "client_ns_per_operation",
@@ -204,7 +215,6 @@ metrics! {
         words: "server CPU per GB",
         axis: "of the server's CPU time",
         quantity: Quantity::SecondsPerGigabyte,
-        kind: Kind::Cost,
         is_of_bodies: true,
         of: |line| line.per_gigabyte(line.cpu_ns.server?),
         beside: Metric::ClientCpuPerGigabyte,
@@ -216,7 +226,6 @@ metrics! {
         words: "client CPU per GB",
         axis: "of the client's CPU time",
         quantity: Quantity::SecondsPerGigabyte,
-        kind: Kind::Cost,
         is_of_bodies: true,
         of: |line| line.per_gigabyte(line.cpu_ns.client?),
         beside: Metric::ServerCpuPerGigabyte,
@@ -229,7 +238,6 @@ metrics! {
         axis: "of the server's CPUs",
         quantity: Quantity::Share,
         kind: Kind::State,
-        is_of_bodies: false,
         of: |line| line.verdict.evidence.server_busy,
         beside: Metric::ClientBusy,
         json: "server_busy",
@@ -241,7 +249,6 @@ metrics! {
         axis: "of its CPU",
         quantity: Quantity::Share,
         kind: Kind::State,
-        is_of_bodies: false,
         of: |line| line.verdict.evidence.client_busy,
         beside: Metric::ServerBusy,
         json: "client_busy",
@@ -253,9 +260,7 @@ metrics! {
         axis: "of the users that there are",
         quantity: Quantity::Share,
         kind: Kind::State,
-        is_of_bodies: false,
         of: |line| line.littles_law.filter(|law| law.judged).map(|law| law.users_by_law / law.users as f64),
-        beside: Metric::UsersByLaw,
         json: "users_by_law",
         csv: "users_by_law_share",
         gauge: "toll_users_by_law",
@@ -264,50 +269,36 @@ metrics! {
         words: "server CPU use",
         axis: "that the server keeps busy",
         quantity: Quantity::Cpus,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(line.cpu_ns.server? as f64 / line.window_ns as f64),
-        beside: Metric::ServerCpus,
         json: "server_cpus",
-        csv: "server_cpus",
         gauge: "toll_server_cpus_busy",
     }
     ServerCycles: "Core cycles per second that the server used: its CPU time at the core's frequency." {
         words: "server core cycles per second",
         axis: "that the server uses",
         quantity: Quantity::CyclesPerSecond,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| {
             let CoreHz { before, after } = line.core_hz;
             let hz = (before? + after?) as f64 / 2.0;
             Some(line.cpu_ns.server? as f64 * hz / line.window_ns as f64)
         },
-        beside: Metric::ServerCycles,
         json: "server_cycles_per_s",
-        csv: "server_cycles_per_s",
         gauge: "toll_server_core_cycles",
     }
     MemoryBandwidth: "Bytes per second between processors and memory, of the whole machine." {
         words: "memory bandwidth",
         axis: "between processors and memory",
         quantity: Quantity::BytesPerSecond,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: TrialRecord::memory_bandwidth,
-        beside: Metric::MemoryBandwidth,
         json: "memory_bytes_per_s",
-        csv: "memory_bytes_per_s",
         gauge: "toll_memory_bandwidth",
     }
     MemoryPerByte: "Bytes between processors and memory per byte of bodies, of the whole machine." {
         words: "memory traffic per byte",
         axis: "between processors and memory per byte of bodies",
         quantity: Quantity::BytesPerByte,
-        kind: Kind::Cost,
         is_of_bodies: true,
         of: TrialRecord::memory_per_byte,
-        beside: Metric::MemoryPerByte,
         json: "memory_bytes_per_byte",
         csv: "memory_bytes_per_body_byte",
         gauge: "toll_memory_traffic_per_byte",
@@ -316,8 +307,6 @@ metrics! {
         words: "median latency",
         axis: "from the beginning of an operation to its end",
         quantity: Quantity::Nanos,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| line.latency_ns.p50.map(|ns| ns as f64),
         beside: Metric::P99,
         json: "p50_ns",
@@ -328,8 +317,6 @@ metrics! {
         words: "p99 latency",
         axis: "from the beginning of an operation to its end",
         quantity: Quantity::Nanos,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| line.latency_ns.p99.map(|ns| ns as f64),
         beside: Metric::P50,
         json: "p99_ns",
@@ -340,10 +327,7 @@ metrics! {
         words: "response time",
         axis: "from the beginning of an operation to its end, on average",
         quantity: Quantity::Nanos,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| line.latency_ns.mean.map(|ns| ns as f64),
-        beside: Metric::ResponseTime,
         json: "mean_ns",
         csv: "latency_mean_ns",
         gauge: "toll_latency_mean",
@@ -352,108 +336,79 @@ metrics! {
         words: "handshake data to the server",
         axis: "of TLS to the server per connection",
         quantity: Quantity::Bytes,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(line.traffic?.bytes_sent),
         beside: Metric::HandshakeBytesReceived,
         json: "handshake_bytes_sent",
-        csv: "handshake_bytes_sent",
         gauge: "toll_handshake_sent",
     }
     HandshakeBytesReceived: "Bytes of TLS that a connection without a request receives from the server." {
         words: "handshake data to the client",
         axis: "of TLS to the client per connection",
         quantity: Quantity::Bytes,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(line.traffic?.bytes_received),
         beside: Metric::HandshakeBytesSent,
         json: "handshake_bytes_received",
-        csv: "handshake_bytes_received",
         gauge: "toll_handshake_received",
     }
     HandshakePacketsSent: "Packets of TCP that a connection without a request sends to the server." {
         words: "packet count to the server",
         axis: "to the server per connection",
         quantity: Quantity::Packets,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(line.traffic?.packets_sent),
         beside: Metric::HandshakePacketsReceived,
         json: "handshake_packets_sent",
-        csv: "handshake_packets_sent",
         gauge: "toll_handshake_packets_sent",
     }
     HandshakePacketsReceived: "Packets of TCP that a connection without a request receives from the server." {
         words: "packet count to the client",
         axis: "to the client per connection",
         quantity: Quantity::Packets,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(line.traffic?.packets_received),
         beside: Metric::HandshakePacketsSent,
         json: "handshake_packets_received",
-        csv: "handshake_packets_received",
         gauge: "toll_handshake_packets_received",
     }
     FlightRoundTrips: "Round trips in which the server's part of a handshake arrives on a network, by its bytes." {
         words: "round trips of the server's flight",
         axis: "until the server's flight has arrived",
         quantity: Quantity::RoundTrips,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(flight_round_trips(line.traffic?.bytes_received)),
-        beside: Metric::FlightRoundTrips,
         json: "flight_round_trips",
-        csv: "flight_round_trips",
         gauge: "toll_flight_round_trips",
     }
     MemoryPerConnection: "Memory of the server's processes per open connection: the growth of their proportional set sizes." {
         words: "memory per connection",
         axis: "of the server's processes per open connection",
         quantity: Quantity::Bytes,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(line.connection_memory?.each()),
         beside: Metric::SocketBuffersPerConnection,
         json: "memory_per_connection_bytes",
-        csv: "memory_per_connection_bytes",
         gauge: "toll_memory_per_connection",
     }
     SocketBuffersPerConnection: "Memory of the kernel in the buffers of a server's socket." {
         words: "socket buffers per connection",
         axis: "in buffers of the kernel per open connection",
         quantity: Quantity::Bytes,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| Some(line.connection_memory?.each_in_buffers()),
         beside: Metric::MemoryPerConnection,
         json: "socket_buffers_per_connection_bytes",
-        csv: "socket_buffers_per_connection_bytes",
         gauge: "toll_socket_buffers_per_connection",
     }
     EnergyPerOperation: "Energy of the processors per operation, beyond what they take when idle." {
         words: "energy per operation",
         axis: "of the processors per operation, beyond idle",
         quantity: Quantity::Joules,
-        kind: Kind::Cost,
-        is_of_bodies: false,
         of: |line| (line.operations.completed > 0).then_some(line.joules()? / line.operations.completed as f64),
-        beside: Metric::EnergyPerOperation,
         json: "joules_per_operation",
-        csv: "joules_per_operation",
         gauge: "toll_energy_per_operation",
     }
     EnergyPerGigabyte: "Energy of the processors per 10^9 bytes of bodies, beyond what they take when idle." {
         words: "energy per GB",
         axis: "of the processors, beyond idle",
         quantity: Quantity::JoulesPerGigabyte,
-        kind: Kind::Cost,
         is_of_bodies: true,
         of: |line| (line.bytes.body > 0).then_some(line.joules()? / line.bytes.body as f64 * 1e9),
-        beside: Metric::EnergyPerGigabyte,
         json: "joules_per_gb",
-        csv: "joules_per_gb",
         gauge: "toll_energy_per_byte",
     }
     CyclesPerByte: "Core cycles of an algorithm per byte of messages." {
@@ -461,11 +416,7 @@ metrics! {
         axis: "of messages",
         quantity: Quantity::CyclesPerByte,
         kind: Kind::Cycles,
-        is_of_bodies: false,
-        of: |_| None,
-        beside: Metric::CyclesPerByte,
         json: "cycles_per_byte",
-        csv: "cycles_per_byte",
         gauge: "toll_cycles_per_byte",
     }
     CyclesPerOperation: "Core cycles of an algorithm per operation." {
@@ -473,11 +424,7 @@ metrics! {
         axis: "per operation",
         quantity: Quantity::Cycles,
         kind: Kind::Cycles,
-        is_of_bodies: false,
-        of: |_| None,
-        beside: Metric::CyclesPerOperation,
         json: "cycles_per_op",
-        csv: "cycles_per_op",
         gauge: "toll_cycles_per_op",
     }
     BytesPerSecond: "Bytes of messages that an algorithm goes over per second." {
@@ -485,11 +432,7 @@ metrics! {
         axis: "of messages",
         quantity: Quantity::BytesPerSecond,
         kind: Kind::Throughput,
-        is_of_bodies: false,
-        of: |_| None,
-        beside: Metric::BytesPerSecond,
         json: "bytes_per_s",
-        csv: "bytes_per_s",
         gauge: "toll_bytes_per_s",
     }
 }
