@@ -64,6 +64,15 @@ pub(crate) fn bad(seen: impl Into<String>, why: &str, fix: Fix) -> Found {
     Ok((seen.into(), Judgement::Bad(Trouble { why: why.to_owned(), fix })))
 }
 
+/// Trouble only where `is_wrong`, and then a warning unless it `is_bad`.
+pub(crate) fn graded(seen: String, is_wrong: bool, is_bad: bool, why: &str, fix: Fix) -> Found {
+    match (is_wrong, is_bad) {
+        (false, _) => ok(seen),
+        (true, false) => warning(seen, why, fix),
+        (true, true) => bad(seen, why, fix),
+    }
+}
+
 impl Item {
     pub(crate) fn of(name: &'static str, found: Found) -> Self {
         let unknown = |why| (String::new(), Judgement::NotAvailable { why });

@@ -1,6 +1,6 @@
 //! What on this machine will spoil a measurement, and how to fix it.
 //!
-//! One file per item. What the kernel reports in files is read through a [`Root`], so that the
+//! A file for each area. What the kernel reports in files is read through a [`Root`], so that the
 //! trees of other machines test it; what has to be measured is a value, [`Measured`]. So [`judge`]
 //! is a function of both, and [`Measured::of_this_machine`] the only place that takes time. What
 //! AES-GCM costs is measured by its caller.
@@ -8,79 +8,59 @@
 //! The limits that are judged by are toll's opinion, not the kernel's, and each file says why. Facts are
 //! `observe`'s, programs those that `targets` and `peers` know.
 
-mod accelerators;
-mod background;
-mod backlog;
-mod buffers;
-mod clock;
-mod counters;
-mod descriptors;
-mod governor;
-mod hypervisor;
-mod idle_states;
-mod irq_time;
+mod connections;
+mod disturbance;
 mod item;
 mod kernel_tls;
 mod links;
 mod measured;
-mod microcode;
-mod mitigations;
-mod numa_balancing;
-mod openssl;
 mod pacing;
-mod ports;
-mod power_policy;
-mod prefetchers;
+mod processor;
 mod programs;
 pub mod settings_file;
-mod siblings;
-mod steal;
-mod tcp_memory;
-mod time_wait;
-mod turbo;
-mod window_scaling;
+mod system;
 
 pub use item::{Fix, Item, Judgement, Trouble};
-use item::{Found, bad, ok, warning};
+use item::{Found, bad, graded, ok, warning};
 pub use kernel_tls::kernel_tls_lacking;
 pub use measured::{Measured, Stage, noise};
 use observe::{Root, Snapshot};
-pub use openssl::AesGcm;
 pub use programs::Program;
+pub use system::AesGcm;
 
 type Judge = fn(&Root, &Measured) -> Found;
 
 /// All items but programs.
 const ITEMS: [(&str, Judge); 27] = [
-    ("siblings", |root, measured| siblings::item(root, measured)),
-    ("steal", |_, measured| steal::item(&measured.before, &measured.after)),
+    ("siblings", |root, measured| processor::siblings(root, measured)),
+    ("steal", |_, measured| disturbance::steal(&measured.before, &measured.after)),
     ("background", |_, measured| {
-        background::item(&measured.before, &measured.after, measured.own_pid)
+        disturbance::background(&measured.before, &measured.after, measured.own_pid)
     }),
-    ("governor", |root, _| governor::item(root)),
-    ("turbo", |root, _| turbo::item(root)),
-    ("idle-states", |root, _| idle_states::item(root)),
-    ("power-policy", |root, _| power_policy::item(root)),
-    ("prefetchers", |root, measured| prefetchers::item(root, measured)),
-    ("microcode", |root, _| microcode::item(root)),
-    ("mitigations", |root, _| mitigations::item(root)),
-    ("accelerators", |root, _| accelerators::item(root)),
-    ("clock", |root, _| clock::item(root)),
-    ("numa-balancing", |root, _| numa_balancing::item(root)),
-    ("hypervisor", |root, _| hypervisor::item(root)),
-    ("irq-time", |root, _| irq_time::item(root)),
-    ("counters", |root, measured| counters::item(root, measured)),
-    ("descriptors", |root, measured| descriptors::item(root, measured)),
-    ("ports", |root, _| ports::item(root)),
-    ("time-wait", |root, _| time_wait::item(root)),
-    ("backlog", |root, _| backlog::item(root)),
-    ("buffers", |root, _| buffers::item(root)),
-    ("window-scaling", |root, _| window_scaling::item(root)),
+    ("governor", |root, _| processor::governor(root)),
+    ("turbo", |root, _| processor::turbo(root)),
+    ("idle-states", |root, _| processor::idle_states(root)),
+    ("power-policy", |root, _| processor::power_policy(root)),
+    ("prefetchers", |root, measured| processor::prefetchers(root, measured)),
+    ("microcode", |root, _| processor::microcode(root)),
+    ("mitigations", |root, _| processor::mitigations(root)),
+    ("accelerators", |root, _| processor::accelerators(root)),
+    ("clock", |root, _| system::clock(root)),
+    ("numa-balancing", |root, _| system::numa_balancing(root)),
+    ("hypervisor", |root, _| system::hypervisor(root)),
+    ("irq-time", |root, _| system::irq_time(root)),
+    ("counters", |root, measured| system::counters(root, measured)),
+    ("descriptors", |root, measured| connections::descriptors(root, measured)),
+    ("ports", |root, _| connections::ports(root)),
+    ("time-wait", |root, _| connections::time_wait(root)),
+    ("backlog", |root, _| connections::backlog(root)),
+    ("buffers", |root, _| connections::buffers(root)),
+    ("window-scaling", |root, _| connections::window_scaling(root)),
     ("pacing", |root, measured| pacing::item(root, measured)),
-    ("tcp-memory", |root, _| tcp_memory::item(root)),
+    ("tcp-memory", |root, _| connections::tcp_memory(root)),
     ("links", |root, _| links::item(root)),
     ("kernel-tls", |root, measured| kernel_tls::item(root, measured)),
-    ("openssl", |_, measured| openssl::item(measured)),
+    ("openssl", |_, measured| system::openssl(measured)),
 ];
 
 /// The names of all items, in the order in which [`judge`] gives them.

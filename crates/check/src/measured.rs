@@ -6,7 +6,7 @@ use crate::programs::{self, Program};
 use observe::machine::{self, Descriptors};
 use observe::{Availability, CpuMeter, Fact, ObserveError, SiblingRatio, contention};
 
-use crate::{AesGcm, Item, Snapshot, background, steal};
+use crate::{AesGcm, Item, Snapshot, disturbance};
 
 /// What no file says: it was tried, measured, or watched for 1 s.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,8 +83,8 @@ impl Measured {
 pub fn noise() -> Vec<Item> {
     let (before, after) = watched();
     let items = [
-        ("steal", steal::item(&before, &after)),
-        ("background", background::item(&before, &after, std::process::id())),
+        ("steal", disturbance::steal(&before, &after)),
+        ("background", disturbance::background(&before, &after, std::process::id())),
     ];
     items
         .into_iter()
