@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canonical::canonical;
 use super::case::Case;
 use super::document::{AnswerKeys, Sentence};
 use super::error::Flaw;
 use super::fields::Field;
+use super::merged::canonical;
 use super::primitives::{Size, named};
 use super::up_to::UpTo;
 use super::{headline, primitives};

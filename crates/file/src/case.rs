@@ -8,13 +8,12 @@ use cpus::Topology;
 use load::Client;
 use targets::{Target, ThreadsPerCore};
 
-use super::canonical::canonical;
 use super::check::check;
 use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::Field;
 use super::keys::{KeyTable, StudyKey};
-use super::merged::Level;
+use super::merged::{Level, canonical};
 use super::{find, ranks};
 use study::{Cell, Cut, LostRows, Only, Params};
 
@@ -94,8 +93,8 @@ impl<'a> Case<'a> {
         let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
         for index in 0..self.size() {
             match self.cell(index, cells.len() + 1, machine, ranks)? {
-                Made::Cell(cell) => cells.push(*cell),
-                Made::TooFewCores(few) => {
+                Ok(cell) => cells.push(cell),
+                Err(few) => {
                     lacking.entry(few.threads).or_default().insert(few.cores, few);
                 }
             }
@@ -124,13 +123,14 @@ impl<'a> Case<'a> {
         Ok((cells, cut))
     }
 
+    /// The cell of one combination of the sweep.
     fn cell(
         &self,
         index: usize,
         number: usize,
         machine: &Topology,
         ranks: &[ranks::WrittenRank],
-    ) -> Result<Made, Flaw> {
+    ) -> Result<Result<Cell, TooFew>, Flaw> {
         let mut draft = self.draft.clone();
         let mut params = Params::default();
         let mut rest = index;
@@ -148,7 +148,7 @@ impl<'a> Case<'a> {
             match pool.cores(cores, threads, machine) {
                 Ok(cpus) => target = Target { cpus, ..target },
                 Err(there) if is_swept("cores") || is_swept("threads-per-core") => {
-                    return Ok(Made::TooFewCores(TooFew { cores, threads, there }));
+                    return Ok(Err(TooFew { cores, threads, there }));
                 }
                 Err(there) => {
                     let what = format!(
@@ -169,14 +169,8 @@ impl<'a> Case<'a> {
         check(&draft, &target, &load, machine.allowed())?;
         let name = format!("{}-{number:04}", self.name);
         let case = self.name.clone();
-        Ok(Made::Cell(Box::new(Cell { case, name, params, target, only, load, find, pool })))
+        Ok(Ok(Cell { case, name, params, target, only, load, find, pool }))
     }
-}
-
-/// What one combination of a sweep makes.
-enum Made {
-    Cell(Box<Cell>),
-    TooFewCores(TooFew),
 }
 
 /// More cores than there are, of those with as many threads.

@@ -83,29 +83,22 @@ impl<'a> Draft<'a> {
         Ok(values)
     }
 
-    fn with_target_cpus(&self, target: Target) -> Target {
-        match self.target.has("cpus") {
-            true => target,
-            false => Target { cpus: self.usual_cpus.0.clone(), ..target },
-        }
-    }
-
-    fn with_load_cpus(&self, plan: Plan) -> Plan {
-        match self.load.has("cpus") {
-            true => plan,
-            false => Plan { cpus: self.usual_cpus.1.clone(), ..plan },
-        }
-    }
-
     /// The server and the load that this describes. What has no use in them is left out of this.
     pub(super) fn resolve(&mut self) -> Result<(Target, Plan), Flaw> {
         if !self.target.has("server") {
             return Err(Flaw::lacking("target.server is not given; write it"));
         }
-        let target = self.target.resolved("target.", Target::conflicts)?;
+        let mut target = self.target.resolved("target.", Target::conflicts)?;
         target.check().map_err(|wrong| self.target.wrong(wrong))?;
-        let plan = self.load.resolved("load.", Plan::conflicts)?;
-        Ok((self.with_target_cpus(target), self.with_load_cpus(plan.settled())))
+        let mut plan = self.load.resolved("load.", Plan::conflicts)?.settled();
+        let (of_server, of_load) = &self.usual_cpus;
+        if !self.target.has("cpus") {
+            target.cpus.clone_from(of_server);
+        }
+        if !self.load.has("cpus") {
+            plan.cpus.clone_from(of_load);
+        }
+        Ok((target, plan))
     }
 
     /// The CPUs that a server may have which is given a number of cores: those that are written, or

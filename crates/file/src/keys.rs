@@ -5,7 +5,7 @@ use std::fmt;
 use load::Plan;
 use targets::Target;
 
-use super::search::SearchKeys;
+use super::find::SearchKeys;
 use ::keys::did_you_mean;
 use study::Cell;
 

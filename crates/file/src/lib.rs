@@ -9,7 +9,6 @@
 //! serde reads the two structs.
 
 mod answer;
-mod canonical;
 mod case;
 mod check;
 mod claim;
@@ -29,7 +28,6 @@ mod primitives;
 mod ranks;
 mod read;
 mod scale;
-mod search;
 mod shipped;
 mod syntax;
 #[cfg(test)]

@@ -10,9 +10,9 @@ use targets::Target;
 
 use super::error::Flaw;
 use super::fields::Field;
-use super::keys::KeyTable;
+use super::find::SearchKeys;
+use super::keys::{KeyTable, StudyKey};
 use super::read;
-use super::search::SearchKeys;
 
 /// The keys of a table, from all levels.
 #[derive(Clone, Default)]
@@ -36,12 +36,15 @@ pub(super) enum Level {
     Sweep,
 }
 
-impl<'a> Merged<'a> {
-    /// One key alone.
-    pub(super) fn of(name: &'a str, field: Field<'a>) -> Self {
-        Self(BTreeMap::from([(name, WrittenKey { field, level: Level::File })]))
-    }
+/// The text that stands for this value of a key in cells and answers, whatever the alias that it is written as.
+pub(super) fn canonical(key: StudyKey, field: Field<'_>) -> Result<String, Flaw> {
+    let mut alone = Merged::default();
+    alone.put(key.name, field, Level::File);
+    let own = alone.values(key.table)?.into_iter().find(|(name, _)| name == key.name);
+    own.map(|(_, value)| value).ok_or_else(|| field.flaw("has no value"))
+}
 
+impl<'a> Merged<'a> {
     /// Puts a value in the place of those of farther levels.
     pub(super) fn put(&mut self, name: &'a str, field: Field<'a>, level: Level) {
         self.0.insert(name, WrittenKey { field, level });

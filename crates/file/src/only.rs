@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::StudyError;
-use super::canonical::canonical_text;
+use super::fields::{Field, Source};
 use super::keys::StudyKey;
+use super::merged::canonical;
 use ::keys::did_you_mean;
 use study::{Cell, Cut, LostRows, Study};
+use toml::de::DeValue;
 
 /// What stands for the name of a table of primitives.
 const PRIMITIVES: &str = super::primitives::NAME;
@@ -176,4 +178,17 @@ impl By {
             Self::StudyKey(key) => canonical_text(key, value),
         }
     }
+}
+
+/// The text that stands for a value on the command line, which has no quotes.
+fn canonical_text(key: StudyKey, value: &str) -> Result<String, String> {
+    let lines = [0];
+    let source = Source::new(value, &lines);
+    let read = |value: &DeValue<'_>| {
+        canonical(key, Field::alone(source, value).called(key.table.name(), key.name))
+    };
+    read(&DeValue::String(value.into())).or_else(|flaw| {
+        let unquoted = DeValue::parse(value).ok().map(|value| read(value.get_ref()));
+        unquoted.and_then(Result::ok).ok_or_else(|| flaw.what())
+    })
 }

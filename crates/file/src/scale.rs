@@ -19,10 +19,7 @@ use ::keys::did_you_mean;
 use study::{AnswerRule, Cut, LostRows, primitive};
 
 /// A scale of a file.
-pub(super) struct Scale<'a> {
-    name: &'a str,
-    fields: Field<'a>,
-}
+pub(super) struct Scale<'a>(Field<'a>);
 
 const CASES: &str = "cases";
 const CASE: &str = "case";
@@ -33,8 +30,8 @@ impl<'a> Scale<'a> {
         let Some(wanted) = wanted else { return Ok(None) };
         let scales: Vec<Field<'a>> =
             fields.get("scale").into_iter().flat_map(Field::iter).collect();
-        if let Some(fields) = scales.iter().find(|scale| scale.key == wanted) {
-            return Ok(Some(Self { name: fields.key, fields: *fields }));
+        if let Some(scale) = scales.iter().find(|scale| scale.key == wanted) {
+            return Ok(Some(Self(*scale)));
         }
         let hint = match scales.is_empty() {
             true => "; the study has none, so leave --scale out".to_owned(),
@@ -45,7 +42,7 @@ impl<'a> Scale<'a> {
 
     /// Which of all cases are those of this scale. The others are added to `cut`.
     pub(super) fn has(&self, all: &[Case<'_>], cut: &mut Vec<Cut>) -> Result<Vec<bool>, Flaw> {
-        let Some(field) = self.fields.get(CASES) else { return Ok(vec![true; all.len()]) };
+        let Some(field) = self.0.get(CASES) else { return Ok(vec![true; all.len()]) };
         let mut has = vec![false; all.len()];
         for field in field.one_or_more() {
             let name = field.text()?;
@@ -92,7 +89,7 @@ impl<'a> Scale<'a> {
 
     /// Adds what was changed to `cut`, each change once.
     fn note<'c>(&self, cut: &'c mut Vec<Cut>) -> impl FnMut(Cut) + use<'c> {
-        let scale = self.name.to_owned();
+        let scale = self.0.key.to_owned();
         move |of: Cut| {
             let what = format!("scale {scale}: {}", of.what);
             let clause = Cut { what, scale: Some(scale.clone()), ..of };
@@ -109,7 +106,7 @@ impl<'a> Scale<'a> {
         cut: &mut Vec<Cut>,
     ) -> Result<(), Flaw> {
         let mut note = self.note(cut);
-        match self.fields.get(primitives::NAME) {
+        match self.0.get(primitives::NAME) {
             Some(field) => primitives::scale(field, tables, &mut note),
             None => Ok(()),
         }
@@ -123,8 +120,8 @@ impl<'a> Scale<'a> {
         cut: &mut Vec<Cut>,
     ) -> Result<u32, Flaw> {
         let mut note = self.note(cut);
-        set(self.fields, cases, &mut note)?;
-        for field in self.fields.get(CASE).into_iter().flat_map(Field::iter) {
+        set(self.0, cases, &mut note)?;
+        for field in self.0.get(CASE).into_iter().flat_map(Field::iter) {
             let Some(index) = cases.iter().position(|case| case.name == field.key) else {
                 let names = cases.iter().map(|case| case.name.as_str());
                 let hint = did_you_mean(field.key, "there are:", names);
@@ -134,12 +131,12 @@ impl<'a> Scale<'a> {
                 |of: Cut| note(Cut { what: format!("{} in case {}", of.what, field.key), ..of });
             set(field, &mut cases[index..=index], &mut note)?;
         }
-        if let Some(field) = self.fields.get("sweep") {
+        if let Some(field) = self.0.get("sweep") {
             for field in field.iter() {
                 set_sweep(field, cases, &mut note)?;
             }
         }
-        match self.fields.get("trials") {
+        match self.0.get("trials") {
             None => Ok(trials),
             Some(field) => {
                 let UpTo(shorter) = field.read::<Trials>()?;

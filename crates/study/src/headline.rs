@@ -185,9 +185,8 @@ impl Template {
         }
         let template = environment.template_from_str(&self.0).map_err(in_words)?;
         let rows = template.undeclared_variables(false).into_iter();
-        let rows: BTreeMap<String, Value> = rows
-            .map(|row| (row.clone(), Value::from_object(Row { name: row, say: Arc::clone(&say) })))
-            .collect();
+        let rows: BTreeMap<String, Value> =
+            rows.map(|row| (row.clone(), attributes(&row, &say))).collect();
         template.render(rows).map_err(in_words)
     }
 
@@ -241,32 +240,18 @@ fn metric_of(attribute: &str) -> Option<Metric> {
 
 type Say = Arc<dyn Fn(&Slot) -> String + Send + Sync>;
 
-/// A row, whose attributes are its metrics.
-struct Row {
-    name: String,
-    say: Say,
+/// Its name and its metrics.
+fn attributes(row: &str, say: &Say) -> Value {
+    let filled = |slot| Value::from_object(Filled { slot, say: Arc::clone(say) });
+    let metrics =
+        Metric::of_rows().map(|of| (attribute(of), filled(Slot::Figure(of, row.to_owned()))));
+    metrics.chain([(NAME.to_owned(), filled(Slot::Name(row.to_owned())))]).collect()
 }
 
 /// A place of the sentence.
 struct Filled {
     slot: Slot,
     say: Say,
-}
-
-impl fmt::Debug for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-impl Object for Row {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let slot = match key.as_str()? {
-            NAME => Slot::Name(self.name.clone()),
-            metric => Slot::Figure(metric_of(metric)?, self.name.clone()),
-        };
-        Some(Value::from_object(Filled { slot, say: Arc::clone(&self.say) }))
-    }
 }
 
 impl fmt::Debug for Filled {

@@ -46,6 +46,8 @@ pub enum Watched {
 
 const MILLION: f64 = 1e6;
 
+type Clock = fn(&Latencies) -> &Histogram<u64>;
+
 impl Watched {
     /// All that a limit can be on.
     pub const ALL: &[Self] = Self::VARIANTS;
@@ -56,10 +58,23 @@ impl Watched {
         self.into()
     }
 
+    /// The times that it is a quantile of; `None` where it is a share of operations.
+    fn clock(self) -> Option<(Clock, f64)> {
+        Some(match self {
+            Self::ConnectP99 => (|times| &times.connect, 0.99),
+            Self::ConnectMax => (|times| &times.connect, 1.0),
+            Self::FirstByteP99 => (|times| &times.first_byte, 0.99),
+            Self::FirstByteMax => (|times| &times.first_byte, 1.0),
+            Self::WholeP99 => (|times| &times.whole, 0.99),
+            Self::WholeMax => (|times| &times.whole, 1.0),
+            Self::Errors | Self::DeadlineMisses => return None,
+        })
+    }
+
     /// Whether it is a share of operations, and not a time.
     #[must_use]
     pub fn is_share(self) -> bool {
-        matches!(self, Self::Errors | Self::DeadlineMisses)
+        self.clock().is_none()
     }
 
     /// A value in words: `3.2s`, `0.5%`.
@@ -85,18 +100,12 @@ impl Ceiling {
     /// What the limit is on, in a trial; `None` where there was nothing to time.
     pub fn seen(&self, measured: &Measured) -> Option<f64> {
         let Measured { line, outcome } = measured;
-        let timed = |of: fn(&Latencies) -> &Histogram<u64>, quantile| {
-            self.at_quantile(of(&outcome.latencies), of(&outcome.under_way), quantile)
-        };
-        match self.watched {
-            Watched::ConnectP99 => timed(|times| &times.connect, 0.99),
-            Watched::ConnectMax => timed(|times| &times.connect, 1.0),
-            Watched::FirstByteP99 => timed(|times| &times.first_byte, 0.99),
-            Watched::FirstByteMax => timed(|times| &times.first_byte, 1.0),
-            Watched::WholeP99 => timed(|times| &times.whole, 0.99),
-            Watched::WholeMax => timed(|times| &times.whole, 1.0),
-            Watched::Errors => line.verdict.evidence.failed_share,
-            Watched::DeadlineMisses => line.operations.arrivals.and_then(|arrivals| {
+        match self.watched.clock() {
+            Some((clock, quantile)) => {
+                self.at_quantile(clock(&outcome.latencies), clock(&outcome.under_way), quantile)
+            }
+            None if self.watched == Watched::Errors => line.verdict.evidence.failed_share,
+            None => line.operations.arrivals.and_then(|arrivals| {
                 let misses = arrivals.deadline_misses? as f64;
                 let deadlines = arrivals.deadlines.filter(|deadlines| *deadlines > 0)?;
                 Some(misses / deadlines as f64)
@@ -107,13 +116,8 @@ impl Ceiling {
     /// Whether operations were timed of which none has ended and none was under way for longer than
     /// the limit.
     pub fn is_none_late(&self, measured: &Measured) -> bool {
-        let Latencies { connect, first_byte, whole, .. } = &measured.outcome.under_way;
-        let ages = match self.watched {
-            Watched::ConnectP99 | Watched::ConnectMax => connect,
-            Watched::FirstByteP99 | Watched::FirstByteMax => first_byte,
-            Watched::WholeP99 | Watched::WholeMax => whole,
-            Watched::Errors | Watched::DeadlineMisses => return false,
-        };
+        let Some((clock, _)) = self.watched.clock() else { return false };
+        let ages = clock(&measured.outcome.under_way);
         !ages.is_empty() && ages.max() as f64 <= self.most()
     }
 
