@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use bars::DrawnBars;
 use curve::DrawnCurve;
-pub(crate) use sparkline::{Sparkline, sparkline};
+pub(crate) use sparkline::sparkline;
 
 /// A chart, drawn.
 #[derive(Debug, Serialize)]

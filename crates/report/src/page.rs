@@ -61,7 +61,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         study => run.study,
         lead => lead(run),
         notice => notice(run.findings),
-        found => questions::FoundOnPage::of(run.findings),
+        found => questions::found(run.findings),
         conclusions => listings(std::slice::from_ref(&run.findings.conclusions)),
         marks => marks(run.findings),
         tables => questions::tables(run.findings),

@@ -5,7 +5,8 @@
 //! image element runs no script and asks for nothing, whatever the functions of a server are called.
 
 use journal::Role;
-use serde::Serialize;
+use minijinja::context;
+use minijinja::value::Value;
 use units::thousands;
 
 use crate::Run;
@@ -13,30 +14,19 @@ use crate::Run;
 /// All pictures of a page together, in bytes: a page is to stay small enough to be sent around.
 const MOST: usize = 2_000_000;
 
-/// The flame graph of a cell.
-#[derive(Serialize)]
-pub(super) struct Flame<'a> {
-    cell: &'a str,
-    title: &'a str,
-    samples: String,
-    /// As a data URL, where there is room for it.
-    picture: Option<String>,
-    /// Why the stacks are not the cell's, in a sentence.
-    wrong: Option<String>,
-}
-
-/// Those of all cells that have stacks.
-pub(super) fn flames<'a>(run: &Run<'a>) -> Vec<Flame<'a>> {
+/// Those of all cells that have stacks: as a data URL where there is room for it, or why the stacks are not
+/// the cell's.
+pub(super) fn flames(run: &Run<'_>) -> Vec<Value> {
     let mut room = MOST;
     let titles = run.findings.evidence.iter();
-    let flame = |(cell, title): &'a (String, String)| {
+    let flame = |(cell, title): &(String, String)| {
         let (_, folded) = run.stacks.iter().find(|(of, _)| of == cell)?;
         let count = profile::count(folded);
         let wrong = wrong(run, cell, count);
         let picture = profile::flame_picture(folded, title).filter(|_| wrong.is_none());
         let picture = picture.map(|svg| data_url(&svg)).filter(|url| url.len() <= room);
         room -= picture.as_ref().map_or(0, String::len);
-        Some(Flame { cell, title, samples: thousands(count), picture, wrong })
+        Some(context! { cell, title, samples => thousands(count), picture, wrong })
     };
     titles.filter_map(flame).collect()
 }

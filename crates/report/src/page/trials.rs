@@ -2,63 +2,30 @@
 
 use answer::trials;
 use journal::{Role, TrialLine};
-use serde::Serialize;
-use trial::{CoreSeries, ReceiptRow, TrialRecord};
+use minijinja::context;
+use minijinja::value::Value;
+use trial::{CoreSeries, TrialRecord};
 use units::{Hertz, Nanos, Quantity, Unit};
 
 use super::evidence::shares_and_counts;
 use crate::Run;
-use crate::chart::{Sparkline, sparkline};
-
-/// The trials of one cell.
-#[derive(Serialize)]
-pub(super) struct Group {
-    /// `None` where they belong to no cell of the study.
-    cell: Option<String>,
-    title: String,
-    count: String,
-    /// Trials that are not valid.
-    invalid: usize,
-    columns: Vec<(&'static str, &'static str)>,
-    trials: Vec<Trial>,
-}
-
-#[derive(Serialize)]
-struct Trial {
-    /// Its place in the order in which trials ran.
-    order: String,
-    round: String,
-    is_valid: bool,
-    state: &'static str,
-    figures: Vec<String>,
-    limit: String,
-    receipt: Vec<ReceiptRow>,
-    mismatches: Vec<String>,
-    reason: String,
-    remedy: &'static str,
-    evidence: Vec<(String, String)>,
-    warnings: Vec<String>,
-    errors: Vec<String>,
-    frequency: String,
-    window: String,
-    cpus: Vec<Sparkline>,
-}
+use crate::chart::sparkline;
 
 /// The trials of all cells that have some, in the order of the cells; last, those that belong to no cell of the
 /// study.
-pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
+pub(super) fn groups(run: &Run<'_>) -> Vec<Value> {
     let cells = || run.findings.evidence.iter();
-    let mut groups: Vec<Group> = cells()
+    let mut groups: Vec<Value> = cells()
         .filter_map(|(cell, title)| {
             let of_cell = |trial: &&TrialLine| trial.place.cell == *cell;
             let trials: Vec<&TrialLine> = run.lines.iter().filter(of_cell).collect();
-            (!trials.is_empty()).then(|| group(Some(cell.clone()), title.clone(), &trials))
+            (!trials.is_empty()).then(|| group(Some(cell), title, &trials))
         })
         .collect();
     let is_known = |trial: &TrialLine| cells().any(|(cell, _)| *cell == trial.place.cell);
     let others: Vec<&TrialLine> = run.lines.iter().filter(|trial| !is_known(trial)).collect();
     if !others.is_empty() {
-        groups.push(group(None, "Not of a cell of this study".to_owned(), &others));
+        groups.push(group(None, "Not of a cell of this study", &others));
     }
     groups
 }
@@ -104,7 +71,7 @@ const FIGURES: [TrialFigure; 7] = [
     },
 ];
 
-fn group(cell: Option<String>, title: String, of_group: &[&TrialLine]) -> Group {
+fn group(cell: Option<&String>, title: &str, of_group: &[&TrialLine]) -> Value {
     let lines: Vec<&TrialRecord> = of_group.iter().map(|trial| &trial.line).collect();
     let figures: Vec<(&TrialFigure, Unit)> = FIGURES
         .iter()
@@ -114,45 +81,47 @@ fn group(cell: Option<String>, title: String, of_group: &[&TrialLine]) -> Group 
             (figures, figures.quantity.unit_for(values))
         })
         .collect();
-    Group {
+    context! {
         cell,
         title,
-        count: trials(lines.len()),
-        invalid: lines.iter().filter(|line| !line.valid).count(),
-        columns: figures.iter().map(|(figures, unit)| (figures.name, unit.name)).collect(),
-        trials: of_group.iter().map(|of| trial(of, &figures)).collect(),
+        count => trials(lines.len()),
+        invalid => lines.iter().filter(|line| !line.valid).count(),
+        columns => figures.iter().map(|(of, unit)| (of.name, unit.name)).collect::<Vec<_>>(),
+        trials => of_group.iter().map(|of| trial(of, &figures)).collect::<Vec<_>>(),
     }
 }
 
-fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&TrialFigure, Unit)]) -> Trial {
+fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&TrialFigure, Unit)]) -> Value {
     let figure = |(figures, unit): &(&TrialFigure, Unit)| {
         // What is not valid is no figure.
         let value = (figures.of)(line).filter(|_| line.valid);
         value.map(|value| unit.number(value)).unwrap_or_default()
     };
-    Trial {
-        order: place.order.to_string(),
-        round: place.round.to_string(),
-        is_valid: line.valid,
-        state: state(place.role, line),
-        figures: figures.iter().map(figure).collect(),
-        limit: line.verdict.limit.to_string(),
-        receipt: line.receipt.rows(),
-        mismatches: line.receipt.mismatch.iter().map(ToString::to_string).collect(),
-        reason: line.reason(),
-        remedy: line.remedy(),
-        evidence: shares_and_counts(&line.verdict.evidence),
-        warnings: line.warnings.iter().map(ToString::to_string).collect(),
-        errors: errors(line),
-        frequency: frequency(line),
-        window: Nanos(line.window_ns).to_string(),
-        cpus: {
-            let host = line.receipt.asked.host.as_deref();
-            let here = of_interest(line).filter_map(|core| sparkline(core, None));
-            here.chain(line.server_cpu_share.iter().filter_map(|core| sparkline(core, host)))
-                .collect()
-        },
+    let host = line.receipt.asked.host.as_deref();
+    let here = of_interest(line).filter_map(|core| sparkline(core, None));
+    let there = line.server_cpu_share.iter().filter_map(|core| sparkline(core, host));
+    context! {
+        order => place.order,
+        round => place.round,
+        is_valid => line.valid,
+        state => state(place.role, line),
+        figures => figures.iter().map(figure).collect::<Vec<_>>(),
+        limit => line.verdict.limit.to_string(),
+        receipt => line.receipt.rows(),
+        mismatches => in_words(&line.receipt.mismatch),
+        reason => line.reason(),
+        remedy => line.remedy(),
+        evidence => shares_and_counts(&line.verdict.evidence),
+        warnings => in_words(&line.warnings),
+        errors => errors(line),
+        frequency => frequency(line),
+        window => Nanos(line.window_ns).to_string(),
+        cpus => here.chain(there).collect::<Vec<_>>(),
     }
+}
+
+fn in_words(all: &[impl ToString]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
 }
 
 /// The CPUs of which the course is known, those of server and client; of the others there is one step.
