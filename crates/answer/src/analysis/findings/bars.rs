@@ -11,43 +11,21 @@ use units::{Quantity, Unit};
 
 /// The bars of the combinations of one answer: of several, a group for each.
 pub(super) fn side_by_side(answers: &[&Answer]) -> Option<Bars> {
-    let first = answers.first()?;
-    let figures = answers.iter().flat_map(|answer| &answer.bars);
-    let figures = figures.filter_map(|bar| bar.figure.as_ref());
-    let unit = first.metric.row().quantity.unit_for(figures.map(Figure::median));
-    let baseline = |answer: &&Answer| answer.bars.iter().find(|bar| bar.is_baseline).cloned();
     let rows = match answers {
         [only] => {
-            let baseline = baseline(only);
-            let row = |bar: &AnswerFigure| BarRow {
-                label: bar.label.clone(),
-                bars: vec![plotted(bar, "", bar.figure.as_ref(), Some(only), baseline.as_ref())],
-                lacking: bar.infeasible.clone(),
+            let of_bar = |bar: &AnswerFigure| {
+                row(only, bar.label.clone(), std::slice::from_ref(bar), &only.bars, |_| "")
             };
-            only.bars.iter().map(row).collect()
+            only.bars.iter().map(of_bar).collect()
         }
         several => {
-            let row = |(label, answer): (String, &&Answer)| BarRow {
-                label,
-                bars: answer
-                    .bars
-                    .iter()
-                    .map(|bar| {
-                        let (figure, baseline) = (bar.figure.as_ref(), baseline(answer));
-                        plotted(bar, &bar.label, figure, Some(answer), baseline.as_ref())
-                    })
-                    .collect(),
-                lacking: answer.bars.iter().find_map(|bar| bar.infeasible.clone()),
+            let of_answer = |(label, answer): (String, &&Answer)| {
+                row(answer, label, &answer.bars, &answer.bars, |bar| &bar.label)
             };
-            combinations(several).into_iter().zip(several).map(row).collect()
+            combinations(several).into_iter().zip(several).map(of_answer).collect()
         }
     };
-    Some(Bars {
-        subtitle: subtitle(answers),
-        rows,
-        published: answers.iter().find_map(|answer| in_words(answer, "bar")),
-        ..titled(first, unit)
-    })
+    chart(answers, rows)
 }
 
 /// What tells the combinations of one answer from each other, in words.
@@ -66,93 +44,96 @@ pub(super) fn subtitle(answers: &[&Answer]) -> String {
     }
 }
 
-fn titled(answer: &Answer, unit: Unit) -> Bars {
-    Bars {
-        title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
+fn chart(answers: &[&Answer], rows: Vec<BarRow>) -> Option<Bars> {
+    let answer = answers.first()?;
+    let metric = answer.metric.row();
+    let unit = unit(metric.quantity, &rows);
+    Some(Bars {
+        title: capitalized(&words_of(answer.operation, metric.words)),
+        subtitle: subtitle(answers),
         axis: axis(answer, &unit),
         unit,
-        is_share: answer.metric.row().quantity == Quantity::Share,
-        ..Bars::default()
-    }
-}
-
-fn plotted(
-    bar: &AnswerFigure,
-    name: &str,
-    figure: Option<&Figure>,
-    answer: Option<&Answer>,
-    baseline: Option<&AnswerFigure>,
-) -> findings::Bar {
-    let published = answer.and_then(|of| band(beside(&of.published, bar)?, of.metric, baseline));
-    findings::Bar {
-        name: name.to_owned(),
-        series: if bar.is_baseline { Series::Baseline } else { Series::Server },
-        figure: figure.cloned(),
-        mark: bar.mark,
-        published,
-    }
-}
-
-/// What one of the charts along a key shows of a bar of a point.
-type PointFigure = fn(&AnswerPoint, usize) -> Option<&Figure>;
-
-/// Both charts along a key; the second only of what all CPUs do together, where their time is known.
-pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
-    let Some(first) = answers.first() else { return Vec::new() };
-    let of_bar: PointFigure = |point, bar| point.bars[bar].figure.as_ref();
-    let of_busy: PointFigure = |point, bar| point.busy.get(bar)?.as_ref();
-    let unit = |quantity: Quantity, of: PointFigure| {
-        let points = points(answers)
-            .flat_map(|(_, _, point)| (0..point.bars.len()).filter_map(move |bar| of(point, bar)));
-        quantity.unit_for(points.map(Figure::median))
-    };
-    let figures = Bars {
-        subtitle: subtitle(answers),
-        rows: rows_along(answers, of_bar, true),
+        is_share: metric.quantity == Quantity::Share,
+        rows,
         published: answers.iter().find_map(|answer| in_words(answer, "bar")),
-        ..titled(first, unit(first.metric.row().quantity, of_bar))
-    };
-    // Beside what a CPU-second gives, it would say nothing.
-    let has_busy = first.metric.row().kind == Kind::Throughput
-        && points(answers).any(|(_, _, point)| point.busy.iter().any(Option::is_some));
-    let share = unit(Quantity::Share, of_busy);
-    let busy = has_busy.then(|| Bars {
-        title: "CPU that the server used".to_owned(),
-        subtitle: subtitle(answers),
-        axis: format!("{} of the server's CPUs", share.name),
-        unit: share,
-        is_share: true,
-        rows: rows_along(answers, of_busy, false),
         ..Bars::default()
-    });
-    std::iter::once(figures).chain(busy).collect()
-}
-
-/// The points of all combinations, each with its combination in words where there are several.
-fn points<'a>(
-    answers: &'a [&'a Answer],
-) -> impl Iterator<Item = (Option<String>, &'a Answer, &'a AnswerPoint)> {
-    let labels = combinations(answers).into_iter();
-    let is_one = answers.len() == 1;
-    labels.zip(answers).flat_map(move |(label, answer)| {
-        let points = answer.curve.iter().flat_map(|curve| &curve.points);
-        points.map(move |point| ((!is_one).then(|| label.clone()), *answer, point))
     })
 }
 
-fn rows_along(answers: &[&Answer], of: PointFigure, has_published: bool) -> Vec<BarRow> {
-    let row = |(combination, answer, point): (Option<String>, &Answer, &AnswerPoint)| {
-        let baseline = point.bars.iter().find(|bar| bar.is_baseline);
-        let plotted = |(place, bar): (usize, &AnswerFigure)| {
-            plotted(bar, &bar.label, of(point, place), has_published.then_some(answer), baseline)
-        };
-        BarRow {
-            label: list_of(combination.into_iter().chain([point.label.clone()])),
-            bars: point.bars.iter().enumerate().map(plotted).collect(),
-            lacking: point.bars.iter().find_map(|bar| bar.infeasible.clone()),
-        }
+fn unit(quantity: Quantity, rows: &[BarRow]) -> Unit {
+    let bars = rows.iter().flat_map(|row| &row.bars);
+    quantity.unit_for(bars.filter_map(|bar| bar.figure.as_ref()).map(Figure::median))
+}
+
+/// Some of the bars of an answer that are compared with each other, and what was published of them.
+fn row(
+    answer: &Answer,
+    label: String,
+    bars: &[AnswerFigure],
+    compared: &[AnswerFigure],
+    name: fn(&AnswerFigure) -> &str,
+) -> BarRow {
+    let baseline = compared.iter().find(|bar| bar.is_baseline);
+    let plotted = |bar: &AnswerFigure| findings::Bar {
+        name: name(bar).to_owned(),
+        series: if bar.is_baseline { Series::Baseline } else { Series::Server },
+        figure: bar.figure.clone(),
+        mark: bar.mark,
+        published: beside(&answer.published, bar).and_then(|of| band(of, answer.metric, baseline)),
     };
-    points(answers).map(row).collect()
+    BarRow {
+        label,
+        bars: bars.iter().map(plotted).collect(),
+        lacking: bars.iter().find_map(|bar| bar.infeasible.clone()),
+    }
+}
+
+/// Both charts along a key; the second only of what all CPUs do together, where their time is known.
+pub(super) fn along(answers: &[&Answer]) -> Vec<Bars> {
+    let (rows, points): (Vec<BarRow>, Vec<&AnswerPoint>) = rows_along(answers).into_iter().unzip();
+    // Beside what a CPU-second gives, it would say nothing.
+    let is_of_all = |answer: &&Answer| answer.metric.row().kind == Kind::Throughput;
+    let has_busy = answers.first().is_some_and(is_of_all)
+        && points.iter().any(|point| point.busy.iter().any(Option::is_some));
+    let busy = has_busy.then(|| {
+        let rows: Vec<BarRow> = rows.iter().zip(points).map(busy).collect();
+        let share = unit(Quantity::Share, &rows);
+        Bars {
+            title: "CPU that the server used".to_owned(),
+            subtitle: subtitle(answers),
+            axis: format!("{} of the server's CPUs", share.name),
+            unit: share,
+            is_share: true,
+            rows,
+            ..Bars::default()
+        }
+    });
+    chart(answers, rows).into_iter().chain(busy).collect()
+}
+
+/// A row for each point of all combinations, whose name it begins with where there are several.
+fn rows_along<'a>(answers: &'a [&'a Answer]) -> Vec<(BarRow, &'a AnswerPoint)> {
+    let is_one = answers.len() == 1;
+    let of_answer = |(combination, answer): (String, &&'a Answer)| {
+        let combination = if is_one { String::new() } else { combination };
+        let of_point = |point: &'a AnswerPoint| {
+            let label = list_of([&combination, &point.label]);
+            (row(answer, label, &point.bars, &point.bars, |bar| &bar.label), point)
+        };
+        let points = answer.curve.iter().flat_map(|curve| &curve.points);
+        points.map(of_point).collect::<Vec<_>>()
+    };
+    combinations(answers).into_iter().zip(answers).flat_map(of_answer).collect()
+}
+
+/// The same row with the shares of its CPUs that the server used meanwhile.
+fn busy((row, point): (&BarRow, &AnswerPoint)) -> BarRow {
+    let bar = |(bar, busy): (&findings::Bar, &Option<Figure>)| findings::Bar {
+        figure: busy.clone(),
+        published: None,
+        ..bar.clone()
+    };
+    BarRow { bars: row.bars.iter().zip(&point.busy).map(bar).collect(), ..row.clone() }
 }
 
 /// What an axis of the metric counts, and which way is better.
