@@ -1,8 +1,6 @@
 //! Figures in words: at most three digits that count, the interval in brackets, and all three
 //! numbers to the same place.
 
-use minijinja::{Environment, UndefinedBehavior};
-use serde::Serialize;
 use stats::{Decision, Estimate};
 use units::{Quantity, Unit, decimal, places};
 
@@ -29,13 +27,6 @@ pub(crate) fn sign(decision: Decision) -> &'static str {
         Decision::NoDifference => "≈ ",
         Decision::TooFew => "? ",
     }
-}
-
-/// A plain sentence: a strict template, without the line end of its file, with what it is filled with.
-pub(crate) fn filled(template: &str, facts: &impl Serialize) -> Option<String> {
-    let mut environment = Environment::empty();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.render_str(template.trim_end(), facts).ok()
 }
 
 /// `1.31x` of a ratio, to the same place as its interval.
