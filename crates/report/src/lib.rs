@@ -30,7 +30,7 @@ pub use cells_csv::cells_csv;
 pub use comparison::comparison;
 pub use openmetrics::openmetrics;
 pub use page::{ReportError, html};
-pub use terminal::{Style, table, terminal, wrapped};
+pub use terminal::{Look, Page, Style, terminal, wrapped};
 
 /// All that a report is made of: what lies in a result folder.
 #[derive(Debug, Clone, Copy)]

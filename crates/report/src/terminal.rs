@@ -75,37 +75,42 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     page.text
 }
 
-/// A table alone, and a blank line after it.
-#[must_use]
-pub fn table(columns: Vec<Column>, width: usize, style: Style) -> String {
-    let mut page = Page::new(width, style);
-    page.table(columns, |_| false);
-    page.blank();
-    page.text
-}
-
 /// Select Graphic Rendition.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Look {
+pub enum Look {
     Usual,
     Bold,
     Dim,
     Warning,
 }
 
-pub(crate) struct Page {
+/// The lines so far.
+#[derive(Debug)]
+pub struct Page {
     text: String,
+    /// Of tables.
     width: usize,
+    /// Of words.
+    words: usize,
     style: Style,
 }
 
 impl Page {
     /// Of lines of at most `width` columns, at least 40.
-    pub(crate) fn new(width: usize, style: Style) -> Self {
-        Self { text: String::new(), width: width.max(LEAST_WIDTH), style }
+    #[must_use]
+    pub fn new(width: usize, style: Style) -> Self {
+        let width = width.max(LEAST_WIDTH);
+        Self { text: String::new(), width, words: width.min(MOST_WORDS), style }
     }
 
-    pub(crate) fn text(self) -> String {
+    /// With words in lines as long as tables may be.
+    #[must_use]
+    pub fn with_long_lines(self) -> Self {
+        Self { words: self.width, ..self }
+    }
+
+    #[must_use]
+    pub fn text(self) -> String {
         self.text
     }
 
@@ -128,7 +133,7 @@ impl Page {
             self.blank();
             let indent = " ".repeat(width + 2);
             let space = " ".repeat(width - value.width());
-            let lines = wrapped(&indent, &on_one_line(sentence), self.width.min(MOST_WORDS));
+            let lines = wrapped(&indent, &on_one_line(sentence), self.words);
             for (place, line) in lines.iter().enumerate() {
                 match (place, self.style) {
                     (0, Style::Plain) => self.text += &format!("{space}{value}"),
@@ -270,14 +275,14 @@ impl Page {
     }
 
     /// Wrapped words after a label, under which the further lines begin.
-    pub(crate) fn paragraph(&mut self, label: &str, words: &str, look: Look) {
-        for line in wrapped(label, &on_one_line(words), self.width.min(MOST_WORDS)) {
+    pub fn paragraph(&mut self, label: &str, words: &str, look: Look) {
+        for line in wrapped(label, &on_one_line(words), self.words) {
             self.line(&line, look);
         }
     }
 
     /// A table; the rows are coloured that have a warning.
-    pub(crate) fn table(&mut self, columns: Vec<Column>, has_warning: impl Fn(usize) -> bool) {
+    pub fn table(&mut self, columns: Vec<Column>, has_warning: impl Fn(usize) -> bool) {
         let table = columns::table(columns, self.width);
         for line in &table.header {
             self.line(line, Look::Dim);
@@ -291,11 +296,11 @@ impl Page {
         }
     }
 
-    pub(crate) fn blank(&mut self) {
+    pub fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    pub(crate) fn line(&mut self, line: &str, look: Look) {
+    fn line(&mut self, line: &str, look: Look) {
         let code = match (self.style, look) {
             (Style::Plain, _) | (_, Look::Usual) => None,
             (Style::Colour, Look::Bold) => Some(1),

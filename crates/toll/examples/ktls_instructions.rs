@@ -12,7 +12,7 @@ use std::io::{IsTerminal, Read};
 use std::str::FromStr;
 
 use answer::findings::Column;
-use report::{Style, table, wrapped};
+use report::{Look, Page, Style};
 use tls::SendMode;
 use units::{Bytes, decimal, places};
 
@@ -135,28 +135,23 @@ fn page(counts: &[Count], style: Style) -> Result<String, String> {
     if costs.is_empty() {
         return Err("nothing was counted".to_owned());
     }
-    let mut page = String::new();
+    let mut page = Page::new(usize::MAX, style);
     for ((server, mode), cost) in &costs {
         if let Some(user) =
             costs.get(&(server.clone(), SendMode::User)).filter(|_| mode.is_kernels())
         {
-            paragraph(&mut page, &sentence(server, *mode, cost, user));
+            page.paragraph("", &sentence(server, *mode, cost, user), Look::Usual);
         }
     }
-    page.push('\n');
-    page += &table(by_size(&costs), usize::MAX, style);
-    page += &table(by_fit(&costs), usize::MAX, style);
+    page.blank();
+    for table in [by_size(&costs), by_fit(&costs)] {
+        page.table(table, |_| false);
+        page.blank();
+    }
     for note in NOTES {
-        paragraph(&mut page, note);
+        page.paragraph("", note, Look::Usual);
     }
-    Ok(page)
-}
-
-fn paragraph(page: &mut String, words: &str) {
-    for line in wrapped("", words, 100) {
-        *page += &line;
-        page.push('\n');
-    }
+    Ok(page.text())
 }
 
 /// How a mode of the kernel compares with user TLS.

@@ -5,17 +5,18 @@ mod evidence;
 mod headline;
 mod histogram;
 mod latency;
-mod page;
 mod receipt;
 mod session;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use report::{Column, Look, Page};
 use trial::{Measured, WarningKind};
 use units::Nanos;
 
 use crate::screen::Screen;
-use page::{Look, Page};
+
+const LABEL: usize = 14;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,62 +30,82 @@ pub(crate) enum Detail {
 /// A trial in lines that fit the screen, each with its line end.
 pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> String {
     let line = &measured.line;
-    let mut page = Page::new(screen);
+    let mut page = Page::new(screen.width, screen.style);
+    // What is for a program may be as long as it is.
+    if screen.width == usize::MAX {
+        page = page.with_long_lines();
+    }
     let look = if line.valid { Look::Bold } else { Look::Warning };
-    page.words("", &format!("{}.", headline::of(line)), look);
+    page.paragraph("", &format!("{}.", headline::of(line)), look);
     page.blank();
-    page.row("window", &evidence::window(line));
+    row(&mut page, "window", &evidence::window(line));
     if line.valid {
         page.blank();
-        page.table(cost::rates(line));
-        page.table(cost::cpu_time(line));
+        table(&mut page, cost::rates(line));
+        table(&mut page, cost::cpu_time(line));
         if line.cpu_ns.server.is_none() {
-            page.row("server CPU", why_unknown(measured));
+            row(&mut page, "server CPU", why_unknown(measured));
             page.blank();
         }
-        page.table(latency::columns(&line.latency_ns));
-        page.table(histogram::columns(&measured.outcome.latencies, screen));
+        table(&mut page, latency::columns(&line.latency_ns));
+        table(&mut page, histogram::columns(&measured.outcome.latencies, screen));
         if let Some(late) = line.latency_ns.coalescing_max {
             let late = Nanos(late);
             let words = format!("answers were seen up to {late} late; --coalesce off: at once");
-            page.row("coalescing", &words);
+            row(&mut page, "coalescing", &words);
         }
     }
-    page.table(session::columns(line));
+    table(&mut page, session::columns(line));
     if let Some(walks) = session::walks(line) {
-        page.row("walks", &walks);
+        row(&mut page, "walks", &walks);
     }
     for (label, words) in evidence::rows(line) {
-        page.row(label, &words);
+        row(&mut page, label, &words);
     }
-    page.row("receipt", &receipt::in_one_line(line, screen.is_utf8));
+    row(&mut page, "receipt", &receipt::in_one_line(line, screen.is_utf8));
     for words in evidence::errors(line) {
-        page.words("errors", &words, Look::Warning);
+        warning(&mut page, "errors", &words);
     }
     for mismatch in &line.receipt.mismatch {
-        page.words("MISMATCH", &mismatch.to_string(), Look::Warning);
+        warning(&mut page, "MISMATCH", &mismatch.to_string());
     }
     if let Some(error) = &line.target_error {
-        page.words("SERVER", error, Look::Warning);
+        warning(&mut page, "SERVER", error);
     }
     if let Some(error) = &line.load_error {
-        page.words("LOAD", error, Look::Warning);
+        warning(&mut page, "LOAD", error);
     }
     if !line.ended_in_warm_up() {
-        page.row("limit", &format!("{}; {}", line.verdict.limit, line.remedy()));
+        row(&mut page, "limit", &format!("{}; {}", line.verdict.limit, line.remedy()));
     }
-    for warning in &line.warnings {
-        page.words("warning", &warning.to_string(), Look::Warning);
+    for of in &line.warnings {
+        warning(&mut page, "warning", &of.to_string());
     }
     if detail == Detail::Verbose {
         page.blank();
         if let Some(law) = &line.littles_law {
-            page.row("Little's law", &evidence::littles_law(law, line.nouns().operation));
+            row(&mut page, "Little's law", &evidence::littles_law(law, line.nouns().operation));
         }
-        page.row("asked", &receipt::asked(line));
-        page.row("got", &receipt::got(line));
+        row(&mut page, "asked", &receipt::asked(line));
+        row(&mut page, "got", &receipt::got(line));
     }
     page.text()
+}
+
+fn row(page: &mut Page, label: &str, words: &str) {
+    page.paragraph(&format!("{label:<LABEL$}"), words, Look::Usual);
+}
+
+fn warning(page: &mut Page, label: &str, words: &str) {
+    page.paragraph(&format!("{label:<LABEL$}"), words, Look::Warning);
+}
+
+/// A table and a blank line after it; nothing where it has no rows.
+fn table(page: &mut Page, columns: Vec<Column>) {
+    if columns.first().is_some_and(|column| !column.cells.is_empty()) {
+        page.table(columns, |_| false);
+        page.blank();
+    }
 }
 
 /// Why there is no CPU time of the server.
