@@ -65,18 +65,6 @@ pub fn median(samples: &[f64]) -> Result<f64, SampleError> {
     Ok(median_of_sorted(&sorted(samples)?))
 }
 
-/// The range divided by the median: how far apart the samples lie, with none left out.
-///
-/// # Errors
-/// No samples, one that is not finite, or a median of zero.
-pub fn relative_spread(samples: &[f64]) -> Result<f64, SampleError> {
-    let sorted = sorted(samples)?;
-    match median_of_sorted(&sorted) {
-        0.0 => Err(SampleError::ZeroDivisor),
-        median => Ok((sorted[sorted.len() - 1] - sorted[0]) / median.abs()),
-    }
-}
-
 /// The samples in ascending order: at least one, and all finite.
 fn sorted(samples: &[f64]) -> Result<Vec<f64>, SampleError> {
     if samples.is_empty() {
@@ -113,14 +101,6 @@ mod tests {
         let error = median(&[1.0, f64::NAN]).unwrap_err();
         assert_eq!(error.to_string(), "sample 1 is NaN, not a finite number");
         assert!(median(&[f64::INFINITY]).is_err());
-        assert_eq!(relative_spread(&[-1.0, 0.0, 1.0]), Err(SampleError::ZeroDivisor));
-    }
-
-    #[test]
-    fn spread_is_the_range_over_the_median() {
-        assert_eq!(relative_spread(&[9.0, 10.0, 12.0]), Ok(0.3));
-        assert_eq!(relative_spread(&[-9.0, -10.0, -12.0]), Ok(0.3));
-        assert_eq!(relative_spread(&[5.0]), Ok(0.0));
     }
 
     proptest! {

@@ -84,13 +84,6 @@ impl Scaling {
         self.one * cores / (1.0 + waits)
     }
 
-    /// The number of cores beyond which throughput falls; `None` where it never falls.
-    #[must_use]
-    pub fn peak(&self) -> Option<f64> {
-        (self.coherence > 0.0)
-            .then(|| ((1.0 - self.contention).max(0.0) / self.coherence).sqrt().max(1.0))
-    }
-
     /// The best law with these of its three terms, if none of them is below zero.
     fn with(points: &[(f64, f64)], terms: &[usize]) -> Option<Self> {
         let rows = points.iter().map(|(n, x)| {
@@ -175,8 +168,7 @@ mod tests {
     #[test]
     fn a_law_that_turns_has_its_peak_where_the_curve_has() {
         let found = Scaling::fit(&points(&law(1.0, 0.05, 0.01))).unwrap();
-        let peak = found.peak().unwrap();
-        assert!((peak - 95f64.sqrt()).abs() < 1e-6, "{peak}");
+        let peak = 95f64.sqrt();
         assert!(found.at(peak) > found.at(peak * 0.9) && found.at(peak) > found.at(peak * 1.1));
     }
 
