@@ -47,7 +47,7 @@ pub(crate) mod tests;
 use journal::{Entries, TargetRecord, TrialLine};
 use observe::Machine;
 use serde::Serialize;
-use study::{AnswerRule, Show, Study};
+use study::Study;
 
 pub use answer::Answer;
 pub use bar::{AnswerCurve, AnswerFigure, AnswerPoint, Projected};
@@ -156,28 +156,29 @@ impl Analysis {
         in_order.sort_by_key(|trial| trial.place.order);
         let of_cells = || rows.iter().filter(|row| row.cell.is_some());
         let measured: Vec<MeasuredRow> = rows.iter().map(|row| row.measured.clone()).collect();
-        let is_projected =
-            |rule: &AnswerRule| !rule.project.is_empty() || rule.shows(Show::Projection);
-        let projected = study.answers.iter().enumerate().filter(|(_, rule)| is_projected(rule));
+        let compared = |rule| Compared::all(rule, &rows);
+        let compared: Vec<Vec<Compared<'_>>> = study.answers.iter().map(compared).collect();
         Self {
-            projections: projected
-                .flat_map(|(place, rule)| {
-                    let of_rule = projection::projections(&Compared::all(rule, &rows)).into_iter();
+            projections: compared
+                .iter()
+                .enumerate()
+                .flat_map(|(place, compared)| {
+                    let of_rule = projection::projections(compared).into_iter();
                     of_rule.map(move |of| Projection { rule: place, ..of })
                 })
                 .collect(),
             study: study.name.clone(),
             question: study.question.clone(),
             trials: of_cells().map(|row| row.trials).fold(TrialCounts::default(), sum),
-            quality: quality::quality(&study.answers, &rows),
-            servers: Servers::all(&study.answers, &rows),
+            quality: quality::quality(&compared, &rows),
+            servers: Servers::all(&compared),
             remeasured: rows
                 .iter()
                 .map(|row| row.again)
                 .fold(Remeasured::default(), Remeasured::sum),
-            answers: answers::answers(&study.answers, &rows, &costs.rows, targets, machine),
+            profile_changes: ProfileChange::all(&compared),
+            answers: answers::answers(compared, &rows, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&rows),
-            profile_changes: ProfileChange::all(&study.answers, &rows),
             cells: rows.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
             invalid: all_invalid(&in_order, &rows),

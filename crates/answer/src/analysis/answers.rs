@@ -4,7 +4,6 @@ use observe::Machine;
 
 use crate::costs::AlgorithmRow;
 use journal::TargetRecord;
-use study::AnswerRule;
 
 use crate::wording::unique;
 
@@ -16,22 +15,22 @@ use super::purity::purity;
 use super::row::Row;
 use super::written;
 
-/// The answers of all rules. The first of a rule has its author's headline; where there is none, the figures stand
+/// The answers of all rules, by what each compares. The first of a rule has its author's headline; where there is none, the figures stand
 /// alone.
-pub(super) fn answers(
-    rules: &[AnswerRule],
-    rows: &[Row<'_>],
+pub(super) fn answers<'a>(
+    mut compared: Vec<Vec<Compared<'a>>>,
+    rows: &'a [Row<'a>],
     costs: &[AlgorithmRow],
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
-    let mut compared: Vec<_> = rules.iter().map(|rule| Compared::all(rule, rows)).collect();
     // A figure that was to be compared with what was left out answers nothing where others do.
     if compared.iter().flatten().any(|of| !of.is_alone) {
         compared.iter_mut().for_each(|of_rule| of_rule.retain(|of| !of.is_alone));
     }
     let mut answers: Vec<Answer> = Vec::new();
-    for (place, (rule, compared)) in rules.iter().zip(compared).enumerate() {
+    for (place, compared) in compared.into_iter().enumerate() {
+        let Some(rule) = compared.first().map(|of| of.rule) else { continue };
         let headline = written::headline(rule, &compared, rows);
         let purity = purity(compared.iter().flat_map(|of| &of.entries));
         let libraries: Vec<String> = compared

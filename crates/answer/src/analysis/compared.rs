@@ -8,7 +8,7 @@ use load::Operation;
 
 use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
-use study::{AnswerRule, Cell, Param, Params};
+use study::{AnswerRule, Cell, Metric, Param, Params};
 
 use super::row::Row;
 use crate::comparable::ratio;
@@ -32,7 +32,7 @@ pub(super) struct Compared<'a> {
 }
 
 /// The first over the second, by the names of their cells.
-type Pairs<'a> = BTreeMap<[&'a str; 2], Decided>;
+pub(super) type Pairs<'a> = BTreeMap<[&'a str; 2], Decided>;
 
 /// Rows of a case, each with its value of the compared key.
 type Valued<'a> = [(&'a Row<'a>, &'a Param)];
@@ -81,7 +81,7 @@ impl<'a> Compared<'a> {
             let is_compared = rule.is_compared_at(common);
             let mut common = common.clone();
             rule.along.as_ref().map(|along| common.remove(along));
-            let ratios = if is_compared { ratios(rule, cells) } else { Vec::new() }.into_iter();
+            let ratios = if is_compared { decided(rule, cells) } else { Vec::new() }.into_iter();
             by_answer.extend(ratios.map(|(pair, ratio)| (common.clone(), ((place, pair), ratio))));
         }
         let mut decided = vec![(Pairs::new(), 0); groups.len()];
@@ -119,9 +119,7 @@ impl<'a> Compared<'a> {
 
     /// One over another.
     pub(super) fn ratio(&self, one: &Row<'_>, other: &Row<'_>) -> Option<Decided> {
-        let [one, other] = [one, other].map(|of| of.name.as_str());
-        let inverse = || self.pairs.get(&[other, one])?.inverse();
-        self.pairs.get(&[one, other]).cloned().or_else(inverse)
+        of_pair(&self.pairs, one, other)
     }
 
     /// All that was decided.
@@ -325,19 +323,37 @@ fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a Row<'a>> {
 
 /// What is compared of these cells: each with the baseline, and where one may be chosen, each with each.
 /// Along a key no cell is chosen.
-fn ratios<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figure)> {
+fn decided<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figure)> {
     let baseline = baseline(rule, cells);
-    let is_baseline = |of: &Row<'_>| baseline.is_some_and(|other| std::ptr::eq(other, of));
+    let rows: Vec<&Row<'a>> = cells.iter().map(|(row, _)| *row).collect();
+    let mut ratios = ratios(rule.metric, &rows, baseline);
+    if rule.along.is_some() {
+        ratios.retain(|([_, other], _)| baseline.is_some_and(|of| of.name == *other));
+    }
+    ratios
+}
+
+/// Of these rows each over those after it, and all over the baseline.
+pub(super) fn ratios<'a>(
+    metric: Metric,
+    rows: &[&'a Row<'a>],
+    baseline: Option<&Row<'_>>,
+) -> Vec<([&'a str; 2], Figure)> {
+    let is_baseline = |of: &Row<'_>| baseline.is_some_and(|other| other.name == of.name);
     let mut ratios = Vec::new();
-    for (place, (one, _)) in cells.iter().enumerate() {
-        for (other, _) in &cells[place + 1..] {
+    for (place, one) in rows.iter().enumerate() {
+        for other in &rows[place + 1..] {
             let (one, other) = if is_baseline(one) { (other, one) } else { (one, other) };
-            if rule.along.is_some() && !is_baseline(other) {
-                continue;
-            }
             let pair = [one, other].map(|of| of.name.as_str());
-            ratios.extend(ratio(one, other, rule.metric).map(|ratio| (pair, ratio)));
+            ratios.extend(ratio(one, other, metric).map(|ratio| (pair, ratio)));
         }
     }
     ratios
+}
+
+/// One over another, as that was decided or as its inverse was.
+pub(super) fn of_pair(pairs: &Pairs<'_>, one: &Row<'_>, other: &Row<'_>) -> Option<Decided> {
+    let [one, other] = [one, other].map(|of| of.name.as_str());
+    let inverse = || pairs.get(&[other, one])?.inverse();
+    pairs.get(&[one, other]).cloned().or_else(inverse)
 }

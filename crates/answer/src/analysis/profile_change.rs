@@ -3,12 +3,10 @@
 use profile::Class;
 use serde::Serialize;
 use stats::{Decision, Direction};
-use study::AnswerRule;
 use units::Quantity;
 
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
-use super::row::Row;
 use crate::wording::{brief, capitalized};
 
 /// Smaller differences of shares are not stated: one trial of a cell is sampled, and trials differ.
@@ -42,11 +40,11 @@ pub struct Shares {
 impl ProfileChange {
     /// One for each pair of cells that the rules compare and whose profiles are both reliable,
     /// in the order of the rules.
-    pub(super) fn all(rules: &[AnswerRule], trials: &[Row<'_>]) -> Vec<Self> {
+    pub(super) fn all(compared: &[Vec<Compared<'_>>]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for compared in rules.iter().flat_map(|rule| Compared::all(rule, trials)) {
+        for compared in compared.iter().flatten() {
             let Some(baseline) = compared.baseline() else { continue };
-            let of = |entry| Self::of(&compared, entry, baseline);
+            let of = |entry| Self::of(compared, entry, baseline);
             for change in compared.others().filter_map(of) {
                 let pair = [&change.cell, &change.baseline];
                 // Another answer may compare the same cells, from the other one.

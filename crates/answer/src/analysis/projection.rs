@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use stats::{Decision, Direction, Scaling, ScalingError};
-use study::{Metric, Param};
+use study::{Metric, Param, Show};
 
 use trial::Limit;
 
@@ -71,10 +71,13 @@ struct Step<'a> {
     figure: Figure,
 }
 
-/// The projections of a rule whose comparisons differ in the number of cores among other keys: of the
+/// Where the study asks for that, the projections of a rule whose comparisons differ in the number of cores among other keys: of the
 /// values that send most, one for each value of the compared key.
 pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
-    let Some(first) = compared.first() else { return Vec::new() };
+    let is_asked = |first: &&Compared<'_>| {
+        !first.rule.project.is_empty() || first.rule.shows(Show::Projection)
+    };
+    let Some(first) = compared.first().filter(is_asked) else { return Vec::new() };
     let mut found = Vec::new();
     for entry in &first.entries {
         // By what the cells have in common but their cores: the key with the highest figure is

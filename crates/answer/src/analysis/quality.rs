@@ -2,7 +2,6 @@
 //! other work took the CPUs.
 
 use stats::rounds_to_decide;
-use study::AnswerRule;
 use study::metric::Kind;
 use trial::{Limit, TrialRecord, WarningKind};
 
@@ -21,14 +20,13 @@ const MOST_WIDTH: f64 = 0.1;
 const MOST_NOISY: f64 = 0.25;
 
 /// `None` where no answer has a figure.
-pub(super) fn quality(rules: &[AnswerRule], rows: &[Row<'_>]) -> Option<Quality> {
-    let compared: Vec<Compared<'_>> =
-        rules.iter().flat_map(|rule| Compared::all(rule, rows)).collect();
-    let of_one = |of: &Compared<'_>| {
+pub(super) fn quality(compared: &[Vec<Compared<'_>>], rows: &[Row<'_>]) -> Option<Quality> {
+    let compared: Vec<&Compared<'_>> = compared.iter().flatten().collect();
+    let of_one = |of: &&Compared<'_>| {
         Some((stated(of).into_iter().map(|f| f.estimate.n).min()?, of.samples()))
     };
     let (fewest, samples) = compared.iter().filter_map(of_one).min()?;
-    let figures: Vec<Figure> = compared.iter().flat_map(stated).collect();
+    let figures: Vec<Figure> = compared.iter().flat_map(|of| stated(of)).collect();
     // Of a median of 0 there is no share.
     let shares = figures.iter().filter(|figure| figure.median() != 0.0);
     let widest = shares.map(Figure::reach).fold(0.0, f64::max);
@@ -37,7 +35,7 @@ pub(super) fn quality(rules: &[AnswerRule], rows: &[Row<'_>]) -> Option<Quality>
     let largest = compared.iter().map(|of| of.family).max().unwrap_or_default();
     let enough = rounds_to_decide(largest);
     let has_too_few = !figures.iter().all(|of| of.estimate.has_enough_samples())
-        || compared.iter().any(Compared::has_too_few);
+        || compared.iter().any(|of| of.has_too_few());
     let within = plain_percent(round(widest));
     let (is_good, sentence) = if noisy as f64 > MOST_NOISY * valid.len() as f64 {
         let of = format!("{noisy} of {} shared their CPUs", trials(valid.len()));

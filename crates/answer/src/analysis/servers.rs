@@ -2,16 +2,12 @@
 //! compared is also compared between them.
 
 use keys::full;
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use study::metric::Kind;
-use study::{AnswerRule, Metric, Params};
+use study::{Metric, Params};
 
 use super::best::best;
-use super::compared::{Compared, Entry};
-use super::row::Row;
-use crate::comparable::ratio;
+use super::compared::{Compared, Entry, Pairs, of_pair, ratios};
 use crate::figure::{Decided, Figure};
 use crate::wording::{grouped, unique};
 
@@ -49,11 +45,11 @@ pub struct ServerFigure {
 impl Servers {
     /// One for each question about at least two servers. What TLS takes is shown as the goodput that
     /// it is taken from.
-    pub(super) fn all(rules: &[AnswerRule], cells: &[Row<'_>]) -> Vec<Self> {
-        let of_several =
-            rules.iter().filter(|rule| rule.along.is_none() && rule.compare != full::SERVER);
-        unique(of_several.flat_map(|rule| {
-            let of_servers = grouped(Compared::all(rule, cells).into_iter().map(|of| {
+    pub(super) fn all(compared: &[Vec<Compared<'_>>]) -> Vec<Self> {
+        let is_of_several =
+            |of: &&Compared<'_>| of.rule.along.is_none() && of.rule.compare != full::SERVER;
+        unique(compared.iter().flat_map(|of_rule| {
+            let of_servers = grouped(of_rule.iter().filter(is_of_several).map(|of| {
                 let mut common = of.common.clone();
                 common.remove(full::SERVER);
                 (common, of)
@@ -62,7 +58,7 @@ impl Servers {
         }))
     }
 
-    fn of(common: &Params, compared: &[Compared<'_>]) -> Option<Self> {
+    fn of(common: &Params, compared: &[&Compared<'_>]) -> Option<Self> {
         let first = compared.first()?;
         let metric = match first.kind() {
             Kind::Tax => Metric::GoodputPerServerCpu,
@@ -70,7 +66,7 @@ impl Servers {
         };
         let of_servers: Vec<(&Compared<'_>, String)> = compared
             .iter()
-            .filter_map(|of| Some((of, of.label(full::SERVER, of.common.get(full::SERVER)?))))
+            .filter_map(|of| Some((*of, of.label(full::SERVER, of.common.get(full::SERVER)?))))
             .collect();
         if of_servers.len() < 2 {
             return None;
@@ -83,15 +79,17 @@ impl Servers {
         };
         let columns: Vec<Vec<Option<&Entry<'_>>>> = first.entries.iter().map(column).collect();
         // All pairs are decided together, because the best of each column is chosen on the same data.
-        let pairs = columns.iter().flat_map(|entries| pairs(metric, entries)).collect();
-        let pairs: BTreeMap<_, _> = Decided::decide(pairs, 1.0).into_iter().collect();
+        let pairs = columns.iter().flat_map(|entries| {
+            let rows: Vec<_> = entries.iter().flatten().map(|entry| entry.row).collect();
+            ratios(metric, &rows, None)
+        });
+        let pairs = pairs.collect();
+        let pairs: Pairs<'_> = Decided::decide(pairs, 1.0).into_iter().collect();
         for entries in &columns {
             let best = best(metric, entries.iter().flatten().map(|entry| entry.row));
             for (row, entry) in rows.iter_mut().zip(entries) {
                 row.figures.push(entry.and_then(|entry| {
-                    let [own, best] = [entry.row, best?].map(|row| row.name.as_str());
-                    let over = pairs.get(&[own, best]).cloned();
-                    let ratio = over.or_else(|| pairs.get(&[best, own])?.inverse());
+                    let ratio = of_pair(&pairs, entry.row, best?);
                     Some(ServerFigure { figure: entry.row.figure(metric)?, ratio })
                 }));
             }
@@ -105,17 +103,4 @@ impl Servers {
             rows,
         })
     }
-}
-
-/// Each server over those after it, by the names of their cells.
-fn pairs<'a>(metric: Metric, entries: &[Option<&Entry<'a>>]) -> Vec<([&'a str; 2], Figure)> {
-    let cells: Vec<&Row<'a>> = entries.iter().flatten().map(|entry| entry.row).collect();
-    let mut pairs = Vec::new();
-    for (place, one) in cells.iter().enumerate() {
-        for other in &cells[place + 1..] {
-            let pair = [one, other].map(|of| of.name.as_str());
-            pairs.extend(ratio(one, other, metric).map(|ratio| (pair, ratio)));
-        }
-    }
-    pairs
 }
