@@ -18,10 +18,8 @@ use crate::compare::{Comparison, OnlyInOne, PairedRow};
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
 use crate::wording::list;
-use primitives::Unit;
 use stats::{Estimate, RunRatio, step_down, trials_to_decide};
 use study::metric::Better;
-use study::primitive::SIZE;
 use study::{Metric, Study};
 
 pub use expression::Gate;
@@ -103,19 +101,18 @@ impl Gate {
     /// As [`check`](Self::check).
     pub fn judge(&self, study: &Study, analysis: &Analysis) -> Result<GateOutcome, GateError> {
         let metric = self.figure(study)?;
-        let cell = |of: &MeasuredRow| study.cells.iter().find(|cell| cell.name == of.name);
+        let rows = study.rows();
+        let can_have = |of: &&MeasuredRow| {
+            let is_done = of.library.is_none() || of.trials.planned > 0;
+            is_done && rows.iter().any(|row| row.name == of.name && row.metrics.contains(&metric))
+        };
         let about = analysis.rows.iter().filter(|of| self.is_about(&of.case, &of.name));
         let judged = |row: &MeasuredRow| {
-            match (&row.library, cell(row)) {
-                (None, Some(cell)) if !metric.is_of(cell) => return None,
-                (Some(_), _) if !has_metric(row, metric) => return None,
-                _ => (),
-            }
             let figure = row.whole_figure(metric).map(|figure| figure.estimate);
             let mark = row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
-            Some(self.alone(&row.name, &row.label, figure, mark))
+            self.alone(&row.name, &row.label, figure, mark)
         };
-        Ok(self.outcome(about.filter_map(judged).collect()))
+        Ok(self.outcome(about.filter(can_have).map(judged).collect()))
     }
 
     /// Judges the later of two runs: its figures, or how they compare with those of the earlier one. Every
@@ -224,11 +221,4 @@ impl Scale {
             Self::Regression(better) => ratio.map(|ratio| better.regression(ratio)),
         }
     }
-}
-
-/// Whether an algorithm can have a metric, and its library does it.
-fn has_metric(row: &MeasuredRow, metric: Metric) -> bool {
-    let is_of_bytes = row.params.contains_key(SIZE);
-    let unit = if is_of_bytes { Unit::Byte } else { Unit::Operation };
-    row.trials.planned > 0 && Metric::of_algorithm(unit).contains(&metric)
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use study::primitive::SIZE;
 use study::{Metric, Params};
 use trial::Limit;
 
@@ -84,6 +85,13 @@ impl MeasuredRow {
 
     pub(crate) fn samples(&self, metric: Metric) -> &[(u32, f64)] {
         self.samples.get(&metric).map_or(&[], Vec::as_slice)
+    }
+
+    /// The metric of what an algorithm costs; `None` of a cell.
+    pub(crate) fn cycles(&self) -> Option<Metric> {
+        let is_of_bytes = self.params.contains_key(SIZE);
+        let cycles = if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
+        self.library.as_ref().map(|_| cycles)
     }
 
     /// Whether something else than the server's maximum was the limit in trials that count.

@@ -11,7 +11,6 @@ use observe::Machine;
 use openssl::sha::sha256;
 use serde::{Deserialize, Serialize};
 use study::metric::Kind;
-use study::primitive::SIZE;
 use study::{Cut, Metric, Study};
 use units::significant;
 
@@ -188,14 +187,12 @@ fn metrics(study: &Study, row: &MeasuredRow) -> BTreeSet<Metric> {
     };
     let cell = study.cells.iter().find(|cell| row.library.is_none() && cell.name == row.name);
     let usual = cell.map(|cell| [Metric::usual(cell), Metric::RatePerServerCpu]);
-    let is_of_bytes = row.params.contains_key(SIZE);
-    let cycles = if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
     answers
         .map(|rule| rule.metric)
         .filter(|metric| metric.row().kind != Kind::Tax)
         .chain(claims.filter(is_own).map(|claim| claim.metric))
         .chain(usual.into_iter().flatten())
-        .chain(row.library.is_some().then_some(cycles))
+        .chain(row.cycles())
         .collect()
 }
 

@@ -110,7 +110,8 @@ impl Bill {
         if compared.is_of_bodies() {
             let of = |entry| CipherCost::of(compared, entry, rows);
             let ciphers: Vec<CipherCost> = compared.shown().filter_map(of).collect();
-            let doubts = [cipher::exceeding(&ciphers), cipher::disturbed(compared, rows)];
+            let timed = compared.shown().filter_map(|entry| cipher::timed(compared, entry, rows));
+            let doubts = [cipher::exceeding(&ciphers), disturbed(timed.map(|(row, _)| row))];
             return Some(Self {
                 lacking: doubts.into_iter().flatten().collect(),
                 ciphers,
@@ -134,14 +135,8 @@ impl Bill {
                 parts.contains(&Some(row.key.algorithm))
             })
         };
-        let is_disturbed = |row: &AlgorithmRow| row.cost.as_ref().is_some_and(Cost::is_disturbed);
-        let disturbed = rows.iter().filter(|row| is_asked_for(row) && is_disturbed(row));
-        if let Some(disturbed) = listed(disturbed.map(|row| row.key.algorithm.to_string())) {
-            bill.lacking.push(format!(
-                "Something else used the core while {disturbed} was measured alone: the figure is too \
-                 high."
-            ));
-        }
+        let asked_for = rows.iter().copied().filter(|row| is_asked_for(row));
+        bill.lacking.extend(disturbed(asked_for));
         bill.lacking.extend(exceeding(&bill.cells));
         Some(bill)
     }
@@ -204,6 +199,15 @@ impl CellBill {
             None => cipher::is_more_than_the_whole(&self.share),
         }
     }
+}
+
+/// What was disturbed while it was timed alone.
+fn disturbed<'a>(rows: impl Iterator<Item = &'a AlgorithmRow>) -> Option<String> {
+    let disturbed = rows.filter(|row| row.cost.as_ref().is_some_and(Cost::is_disturbed));
+    let names = listed(disturbed.map(|row| row.key.algorithm.to_string()))?;
+    Some(format!(
+        "Something else used the core while {names} was timed alone: the figure is too high."
+    ))
 }
 
 /// Those whose parts exceed the whole.

@@ -12,7 +12,7 @@ use trial::CoreHz;
 use super::compared::{Compared, Entry};
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
-use crate::wording::{list, listed};
+use crate::wording::listed;
 
 /// What the cipher of one cell costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,7 +73,7 @@ pub(super) fn is_more_than_the_whole(share: &Estimate) -> bool {
 }
 
 /// The row of a cell's cipher, in the library that its server runs on.
-fn timed<'a>(
+pub(super) fn timed<'a>(
     compared: &Compared<'_>,
     entry: &Entry<'_>,
     rows: &'a [AlgorithmRow],
@@ -98,20 +98,4 @@ pub(super) fn exceeding(costs: &[CipherCost]) -> Option<String> {
         "Alone, the cipher of {items} took longer than the server with all it does: the library, or what \
          else used the core, differed."
     ))
-}
-
-/// What was disturbed while it was timed alone.
-pub(super) fn disturbed(compared: &Compared<'_>, rows: &[AlgorithmRow]) -> Option<String> {
-    let of = |entry: &Entry<'_>| {
-        let (row, cost) = timed(compared, entry, rows)?;
-        cost.is_disturbed().then(|| row.key.algorithm.to_string())
-    };
-    let names: Vec<String> = compared.shown().filter_map(of).collect();
-    let is_any = !names.is_empty();
-    is_any.then(|| {
-        format!(
-            "Something else used the core while {} was timed alone: the figure is too high.",
-            list(names)
-        )
-    })
 }

@@ -8,7 +8,6 @@ use crate::comparable::comparable;
 use crate::figure::Figure;
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
-use study::primitive::SIZE;
 use study::{Cell, Metric, Params, Study};
 
 /// A row in both runs, in one metric.
@@ -77,11 +76,8 @@ impl RunRow<'_> {
 
     /// What a row is compared by where nothing else is asked for; `None` where its cell is not known.
     fn usual(&self, study: Option<&Study>) -> Option<Metric> {
-        if self.row.library.is_some() {
-            let is_of_bytes = self.row.params.contains_key(SIZE);
-            let metric =
-                if is_of_bytes { Metric::CyclesPerByte } else { Metric::CyclesPerOperation };
-            return Some(metric);
+        if let Some(cycles) = self.row.cycles() {
+            return Some(cycles);
         }
         let (cell, study) = (self.cell?, study?);
         let answers = study.answers.iter().filter(|rule| rule.case == cell.case);

@@ -193,7 +193,7 @@ fn a_part_that_was_disturbed_is_told() {
     assert_eq!(
         scene.first().caveats,
         [
-            "Something else used the core while RSA-2048 sign was measured alone: the figure is too high."
+            "Something else used the core while RSA-2048 sign was timed alone: the figure is too high."
         ]
     );
 }
