@@ -31,70 +31,41 @@ pub(super) fn groups(run: &Run<'_>) -> Vec<Value> {
 }
 
 /// A figure of a trial, in one unit for the trials of a cell.
-struct TrialFigure {
-    name: &'static str,
-    quantity: Quantity,
-    of: fn(&TrialRecord) -> Option<f64>,
-}
+type TrialFigure = (&'static str, Quantity, fn(&TrialRecord) -> Option<f64>);
 
 const FIGURES: [TrialFigure; 7] = [
-    TrialFigure { name: "rate", quantity: Quantity::PerSecond, of: |line| Some(line.rate_per_s) },
-    TrialFigure {
-        name: "goodput",
-        quantity: Quantity::BitsPerSecond,
-        of: |line| (line.goodput_bps > 0).then_some(line.goodput_bps as f64),
-    },
-    TrialFigure {
-        name: "server CPU",
-        quantity: Quantity::Nanos,
-        of: |line| line.cpu_ns.server.map(|ns| ns as f64),
-    },
-    TrialFigure {
-        name: "client CPU",
-        quantity: Quantity::Nanos,
-        of: |line| line.cpu_ns.client.map(|ns| ns as f64),
-    },
-    TrialFigure {
-        name: "memory",
-        quantity: Quantity::BytesPerSecond,
-        of: TrialRecord::memory_bandwidth,
-    },
-    TrialFigure {
-        name: "memory per byte",
-        quantity: Quantity::BytesPerByte,
-        of: TrialRecord::memory_per_byte,
-    },
-    TrialFigure {
-        name: "p99",
-        quantity: Quantity::Nanos,
-        of: |line| line.latency_ns.p99.map(|ns| ns as f64),
-    },
+    ("rate", Quantity::PerSecond, |line| Some(line.rate_per_s)),
+    ("goodput", Quantity::BitsPerSecond, |line| {
+        (line.goodput_bps > 0).then_some(line.goodput_bps as f64)
+    }),
+    ("server CPU", Quantity::Nanos, |line| line.cpu_ns.server.map(|ns| ns as f64)),
+    ("client CPU", Quantity::Nanos, |line| line.cpu_ns.client.map(|ns| ns as f64)),
+    ("memory", Quantity::BytesPerSecond, TrialRecord::memory_bandwidth),
+    ("memory per byte", Quantity::BytesPerByte, TrialRecord::memory_per_byte),
+    ("p99", Quantity::Nanos, |line| line.latency_ns.p99.map(|ns| ns as f64)),
 ];
 
 fn group(cell: Option<&String>, title: &str, of_group: &[&TrialLine]) -> Value {
     let lines: Vec<&TrialRecord> = of_group.iter().map(|trial| &trial.line).collect();
-    let figures: Vec<(&TrialFigure, Unit)> = FIGURES
-        .iter()
-        .filter(|figures| lines.iter().any(|line| (figures.of)(line).is_some()))
-        .map(|figures| {
-            let values = lines.iter().filter_map(|line| (figures.of)(line));
-            (figures, figures.quantity.unit_for(values))
-        })
-        .collect();
+    let figure = |of: &TrialFigure| {
+        let values: Vec<f64> = lines.iter().filter_map(|line| of.2(line)).collect();
+        (!values.is_empty()).then(|| (*of, of.1.unit_for(values)))
+    };
+    let figures: Vec<(TrialFigure, Unit)> = FIGURES.iter().filter_map(figure).collect();
     context! {
         cell,
         title,
         count => trials(lines.len()),
         invalid => lines.iter().filter(|line| !line.valid).count(),
-        columns => figures.iter().map(|(of, unit)| (of.name, unit.name)).collect::<Vec<_>>(),
+        columns => figures.iter().map(|(of, unit)| (of.0, unit.name)).collect::<Vec<_>>(),
         trials => of_group.iter().map(|of| trial(of, &figures)).collect::<Vec<_>>(),
     }
 }
 
-fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&TrialFigure, Unit)]) -> Value {
-    let figure = |(figures, unit): &(&TrialFigure, Unit)| {
+fn trial(TrialLine { place, line }: &TrialLine, figures: &[(TrialFigure, Unit)]) -> Value {
+    let figure = |((_, _, of), unit): &(TrialFigure, Unit)| {
         // What is not valid is no figure.
-        let value = (figures.of)(line).filter(|_| line.valid);
+        let value = of(line).filter(|_| line.valid);
         value.map(|value| unit.number(value)).unwrap_or_default()
     };
     let host = line.receipt.asked.host.as_deref();
