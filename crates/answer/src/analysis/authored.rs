@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use stats::{Decision, Direction};
-use study::Metric;
 use study::headline::{Comparing, Decides, HeadlineTemplates, Slot, Template};
+use study::{AnswerRule, Metric};
 use units::Quantity;
 
 use super::row::Row;
@@ -20,13 +20,9 @@ pub(super) type RowPair = (Metric, [String; 2]);
 
 /// What an author wrote, and what is known of its rows.
 pub(super) struct Authored<'a> {
+    pub(super) rule: &'a AnswerRule,
     pub(super) written: &'a HeadlineTemplates,
-    /// In which the rows are compared that decide.
-    pub(super) metric: Metric,
-    /// The key whose values are compared.
-    pub(super) compare: &'a str,
-    /// By the names that the author gave them.
-    pub(super) rows: &'a Rows<'a>,
+    pub(super) rows: Rows<'a>,
     /// How the rows compare that the sentences speak of: ratios.
     pub(super) decided: BTreeMap<RowPair, Decided>,
 }
@@ -38,12 +34,12 @@ impl Authored<'_> {
         let (template, advice, is_same) = match &self.written.decides {
             None => (&self.written.headline, None, false),
             Some(Decides { rows, same, advice }) => {
-                match self.decided.get(&(self.metric, rows.clone()))?.decision {
+                match self.decided.get(&(self.rule.metric, rows.clone()))?.decision {
                     Decision::TooFew => return None,
                     Decision::NoDifference => (same, None, true),
                     Decision::Sure(direction) => {
                         let is_more = direction == Direction::Above;
-                        let is_better = is_more == self.metric.is_higher_better();
+                        let is_better = is_more == self.rule.metric.is_higher_better();
                         let advice = advice.as_ref().filter(|_| is_better);
                         (&self.written.headline, advice, false)
                     }
@@ -73,7 +69,7 @@ impl Authored<'_> {
     /// What stands at one of a sentence's places.
     fn text(&self, slot: &Slot, slots: &[Slot]) -> Option<String> {
         match slot {
-            Slot::Name(row) => Some(self.rows.get(row.as_str())?.label(self.compare)),
+            Slot::Name(row) => Some(self.rows.get(row.as_str())?.label(&self.rule.compare)),
             Slot::Figure(metric, row) => {
                 // In the unit of the first of its kind in the sentence.
                 let first = slots.iter().find_map(|slot| match slot {

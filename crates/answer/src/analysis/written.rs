@@ -29,15 +29,15 @@ pub(super) fn headline<'a>(
     // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
     let has_figures = |rows: &Rows<'_>| rows.values().all(|of| of.figure(rule.metric).is_some());
     let rows = choices(rule, written, all).find(has_figures)?;
-    let named = Named { rule, written, rows };
-    let (decided, rivals) = named.decided(compared);
-    let (metric, compare, rows) = (rule.metric, rule.compare.as_str(), &named.rows);
-    let (headline, slots) = Authored { written, metric, compare, rows, decided }.headline()?;
+    let mut authored = Authored { rule, written, rows, decided: BTreeMap::new() };
+    let (decided, rivals) = authored.decided(compared);
+    authored.decided = decided;
+    let (headline, slots) = authored.headline()?;
     let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
-    let context = named.context(all).map(|of| format!(" ({of})")).unwrap_or_default();
-    let limited = if named.is_limited(&slots) { LIMITED } else { "" };
+    let context = authored.context(all).map(|of| format!(" ({of})")).unwrap_or_default();
+    let limited = if authored.is_limited(&slots) { LIMITED } else { "" };
     let is_named = |name: &String| slots.contains(&Slot::Name(name.clone()));
-    let is_named = named.best_of().is_some_and(|(name, _)| is_named(name));
+    let is_named = authored.best_of().is_some_and(|(name, _)| is_named(name));
     let samples = compared.first().map_or("trials", Compared::samples);
     let rivals = rivals.in_words(samples, is_named);
     Some(Headline { sentence: format!("{sentence}{context}.{rivals}{limited}"), ..headline })
@@ -86,13 +86,7 @@ enum Pair<'b, 'a> {
     WithBest(&'b Entry<'a>),
 }
 
-struct Named<'a> {
-    rule: &'a AnswerRule,
-    written: &'a HeadlineTemplates,
-    rows: Rows<'a>,
-}
-
-impl<'a> Named<'a> {
+impl<'a> Authored<'a> {
     /// How the rows that it speaks of compare, and the best of several with the others. What the answer compares
     /// anyway is decided there; the rest is decided together with that answer.
     fn decided(&self, compared: &[Compared<'a>]) -> (BTreeMap<RowPair, Decided>, Rivals) {
