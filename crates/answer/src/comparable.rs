@@ -14,6 +14,7 @@ use trial::Limit;
 
 use crate::figure::{Figure, paired};
 use crate::limits::{in_words, of_trials};
+use crate::mark::Mark;
 use crate::measured::MeasuredRow;
 use crate::wording::list;
 
@@ -110,6 +111,17 @@ impl MeasuredRow {
     /// Whether the metric is comparable only where the server served all that it was asked for.
     pub(crate) fn covers_whole_load(&self, metric: Metric) -> bool {
         metric.covers_whole_load() && self.served.is_some()
+    }
+
+    /// What keeps a figure of this metric from being the server's maximum.
+    pub(crate) fn mark_of(&self, metric: Metric) -> Option<Mark> {
+        match self.fell_behind(metric) {
+            Some(_) => Some(Mark::NotOfferedLoad),
+            None if self.covers_whole_load(metric) => {
+                self.mark.filter(|mark| *mark != Mark::NotServerBound)
+            }
+            None => self.mark,
+        }
     }
 
     /// A metric, where it is of all that it is said to be of.

@@ -109,8 +109,7 @@ impl Gate {
         let about = analysis.rows.iter().filter(|of| self.is_about(&of.case, &of.name));
         let judged = |row: &MeasuredRow| {
             let figure = row.whole_figure(metric).map(|figure| figure.estimate);
-            let mark = row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
-            self.alone(&row.name, &row.label, figure, mark)
+            self.alone(&row.name, &row.label, figure, row.mark_of(metric))
         };
         Ok(self.outcome(about.filter(can_have).map(judged).collect()))
     }

@@ -289,17 +289,6 @@ impl Row<'_> {
         }
     }
 
-    /// What keeps a figure of this metric from being the server's maximum.
-    pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
-        match self.fell_behind(metric) {
-            Some(_) => Some(Mark::NotOfferedLoad),
-            None if self.covers_whole_load(metric) => {
-                self.mark.filter(|mark| *mark != Mark::NotServerBound)
-            }
-            None => self.mark,
-        }
-    }
-
     /// Whether the trials' rates differ so much that something other than the cell decided them.
     fn is_spread(&self) -> bool {
         let rate = self.figure(Metric::Rate);

@@ -148,8 +148,6 @@ impl PairedRow {
             (Some(_), Err(why)) => (None, Some(why.in_words(["in B", "in A"]))),
             (Some((a, b)), Ok(())) => (RunRatio::of(&b.samples, &a.samples).ok(), None),
         };
-        let mark =
-            |row: &MeasuredRow| row.fell_behind(metric).map(|_| Mark::NotOfferedLoad).or(row.mark);
         Self {
             case: side_a.case.clone(),
             label: side_a.label.clone(),
@@ -161,8 +159,8 @@ impl PairedRow {
             ratio,
             why,
             verdict: None,
-            mark_a: mark(side_a),
-            mark_b: mark(side_b),
+            mark_a: side_a.mark_of(metric),
+            mark_b: side_b.mark_of(metric),
         }
     }
 }
