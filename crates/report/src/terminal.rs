@@ -47,7 +47,7 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         let look = if quality.is_good { Look::Usual } else { Look::Warning };
         page.paragraph("", &quality.sentence, look);
     }
-    page.left_out(run);
+    page.paragraphs(&left_out(run.targets), Look::Usual);
     let has_more =
         |of: &&ShownAnswer| !(of.tables.is_empty() && of.notes.is_empty() && of.doubts.is_empty());
     for answer in found.answers.iter().filter(has_more) {
@@ -62,12 +62,7 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.overview(table);
     }
     page.marks(&found.marks());
-    for (place, note) in found.notes.iter().enumerate() {
-        if place == 0 {
-            page.blank();
-        }
-        page.paragraph("", note, Look::Dim);
-    }
+    page.paragraphs(&found.notes, Look::Dim);
     page.listing(&found.conclusions);
     page.warnings(&found.warnings);
     found.rejected.iter().for_each(|listing| page.listing(listing));
@@ -239,13 +234,12 @@ impl Page {
         }
     }
 
-    fn left_out(&mut self, run: &Run<'_>) {
-        for (place, why) in left_out(run.targets).iter().enumerate() {
-            if place == 0 {
-                self.blank();
-            }
-            self.paragraph("", why, Look::Usual);
+    /// Each on lines of its own, after a blank line.
+    fn paragraphs(&mut self, texts: &[String], look: Look) {
+        if !texts.is_empty() {
+            self.blank();
         }
+        texts.iter().for_each(|text| self.paragraph("", text, look));
     }
 
     fn warnings(&mut self, warnings: &[Repeated]) {

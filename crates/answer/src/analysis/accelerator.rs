@@ -58,10 +58,10 @@ fn cost(name: &str, [one, other]: [&Row<'_>; 2], share: Option<Decided>) -> Vec<
         return Vec::new();
     };
     let ns = Decided { figure, decision: share.decision };
-    vec![
-        Derived::difference(&format!("server CPU of {name}"), Quantity::Nanos, ns),
-        Derived::difference(&format!("share of {name}"), Quantity::Share, share),
-    ]
+    let difference = |what: &str, quantity, by| {
+        Derived::difference(&format!("{what} of {name}"), String::new(), quantity, by)
+    };
+    vec![difference("server CPU", Quantity::Nanos, ns), difference("share", Quantity::Share, share)]
 }
 
 /// How much later a lone handshake ends than an inline one.

@@ -26,14 +26,11 @@ pub(super) fn with_reading(
     compared: &Compared<'_>,
     rows: &[Row<'_>],
 ) -> (Vec<Derived>, Vec<String>) {
-    let ratios = compared.shown().filter_map(|of| Some((of, ratio_of_reading(of, rows)?)));
-    let ratios = Decided::decide(ratios.collect(), 1.0);
-    let added = ratios.iter().filter_map(|(entry, ratio)| Some((*entry, ratio.added()?)));
-    let added: Vec<(&Entry<'_>, Decided)> = added.collect();
+    let added = shares(compared, |of| ratio_of_reading(of, rows), Decided::added);
     let doubts = added.iter().filter_map(|(entry, added)| doubt(compared, entry, added)).collect();
-    let derived = added.into_iter().map(|(entry, Decided { figure, decision })| {
+    let derived = added.into_iter().map(|(entry, by)| {
         let name = "server CPU per byte that a client that reads what it receives adds";
-        Derived::new(name, compared.with(entry), Quantity::Share, figure).decided(decision)
+        Derived::difference(name, compared.with(entry), Quantity::Share, by)
     });
     (derived.collect(), doubts)
 }
@@ -74,15 +71,23 @@ fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row<'_>]) -> Option<Figure> {
 /// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
 pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[Row<'_>]) -> Vec<Derived> {
     let Some(plain) = plain_by_sendfile(compared, rows) else { return Vec::new() };
-    let kept = compared
-        .shown()
-        .filter_map(|of| Some((of, ratio(of.row, plain, Metric::GoodputPerServerCpu).ok()?)));
-    let share = |(entry, kept): (&Entry<'_>, Decided)| {
-        let Decided { figure, decision } = kept.taken()?;
-        let (name, with) = ("what TLS takes of plain HTTP by sendfile", compared.with(entry));
-        Some(Derived::new(name, with, Quantity::Share, figure).decided(decision))
-    };
-    Decided::decide(kept.collect(), 1.0).into_iter().filter_map(share).collect()
+    let kept = |of: &Entry<'_>| ratio(of.row, plain, Metric::GoodputPerServerCpu).ok();
+    let taken = shares(compared, kept, Decided::taken).into_iter().map(|(entry, by)| {
+        let name = "what TLS takes of plain HTTP by sendfile";
+        Derived::difference(name, compared.with(entry), Quantity::Share, by)
+    });
+    taken.collect()
+}
+
+/// Shares of the cells of an answer that follow from these ratios, decided together.
+fn shares<'b, 'a>(
+    compared: &'b Compared<'a>,
+    ratio: impl Fn(&Entry<'_>) -> Option<Figure>,
+    share: fn(&Decided) -> Option<Decided>,
+) -> Vec<(&'b Entry<'a>, Decided)> {
+    let ratios = compared.shown().filter_map(|of| Some((of, ratio(of)?)));
+    let ratios = Decided::decide(ratios.collect(), 1.0).into_iter();
+    ratios.filter_map(|(entry, ratio)| Some((entry, share(&ratio)?))).collect()
 }
 
 fn plain_by_sendfile<'a>(compared: &Compared<'_>, rows: &'a [Row<'a>]) -> Option<&'a Row<'a>> {

@@ -36,10 +36,6 @@ impl Derived {
         Self { name: name.to_owned(), of, unit, quantity, figure, decision: None }
     }
 
-    pub(super) fn decided(self, decision: Decision) -> Self {
-        Self { decision: Some(decision), ..self }
-    }
-
     /// Of cells that have this value of a key, in words.
     pub(super) fn at(self, place: &str) -> Self {
         let of =
@@ -48,7 +44,7 @@ impl Derived {
     }
 
     /// A difference, which is decided.
-    pub(super) fn difference(name: &str, quantity: Quantity, of: Decided) -> Self {
-        Self::new(name, String::new(), quantity, of.figure).decided(of.decision)
+    pub(super) fn difference(name: &str, of: String, quantity: Quantity, by: Decided) -> Self {
+        Self { decision: Some(by.decision), ..Self::new(name, of, quantity, by.figure) }
     }
 }

@@ -32,7 +32,7 @@ fn saved(compared: &Compared<'_>) -> Option<Derived> {
     let slopes = rounds.values().filter_map(|points| slope(points));
     let saved = Decided::alone(Figure::of(slopes.map(|slope| -slope / 10.0).collect())?, 0.0);
     let name = "server CPU that 10 percentage points of hit rate save per connection";
-    Some(Derived::difference(name, Quantity::Nanos, saved))
+    Some(Derived::difference(name, String::new(), Quantity::Nanos, saved))
 }
 
 /// In nanoseconds.
