@@ -188,7 +188,9 @@ impl Slots {
     /// Checks the time limits that are due.
     pub(crate) fn check_times(&mut self, context: &mut Context<'_>) {
         let now = context.recently();
-        while let Some(key) = self.limits.next(now) {
+        // Each is looked at once: one that stays due waits for the next tick, and does not keep the thread.
+        let due: Vec<usize> = std::iter::from_fn(|| self.limits.next(now)).collect();
+        for key in due {
             let Some(connection) = self.connection(key) else { continue };
             let result = connection.check_time(context);
             self.conclude(context, key, result);

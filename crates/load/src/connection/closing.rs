@@ -15,6 +15,11 @@ use wire::{ErrorKind, Failure};
 /// client.
 const MARK_LIMIT: u64 = 200_000_000;
 
+/// The shorter of the two limits of an operation, in ns.
+fn shortest(context: &Context<'_>) -> u64 {
+    context.plan.timeout.min(context.plan.operation_timeout()).0
+}
+
 /// How long to wait for a mark, in ns, where the last response took `took`. On a busy server all
 /// connections wait long for their turn, and to check each of them would cost more the slower the
 /// server is. An operation without progress still has half of its own limit left.
@@ -128,7 +133,7 @@ impl Connection {
 
     /// When its time limits are to be checked, if nothing happens before.
     pub(crate) fn limit(&self, context: &Context<'_>) -> u64 {
-        let timeout = context.plan.timeout.min(context.plan.operation_timeout()).0;
+        let timeout = shortest(context);
         let limit = match &self.phase {
             Phase::Open(Codec::Http1(http1)) => match http1.ending {
                 Some(Ending::Response { .. }) => CLOSE_LIMIT,
@@ -192,7 +197,7 @@ impl Connection {
             let (kind, what) = self.awaited();
             return Err(Failure::new(kind, format!("{what} made no progress for {timeout}")));
         }
-        if self.mark > 1 && idle >= time_for_mark(context.took, timeout.0) {
+        if self.mark > 1 && idle >= time_for_mark(context.took, shortest(context)) {
             self.set_mark(1);
         }
         Ok(Next::Wait)

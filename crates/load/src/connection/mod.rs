@@ -263,7 +263,10 @@ impl Connection {
     /// Sends what is due.
     pub(crate) fn send(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         let Err(failure) = self.flush(context) else { return Ok(Next::Wait) };
-        // A server may answer before it has read a body, and close.
+        // A server may answer before it has read a body, and close: what it said may have come without an event.
+        if self.readable == Readable::Nothing {
+            self.readable = Readable::Unknown;
+        }
         match self.receive(context) {
             Ok(Next::Wait) => Err(failure),
             answered => answered,
