@@ -161,7 +161,9 @@ impl Gate {
 
         let of_pair = |(pair, _): &(&PairedRow, Scale)| {
             let step = pair.ratio.as_ref().and_then(|_| Some((steps.next()?, needed)));
-            self.gated(&pair.cell_b, &pair.label, step, pair.mark_b.or(pair.mark_a))
+            let mark = pair.mark_b.or(pair.mark_a);
+            let why = pair.why.clone();
+            GatedCell { why, ..self.gated(&pair.cell_b, &pair.label, step, mark) }
         };
         let mut cells: Vec<GatedCell> = about.iter().map(of_pair).collect();
         let only = only.into_iter().filter(|only| self.is_about(&only.case, &only.cell));

@@ -66,6 +66,11 @@ impl CpuMeter {
         self.usage.is_some()
     }
 
+    /// Whether a process is a thread of the kernel that does a CPU's network work, which is the load's.
+    pub(crate) fn is_softirq_thread(&self, pid: usize) -> bool {
+        self.softirq_threads.iter().any(|(_, of)| *of as usize == pid)
+    }
+
     pub(crate) fn tick(&self) -> Nanos {
         self.tick
     }

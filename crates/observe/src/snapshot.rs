@@ -5,11 +5,11 @@ use rustix::param::clock_ticks_per_second;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::Fact;
 use crate::cpu_share::{CpuShare, CpuTimeSource};
 use crate::cpu_times::{CpuMeter, CpuTimes, CpuWindow};
 use crate::pid_stat::{PidStat, parse_schedstat};
 use crate::task_time::{TaskTime, TaskUse};
-use crate::{Fact, Root};
 
 /// CPU time of all CPUs and all processes until one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Snapshot {
             processes: pids.iter().filter_map(process).collect(),
             tasks: match meter.has_account() {
                 true => None,
-                false => Tasks::of(root, meter.tick(), &pids),
+                false => Tasks::of(meter, &pids),
             },
         }
     }
@@ -121,13 +121,14 @@ impl Snapshot {
 
 impl Tasks {
     /// `None` where not all of this machine's are seen, as in a container, or the kernel keeps no account of them.
-    fn of(root: &Root, tick: Nanos, pids: &[usize]) -> Option<Self> {
+    fn of(meter: &CpuMeter, pids: &[usize]) -> Option<Self> {
+        let (root, tick) = (&meter.root, meter.tick());
         // The second process of a machine starts the kernel's own threads.
         let kernels = root.line("/proc/2/comm");
         let load = root.line("/proc/loadavg");
         let last = load.known()?.split_ascii_whitespace().nth(4)?.parse().ok()?;
         let mut times = BTreeMap::new();
-        for pid in pids {
+        for pid in pids.iter().filter(|pid| !meter.is_softirq_thread(**pid)) {
             let folder = format!("/proc/{pid}/task");
             for id in root.numbered(&folder, "") {
                 let text = |file: &str| root.text(&format!("{folder}/{id}/{file}"));
@@ -175,6 +176,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::Root;
 
     /// Tasks with their process, number, CPU and time in ms, where no file counts what runs on a CPU.
     fn snapshot(at: Instant, last: u32, tasks: &[(u32, u32, usize, u64)]) -> Snapshot {
@@ -212,6 +214,28 @@ mod tests {
     }
 
     #[test]
+    fn the_kernels_network_threads_are_no_other_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |path: String, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        file("proc/loadavg".to_owned(), "0.00 0.00 0.00 1/90 90\n");
+        for (pid, name) in [(2, "kthreadd"), (10, "ksoftirqd/0"), (20, "cargo")] {
+            let zeros = "0 ".repeat(40);
+            file(format!("proc/{pid}/comm"), &format!("{name}\n"));
+            file(format!("proc/{pid}/cmdline"), if pid == 20 { "cargo" } else { "" });
+            file(format!("proc/{pid}/task/{pid}/stat"), &format!("{pid} ({name}) R {zeros}0\n"));
+            file(format!("proc/{pid}/task/{pid}/schedstat"), "5000000 0 1\n");
+        }
+        let meter = CpuMeter::of(Root::at(folder.path()));
+        let tasks = Tasks::of(&meter, &[2, 10, 20]).unwrap();
+        let seen: Vec<u32> = tasks.times.values().map(|task| task.process).collect();
+        assert_eq!(seen, [2, 20]);
+    }
+
+    #[test]
     fn what_a_task_did_on_the_way_to_another_cpu_is_in_doubt() {
         let found = of_cpu_0(&[(20, 20, 1, 0)], (90, &[(20, 20, 0, 60)])).unwrap();
         assert_eq!(found.share, 0.3);
@@ -235,7 +259,7 @@ mod tests {
     fn the_tasks_of_this_machine_are_found_where_all_are_seen() {
         let root = Root::machine();
         let pids = root.numbered("/proc", "");
-        let Some(tasks) = Tasks::of(&root, Nanos(4_000_000), &pids) else { return };
+        let Some(tasks) = Tasks::of(&CpuMeter::of(root), &pids) else { return };
         let own = tasks.times.iter().filter(|(_, task)| task.process == std::process::id());
         assert!(own.count() >= 2 && tasks.times.len() > pids.len() / 2);
     }

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use stats::{Decision, RunRatio};
 
 use super::compared_run::ComparedRun;
-use crate::comparable::comparable;
+use crate::comparable::{Why, comparable};
 use crate::figure::Figure;
 use crate::mark::Mark;
 use crate::measured::MeasuredRow;
@@ -113,12 +113,14 @@ pub(super) fn matched<'a>(
             let cell = cells.iter().find(|cell| cell.name == row.name);
             RunRow { cell: cell.filter(|_| row.library.is_none()), row }
         };
-        // What a library does not do is no row.
-        let is_there = |of: &&MeasuredRow| of.library.is_none() || of.trials.planned > 0;
-        run.analysis.rows.iter().filter(is_there).map(of).collect()
+        run.analysis.rows.iter().map(of).collect()
     }
     let is_like = |x: &MeasuredRow, y: &MeasuredRow| x.case == y.case && x.params == y.params;
-    let (of_a, of_b) = (rows(a), rows(b));
+    // What A had no server or library for, and no load that meets the limit, B cannot be worse at. Of B the same is
+    // no figure.
+    let is_planned = |of: &RunRow<'_>| of.row.trials.planned > 0;
+    let (mut of_a, of_b) = (rows(a), rows(b));
+    of_a.retain(is_planned);
     let mut matches = Vec::new();
     let mut only = Vec::new();
     for a in &of_a {
@@ -127,7 +129,7 @@ pub(super) fn matched<'a>(
             None => only.push(OnlyInOne::of("a", a.row)),
         }
     }
-    let is_alone = |b: &&RunRow<'_>| !of_a.iter().any(|a| is_like(a.row, b.row));
+    let is_alone = |b: &&RunRow<'_>| is_planned(b) && !of_a.iter().any(|a| is_like(a.row, b.row));
     only.extend(of_b.iter().filter(is_alone).map(|b| OnlyInOne::of("b", b.row)));
     (matches, only)
 }
@@ -143,10 +145,13 @@ impl PairedRow {
     pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
         let [side_a, side_b] = [both.a.row, both.b.row];
         let (a, b) = (side_a.figure(metric), side_b.figure(metric));
-        let (ratio, why) = match (a.as_ref().zip(b.as_ref()), comparable(side_b, side_a, metric)) {
-            (None, _) => (None, None),
-            (Some(_), Err(why)) => (None, Some(why.in_words(["in B", "in A"]))),
-            (Some((a, b)), Ok(())) => (RunRatio::of(&b.samples, &a.samples).ok(), None),
+        let ratio = a.as_ref().zip(b.as_ref()).map(|(a, b)| {
+            comparable(side_b, side_a, metric)?;
+            RunRatio::of(&b.samples, &a.samples).map_err(|_| Why::Zero)
+        });
+        let (ratio, why) = match ratio.transpose() {
+            Ok(ratio) => (ratio, None),
+            Err(why) => (None, Some(why.in_words(["in B", "in A"]))),
         };
         Self {
             case: side_a.case.clone(),

@@ -41,6 +41,9 @@ pub struct GatedCell {
     pub result: Reached,
     /// What was judged, in the metric's unit; `None` where it was not measured.
     pub figure: Option<Estimate>,
+    /// Why two runs that were measured have no ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// How many trials can decide it, in each run where there are two; `None` where there are as many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_trials: Option<usize>,
@@ -99,7 +102,7 @@ impl Gate {
         };
         let figure = step.map(|(step, _)| step.estimate);
         let (cell, label) = (cell.to_owned(), label.to_owned());
-        GatedCell { cell, label, result, figure, needed_trials, mark }
+        GatedCell { cell, label, result, figure, why: None, needed_trials, mark }
     }
 
     pub(super) fn reached(&self, figure: &Estimate) -> Reached {
@@ -138,8 +141,11 @@ impl Gate {
 
     fn in_words(&self, cell: &GatedCell) -> String {
         let Some(figure) = &cell.figure else {
-            return match cell.mark {
-                Some(Mark::NotOfferedLoad) => "the offered load was not the limit in all trials",
+            return match (&cell.why, cell.mark) {
+                (Some(why), _) => why,
+                (None, Some(Mark::NotOfferedLoad)) => {
+                    "the offered load was not the limit in all trials"
+                }
                 _ => "not measured",
             }
             .to_owned();

@@ -237,3 +237,40 @@ fn the_cells_of_two_runs_are_judged_together() {
     assert_eq!(cells(&bulk(), &fewer).last(), Some(&(NotMet, None)));
     assert_eq!(cells(&fewer, &bulk()).len(), 1);
 }
+
+#[test]
+fn what_neither_run_has_a_server_for_is_not_judged_and_what_only_the_later_lacks_fails() {
+    let gate: Gate = "regression<=20%".parse().unwrap();
+    let judged = |skipped: [bool; 2]| {
+        let [a, b] = skipped.map(|skipped| {
+            let mut scene = Scene::suites(&[server("nginx"), server("haproxy")], &[GCM]);
+            (0..2).for_each(|cell| scene.measure(cell, 8e9, &SPREAD));
+            if skipped {
+                scene.keep(|cell, _| cell == 0);
+                scene.skip(server("haproxy"));
+            }
+            scene
+        });
+        let outcome = gate.judge_runs(&compared(&a, &b)).unwrap();
+        (outcome.result, outcome.cells.len())
+    };
+    assert_eq!(judged([false, false]), (Met, 2));
+    assert_eq!(judged([true, true]), (Met, 1));
+    assert_eq!(judged([true, false]), (Met, 1));
+    assert_eq!(judged([false, true]), (NotMet, 2));
+}
+
+#[test]
+fn rows_that_may_not_be_divided_fail_a_gate_with_the_reason() {
+    let received = |way| {
+        let mut scene = bulk();
+        (0..7).for_each(|round| scene.trial(0, round).receipt.asked.receive = Some(way));
+        scene
+    };
+    let (a, b) = (received(load::Receive::Walk), received(load::Receive::Decrypt));
+    let gate: Gate = "regression<=5%".parse().unwrap();
+    let outcome = gate.judge_runs(&compared(&a, &b)).unwrap();
+    assert_eq!(outcome.result, NotMet);
+    let why = outcome.cells[0].why.as_ref().unwrap();
+    assert!(outcome.sentence.contains(why) && outcome.cells[1].why.is_none(), "{outcome:?}");
+}
