@@ -91,6 +91,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.congestion", &["\"reno\""]),
     ("load.close", &["\"fin\"", "\"rst\""]),
     ("load.timeout", &["\"10s\"", "\"0.25s\""]),
+    ("load.operation-timeout", &["\"2min\"", "\"1.5s\""]),
     ("load.ca", &["\"/etc/ssl/own.pem\""]),
     ("load.client-certificate", &["\"/etc/ssl/client.pem\""]),
     ("load.client-key", &["\"/etc/ssl/client.key\""]),
