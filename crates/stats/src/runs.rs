@@ -3,7 +3,7 @@
 //! What drifts between the runs is in the ratio. How fast a machine drifts shows in the runs themselves, as the
 //! [`drift`] from the first half of each to its second, and the interval has room for as much as both drifted. Trials
 //! that scatter by 1% on a machine that drifts by 2 or 4% in some seconds to some minutes then cover the ratio in 92
-//! to 98% of runs; without, in 60 to 90%.
+//! to 98% of comparisons; without that room in 61 to 91%.
 
 use serde::{Serialize, Serializer};
 
