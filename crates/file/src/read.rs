@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Error, Expected, IntoDeserializer, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+use serde::{Deserializer, forward_to_deserialize_any};
 use serde_path_to_error::Segment;
 use toml::de::DeValue;
 
@@ -16,7 +16,7 @@ use ::keys::{did_you_mean, nearest};
 /// What a type finds wrong with a value, wherever that stands.
 #[derive(Debug, thiserror::Error)]
 #[error("{self:?}")]
-enum Refusal {
+pub(super) enum Refusal {
     /// In the type's own words.
     Own(String),
     /// It is something else than this, in serde's words.
@@ -63,52 +63,23 @@ impl Error for Refusal {
 pub(super) fn table<'a, T: DeserializeOwned>(
     fields: impl Iterator<Item = (&'a str, Field<'a>)>,
 ) -> Result<T, Flaw> {
+    // In the order of the file, so that the first error is the first of its lines.
     let mut fields: Vec<_> = fields.collect();
     fields.sort_by_key(|(_, field)| field.span);
-    let field = |path: &[&Segment]| match path.split_first()? {
+    read(MapDeserializer::new(fields.iter().copied()), |path| match path.split_first()? {
         (Segment::Map { key }, rest) => {
             fields.iter().find(|(name, _)| name == key).map(|(_, field)| field.at(rest))
         }
         _ => None,
-    };
-    read(|taken| Content::Fields(fields.clone(), taken), field)
+    })
 }
 
-/// What a type is read from, in the order of the file, so that the first error is the first of its lines.
-enum Content<'a, 't> {
-    Value(Field<'a>, &'t Taken),
-    /// A value that stands for a list of one.
-    Alone(Field<'a>, &'t Taken),
-    Fields(Vec<(&'a str, Field<'a>)>, &'t Taken),
-}
-
-impl<'a, 't> Content<'a, 't> {
-    fn of(field: Field<'a>, taken: &'t Taken) -> Self {
-        match taken.as_lists.contains(&field.span.0) {
-            true => Self::Alone(field, taken),
-            false => Self::Value(field, taken),
-        }
-    }
-}
-
-impl<'de> Deserializer<'de> for Content<'_, '_> {
+impl<'de> Deserializer<'de> for Field<'_> {
     type Error = Refusal;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        let (field, taken) = match self {
-            Self::Value(field, taken) => (field, taken),
-            Self::Alone(field, taken) => {
-                let values = std::iter::once(Self::Value(field, taken));
-                return visitor.visit_seq(SeqDeserializer::new(values));
-            }
-            Self::Fields(fields, taken) => {
-                let entry = |(key, field)| (key, Content::of(field, taken));
-                return visitor.visit_map(MapDeserializer::new(fields.into_iter().map(entry)));
-            }
-        };
-        match field.value {
+        match self.value {
             DeValue::String(own) => visitor.visit_str(own),
-            _ if taken.as_text == Some(field.span.0) => visitor.visit_str(&field.written()),
             DeValue::Boolean(flag) => visitor.visit_bool(*flag),
             DeValue::Integer(number) => {
                 let number = i128::from_str_radix(number.as_str(), number.radix());
@@ -122,14 +93,39 @@ impl<'de> Deserializer<'de> for Content<'_, '_> {
             // What no key takes.
             DeValue::Float(_) | DeValue::Datetime(_) => visitor.visit_f64(f64::NAN),
             DeValue::Array(_) => {
-                let values = field.elements().unwrap_or_default().into_iter();
-                visitor.visit_seq(SeqDeserializer::new(values.map(|of| Self::of(of, taken))))
+                let values = self.elements().unwrap_or_default();
+                visitor.visit_seq(SeqDeserializer::new(values.into_iter()))
             }
             DeValue::Table(_) => {
-                let entries = field.iter().map(|field| (field.key, Self::of(field, taken)));
+                let entries = self.iter().map(|field| (field.key, field));
                 visitor.visit_map(MapDeserializer::new(entries))
             }
         }
+    }
+
+    /// A value that stands without a list is a list of one.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        match self.is_single() {
+            true => visitor.visit_seq(SeqDeserializer::new(std::iter::once(self))),
+            false => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        self.read_text(|text| visitor.visit_str(text))
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        self.read_text(|text| visitor.visit_enum(text.into_deserializer()))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
@@ -144,23 +140,13 @@ impl<'de> Deserializer<'de> for Content<'_, '_> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        let text = String::deserialize(self)?;
-        visitor.visit_enum(IntoDeserializer::<Refusal>::into_deserializer(text))
-    }
-
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct seq
-        tuple tuple_struct map struct identifier ignored_any
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char bytes byte_buf unit unit_struct tuple
+        tuple_struct map struct identifier ignored_any
     }
 }
 
-impl<'de> IntoDeserializer<'de, Refusal> for Content<'_, '_> {
+impl<'de> IntoDeserializer<'de, Refusal> for Field<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -171,7 +157,19 @@ impl<'de> IntoDeserializer<'de, Refusal> for Content<'_, '_> {
 impl<'a> Field<'a> {
     /// The value as a type has it.
     pub(super) fn read<T: DeserializeOwned>(self) -> Result<T, Flaw> {
-        read(|taken| Content::of(self, taken), |path| Some(self.at(path)))
+        read(self, |path| Some(self.at(path)))
+    }
+
+    /// A text as it is read. A number or a flag is none; why it is refused as a text says more than that: it
+    /// has no unit.
+    fn read_text<T>(self, read: impl FnOnce(&str) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        if let DeValue::String(text) = self.value {
+            return read(text);
+        }
+        match self.is_single().then(|| read(&self.written())) {
+            Some(Err(why @ Refusal::Own(_))) => Err(why),
+            _ => Err(Refusal::Not("a string".to_owned())),
+        }
     }
 
     /// What stands at the end of a path from here, as far as it leads.
@@ -213,7 +211,7 @@ impl<'a> Field<'a> {
             ("a boolean", _) => {
                 self.wrong("is neither true nor false; write one of these, without quotes")
             }
-            (LIST, DeValue::Table(_)) => {
+            ("a sequence", DeValue::Table(_)) => {
                 let name = self.name();
                 self.flaw(&format!("is a list of tables; write [[{name}]] above each"))
             }
@@ -230,82 +228,35 @@ impl<'a> Field<'a> {
     }
 }
 
-/// A list, as serde calls it.
-const LIST: &str = "a sequence";
-
-/// What is taken otherwise than it is written, by where it begins.
-#[derive(Default)]
-struct Taken {
-    /// A number or a flag, as text.
-    as_text: Option<usize>,
-    /// Values that stand without a list, as lists of one.
-    as_lists: Vec<usize>,
-}
-
-/// What is refused, where that stands, and in which table.
-struct Refused<'a> {
-    why: Refusal,
-    place: Option<Field<'a>>,
-    table: Option<Field<'a>>,
-}
-
-/// Reads a type; `field` is what stands at a path of the content.
+/// Reads a type; `field` is what stands at a path of it.
 fn read<'a, T: DeserializeOwned>(
-    content: impl for<'t> Fn(&'t Taken) -> Content<'a, 't>,
+    from: impl Deserializer<'static, Error = Refusal>,
     field: impl Fn(&[&Segment]) -> Option<Field<'a>>,
 ) -> Result<T, Flaw> {
-    let attempt = |taken: &Taken| -> Result<T, Box<Refused<'a>>> {
-        serde_path_to_error::deserialize(content(taken)).map_err(|error| {
-            let path: Vec<&Segment> = error.path().iter().collect();
-            let table = path.split_last().and_then(|(_, table)| field(table));
-            let place = field(&path);
-            Box::new(Refused { why: error.into_inner(), place, table })
-        })
-    };
-    let mut taken = Taken::default();
-    let refused = loop {
-        let refused = match attempt(&taken) {
-            Ok(value) => return Ok(value),
-            Err(refused) => refused,
-        };
-        let single = refused.place.filter(|place| place.is_single());
-        match (&refused.why, single.map(|place| place.span.0)) {
-            (Refusal::Not(what), Some(at)) if what == LIST && !taken.as_lists.contains(&at) => {
-                taken.as_lists.push(at);
-            }
-            (Refusal::Not(_), Some(at)) => {
-                taken.as_text = Some(at);
-                break match attempt(&taken) {
-                    // Why it is refused as text says more: that it has no unit.
-                    Err(other) if other.is_own_of(at) => other,
-                    _ => refused,
-                };
-            }
-            _ => break refused,
-        }
-    };
-    Err(refused.in_words())
+    serde_path_to_error::deserialize(from).map_err(|error| {
+        let path: Vec<&Segment> = error.path().iter().collect();
+        let table = path.split_last().and_then(|(_, table)| field(table));
+        let place = field(&path);
+        error.into_inner().in_words(place, table)
+    })
 }
 
-impl Refused<'_> {
-    fn is_own_of(&self, at: usize) -> bool {
-        matches!(self.why, Refusal::Own(_)) && self.place.is_some_and(|place| place.span.0 == at)
-    }
-
-    fn in_words(self) -> Flaw {
-        let Some(place) = self.place else {
-            return match self.why {
-                Refusal::Missing(key) => Flaw::missing(key),
+impl Refusal {
+    /// At its place, which is in a table.
+    fn in_words(self, place: Option<Field<'_>>, table: Option<Field<'_>>) -> Flaw {
+        let Some(place) = place else {
+            return match self {
+                Self::Missing(key) => Flaw::missing(key),
                 other => Flaw::lacking(other.to_string()),
             };
         };
-        match self.why {
-            Refusal::Own(why) => place.place(Flaw::lacking(why)),
-            Refusal::Missing(key) => place.place(Flaw::missing(key)),
-            Refusal::Unknown(known) => place.unknown(self.table.unwrap_or(place), known),
-            Refusal::Not(expected) => place.is_not(&expected),
-            Refusal::TooLarge => place.wrong("is too large; write less"),
-            Refusal::TooSmall => place.wrong("is out of range; write a whole number, 1 or more"),
+        match self {
+            Self::Own(why) => place.place(Flaw::lacking(why)),
+            Self::Missing(key) => place.place(Flaw::missing(key)),
+            Self::Unknown(known) => place.unknown(table.unwrap_or(place), known),
+            Self::Not(expected) => place.is_not(&expected),
+            Self::TooLarge => place.wrong("is too large; write less"),
+            Self::TooSmall => place.wrong("is out of range; write a whole number, 1 or more"),
         }
     }
 }
