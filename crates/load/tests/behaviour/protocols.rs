@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use load::{Engine, ErrorKind, Http, Job, Load, Method, Outcome};
+use load::{Engine, ErrorKind, Http, Job, Load, Method, Outcome, Url};
 use units::Nanos;
 
 use crate::scripted_server::frames::{
-    DATA_FRAME, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, SETTINGS,
+    DATA_FRAME, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, SETTINGS, field, ok,
+};
+use crate::scripted_server::{
+    Plain, Secure, Server, Session, config, config_of, ecdsa, finish, reset, silence,
 };
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, reset, silence};
 use crate::{MILLISECOND, http, https, kinds, lasts, run, summary};
@@ -91,6 +94,22 @@ impl Peer {
         self.begin(stream)?;
         self.end(stream)
     }
+    /// An answer with so many fields, and no body.
+    fn fields(&mut self, stream: u32, count: usize) -> io::Result<()> {
+        match self {
+            Http1(plain) => {
+                let fields = "X: y\r\n".repeat(count - 1);
+                plain.send(
+                    format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 0\r\n\r\n").as_bytes(),
+                )
+            }
+            Http2(frames) => {
+                let head = [ok(Some(0)), field("x", b"y").repeat(count - 1)].concat();
+                frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &head)
+            }
+        }
+    }
+
 
     /// An answer without a body: with this status, which is the field of these bytes in HPACK.
     fn status(&mut self, stream: u32, status: &str, field: &[u8]) -> io::Result<()> {
@@ -159,6 +178,10 @@ fn seen(outcome: &Outcome, server: &Server) -> Became {
 }
 
 fn as_it_is(_: &mut Job) {}
+fn asks_for_nothing(job: &mut Job) {
+    job.url = Url::at(false, job.address, "/");
+}
+
 
 fn posts(job: &mut Job) {
     job.plan.method = Some(Method::Post);
@@ -182,7 +205,7 @@ const TOO_LARGE: &[u8] = &[0x08, 3, b'4', b'1', b'3'];
 
 #[test]
 fn both_protocols_do_the_same_with_what_a_server_does() {
-    use ErrorKind::{EarlyClose, Reset, ShortBody, Stall, Status};
+    use ErrorKind::{EarlyClose, LongHead, Reset, ShortBody, Stall, Status};
     type Row = (&'static str, Script, fn(&mut Job), Became, Option<Became>);
     let rows: Vec<Row> = vec![
         (
@@ -302,6 +325,27 @@ fn both_protocols_do_the_same_with_what_a_server_does() {
             as_it_is,
             became(0, &[(Status, 3)], 0, 1),
             None,
+        (
+            "answers with as many fields as are taken",
+            |peer, _| loop {
+                let (stream, _) = peer.request()?;
+                peer.fields(stream, 256)?;
+            },
+            asks_for_nothing,
+            became(3, &[], 0, 1),
+            None,
+        ),
+        (
+            // Over HTTP/2 only the stream ends.
+            "answers with one field more",
+            |peer, _| loop {
+                let (stream, _) = peer.request()?;
+                peer.fields(stream, 257)?;
+            },
+            asks_for_nothing,
+            became(0, &[(LongHead, 3)], 0, 3),
+            Some(became(0, &[(LongHead, 3)], 0, 1)),
+        ),
         ),
         (
             // Over HTTP/2 a stream without progress ends, and the connection goes on.

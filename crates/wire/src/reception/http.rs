@@ -9,8 +9,8 @@ use crate::{ErrorKind, Failure};
 /// trailers.
 pub const LONGEST_HEAD: usize = 256 << 10;
 
-/// The most header fields that are accepted.
-const MOST_FIELDS: usize = 256;
+/// The most fields of a head that are accepted.
+pub const MOST_FIELDS: usize = 256;
 
 /// What a TLS server sends to a client that speaks plain HTTP.
 pub const TLS_RECORD: &str = "a TLS record instead of an HTTP response";
@@ -105,7 +105,7 @@ fn forgiving() -> httparse::ParserConfig {
 /// What these bytes are instead of a response, or the line that makes them none.
 fn not_http(bytes: &[u8], error: httparse::Error) -> Failure {
     if error == httparse::Error::TooManyHeaders {
-        return Failure::long_head(&format!("a head of more than {MOST_FIELDS} header fields"));
+        return too_many_fields();
     }
     other_protocol(bytes).unwrap_or_else(|| {
         let line = wrong_field(bytes).unwrap_or_else(|| first_line(bytes));
@@ -214,6 +214,10 @@ pub fn digits(value: &[u8]) -> Option<u64> {
 pub fn grpc_failure(name: &[u8], value: &[u8]) -> Option<Failure> {
     let is_failed = name.eq_ignore_ascii_case(b"grpc-status") && value.trim_ascii() != b"0";
     is_failed.then(|| status(&format!("{GRPC_STATUS} {}", String::from_utf8_lossy(value))))
+}
+
+pub fn too_many_fields() -> Failure {
+    Failure::long_head(&format!("a head of more than {MOST_FIELDS} header fields"))
 }
 
 pub fn head_too_long() -> Failure {

@@ -33,7 +33,8 @@ mod step;
 mod stride;
 
 pub use http::{
-    GRPC_STATUS, HTTP2_FRAME, LONGEST_HEAD, TLS_RECORD, digits, grpc_failure, head_too_long,
+    GRPC_STATUS, HTTP2_FRAME, LONGEST_HEAD, MOST_FIELDS, TLS_RECORD, digits, grpc_failure,
+    head_too_long, too_many_fields,
 };
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};

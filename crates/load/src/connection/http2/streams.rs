@@ -8,7 +8,8 @@ use http2::{
 };
 use units::Nanos;
 use wire::reception::{
-    Answers, Completed, Expectation, LONGEST_HEAD, digits, grpc_failure, head_too_long,
+    Answers, Completed, Expectation, LONGEST_HEAD, MOST_FIELDS, digits, grpc_failure,
+    head_too_long, too_many_fields,
 };
 use wire::{ErrorKind, Failure};
 
@@ -44,7 +45,9 @@ pub(crate) struct Exchange {
     has_begun: bool,
     status: Option<u16>,
     promised: Option<u64>,
+    /// The bytes of all heads, and the fields of this one.
     head: u64,
+    fields: usize,
     body: u64,
     is_whole: bool,
     wrong: Option<Failure>,
@@ -77,6 +80,7 @@ impl Exchange {
             status: None,
             promised: None,
             head: 0,
+            fields: 0,
             body: 0,
             is_whole: false,
             wrong: None,
@@ -401,8 +405,10 @@ impl Handler for Streams {
         self.counts.fields_received += length;
         let Some(exchange) = self.of(stream) else { return };
         exchange.head += length;
-        if exchange.head > LONGEST_HEAD as u64 && exchange.wrong.is_none() {
-            exchange.wrong = Some(head_too_long());
+        exchange.fields += usize::from(!name.starts_with(b":"));
+        let is_too_long = exchange.head > LONGEST_HEAD as u64;
+        if (is_too_long || exchange.fields > MOST_FIELDS) && exchange.wrong.is_none() {
+            exchange.wrong = Some(if is_too_long { head_too_long() } else { too_many_fields() });
             self.rejected.push(stream.id);
             return;
         }
@@ -448,6 +454,7 @@ impl Handler for Streams {
         exchange.progress = now;
         // A window that is opened is no part of a response.
         if matches!(frame.kind, FrameKind::Headers | FrameKind::Data) {
+            exchange.fields = 0;
             exchange.begun.times.first_byte.get_or_insert(now);
             is_first = !std::mem::replace(&mut exchange.has_begun, true);
         }
