@@ -189,14 +189,18 @@ impl Connection {
         if context.plan.receive() == Receive::Walk {
             reception = reception.skipping_mac_if_expected();
         }
-        let asked = self.waiting.pop().map(|(_, begun)| begun);
-        if context.plan.operation == Operation::Handshakes {
+        let is_handshake = context.plan.operation == Operation::Handshakes;
+        if is_handshake {
             if let Some(sealer) = &mut sealer {
                 seal_close_notify(sealer, &mut self.unsent)?;
             }
-            let reception = reception.over(self.received.len());
-            let ending = Some(Ending::Handshake);
-            self.phase = Phase::Open(Codec::Http1(Http1::new(reception, sealer, asked, ending)));
+            reception = reception.over(self.received.len());
+        }
+        let ending = is_handshake.then_some(Ending::Handshake);
+        let asked = self.waiting.pop().map(|(_, begun)| begun);
+        let is_asked = asked.is_some();
+        self.phase = Phase::Open(Codec::Http1(Http1::new(reception, sealer, asked, ending)));
+        if is_handshake {
             match context.plan.close {
                 Close::Fin => self.flush_and_end(context)?,
                 Close::Rst => self.flush(context)?,
@@ -207,8 +211,6 @@ impl Connection {
             }
             return Ok(next);
         }
-        let is_asked = asked.is_some();
-        self.phase = Phase::Open(Codec::Http1(Http1::new(reception, sealer, asked, None)));
         if is_asked {
             if self.take_before_request(context)? != Next::Wait {
                 return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));
