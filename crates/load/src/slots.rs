@@ -188,16 +188,10 @@ impl Slots {
     /// Checks the time limits that are due.
     pub(crate) fn check_times(&mut self, context: &mut Context<'_>) {
         let now = context.recently();
-        // Each is looked at once: one that stays due waits for the next tick, and does not keep the thread.
-        let due: Vec<usize> = std::iter::from_fn(|| self.limits.next(now)).collect();
-        for key in due {
+        while let Some(key) = self.limits.next(now) {
             let Some(connection) = self.connection(key) else { continue };
             let result = connection.check_time(context);
             self.conclude(context, key, result);
-            if let Some(connection) = self.connection(key) {
-                let next = connection.next_check(context);
-                self.limits.look_at(key, next);
-            }
         }
     }
 
@@ -262,19 +256,8 @@ impl Slots {
         let is_opened = connection.is_opening && connection.is_accepted();
         connection.is_opening &= !is_opened;
         match result {
-            Ok(Next::Wait) if !connection.is_leaving() => {
-                connection.update_interest(context);
-                let (is_due, limit) = (connection.is_due(), connection.limit(context));
-                if !connection.joining.is_empty() && connection.is_open() {
-                    let joining = std::mem::take(&mut connection.joining);
-                    self.follow.extend(joining.into_iter().map(|slot| (slot, After::Free)));
-                }
-                if is_due {
-                    self.due.push(key);
-                }
-                self.limits.look_at(key, limit);
-            }
-            Ok(Next::Wait) => self.leave(context, key),
+            Ok(Next::Wait) if connection.is_leaving() => self.leave(context, key),
+            Ok(Next::Wait) => self.keep(context, key),
             Ok(Next::Close) => {
                 self.close(context, key, true);
                 // The next operation begins after that.
@@ -319,14 +302,22 @@ impl Slots {
             }
             None => key,
         };
-        if let Some(connection) = self.connection(key) {
-            connection.update_interest(context);
-            let (is_due, limit) = (connection.is_due(), connection.next_check(context));
-            if is_due {
-                self.due.push(key);
-            }
-            self.limits.look_at(key, limit);
+        self.keep(context, key);
+    }
+
+    /// Waits for what comes next on a connection.
+    fn keep(&mut self, context: &mut Context<'_>, key: usize) {
+        let Some(connection) = self.connection(key) else { return };
+        connection.update_interest(context);
+        let (is_due, at) = (connection.is_due(), connection.next_check(context));
+        if !connection.joining.is_empty() && connection.is_open() {
+            let joining = std::mem::take(&mut connection.joining);
+            self.follow.extend(joining.into_iter().map(|slot| (slot, After::Free)));
         }
+        if is_due {
+            self.due.push(key);
+        }
+        self.limits.look_at(key, at);
     }
 
     fn close(&mut self, context: &mut Context<'_>, key: usize, is_in_order: bool) {

@@ -15,11 +15,6 @@ use wire::{ErrorKind, Failure};
 /// client.
 const MARK_LIMIT: u64 = 200_000_000;
 
-/// The shorter of the two limits of an operation, in ns.
-fn shortest(context: &Context<'_>) -> u64 {
-    context.plan.timeout.min(context.plan.operation_timeout()).0
-}
-
 /// How long to wait for a mark, in ns, where the last response took `took`. On a busy server all
 /// connections wait long for their turn, and to check each of them would cost more the slower the
 /// server is. An operation without progress still has half of its own limit left.
@@ -131,30 +126,40 @@ impl Connection {
         Next::Close
     }
 
-    /// When its time limits are to be checked, if nothing happens before.
-    pub(crate) fn limit(&self, context: &Context<'_>) -> u64 {
-        let timeout = shortest(context);
-        let limit = match &self.phase {
-            Phase::Open(Codec::Http1(http1)) => match http1.ending {
-                Some(Ending::Response { .. }) => CLOSE_LIMIT,
-                None if http1.asked.is_none() => return u64::MAX,
-                None if self.mark > 1 => time_for_mark(context.took, timeout).min(timeout),
-                _ => timeout,
+    /// When its opening, or its operation, has taken too long in all; when either has made no progress for too
+    /// long; and when something else is to be done about it.
+    fn limits(&self, context: &Context<'_>) -> [u64; 3] {
+        const NEVER: u64 = u64::MAX;
+        let (timeout, whole) = (context.plan.timeout.0, context.plan.operation_timeout().0);
+        match &self.phase {
+            Phase::Connecting | Phase::Handshaking(_) => {
+                [self.started.saturating_add(whole), self.progress.saturating_add(timeout), NEVER]
+            }
+            // Over plain HTTP/2 the opening ends with the server's first frame.
+            Phase::Open(Codec::Http2(http2)) if !http2.has_begun() => {
+                [NEVER, self.started.saturating_add(timeout), http2.streams.due]
+            }
+            Phase::Open(Codec::Http2(http2)) => [NEVER, NEVER, http2.streams.due],
+            Phase::Open(Codec::Http1(http1)) => match (&http1.asked, &http1.ending) {
+                (None, _) => [NEVER; 3],
+                // The answer has come.
+                (_, Some(Ending::Response { .. })) => [NEVER, NEVER, self.progress + CLOSE_LIMIT],
+                (Some(begun), _) => [
+                    begun.times.start.saturating_add(whole),
+                    self.progress.saturating_add(timeout),
+                    match self.mark {
+                        1 => NEVER,
+                        _ => self.progress + time_for_mark(context.took, timeout.min(whole)),
+                    },
+                ],
             },
-            Phase::Open(Codec::Http2(http2)) if http2.streams.is_idle() => return u64::MAX,
-            _ => timeout,
-        };
-        self.progress.saturating_add(limit)
+        }
     }
 
-    /// When its opening, or the oldest of its operations, has taken too long in all.
-    fn too_long_at(&self, context: &Context<'_>) -> u64 {
-        let began = match &self.phase {
-            Phase::Open(Codec::Http1(http1)) => http1.asked.as_ref().map(|begun| begun.times.start),
-            Phase::Open(Codec::Http2(http2)) => http2.streams.oldest_start(),
-            Phase::Connecting | Phase::Handshaking(_) => Some(self.started),
-        };
-        began.map_or(u64::MAX, |at| at.saturating_add(context.plan.operation_timeout().0))
+    /// When its time limits are to be checked, if nothing happens before: after a check, later than that.
+    pub(crate) fn next_check(&self, context: &Context<'_>) -> u64 {
+        let [whole, progress, other] = self.limits(context);
+        whole.min(progress).min(other)
     }
 
     /// What it waits for, and how that fails where it does not come.
@@ -165,54 +170,45 @@ impl Connection {
             Phase::Open(Codec::Http1(http1)) if http1.ending.is_some() => {
                 (ErrorKind::Stall, "the close")
             }
+            Phase::Open(Codec::Http2(http2)) if !http2.has_begun() => {
+                (ErrorKind::Stall, "the opening")
+            }
             Phase::Open(_) => (ErrorKind::Stall, "the response"),
         }
     }
 
     /// Checks the time limits.
     pub(crate) fn check_time(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        let (now, timeout) = (context.now(), context.plan.timeout);
+        let now = context.now();
+        let [whole, progress, other] = self.limits(context);
+        if now >= whole {
+            return Err(context.plan.too_long());
+        }
+        if now >= progress {
+            let ((kind, what), timeout) = (self.awaited(), context.plan.timeout);
+            return Err(Failure::new(kind, format!("{what} made no progress for {timeout}")));
+        }
+        if now < other {
+            return Ok(Next::Wait);
+        }
         if let Phase::Open(Codec::Http2(http2)) = &mut self.phase {
             http2.end_stalled(now, context.plan);
             return Ok(Next::Wait);
         }
-        let idle = now.saturating_sub(self.progress);
         let ending = self.http1().and_then(|http1| http1.ending);
-        if matches!(ending, Some(Ending::Response { .. })) && idle >= CLOSE_LIMIT {
-            // Bytes that came in place of the end of stream caused no event.
-            self.readable = Readable::Unknown;
-            return Ok(match self.receive(context)? {
-                Next::Wait => {
-                    let now = context.now();
-                    context.recorder.not_closed_by_server(context.window, now);
-                    self.closed(context)
-                }
-                next => next,
-            });
-        }
-        if now >= self.too_long_at(context) && !self.is_idle() {
-            return Err(context.plan.too_long());
-        }
-        if idle >= timeout.0 && !self.is_idle() {
-            let (kind, what) = self.awaited();
-            return Err(Failure::new(kind, format!("{what} made no progress for {timeout}")));
-        }
-        if self.mark > 1 && idle >= time_for_mark(context.took, shortest(context)) {
+        if !matches!(ending, Some(Ending::Response { .. })) {
             self.set_mark(1);
+            return Ok(Next::Wait);
         }
-        Ok(Next::Wait)
-    }
-
-    /// When the operation that has waited for longest is to be checked: exact, where [`Self::limit`] is late.
-    pub(crate) fn next_check(&self, context: &Context<'_>) -> u64 {
-        let stalled = match &self.phase {
-            Phase::Open(Codec::Http2(http2)) => http2
-                .streams
-                .oldest_progress()
-                .map_or(u64::MAX, |progress| progress.saturating_add(context.plan.timeout.0)),
-            _ => self.limit(context),
-        };
-        stalled.min(self.too_long_at(context))
+        // Bytes that came in place of the end of stream caused no event.
+        self.readable = Readable::Unknown;
+        Ok(match self.receive(context)? {
+            Next::Wait => {
+                context.recorder.not_closed_by_server(context.window, now);
+                self.closed(context)
+            }
+            next => next,
+        })
     }
 
     /// All operations under way fail with the connection.

@@ -9,6 +9,8 @@ mod counted;
 mod http1;
 pub(crate) mod http2;
 mod opening;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use rustix::event::epoll::EventFlags;
 
@@ -57,7 +59,7 @@ pub(crate) struct Connection {
     /// To be sent as soon as the socket has room.
     unsent: Vec<u8>,
     /// When it began to connect.
-    started: u64,
+    pub(crate) started: u64,
     /// When bytes were last sent or received.
     progress: u64,
     /// The socket's low-water mark.

@@ -48,6 +48,7 @@ impl Http2 {
         });
         let mut streams = Streams::new(context.plan.streams(), context.requests.shared_body());
         streams.window = (context.window.start(), context.window.planned_end().unwrap_or(u64::MAX));
+        streams.limits = (context.plan.timeout.0, context.plan.operation_timeout().0);
         streams.counts.connections = 1;
         streams.counts.by_alpn = u64::from(tls.is_some());
         Self {
@@ -206,15 +207,13 @@ impl Http2 {
         Ok(())
     }
 
-    /// Ends operations without progress for so long, or that take too long in all: their streams are reset, and
+    /// Ends operations without progress for too long, or that take too long in all: their streams are reset, and
     /// they have failed.
     pub(super) fn end_stalled(&mut self, now: u64, plan: &Plan) {
         self.streams.now = now;
-        let (since, began) = (plan.timeout.0, plan.operation_timeout().0);
-        let (since, began) = (now.saturating_sub(since), now.saturating_sub(began));
-        for place in self.streams.stalled(since, began) {
+        for place in self.streams.stalled(now) {
             let Some(exchange) = self.streams.take(place) else { continue };
-            let failure = match exchange.began() <= began {
+            let failure = match now >= exchange.began().saturating_add(plan.operation_timeout().0) {
                 true => plan.too_long(),
                 false => self.streams.why_stalled(&exchange, plan.timeout),
             };

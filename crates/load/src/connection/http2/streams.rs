@@ -141,6 +141,11 @@ impl Exchange {
         self.held_up_since = None;
     }
 
+    /// When it is to end that has made no progress for so long, or takes so long in all.
+    fn due(&self, (timeout, whole): (u64, u64)) -> u64 {
+        self.progress.saturating_add(timeout).min(self.began().saturating_add(whole))
+    }
+
     /// How long its body has waited for a window that is not open yet.
     fn held_up_for(&self, now: u64) -> u64 {
         self.held_up_since.map_or(0, |since| now.saturating_sub(since))
@@ -228,6 +233,10 @@ pub(crate) struct Streams {
     pub(crate) is_within: bool,
     /// When the window begins and ends.
     pub(crate) window: (u64, u64),
+    /// How long an operation may make no progress, and take in all.
+    pub(crate) limits: (u64, u64),
+    /// No operation has been stalled for too long before this. One that makes progress does not change it.
+    pub(crate) due: u64,
     /// Operations that have a place.
     under_way: usize,
     /// Those whose request was sent.
@@ -242,13 +251,15 @@ impl Streams {
     /// With room for as many operations, whose requests have this body.
     pub(crate) fn new(places: usize, body: Arc<Vec<u8>>) -> Self {
         let places = std::iter::repeat_with(|| None).take(places).collect();
-        Self { places, body, ..Self::default() }
+        Self { places, body, due: u64::MAX, ..Self::default() }
     }
 
     pub(crate) fn begin(&mut self, place: usize, exchange: Exchange, now: u64) {
         self.under_way += 1;
-        self.places[place] =
-            Some(Exchange { body_left: self.body.len(), given: now, progress: now, ..exchange });
+        let exchange =
+            Exchange { body_left: self.body.len(), given: now, progress: now, ..exchange };
+        self.due = self.due.min(exchange.due(self.limits));
+        self.places[place] = Some(exchange);
     }
 
     pub(crate) fn has_bodies(&self) -> bool {
@@ -293,28 +304,17 @@ impl Streams {
 
     /// All that are under way, with their body bytes of the window.
     pub(crate) fn take_all(&mut self) -> Vec<(Begun, u64)> {
-        let places = self.places();
+        let places = self.places(|_| true);
         let taken = places.into_iter().filter_map(|place| self.take(place));
         taken.map(|exchange| (exchange.begun, exchange.window_body)).collect()
     }
 
-    /// When the operation without progress for longest had its last.
-    pub(crate) fn oldest_progress(&self) -> Option<u64> {
-        self.places.iter().flatten().map(|exchange| exchange.progress).min()
-    }
-
-    /// The places of operations without progress since then.
-    pub(crate) fn stalled(&self, since: u64, began: u64) -> Vec<usize> {
-        let is_stalled = |place: &usize| {
-            let exchange = self.places[*place].as_ref();
-            exchange.is_some_and(|of| of.progress <= since || of.began() <= began)
-        };
-        (0..self.places.len()).filter(is_stalled).collect()
-    }
-
-    /// When the oldest operation began.
-    pub(crate) fn oldest_start(&self) -> Option<u64> {
-        self.places.iter().flatten().map(Exchange::began).min()
+    /// The places of operations that have made no progress for too long, or take too long. From now on the
+    /// others are due.
+    pub(crate) fn stalled(&mut self, now: u64) -> Vec<usize> {
+        let all = self.places.iter().flatten().map(|exchange| exchange.due(self.limits));
+        self.due = all.filter(|due| *due > now).min().unwrap_or(u64::MAX);
+        self.places(|exchange| exchange.due(self.limits) <= now)
     }
 
     /// Why an operation made no progress.
@@ -343,7 +343,7 @@ impl Streams {
     /// belongs to in which the connection ended, where that breaks a promise.
     pub(crate) fn fail_all(&mut self, failure: &Failure, at: u64) {
         self.now = at;
-        for place in self.places() {
+        for place in self.places(|_| true) {
             let Some(mut exchange) = self.take(place) else { continue };
             let own = self.begun.filter(|(id, _)| exchange.id == *id);
             let own = own.and_then(|(_, frame)| exchange.breaks_promise(frame));
@@ -357,9 +357,10 @@ impl Streams {
         }
     }
 
-    /// The places of operations under way.
-    fn places(&self) -> Vec<usize> {
-        (0..self.places.len()).filter(|place| self.places[*place].is_some()).collect()
+    /// The places of operations under way that are such.
+    fn places(&self, are_such: impl Fn(&Exchange) -> bool) -> Vec<usize> {
+        let is_such = |place: &usize| self.places[*place].as_ref().is_some_and(&are_such);
+        (0..self.places.len()).filter(is_such).collect()
     }
 
     /// The operation of a stream; tags are places, counted from 1.
@@ -370,10 +371,8 @@ impl Streams {
 
     /// The server takes no more requests: those that were not sent are to be asked again elsewhere.
     pub(crate) fn leave_unsent(&mut self) {
-        for place in self.places() {
-            if self.places[place].as_ref().is_some_and(|exchange| exchange.opened.is_none()) {
-                self.not_taken(place, ErrorKind::Goaway, "before the request was sent");
-            }
+        for place in self.places(|exchange| exchange.opened.is_none()) {
+            self.not_taken(place, ErrorKind::Goaway, "before the request was sent");
         }
     }
 
@@ -454,8 +453,8 @@ impl Handler for Streams {
         exchange.progress = now;
         // A window that is opened is no part of a response.
         if matches!(frame.kind, FrameKind::Headers | FrameKind::Data) {
-            exchange.fields = 0;
             exchange.begun.times.first_byte.get_or_insert(now);
+            exchange.fields = 0;
             is_first = !std::mem::replace(&mut exchange.has_begun, true);
         }
         exchange.is_whole |= frame.ends_stream;
