@@ -16,7 +16,6 @@ use crate::scripted_server::frames::{
 use crate::scripted_server::{
     Plain, Secure, Server, Session, config, config_of, ecdsa, finish, reset, silence,
 };
-use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, reset, silence};
 use crate::{MILLISECOND, http, https, kinds, lasts, run, summary};
 
 const SIZE: u64 = 1000;
@@ -94,6 +93,7 @@ impl Peer {
         self.begin(stream)?;
         self.end(stream)
     }
+
     /// An answer with so many fields, and no body.
     fn fields(&mut self, stream: u32, count: usize) -> io::Result<()> {
         match self {
@@ -109,7 +109,6 @@ impl Peer {
             }
         }
     }
-
 
     /// An answer without a body: with this status, which is the field of these bytes in HPACK.
     fn status(&mut self, stream: u32, status: &str, field: &[u8]) -> io::Result<()> {
@@ -178,10 +177,10 @@ fn seen(outcome: &Outcome, server: &Server) -> Became {
 }
 
 fn as_it_is(_: &mut Job) {}
+
 fn asks_for_nothing(job: &mut Job) {
     job.url = Url::at(false, job.address, "/");
 }
-
 
 fn posts(job: &mut Job) {
     job.plan.method = Some(Method::Post);
@@ -325,6 +324,7 @@ fn both_protocols_do_the_same_with_what_a_server_does() {
             as_it_is,
             became(0, &[(Status, 3)], 0, 1),
             None,
+        ),
         (
             "answers with as many fields as are taken",
             |peer, _| loop {
@@ -345,7 +345,6 @@ fn both_protocols_do_the_same_with_what_a_server_does() {
             asks_for_nothing,
             became(0, &[(LongHead, 3)], 0, 3),
             Some(became(0, &[(LongHead, 3)], 0, 1)),
-        ),
         ),
         (
             // Over HTTP/2 a stream without progress ends, and the connection goes on.
@@ -586,4 +585,41 @@ fn a_connection_whose_window_is_used_up_makes_room_for_another() {
     let outcome = run(job);
     let expected = became(0, &[(ErrorKind::FlowControl, 3)], 0, 3);
     assert_eq!(seen(&outcome, &server), expected);
+}
+
+/// A connection that gets no more requests once it is open: the slot that waited for it has the next one.
+#[test]
+fn a_slot_does_not_wait_for_a_connection_that_is_full_when_it_opens() {
+    let mut config = config_of(ecdsa(), &[&rustls::version::TLS13]);
+    config.alpn_protocols = vec![http2::ALPN.to_vec()];
+    let (config, numbers) = (Arc::new(config), Arc::new(AtomicUsize::new(0)));
+    let server = Server::start({
+        let numbers = numbers.clone();
+        move |stream| {
+            let number = numbers.fetch_add(1, SeqCst);
+            if number == 1 {
+                // The second slot joins meanwhile.
+                std::thread::sleep(Duration::from_millis(600));
+            }
+            let mut frames = Frames::accept(Secure::accept(stream, &config)?, &[])?;
+            let stream = frames.request()?;
+            while number == 1 && numbers.load(SeqCst) < 3 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            frames.head(stream, SIZE)?;
+            frames.body(stream, object())?;
+            frames.request().map(drop)
+        }
+    });
+    let mut job = https(server.address(), PATH);
+    job.plan.http = Some(Http::V2);
+    job.plan.streams = std::num::NonZeroU32::new(2);
+    job.plan.requests_per_connection = "1".parse().ok();
+    job.plan.arrival = "closed, think 1ms".parse().unwrap();
+    job.plan.ramp = Nanos(600 * MILLISECOND);
+    job.plan.timeout = Nanos(3000 * MILLISECOND);
+    lasts(&mut job, Nanos(0), Nanos(1200 * MILLISECOND));
+    let outcome = run(job);
+    assert_eq!((kinds(&outcome), outcome.lost.len()), (vec![], 0));
+    assert!(outcome.completed > 2, "{}", summary(&outcome));
 }
