@@ -125,7 +125,7 @@ pub(crate) struct Context<'a> {
     /// that returns few events.
     events: Vec<epoll::Event>,
     /// When the last wait that returned events ended.
-    woken: u64,
+    pub(crate) woken: u64,
     clock: Clock,
     /// What the clock said last.
     read: Cell<u64>,

@@ -4,6 +4,9 @@
 //! What becomes of connections and of operations is decided and counted here, whatever the protocol. A
 //! connection that takes no more requests goes on with those that it has, and its slots with a new one.
 
+#[cfg(test)]
+mod tests;
+
 use slab::Slab;
 use wire::Failure;
 
@@ -161,6 +164,8 @@ impl Slots {
     /// Continues after a socket became ready.
     pub(crate) fn ready(&mut self, context: &mut Context<'_>, ready: Ready) {
         match self.connection(ready.connection) {
+            // The event is of one that had its number when the events came.
+            Some(connection) if connection.started >= context.woken => {}
             Some(connection) => {
                 let result = connection.ready(context, ready.has_ended);
                 self.conclude(context, ready.connection, result);
