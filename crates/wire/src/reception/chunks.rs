@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::http::{LONGEST_HEAD, grpc_failure, head_too_long, status};
+use super::http::{HEAD_TOO_LONG, LONGEST_HEAD, grpc_failure, status};
 use crate::Failure;
 
 /// Decodes the chunked transfer coding (RFC 9112, section 7.1).
@@ -82,7 +82,7 @@ impl Chunks {
                 let (used, is_whole) = take_line(line, bytes);
                 *total += used;
                 if *total > LONGEST_HEAD {
-                    return Err(head_too_long());
+                    return Err(Failure::long_head(HEAD_TOO_LONG));
                 }
                 if is_whole {
                     let field = std::mem::take(line);

@@ -8,9 +8,11 @@ use crate::{ErrorKind, Failure};
 /// The most bytes of a response's head, with all interim ones before it, that are accepted; and of its
 /// trailers.
 pub const LONGEST_HEAD: usize = 256 << 10;
+pub const HEAD_TOO_LONG: &str = "more than 256 KiB of a response's heads";
 
 /// The most fields of a head that are accepted.
 pub const MOST_FIELDS: usize = 256;
+pub const TOO_MANY_FIELDS: &str = "a head of more than 256 header fields";
 
 /// What a TLS server sends to a client that speaks plain HTTP.
 pub const TLS_RECORD: &str = "a TLS record instead of an HTTP response";
@@ -55,7 +57,7 @@ impl PartialHead {
                 return Ok(Some(&self.0[length..]));
             }
         }
-        if self.0.len() > LONGEST_HEAD { Err(head_too_long()) } else { Ok(None) }
+        if self.0.len() > LONGEST_HEAD { Err(Failure::long_head(HEAD_TOO_LONG)) } else { Ok(None) }
     }
 }
 
@@ -81,7 +83,7 @@ pub(super) fn read_head<T>(
         };
         start += length;
         if start > LONGEST_HEAD {
-            return Err(head_too_long());
+            return Err(Failure::long_head(HEAD_TOO_LONG));
         }
         match head.code.unwrap_or(0) {
             101 => return Err(status("101 Switching Protocols, unasked")),
@@ -105,7 +107,7 @@ fn forgiving() -> httparse::ParserConfig {
 /// What these bytes are instead of a response, or the line that makes them none.
 fn not_http(bytes: &[u8], error: httparse::Error) -> Failure {
     if error == httparse::Error::TooManyHeaders {
-        return too_many_fields();
+        return Failure::long_head(TOO_MANY_FIELDS);
     }
     other_protocol(bytes).unwrap_or_else(|| {
         let line = wrong_field(bytes).unwrap_or_else(|| first_line(bytes));
@@ -214,14 +216,6 @@ pub fn digits(value: &[u8]) -> Option<u64> {
 pub fn grpc_failure(name: &[u8], value: &[u8]) -> Option<Failure> {
     let is_failed = name.eq_ignore_ascii_case(b"grpc-status") && value.trim_ascii() != b"0";
     is_failed.then(|| status(&format!("{GRPC_STATUS} {}", String::from_utf8_lossy(value))))
-}
-
-pub fn too_many_fields() -> Failure {
-    Failure::long_head(&format!("a head of more than {MOST_FIELDS} header fields"))
-}
-
-pub fn head_too_long() -> Failure {
-    Failure::long_head("more than 256 KiB of a response's heads")
 }
 
 pub(super) fn status(seen: &str) -> Failure {

@@ -33,8 +33,8 @@ mod step;
 mod stride;
 
 pub use http::{
-    GRPC_STATUS, HTTP2_FRAME, LONGEST_HEAD, MOST_FIELDS, TLS_RECORD, digits, grpc_failure,
-    head_too_long, too_many_fields,
+    GRPC_STATUS, HEAD_TOO_LONG, HTTP2_FRAME, LONGEST_HEAD, MOST_FIELDS, TLS_RECORD,
+    TOO_MANY_FIELDS, digits, grpc_failure,
 };
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};

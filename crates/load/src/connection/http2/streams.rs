@@ -8,8 +8,8 @@ use http2::{
 };
 use units::Nanos;
 use wire::reception::{
-    Answers, Completed, Expectation, LONGEST_HEAD, MOST_FIELDS, digits, grpc_failure,
-    head_too_long, too_many_fields,
+    Answers, Completed, Expectation, HEAD_TOO_LONG, LONGEST_HEAD, MOST_FIELDS, TOO_MANY_FIELDS,
+    digits, grpc_failure,
 };
 use wire::{ErrorKind, Failure};
 
@@ -407,7 +407,8 @@ impl Handler for Streams {
         exchange.fields += usize::from(!name.starts_with(b":"));
         let is_too_long = exchange.head > LONGEST_HEAD as u64;
         if (is_too_long || exchange.fields > MOST_FIELDS) && exchange.wrong.is_none() {
-            exchange.wrong = Some(if is_too_long { head_too_long() } else { too_many_fields() });
+            let seen = if is_too_long { HEAD_TOO_LONG } else { TOO_MANY_FIELDS };
+            exchange.wrong = Some(Failure::long_head(seen));
             self.rejected.push(stream.id);
             return;
         }
