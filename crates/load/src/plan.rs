@@ -3,12 +3,14 @@
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, ValueEnum, ValueHint};
+use clap::{ArgAction, Parser as _, ValueEnum, ValueHint};
 use congestion::CongestionControl;
 use cpus::CpuList;
-use keys::{Conflict, Force, Suggested, WrongValue};
+use keys::Force::{self, Contradiction, Opposite, Useless};
+use keys::{Conflict, Suggested, WrongValue};
 use objects::HostName;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -127,7 +129,7 @@ pub struct Plan {
     /// Connections that are open at once
     ///
     /// With an open loop, the most that are used.
-    #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS, help_heading = LOAD)]
+    #[arg(short, long, value_name = "N", default_value_t = 64, help_heading = LOAD)]
     pub connections: usize,
 
     /// The version of HTTP: 1.1 or 2
@@ -248,7 +250,7 @@ pub struct Plan {
     pub warmup: Option<Nanos>,
 
     /// How long to measure
-    #[arg(short, long, value_name = "TIME", default_value_t = DURATION, help_heading = LOAD)]
+    #[arg(short, long, value_name = "TIME", default_value_t = Nanos(10_000_000_000), help_heading = LOAD)]
     pub duration: Nanos,
 
     /// Whether one wake-up of the client may serve several sockets
@@ -262,7 +264,7 @@ pub struct Plan {
     pub coalesce: Option<bool>,
 
     /// An operation without progress for this long has failed
-    #[arg(long, value_name = "TIME", default_value_t = TIMEOUT, hide_short_help = true, help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", default_value_t = Nanos(10_000_000_000), hide_short_help = true, help_heading = LOAD)]
     pub timeout: Nanos,
 
     /// An operation that takes longer than this in all has failed, whatever its progress
@@ -335,12 +337,9 @@ fn groups() -> Vec<String> {
     Group::ALL.iter().map(|group| group.name().to_owned()).collect()
 }
 
-const CONNECTIONS: usize = 64;
 const PAGE: Bytes = Bytes(16 << 10);
 const VERIFY: OneIn = OneIn(NonZeroU32::new(64).unwrap());
 const WARMUP: Nanos = Nanos(1_000_000_000);
-const DURATION: Nanos = Nanos(10_000_000_000);
-const TIMEOUT: Nanos = Nanos(10_000_000_000);
 
 /// What makes a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
@@ -442,49 +441,15 @@ const MOST_STREAMS: usize = 10_000;
 pub(crate) const LONGEST: Nanos = Nanos(86_400_000_000_000);
 
 impl Default for Plan {
+    /// As no flags make it.
     fn default() -> Self {
-        Self {
-            cpus: CpuList::from(0),
-            client: Client::Toll,
-            operation: Operation::Requests,
-            requests_per_connection: None,
-            session: None,
-            page: None,
-            walks: None,
-            method: None,
-            expect: None,
-            body: None,
-            header: Vec::new(),
-            source: Vec::new(),
-            count: None,
-            connections: CONNECTIONS,
-            http: None,
-            streams: None,
-            ranks: None,
-            tls: None,
-            suite: None,
-            sni: None,
-            names: None,
-            group: None,
-            encrypt_then_mac: None,
-            key_exchange: None,
-            resumption: Percent::default(),
-            receive: None,
-            verify: None,
-            arrival: Arrival::CLOSED,
-            ramp: Nanos(0),
-            warmup: None,
-            duration: DURATION,
-            coalesce: None,
-            timeout: TIMEOUT,
-            operation_timeout: None,
-            close: Close::Fin,
-            congestion: None,
-            ca: None,
-            client_certificate: None,
-            client_key: None,
-            insecure: false,
+        #[derive(clap::Parser)]
+        struct Flags {
+            #[command(flatten)]
+            plan: Plan,
         }
+        static DEFAULT: LazyLock<Plan> = LazyLock::new(|| Flags::parse_from([""]).plan);
+        DEFAULT.clone()
     }
 }
 
@@ -649,90 +614,75 @@ impl Plan {
     /// # Errors
     /// A value that no load can have.
     pub fn check(&self) -> Result<(), WrongValue> {
-        let wrong = |key, why: &str| Err(WrongValue { key, why: why.to_owned() });
-        if self.connections == 0 {
-            return wrong("connections", "0 connections load nothing; give at least 1");
+        let wrong = |key, why: String| Err(WrongValue { key, why });
+        let at = |key| move |why| WrongValue { key, why };
+        let is_session = self.operation == Operation::Session;
+        let (certificate, its_key) = (self.client_certificate.is_some(), self.client_key.is_some());
+        let is_retried = self.key_exchange == Some(KeyExchangeMode::Retried);
+        let is_full = self.resumption == Percent::default();
+        let can_be_retried = self.only_version() == Some(Version::Tls13) && is_full;
+        let pages = "operation session needs session, which says what the pages are; give petstore or a session \
+                     file";
+        let signs = "a client certificate signs with its key; give client-key too";
+        let is_signed = "a client key signs for its certificate; give client-certificate too";
+        let retries = "a server asks for a key share in full handshakes of TLS 1.3; give tls 1.3 and no \
+                       resumption, or leave key-exchange retried out";
+        let fails = "a time limit of 0s fails everything; give one such as 10s";
+        let streams = "streams are of HTTP/2; ask for that too (http 2)";
+        let measures = "a window of 0s measures nothing; give one such as 10s";
+        for (is_wrong, key, why) in [
+            (self.connections == 0, "connections", "0 connections load nothing; give at least 1"),
+            (is_session && self.session.is_none(), "session", pages),
+            (self.streams.is_some() && self.http.is_none(), "streams", streams),
+            (self.duration == Nanos(0), "duration", measures),
+            (certificate && !its_key, "client-certificate", signs),
+            (its_key && !certificate, "client-key", is_signed),
+            (is_retried && !can_be_retried, "key-exchange", retries),
+            (self.timeout == Nanos(0), "timeout", fails),
+            (self.operation_timeout == Some(Nanos(0)), "operation-timeout", fails),
+        ] {
+            if is_wrong {
+                return wrong(key, why.to_owned());
+            }
         }
-        if self.operation == Operation::Session {
-            const WHY: &str = "operation session needs session, which says what the pages are; \
-                               give petstore or a session file";
-            let Some(file) = &self.session else { return wrong("session", WHY) };
-            Session::read(file).map_err(|why| WrongValue { key: "session", why })?;
+        if let Some(file) = self.session.as_ref().filter(|_| is_session) {
+            Session::read(file).map_err(at("session"))?;
         }
-        if self.connections > MOST_CONNECTIONS {
-            let connections = self.connections;
-            let why =
-                format!("{connections} connections are too many; give at most {MOST_CONNECTIONS}");
-            return Err(WrongValue { key: "connections", why });
+        let (connections, streams, open) = (self.connections, self.streams(), self.most_open());
+        if connections > MOST_CONNECTIONS {
+            let most = MOST_CONNECTIONS;
+            let why = format!("{connections} connections are too many; give at most {most}");
+            return wrong("connections", why);
         }
-        if self.streams.is_some() && self.http.is_none() {
-            return wrong("streams", "streams are of HTTP/2; ask for that too (http 2)");
-        }
-        if self.streams() > MOST_STREAMS || self.most_open() > MOST_CONNECTIONS {
-            let (streams, open) = (self.streams(), self.most_open());
+        if streams > MOST_STREAMS || open > MOST_CONNECTIONS {
             let why = format!(
                 "{streams} streams of each connection, {open} in all, are too many; give at most \
                  {MOST_STREAMS}, and {MOST_CONNECTIONS} in all"
             );
-            return Err(WrongValue { key: "streams", why });
-        }
-        if self.duration == Nanos(0) {
-            return wrong("duration", "a window of 0s measures nothing; give one such as 10s");
+            return wrong("streams", why);
         }
         let times = [self.ramp, self.ramp, self.warmup(), self.duration];
         if times.iter().fold(0u64, |sum, time| sum.saturating_add(time.0)) > LONGEST.0 {
             let why = format!("a load lasts {LONGEST} at most; give a shorter duration");
-            return Err(WrongValue { key: "duration", why });
-        }
-        match (&self.client_certificate, &self.client_key) {
-            (Some(_), None) => {
-                return wrong(
-                    "client-certificate",
-                    "a client certificate signs with its key; give client-key too",
-                );
-            }
-            (None, Some(_)) => {
-                return wrong(
-                    "client-key",
-                    "a client key signs for its certificate; give client-certificate too",
-                );
-            }
-            _ => {}
-        }
-        let is_retried = self.key_exchange == Some(KeyExchangeMode::Retried);
-        let is_full = self.resumption == Percent::default();
-        if is_retried && !(self.only_version() == Some(Version::Tls13) && is_full) {
-            return wrong(
-                "key-exchange",
-                "a server asks for a key share in full handshakes of TLS 1.3; give tls 1.3 and no resumption, or \
-                 leave key-exchange retried out",
-            );
+            return wrong("duration", why);
         }
         for source in &self.source {
-            source.check().map_err(|why| WrongValue { key: "source", why })?;
+            source.check().map_err(at("source"))?;
         }
         if let Some(file) = &self.body {
             let method = self.method();
             if !method.has_body() {
-                let why =
-                    format!("{method} requests have no body; give method POST, PUT or PATCH too");
-                return Err(WrongValue { key: "body", why });
+                let why = "requests have no body; give method POST, PUT or PATCH too";
+                return wrong("body", format!("{method} {why}"));
             }
-            body_size(file).map_err(|why| WrongValue { key: "body", why })?;
+            body_size(file).map_err(at("body"))?;
         }
         if let Some(file) = &self.names {
-            names::read(file).map_err(|why| WrongValue { key: "names", why })?;
+            names::read(file).map_err(at("names"))?;
         }
         // Of ranks, each checks it where it is.
         if let Some(control) = self.congestion.as_ref().filter(|_| self.ranks.is_none()) {
-            control.check().map_err(|why| WrongValue { key: "congestion", why })?;
-        }
-        for (key, limit) in
-            [("timeout", Some(self.timeout)), ("operation-timeout", self.operation_timeout)]
-        {
-            if limit == Some(Nanos(0)) {
-                return wrong(key, "a time limit of 0s fails everything; give one such as 10s");
-            }
+            control.check().map_err(at("congestion"))?;
         }
         Ok(())
     }
@@ -752,17 +702,15 @@ impl Plan {
     /// The keys that do not go together.
     #[must_use]
     pub fn conflicts(&self) -> Vec<Conflict> {
-        let mut found = Vec::new();
-        if self.insecure && self.ca.is_some() {
-            found.push(Conflict {
-                cause: "insecure",
-                why: "trusts any certificate".to_owned(),
-                key: "ca",
-                force: Force::Contradiction,
-            });
+        let mut found = Conflicts::default();
+        let has_both = self.insecure && self.ca.is_some();
+        found.add("insecure", Contradiction, &[(has_both, "ca", "trusts any certificate")]);
+        if self.client != Client::Toll {
+            self.conflicts_of_client(&mut found);
         }
-        self.conflicts_of_client(&mut found);
-        self.conflicts_of_ranks(&mut found);
+        if self.ranks.is_some() {
+            self.conflicts_of_ranks(&mut found);
+        }
         self.conflicts_of_operation(&mut found);
         self.conflicts_of_http(&mut found);
         if self.is_plain() {
@@ -770,48 +718,36 @@ impl Plan {
         } else {
             self.conflicts_of_tls(&mut found);
         }
-        found
+        found.0
     }
 
     /// Other programs have one way of doing most things.
-    fn conflicts_of_client(&self, found: &mut Vec<Conflict>) {
-        if self.client == Client::Toll {
-            return;
-        }
+    fn conflicts_of_client(&self, found: &mut Conflicts) {
         let is_fixed = self.key_exchange.is_some_and(|mode| mode != KeyExchangeMode::Fresh);
-        for (is_wrong, key, why) in [
-            (is_fixed, "key-exchange", "makes fresh keys"),
-            (
-                self.resumption != Percent::default(),
-                "resumption",
-                "resumes no share of its sessions",
-            ),
-            (
-                self.encrypt_then_mac.is_some(),
-                "encrypt-then-mac",
-                "offers encrypt-then-MAC wherever it can, so that the server decides",
-            ),
-            (self.arrival != Arrival::CLOSED, "arrival", "asks again as soon as it has its answer"),
-            (self.ramp != Nanos(0), "ramp", "opens all its connections at once"),
-            (self.close != Close::Fin, "close", "closes in its own way"),
-            (self.congestion.is_some(), "congestion", "has the system's congestion control"),
-            (
-                !self.can_choose_its_source(),
-                "source",
-                "connects from the address that the kernel chooses",
-            ),
-            (self.warmup() != Nanos(0), "warmup", "has no warm-up"),
-            (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
-            (self.verify.is_some(), "verify", "verifies nothing"),
-            (self.client_certificate.is_some(), "client-certificate", "is given none by toll"),
-            (self.coalesce.is_some(), "coalesce", "waits for its sockets in its own way"),
-            (self.operation_timeout.is_some(), "operation-timeout", "waits as long as it does"),
-        ] {
-            if is_wrong {
-                let why = why.to_owned();
-                found.push(Conflict { cause: "client", why, key, force: Force::Useless });
-            }
-        }
+        let resumes = self.resumption != Percent::default();
+        let has_pauses = self.arrival != Arrival::CLOSED;
+        let offers = "offers encrypt-then-MAC wherever it can, so that the server decides";
+        let connects = "connects from the address that the kernel chooses";
+        found.add(
+            "client",
+            Useless,
+            &[
+                (is_fixed, "key-exchange", "makes fresh keys"),
+                (resumes, "resumption", "resumes no share of its sessions"),
+                (self.encrypt_then_mac.is_some(), "encrypt-then-mac", offers),
+                (has_pauses, "arrival", "asks again as soon as it has its answer"),
+                (self.ramp != Nanos(0), "ramp", "opens all its connections at once"),
+                (self.close != Close::Fin, "close", "closes in its own way"),
+                (self.congestion.is_some(), "congestion", "has the system's congestion control"),
+                (!self.can_choose_its_source(), "source", connects),
+                (self.warmup() != Nanos(0), "warmup", "has no warm-up"),
+                (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
+                (self.verify.is_some(), "verify", "verifies nothing"),
+                (self.client_certificate.is_some(), "client-certificate", "is given none by toll"),
+                (self.coalesce.is_some(), "coalesce", "waits for its sockets in its own way"),
+                (self.operation_timeout.is_some(), "operation-timeout", "waits as long as it does"),
+            ],
+        );
     }
 
     /// ab binds its connections to one address.
@@ -823,243 +759,197 @@ impl Plan {
     }
 
     /// Ranks have places of their own, and one window.
-    fn conflicts_of_ranks(&self, found: &mut Vec<Conflict>) {
-        if self.ranks.is_none() {
-            return;
-        }
-        const COUNTED: &str = "share a time, not a number of operations";
-        for (is_wrong, key, why) in [
-            (
-                !self.source.is_empty(),
-                "source",
-                "each have a source of their own ([[rank]] source)",
-            ),
-            (self.count.is_some(), "count", COUNTED),
-            (self.walks.is_some(), "walks", COUNTED),
-            (self.body.is_some(), "body", "have no files of this machine"),
-        ] {
-            if is_wrong {
-                let (why, force) = (why.to_owned(), Force::Contradiction);
-                found.push(Conflict { cause: "ranks", why, key, force });
-            }
-        }
+    fn conflicts_of_ranks(&self, found: &mut Conflicts) {
+        let counted = "share a time, not a number of operations";
+        let sources = "each have a source of their own ([[rank]] source)";
+        found.add(
+            "ranks",
+            Contradiction,
+            &[
+                (!self.source.is_empty(), "source", sources),
+                (self.count.is_some(), "count", counted),
+                (self.walks.is_some(), "walks", counted),
+                (self.body.is_some(), "body", "have no files of this machine"),
+            ],
+        );
     }
 
-    /// A session reads its pages and asks for the next one after it has; nothing else has pages.
-    fn conflicts_of_operation(&self, found: &mut Vec<Conflict>) {
-        let mut add = |cause, why: &str, key, force| {
-            found.push(Conflict { cause, why: why.to_owned(), key, force });
-        };
+    /// A session reads its pages and asks for the next one after it has; nothing else has pages. Each name has a
+    /// client of its own. A load with a number of operations has no time that something else could follow.
+    fn conflicts_of_operation(&self, found: &mut Conflicts) {
+        let is_other = self.client != Client::Toll;
+        let is_handshakes = self.operation == Operation::Handshakes;
+        let is_session = self.operation == Operation::Session;
         let has_rate = matches!(self.arrival, Arrival::Paced { pace: Pace::Rate(_) });
-        if self.operation == Operation::Handshakes && has_rate {
-            add("operation", "asks for no bodies", "arrival", Force::Contradiction);
-        }
-        if self.operation == Operation::Handshakes && !self.header.is_empty() {
-            add("operation", "sends no requests", "header", Force::Useless);
-        }
-        let message = [
+        let asks = is_handshakes && has_rate;
+        found.add("operation", Contradiction, &[(asks, "arrival", "asks for no bodies")]);
+        let silent = "sends no requests";
+        let own = "has the requests and answers of its session file";
+        let has_header = is_handshakes && !self.header.is_empty();
+        found.add("operation", Useless, &[(has_header, "header", silent)]);
+        for (key, is_explicit) in [
             ("method", self.method.is_some()),
             ("expect", self.expect.is_some()),
             ("body", self.body.is_some()),
-        ];
-        for (key, _) in message.into_iter().filter(|(_, is_explicit)| *is_explicit) {
-            match self.operation {
-                Operation::Handshakes => add("operation", "sends no requests", key, Force::Useless),
-                Operation::Session => {
-                    const WHY: &str = "has the requests and answers of its session file";
-                    add("operation", WHY, key, Force::Contradiction);
-                }
-                _ if self.client != Client::Toll => {
-                    add("client", "sends GET and no body", key, Force::Contradiction);
-                }
-                _ => {}
-            }
+        ] {
+            found.add("operation", Useless, &[(is_explicit && is_handshakes, key, silent)]);
+            found.add("operation", Contradiction, &[(is_explicit && is_session, key, own)]);
+            let sends = is_explicit && !is_handshakes && !is_session && is_other;
+            found.add("client", Contradiction, &[(sends, key, "sends GET and no body")]);
         }
+        let alone = "needs toll's own client, which others are not";
         if self.names.is_some() {
-            self.conflicts_of_names(&mut add);
+            let why = "is for requests and handshakes, but a session walks one site, whose links and \
+                       cookies are of its host";
+            found.add(
+                "names",
+                Contradiction,
+                &[
+                    (is_other, "client", alone),
+                    (is_session, "operation", why),
+                    (self.sni.is_some(), "sni", "is what the ClientHello has"),
+                ],
+            );
         }
-        if self.sni.is_some() && self.client != Client::Toll {
-            const WHY: &str = "sends the name of the URL";
-            add("client", WHY, "sni", Force::Contradiction);
-        }
-        if self.requests_per_connection.is_some() {
-            if self.operation != Operation::Requests {
-                const WHY: &str = "has its own way to end connections";
-                add("operation", WHY, "requests-per-connection", Force::Contradiction);
-            }
-            if self.client != Client::Toll {
-                const WHY: &str = "ends connections in its own way";
-                add("client", WHY, "requests-per-connection", Force::Contradiction);
-            }
-        }
+        let has_sni = self.sni.is_some() && is_other;
+        found.add("client", Contradiction, &[(has_sni, "sni", "sends the name of the URL")]);
+        let ends = self.requests_per_connection.is_some();
+        let (key, is_kept) = ("requests-per-connection", self.operation == Operation::Requests);
+        let has_own_way = "has its own way to end connections";
+        found.add("operation", Contradiction, &[(ends && !is_kept, key, has_own_way)]);
+        let other_way = "ends connections in its own way";
+        found.add("client", Contradiction, &[(ends && is_other, key, other_way)]);
         if self.count.is_some() {
-            self.conflicts_of_count(&mut add);
+            found.add(
+                "count",
+                Contradiction,
+                &[
+                    (is_other, "client", alone),
+                    (is_session, "operation", "counts no pages (--walks does)"),
+                    (
+                        self.arrival.is_scheduled(),
+                        "arrival",
+                        "is for loops in which each answer asks anew",
+                    ),
+                    (self.ramp != Nanos(0), "ramp", "counts all operations"),
+                    (self.warmup() != Nanos(0), "warmup", "counts all operations"),
+                ],
+            );
         }
-        if self.operation != Operation::Session {
+        if !is_session {
+            let why = "walks no pages";
             let keys = [
-                ("session", self.session.is_some()),
-                ("page", self.page.is_some()),
-                ("walks", self.walks.is_some()),
+                (self.session.is_some(), "session", why),
+                (self.page.is_some(), "page", why),
+                (self.walks.is_some(), "walks", why),
             ];
-            for (key, _) in keys.into_iter().filter(|(_, is_explicit)| *is_explicit) {
-                add("operation", "walks no pages", key, Force::Useless);
-            }
-            return;
+            return found.add("operation", Useless, &keys);
         }
-        if self.receive == Some(Receive::Walk) {
-            add("operation", "reads every page", "receive", Force::Opposite);
-        }
-        if self.client != Client::Toll {
-            const WHY: &str = "needs toll's own client, which others are not";
-            add("operation", WHY, "client", Force::Contradiction);
-        }
-        if self.arrival.is_scheduled() {
-            const WHY: &str = "asks for a page when its user has read the last one (closed)";
-            add("operation", WHY, "arrival", Force::Contradiction);
-        }
-        if self.header.iter().any(|header| header.is("cookie")) {
-            add("operation", "has cookies of its own", "header", Force::Contradiction);
-        }
-        if self.walks.is_some() && self.warmup() != Nanos(0) {
-            add("walks", "counts all pages", "warmup", Force::Useless);
-        }
-    }
-
-    /// Each name has a client of its own.
-    fn conflicts_of_names(&self, add: &mut impl FnMut(&'static str, &str, &'static str, Force)) {
-        let rules = [
-            (
-                self.client != Client::Toll,
-                "client",
-                "needs toll's own client, which others are not",
-            ),
-            (
-                self.operation == Operation::Session,
-                "operation",
-                "is for requests and handshakes, but a session walks one site, whose links and cookies are of \
-                 its host",
-            ),
-            (self.sni.is_some(), "sni", "is what the ClientHello has"),
+        let walks = self.receive == Some(Receive::Walk);
+        found.add("operation", Opposite, &[(walks, "receive", "reads every page")]);
+        let reads = "asks for a page when its user has read the last one (closed)";
+        let has_cookies = self.header.iter().any(|header| header.is("cookie"));
+        let own = [
+            (is_other, "client", alone),
+            (self.arrival.is_scheduled(), "arrival", reads),
+            (has_cookies, "header", "has cookies of its own"),
         ];
-        for (_, key, why) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
-            add("names", why, key, Force::Contradiction);
-        }
-    }
-
-    /// A load with a number of operations has no time that something else could follow.
-    fn conflicts_of_count(&self, add: &mut impl FnMut(&'static str, &str, &'static str, Force)) {
-        let rules = [
-            (
-                self.client != Client::Toll,
-                "client",
-                "needs toll's own client, which others are not",
-            ),
-            (self.operation == Operation::Session, "operation", "counts no pages (--walks does)"),
-            (self.arrival.is_scheduled(), "arrival", "is for loops in which each answer asks anew"),
-            (self.ramp != Nanos(0), "ramp", "counts all operations"),
-            (self.warmup() != Nanos(0), "warmup", "counts all operations"),
-        ];
-        for (_, key, why) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
-            add("count", why, key, Force::Contradiction);
-        }
+        found.add("operation", Contradiction, &own);
+        let warms_up = self.walks.is_some() && self.warmup() != Nanos(0);
+        found.add("walks", Useless, &[(warms_up, "warmup", "counts all pages")]);
     }
 
     /// HTTP/2 mixes what its streams carry, and only its connections have streams.
-    fn conflicts_of_http(&self, found: &mut Vec<Conflict>) {
-        let mut add = |cause, why: &str, key, force| {
-            found.push(Conflict { cause, why: why.to_owned(), key, force });
-        };
+    fn conflicts_of_http(&self, found: &mut Conflicts) {
         if !self.is_http2() {
-            if self.streams.is_some() {
-                add("http", "answers one request at a time", "streams", Force::Useless);
-            }
-            if self.header.iter().any(Header::asks_for_trailers) {
-                add("http", "asks for no trailers (TE)", "header", Force::Contradiction);
-            }
-            return;
-        }
-        if self.receive == Some(Receive::Walk) {
-            add(
+            let one = "answers one request at a time";
+            found.add("http", Useless, &[(self.streams.is_some(), "streams", one)]);
+            let asks = self.header.iter().any(Header::asks_for_trailers);
+            return found.add(
                 "http",
-                "mixes its responses, so that each record is opened",
-                "receive",
-                Force::Opposite,
+                Contradiction,
+                &[(asks, "header", "asks for no trailers (TE)")],
             );
         }
+        let walks = self.receive == Some(Receive::Walk);
+        let mixes = "mixes its responses, so that each record is opened";
+        found.add("http", Opposite, &[(walks, "receive", mixes)]);
         let what = match self.operation {
-            Operation::Requests => None,
-            Operation::Handshakes => Some("needs requests"),
-            Operation::OneRequestPerConnection => Some("keeps its connections"),
-            Operation::Session => Some("has no sessions, which are of HTTP/1.1"),
+            Operation::Requests => "",
+            Operation::Handshakes => "needs requests",
+            Operation::OneRequestPerConnection => "keeps its connections",
+            Operation::Session => "has no sessions, which are of HTTP/1.1",
         };
-        if let Some(why) = what {
-            add("http", why, "operation", Force::Contradiction);
-        }
-        if !matches!(self.client, Client::Toll | Client::H2load) {
-            add("http", "is not spoken by wrk, ab and s_time", "client", Force::Contradiction);
-        }
+        let is_unable = !matches!(self.client, Client::Toll | Client::H2load);
         let is_forbidden =
             |suite: &Suite| suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa;
-        if self.only_suite().is_some_and(is_forbidden) {
-            const WHY: &str = "forbids CBC and static RSA (RFC 9113, section 9.2.2)";
-            add("http", WHY, "suite", Force::Contradiction);
-        }
+        let has_forbidden = self.only_suite().is_some_and(is_forbidden);
+        let rules = [
+            (!what.is_empty(), "operation", what),
+            (is_unable, "client", "is not spoken by wrk, ab and s_time"),
+            (has_forbidden, "suite", "forbids CBC and static RSA (RFC 9113, section 9.2.2)"),
+        ];
+        found.add("http", Contradiction, &rules);
     }
 
-    fn conflicts_of_plain_http(&self, found: &mut Vec<Conflict>) {
+    fn conflicts_of_plain_http(&self, found: &mut Conflicts) {
         let is_tls = self.tls.and_then(OrPlain::tls).is_some();
-        let is_handshakes = self.operation == Operation::Handshakes;
-        let rules = [
-            (is_tls, "tls", Force::Opposite),
-            (self.only_suite().is_some(), "suite", Force::Opposite),
-            (self.sni.is_some(), "sni", Force::Useless),
-            (self.group.is_some(), "group", Force::Useless),
-            (self.encrypt_then_mac.is_some(), "encrypt-then-mac", Force::Useless),
-            (self.key_exchange.is_some(), "key-exchange", Force::Useless),
-            (self.resumption != Percent::default(), "resumption", Force::Useless),
-            (self.client_certificate.is_some(), "client-certificate", Force::Useless),
-            (is_handshakes, "operation", Force::Contradiction),
+        let resumes = self.resumption != Percent::default();
+        let plain = "is plain HTTP";
+        let opposite = [(is_tls, "tls", plain), (self.only_suite().is_some(), "suite", plain)];
+        let useless = [
+            (self.sni.is_some(), "sni", plain),
+            (self.group.is_some(), "group", plain),
+            (self.encrypt_then_mac.is_some(), "encrypt-then-mac", plain),
+            (self.key_exchange.is_some(), "key-exchange", plain),
+            (resumes, "resumption", plain),
+            (self.client_certificate.is_some(), "client-certificate", plain),
         ];
+        let operation = [(self.operation == Operation::Handshakes, "operation", plain)];
         let causes = [
             ("tls", self.tls == Some(OrPlain::Plain)),
             ("suite", self.suite == Some(OrPlain::Plain)),
         ];
         for (cause, _) in causes.into_iter().filter(|(_, is_plain)| *is_plain) {
-            for (_, key, force) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
-                found.push(Conflict { cause, why: "is plain HTTP".to_owned(), key, force });
-            }
+            found.add(cause, Opposite, &opposite);
+            found.add(cause, Useless, &useless);
+            found.add(cause, Contradiction, &operation);
         }
     }
 
-    fn conflicts_of_tls(&self, found: &mut Vec<Conflict>) {
+    fn conflicts_of_tls(&self, found: &mut Conflicts) {
         let suite = self.only_suite();
-        let mut add = |cause, why: &str, key, force| {
-            found.push(Conflict { cause, why: why.to_owned(), key, force });
-        };
         let asked = self.tls.and_then(OrPlain::tls);
-        if let (Some(version), Some(suite)) = (asked, suite)
-            && version != suite.version()
-        {
-            let why = format!("is a suite of {}", suite.version());
-            add("suite", &why, "tls", Force::Contradiction);
+        if let (Some(version), Some(suite)) = (asked, suite) {
+            let (other, why) = (suite.version(), format!("is a suite of {}", suite.version()));
+            found.add("suite", Contradiction, &[(version != other, "tls", why.as_str())]);
         }
         let is_static_rsa = suite.is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
         if is_static_rsa && self.group.is_some() {
-            add("suite", "has no key exchange by group", "group", Force::Useless);
+            found.add("suite", Useless, &[(true, "group", "has no key exchange by group")]);
         } else if self.group.is_some_and(Group::is_of_tls13_only) {
-            const WHY: &str = "is of TLS 1.2, which has no such group";
-            match (suite.map(Suite::version), asked) {
-                (Some(Version::Tls12), _) => add("suite", WHY, "group", Force::Useless),
-                (None, Some(Version::Tls12)) => add("tls", WHY, "group", Force::Contradiction),
-                _ => {}
-            }
+            let why = "is of TLS 1.2, which has no such group";
+            let (of_suite, is_12) = (suite.map(Suite::version), Some(Version::Tls12));
+            found.add("suite", Useless, &[(of_suite == is_12, "group", why)]);
+            let is_asked = of_suite.is_none() && asked == is_12;
+            found.add("tls", Contradiction, &[(is_asked, "group", why)]);
         }
         let is_cbc =
             suite.is_some_and(|s| matches!(s.cipher, Cipher::Aes128Cbc | Cipher::Aes256Cbc));
-        if self.encrypt_then_mac == Some(true) && !is_cbc {
-            const WHY: &str = "has no encrypt-then-MAC (only CBC suites such as AES128-SHA have)";
-            add("suite", WHY, "encrypt-then-mac", Force::Useless);
-        }
+        let why = "has no encrypt-then-MAC (only CBC suites such as AES128-SHA have)";
+        let offers = self.encrypt_then_mac == Some(true) && !is_cbc;
+        found.add("suite", Useless, &[(offers, "encrypt-then-mac", why)]);
+    }
+}
+
+#[derive(Default)]
+struct Conflicts(Vec<Conflict>);
+
+impl Conflicts {
+    /// Adds those of these rules that apply: each with the key that does not fit, and why.
+    fn add(&mut self, cause: &'static str, force: Force, rules: &[(bool, &'static str, &str)]) {
+        let found = rules.iter().filter(|(applies, ..)| *applies);
+        self.0.extend(found.map(|&(_, key, why)| Conflict { cause, why: why.into(), key, force }));
     }
 }
 
