@@ -8,9 +8,10 @@ use targets::{Objects, Settings};
 use trial::TrialRecord;
 use units::Bytes;
 
+/// 40 operations, for which there is time on a busy machine too.
 fn load(url: &str, options: &[&str]) -> (Option<i32>, String, String) {
     let output = toll()
-        .args(["load", url, "--insecure", "-c", "2", "-n", "40"])
+        .args(["load", url, "--insecure", "-c", "2", "-n", "40", "--duration", "60s"])
         .args(options)
         .output()
         .unwrap();
