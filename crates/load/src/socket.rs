@@ -162,19 +162,10 @@ impl Socket {
         moved(count)
     }
 
-    /// Sends as much as fits in the socket's buffer.
-    pub(crate) fn send(&self, bytes: &[u8]) -> Result<Moved, Failure> {
-        self.send_with(bytes, 0)
-    }
-
-    /// As [`Self::send`], with a partial segment held back by the kernel: the FIN of [`Self::shutdown_send`],
-    /// which must follow, goes out in it (tcp(7), `MSG_MORE`).
-    pub(crate) fn send_last(&self, bytes: &[u8]) -> Result<Moved, Failure> {
-        self.send_with(bytes, libc::MSG_MORE)
-    }
-
-    fn send_with(&self, bytes: &[u8], flags: libc::c_int) -> Result<Moved, Failure> {
-        let flags = flags | libc::MSG_NOSIGNAL;
+    /// Sends as much as fits in the socket's buffer. Where these bytes are the last, the kernel holds a partial
+    /// segment back: the FIN of [`Self::shutdown_send`], which must follow, goes out in it (tcp(7), `MSG_MORE`).
+    pub(crate) fn send(&self, bytes: &[u8], are_last: bool) -> Result<Moved, Failure> {
+        let flags = libc::MSG_NOSIGNAL | if are_last { libc::MSG_MORE } else { 0 };
         // SAFETY: the kernel reads at most `bytes.len()` bytes from `bytes`.
         let count = unsafe {
             libc::send(self.socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags)
@@ -335,7 +326,7 @@ mod tests {
     fn send(socket: &Socket) {
         let deadline = Instant::now() + LIMIT;
         loop {
-            match socket.send(b"?") {
+            match socket.send(b"?", false) {
                 Ok(Moved::Bytes(1)) => return,
                 _ if Instant::now() > deadline => panic!("the connection takes nothing"),
                 _ => std::thread::sleep(Duration::from_millis(1)),
@@ -475,7 +466,7 @@ mod tests {
         let socket = connect(address, Use::Kept);
         let _peer = listener.accept().unwrap();
         socket.shutdown_send();
-        assert_eq!(socket.send(b"?").err().unwrap().kind, ErrorKind::EarlyClose);
+        assert_eq!(socket.send(b"?", false).err().unwrap().kind, ErrorKind::EarlyClose);
     }
 
     /// Segments that the server received up to the first byte, not counting the SYN.

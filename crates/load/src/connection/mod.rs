@@ -276,33 +276,33 @@ impl Connection {
     }
 
     pub(super) fn flush(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
-        self.flush_by(context, Socket::send)
+        self.flush_all(context, false)
     }
 
     /// Sends the last bytes of this side, and its end.
     fn flush_and_end(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
-        self.flush_by(context, Socket::send_last)?;
+        self.flush_all(context, true)?;
         self.socket.shutdown_send();
         Ok(())
     }
 
-    fn flush_by(
-        &mut self,
-        context: &mut Context<'_>,
-        send: fn(&Socket, &[u8]) -> Result<Moved, Failure>,
-    ) -> Result<(), Failure> {
+    #[inline]
+    fn flush_all(&mut self, context: &mut Context<'_>, are_last: bool) -> Result<(), Failure> {
         loop {
             if self.unsent.is_empty() {
                 let more = match &mut self.phase {
                     Phase::Open(Codec::Http1(http1)) => http1.put(context, &mut self.unsent)?,
-                    Phase::Open(Codec::Http2(http2)) => http2.put(context, &mut self.unsent)?,
+                    Phase::Open(Codec::Http2(http2)) => {
+                        context.unsent.lend(&mut self.unsent);
+                        http2.put(context, &mut self.unsent)?
+                    }
                     _ => false,
                 };
                 if !more {
                     break;
                 }
             }
-            match send(&self.socket, &self.unsent)? {
+            match self.socket.send(&self.unsent, are_last)? {
                 Moved::Bytes(count) => {
                     self.unsent.drain(..count);
                     self.progress = context.recently();
