@@ -1,6 +1,5 @@
 //! What the connections of one load thread share: its clock, its epoll, its requests.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::io;
 use std::num::NonZeroU32;
@@ -22,7 +21,7 @@ use crate::requests::{AllRequests, Requests};
 use crate::requests_per_connection::CountDraws;
 use crate::session::User;
 use crate::socket::{Socket, Use};
-use crate::source::{Source, Sources};
+use crate::source::Sources;
 use crate::window::Window;
 use crate::{Job, Operation, Plan, names, ports};
 use wire::handshake::Client;
@@ -129,10 +128,11 @@ pub(crate) struct Context<'a> {
     clock: Clock,
     /// What the clock said last.
     read: Cell<u64>,
-    sources: Sources<'a>,
-    bodies: Draw,
-    first_bytes: Draw,
-    traffic: Draw,
+    /// Where the next connection comes from, unless the kernel chooses.
+    pub(crate) sources: Sources<'a>,
+    pub(crate) bodies: Draw,
+    pub(crate) first_bytes: Draw,
+    pub(crate) traffic: Draw,
     /// How long the most recently completed operation took, in ns.
     pub(crate) took: u64,
 }
@@ -214,22 +214,6 @@ impl<'a> Context<'a> {
         self.clients.is_empty() && self.usage() == Use::Once
     }
 
-    /// Where the next connection comes from, unless the kernel chooses.
-    pub(crate) fn source(&mut self) -> Option<Cow<'a, Source>> {
-        self.sources.next()
-    }
-
-    /// Whether the next response is one of those that are decrypted whole: the first, then one in
-    /// each K.
-    pub(crate) fn is_next_sampled(&self) -> bool {
-        self.bodies.is_next()
-    }
-
-    /// The same, and counts that response as requested.
-    pub(crate) fn draw_sampled(&mut self) -> bool {
-        self.bodies.draw()
-    }
-
     /// The mark for responses that should cost at most two wake-ups: they are awaited whole, or
     /// half.
     pub(crate) fn mark_of_whole(
@@ -241,16 +225,6 @@ impl<'a> Context<'a> {
         let most = u64::from(self.mark);
         let total = reception.total(expectation).unwrap_or(size);
         (LEAST_MARK as u64..=2 * most).contains(&size).then_some(total.min(most) as u32)
-    }
-
-    /// Whether a response that could be awaited whole is awaited from its first byte, to time it.
-    pub(crate) fn draw_timed(&mut self) -> bool {
-        self.first_bytes.draw()
-    }
-
-    /// Whether this connection, which ends after its handshake, is asked what it sent and received.
-    pub(crate) fn draw_traffic(&mut self) -> bool {
-        self.traffic.draw()
     }
 
     pub(crate) fn watch(

@@ -47,12 +47,9 @@ pub struct Engine {
 
 /// A load whose threads are there and wait for its begin. Dropping it ends them.
 pub struct Prepared {
-    window: Arc<Window>,
-    threads: Vec<Thread>,
+    engine: Engine,
     /// What lets each thread begin, with the load's start.
     starts: Vec<mpsc::Sender<Instant>>,
-    request_body: u64,
-    names_asked: usize,
 }
 
 struct Thread {
@@ -276,7 +273,8 @@ impl Engine {
             threads.push(Thread { handle, id: id.as_raw_nonzero().get(), counters });
             starts.push(start);
         }
-        Ok(Prepared { window, threads, starts, request_body, names_asked })
+        let engine = Self { window, base: collecting_since, threads, request_body, names_asked };
+        Ok(Prepared { engine, starts })
     }
 }
 
@@ -289,8 +287,7 @@ impl Prepared {
             // Fails only where the thread has ended, which `join` reports.
             let _ = start.send(base);
         }
-        let Self { window, threads, request_body, names_asked, .. } = self;
-        Engine { window, base, threads, request_body, names_asked }
+        Engine { base, ..self.engine }
     }
 }
 

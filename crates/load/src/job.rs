@@ -280,16 +280,12 @@ impl Job {
     }
 
     pub(crate) fn stop(&self) -> Stop {
-        match (self.operations, self.plan.walks) {
-            (Some(count), _) => Stop::Operations { count, within: LONGEST },
-            (None, Some(_)) => Stop::Users(self.plan.connections),
-            (None, None) => match self.plan.count {
-                Some(count) => {
-                    let count = u64::from(count.get());
-                    Stop::Operations { count, within: self.plan.duration }
-                }
-                None => Stop::After { warmup: self.plan.warmup(), duration: self.plan.duration },
-            },
+        let (plan, within) = (&self.plan, self.plan.duration);
+        match (self.operations, plan.walks, plan.count) {
+            (Some(count), ..) => Stop::Operations { count, within: LONGEST },
+            (None, Some(_), _) => Stop::Users(plan.connections),
+            (None, None, Some(count)) => Stop::Operations { count: count.get().into(), within },
+            (None, None, None) => Stop::After { warmup: plan.warmup(), duration: within },
         }
     }
 }

@@ -254,9 +254,7 @@ pub struct EndedConnections {
 
 impl EndedConnections {
     fn merge(&mut self, other: Self) {
-        for (requests, count) in other.by_requests {
-            add_count(&mut self.by_requests, requests, count);
-        }
+        add_counts(&mut self.by_requests, other.by_requests);
         self.rests += other.rests;
         self.by_server += other.by_server;
     }
@@ -369,50 +367,36 @@ impl Outcome {
         self.failures.merge(other.failures);
         self.bytes += other.bytes;
         self.request_body = self.request_body.max(other.request_body);
-        for (status, count) in other.statuses {
-            add_count(&mut self.statuses, status, count);
-        }
+        add_counts(&mut self.statuses, other.statuses);
         self.latencies.merge(&other.latencies);
-        self.user_time.merge(other.user_time);
-        for (object, count) in other.objects.into_iter().enumerate() {
-            add_object(&mut self.objects, object, count);
-        }
+        self.user_time += other.user_time;
+        add_objects(&mut self.objects, &other.objects);
         self.under_way.merge(&other.under_way);
-        for (negotiated, count) in other.negotiated {
-            add_count(&mut self.negotiated, negotiated, count);
-        }
+        add_counts(&mut self.negotiated, other.negotiated);
         self.certificate_requests += other.certificate_requests;
         self.hello_retry_requests += other.hello_retry_requests;
         self.sessions_offered += other.sessions_offered;
-        for (name, count) in other.names.into_iter().enumerate() {
-            add_object(&mut self.names, name, count);
-        }
-        for (name, count) in other.names_certified.into_iter().enumerate() {
-            add_object(&mut self.names_certified, name, count);
-        }
+        add_objects(&mut self.names, &other.names);
+        add_objects(&mut self.names_certified, &other.names_certified);
         self.names_asked = self.names_asked.max(other.names_asked);
         self.certificates.extend(other.certificates);
         self.given += other.given;
-        self.collected = match (self.collected, other.collected) {
-            (Some(mut mine), Some(theirs)) => {
-                mine += theirs;
-                Some(mine)
-            }
-            (mine, theirs) => mine.or(theirs),
-        };
+        if let Some(collected) = other.collected {
+            *self.collected.get_or_insert_default() += collected;
+        }
         self.verified += other.verified;
         self.traffic += other.traffic;
-        self.add_pages(other.pages);
+        match self.pages.is_empty() {
+            true => self.pages = other.pages,
+            false => self.pages.iter_mut().zip(other.pages).for_each(|(page, own)| page.merge(own)),
+        }
         self.walks += other.walks;
         self.most_open += other.most_open;
-        self.up = match (self.up, other.up) {
-            (Some(mine), Some(theirs)) => Some(Up {
-                at_begin: mine.at_begin + theirs.at_begin,
-                at_end: mine.at_end + theirs.at_end,
-                short: mine.short.max(theirs.short),
-            }),
-            (mine, theirs) => mine.or(theirs),
-        };
+        if let Some(theirs) = other.up {
+            let up = self.up.get_or_insert_default();
+            (up.at_begin, up.at_end) = (up.at_begin + theirs.at_begin, up.at_end + theirs.at_end);
+            up.short = up.short.max(theirs.short);
+        }
         self.not_closed_by_server += other.not_closed_by_server;
         self.sent_again += other.sent_again;
         self.ended.merge(other.ended);
@@ -423,16 +407,6 @@ impl Outcome {
         self.peer = self.peer.take().or(other.peer);
         self.threads.extend(other.threads);
     }
-
-    fn add_pages(&mut self, pages: Vec<PageOutcome>) {
-        if self.pages.is_empty() {
-            self.pages = pages;
-            return;
-        }
-        for (mine, theirs) in self.pages.iter_mut().zip(pages) {
-            mine.merge(theirs);
-        }
-    }
 }
 
 pub(crate) fn add_object(list: &mut Vec<u64>, object: usize, count: u64) {
@@ -440,6 +414,14 @@ pub(crate) fn add_object(list: &mut Vec<u64>, object: usize, count: u64) {
         list.resize(object + 1, 0);
     }
     list[object] += count;
+}
+
+fn add_objects(list: &mut Vec<u64>, others: &[u64]) {
+    others.iter().enumerate().for_each(|(object, count)| add_object(list, object, *count));
+}
+
+fn add_counts<T: PartialEq>(list: &mut Vec<(T, u64)>, others: Vec<(T, u64)>) {
+    others.into_iter().for_each(|(what, count)| add_count(list, what, count));
 }
 
 /// There are few distinct entries, so a list is searched faster than a map.

@@ -3,8 +3,7 @@
 use units::Nanos;
 
 use crate::Arrival;
-use crate::http2_counts::Http2Counts;
-use crate::outcome::{LateTimers, Outcome, PageOutcome, Traffic, add_count, add_object};
+use crate::outcome::{LateTimers, Outcome, PageOutcome, add_count, add_object};
 use crate::requests_per_connection::Planned;
 use crate::retry::{Tries, Unanswered};
 use crate::window::Window;
@@ -55,7 +54,7 @@ pub(crate) struct Recorder {
     arrival: Arrival,
     /// How long after its intended start an operation is to be over, where there is such a limit.
     deadline: Option<Nanos>,
-    outcome: Outcome,
+    pub(crate) outcome: Outcome,
     open: usize,
 }
 
@@ -129,22 +128,12 @@ impl Recorder {
         self.outcome.given.tickets += tickets;
     }
 
-    /// Counts what an HTTP/2 connection has sent and received.
-    pub(crate) fn multiplexed(&mut self, counts: Http2Counts) {
-        self.outcome.http2.add(counts);
-    }
-
     /// Counts a connection that ended with its last planned request.
     pub(crate) fn carried(&mut self, planned: Planned) {
         match planned.is_rest {
             true => self.outcome.ended.rests += 1,
             false => add_count(&mut self.outcome.ended.by_requests, planned.count.get(), 1),
         }
-    }
-
-    /// Counts a connection that the server closed before its last planned request.
-    pub(crate) fn cut(&mut self) {
-        self.outcome.ended.by_server += 1;
     }
 
     /// Counts a connection that the server did not close after its last response, by `now`.
@@ -212,11 +201,6 @@ impl Recorder {
         let time = now.min(window.end()).saturating_sub(start.max(window.start()));
         self.outcome.repeated.connections += 1;
         self.outcome.repeated.time.0 += time;
-    }
-
-    /// Counts what a connection without a request sent and received.
-    pub(crate) fn moved(&mut self, traffic: Traffic) {
-        self.outcome.traffic += traffic;
     }
 
     /// Counts an operation that succeeded, and the response that it received, if any.
@@ -302,11 +286,6 @@ impl Recorder {
         }
     }
 
-    /// Counts an answer that came before all of its request's body was sent.
-    pub(crate) fn answered_early(&mut self, window: &Window, now: u64) {
-        self.outcome.answered_early += u64::from(window.contains(now));
-    }
-
     /// Counts a walk that ended now, with its last page or with one that failed.
     pub(crate) fn walked(&mut self, window: &Window, now: u64, is_complete: bool) {
         if window.contains(now) {
@@ -321,22 +300,12 @@ impl Recorder {
         self.outcome.bytes.opened += opened;
     }
 
-    /// Counts body bytes of the window that can no longer be proven.
-    pub(crate) fn unproven(&mut self, body: u64) {
-        self.outcome.bytes.unproven += body;
-    }
-
     /// Counts an operation under way when the window ended.
     pub(crate) fn in_flight(&mut self, window: &Window, begun: Begun) {
         self.judge_deadline(window, begun.times.intended, None);
         if begun.counts != Counts::Late {
             self.was_in_flight(window.end(), begun.times);
         }
-    }
-
-    /// How many operations were under way when the window ended, as far as that is known.
-    pub(crate) fn in_flight_so_far(&self) -> u64 {
-        self.outcome.in_flight
     }
 
     /// Notes what those waited for that were counted as under way since then.

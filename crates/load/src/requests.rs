@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use objects::{Files, HostName, WHOLE};
+use objects::{Files, HostName, Portion, WHOLE};
 use random::Random;
 use units::Bytes;
 
@@ -58,22 +58,20 @@ impl Requests {
     /// The order in which the thread with this number sends a job's requests.
     pub(crate) fn new(job: &Job, all: Arc<AllRequests>, thread: usize) -> Self {
         let mut random = Random::stream(job.seed, FIRST_STREAM + thread as u64);
-        let common = common_fields(job, all.body.len());
-        let authority = job.url.authority();
-        if let Some(files) = &job.files {
-            let order = random.order(files.count.get() as usize);
-            let order = Order::Round { order, next: 0 };
-            return Self { all, common, authority, order, composed: Vec::new() };
-        }
-        let shares: Vec<u32> = match &job.objects {
-            None => vec![WHOLE],
-            Some(mix) => mix.portions().iter().map(|portion| portion.thousandths()).collect(),
+        let order = match (&job.files, &job.objects) {
+            (Some(files), _) => {
+                Order::Round { order: random.order(files.count.get() as usize), next: 0 }
+            }
+            (None, None) => Order::Drawn { up_to: vec![WHOLE], random },
+            (None, Some(mix)) => {
+                let sum = |sum: &mut u32, portion: &Portion| {
+                    *sum += portion.thousandths();
+                    Some(*sum)
+                };
+                Order::Drawn { up_to: mix.portions().iter().scan(0, sum).collect(), random }
+            }
         };
-        let sum = |sum: &mut u32, share| {
-            *sum += share;
-            Some(*sum)
-        };
-        let order = Order::Drawn { up_to: shares.into_iter().scan(0, sum).collect(), random };
+        let (common, authority) = (common_fields(job, all.body.len()), job.url.authority());
         Self { all, common, authority, order, composed: Vec::new() }
     }
 

@@ -30,11 +30,11 @@ pub(crate) struct Slots {
     /// Connections that have something to send; some more than once.
     due: Vec<usize>,
     /// When each slot's last operation ended.
-    ended: Vec<Option<u64>>,
+    pub(crate) ended: Vec<Option<u64>>,
     /// How many slots have left the load in its ramp down.
     left: usize,
     limits: TimeLimits,
-    openings: Openings,
+    pub(crate) openings: Openings,
     /// What follows for slots, in order; the worker takes it.
     pub(crate) follow: Vec<(usize, After)>,
 }
@@ -73,16 +73,6 @@ impl Slots {
             openings: Openings::default(),
             follow: Vec::new(),
         }
-    }
-
-    /// When the slot's last operation ended.
-    pub(crate) fn ended(&self, slot: usize) -> Option<u64> {
-        self.ended[slot]
-    }
-
-    /// From when on a connection may be opened ahead.
-    pub(crate) fn opens_at(&mut self, now: u64) -> Option<u64> {
-        self.openings.next(now)
     }
 
     /// Begins an operation, on the connection that is kept or on a new one. Over HTTP/2 it is sent with the
@@ -360,14 +350,13 @@ impl Slots {
                     context.took = took;
                     context.coalescing.ended(took, received.map_or(0, |received| received.body));
                     context.recorder.proven(bytes.0, bytes.1);
-                    if is_early {
-                        context.recorder.answered_early(context.window, at);
-                    }
+                    let is_early = is_early && context.window.contains(at);
+                    context.recorder.outcome.answered_early += u64::from(is_early);
                     context.recorder.completed(context.window, at, begun, received);
                     self.follows(context, slot, After::Free);
                 }
                 Err(failure) => {
-                    context.recorder.unproven(bytes.0);
+                    context.recorder.outcome.bytes.unproven += bytes.0;
                     match unanswered {
                         Some(why) if begun.tries.permit(why, context.plan, answers) => {
                             context.recorder.sends_again(context.window, at, why);

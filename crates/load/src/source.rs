@@ -98,14 +98,12 @@ pub(crate) const OF_PROBE: Source = Source::Address(IpAddr::V4(Ipv4Addr::new(127
 
 /// Where a thread's connections come from, one after the other.
 pub(crate) enum Sources<'a> {
-    /// Wherever the kernel chooses.
-    Any,
     /// Addresses of 127.0.0.0/8, in turn. Each has its own 28,000 ports, so connections in TIME-WAIT
     /// (RFC 9293) do not use them up, and more connections can be open than one address has ports.
     /// 250 addresses per thread are enough for 100,000 connections per second. With many more, the
     /// kernel's table of peers (tcp_metrics) would evict other data from the CPU's caches.
     Loopback { thread: u8, count: u8 },
-    /// Those that were asked for, in turn.
+    /// Those that were asked for, in turn; wherever the kernel chooses where none was.
     Asked { sources: &'a [Source], next: usize },
 }
 
@@ -113,7 +111,6 @@ impl<'a> Sources<'a> {
     /// Those of the load thread with this number.
     pub(crate) fn new(asked: &'a [Source], is_many_on_loopback: bool, thread: usize) -> Self {
         match (asked, is_many_on_loopback) {
-            ([], false) => Self::Any,
             ([], true) => Self::Loopback { thread: 1 + (thread % 250) as u8, count: 0 },
             // Threads with few connections do not all begin with the first.
             (sources, _) => Self::Asked { sources, next: thread },
@@ -123,14 +120,13 @@ impl<'a> Sources<'a> {
     /// That of the next connection.
     pub(crate) fn next(&mut self) -> Option<Cow<'a, Source>> {
         match self {
-            Self::Any => None,
             Self::Loopback { thread, count } => {
                 *count = (*count + 1) % 250;
                 let address = Ipv4Addr::new(127, *thread, 0, *count + 1);
                 Some(Cow::Owned(Source::Address(address.into())))
             }
             Self::Asked { sources, next } => {
-                let source = &sources[*next % sources.len()];
+                let source = sources.get(*next % sources.len().max(1))?;
                 *next += 1;
                 Some(Cow::Borrowed(source))
             }

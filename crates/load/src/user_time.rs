@@ -1,8 +1,9 @@
+use derive_more::AddAssign;
 use serde::{Deserialize, Serialize};
 
 /// What the users of a closed loop spent their time on: exact sums over a window, in ns. The times
 /// are whole, not cut at the window's edges.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct UserTime {
     /// Operations that completed within the window, from their intended start. In an open loop too.
     pub responses: u128,
@@ -26,13 +27,5 @@ impl UserTime {
         self.pauses += u128::from(idle.saturating_sub(late));
         self.pause_count += 1;
         self.late += u128::from(late);
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.responses += other.responses;
-        self.failures += other.failures;
-        self.pauses += other.pauses;
-        self.pause_count += other.pause_count;
-        self.late += other.late;
     }
 }

@@ -263,7 +263,7 @@ impl<'a> Worker<'a> {
         if !self.is_ahead {
             return Some(at);
         }
-        self.slots.opens_at(self.context.recently()).map(|from| at.max(from))
+        self.slots.openings.next(self.context.recently()).map(|from| at.max(from))
     }
 
     /// Removes the slots from the load that are due to leave in the ramp down.
@@ -317,7 +317,7 @@ impl<'a> Worker<'a> {
         let Context { recorder, window, .. } = &mut self.context;
         let begun = recorder.begins(window, times);
         // In an open loop a slot waits for its next arrival.
-        if let Some(ended) = self.slots.ended(slot) {
+        if let Some(ended) = self.slots.ended[slot] {
             recorder.resumes(window, ended, times.start, late);
         }
         self.slots.begin(&mut self.context, slot, begun);

@@ -23,11 +23,8 @@ pub(super) fn on_certificate(seen: &str, trust: &Trust) -> &'static str {
             "make one with a subjectAltName (openssl req -addext subjectAltName=DNS:NAME,IP:ADDRESS), \
              or give --insecure to accept any certificate"
         }
-        (Trust::System, _) => {
+        (Trust::System | Trust::File(_), _) => {
             "give its authority's certificate or its own with --ca FILE, or --insecure to accept any"
-        }
-        (Trust::File(_), _) => {
-            "give its authority's certificate or its own with --ca, or --insecure to accept any"
         }
     }
 }

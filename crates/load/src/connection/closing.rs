@@ -113,10 +113,10 @@ impl Connection {
         match self.http1().and_then(|http1| http1.ending) {
             Some(Ending::Handshake) => {
                 let now = context.now();
-                if context.draw_traffic()
+                if context.traffic.draw()
                     && let Some(traffic) = self.socket.traffic()
                 {
-                    context.recorder.moved(traffic);
+                    context.recorder.outcome.traffic += traffic;
                 }
                 self.end(context, now, false, None);
             }
@@ -228,7 +228,7 @@ impl Connection {
 
     /// The window is over: records what is under way, and awaits what is still to prove its bytes.
     pub(crate) fn wind_up(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        let (awaited, before) = (self.awaited(), context.recorder.in_flight_so_far());
+        let (awaited, before) = (self.awaited(), context.recorder.outcome.in_flight);
         let next = self.record_under_way(context);
         context.recorder.unended(before, awaited);
         next
@@ -285,7 +285,7 @@ impl Connection {
             let has_all_answers = is_in_order && self.answers() >= self.given.into();
             match self.has_given_all() {
                 true if has_all_answers => context.recorder.carried(planned),
-                false if self.is_closed_by_server => context.recorder.cut(),
+                false if self.is_closed_by_server => context.recorder.outcome.ended.by_server += 1,
                 _ => {}
             }
         }
@@ -296,11 +296,11 @@ impl Connection {
                 if http1.reception.is_proven() {
                     http1.prove(context);
                 }
-                context.recorder.unproven(http1.counted.window_body);
+                context.recorder.outcome.bytes.unproven += http1.counted.window_body;
                 http1.reception.tickets()
             }
             Phase::Open(Codec::Http2(http2)) => {
-                context.recorder.multiplexed(std::mem::take(&mut http2.streams.counts));
+                context.recorder.outcome.http2.add(http2.streams.counts);
                 http2.tickets()
             }
             _ => 0,

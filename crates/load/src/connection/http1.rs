@@ -93,7 +93,7 @@ impl Http1 {
         out: &mut Vec<u8>,
     ) -> Result<u32, Failure> {
         let Self { reception, sealer, .. } = self;
-        let is_whole = context.draw_sampled() || context.plan.receive() == Receive::Decrypt;
+        let is_whole = context.bodies.draw() || context.plan.receive() == Receive::Decrypt;
         let (request, expectation) = match context.users.get_mut(slot) {
             Some(user) => (user.request().as_bytes(), Expectation::Page),
             None => {
@@ -110,7 +110,7 @@ impl Http1 {
             reception.has_early_bytes();
         }
         let mark = match context.mark_of_whole(expectation, reception) {
-            Some(mark) if !is_whole && reception.is_steady() && !context.draw_timed() => mark,
+            Some(mark) if !is_whole && reception.is_steady() && !context.first_bytes.draw() => mark,
             _ => 1,
         };
         self.is_first_byte_timed = mark == 1;
@@ -152,7 +152,7 @@ impl Http1 {
                 context.ended.push(Ended { place, begun, at, bytes, result, is_early, unanswered });
             }
             None if result.is_ok() => context.recorder.proven(bytes.0, bytes.1),
-            None => context.recorder.unproven(bytes.0),
+            None => context.recorder.outcome.bytes.unproven += bytes.0,
         }
     }
 
@@ -182,7 +182,7 @@ impl Connection {
         &mut self,
         context: &mut Context<'_>,
     ) -> Result<Next, Failure> {
-        if !context.is_next_sampled() && self.received.is_empty() {
+        if !context.bodies.is_next() && self.received.is_empty() {
             return Ok(Next::Wait);
         }
         self.readable = Readable::Unknown;

@@ -17,7 +17,7 @@ use wire::{ErrorKind, Failure};
 
 /// Begins to connect a new socket, which is watched; the flag says whether it has connected.
 fn dial(context: &mut Context<'_>, key: usize) -> Result<(Spare, bool), Failure> {
-    let (source, usage) = (context.source(), context.usage());
+    let (source, usage) = (context.sources.next(), context.usage());
     let (address, close) = (context.job.address, context.plan.close);
     let congestion = context.congestion.as_ref();
     let (socket, is_connected) =

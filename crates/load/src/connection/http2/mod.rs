@@ -83,7 +83,7 @@ impl Http2 {
         begun: Begun,
         name: usize,
     ) {
-        let is_compared = context.draw_sampled();
+        let is_compared = context.bodies.draw();
         let expectation = context.requests.expectation(begun.times.object);
         let fields = context.requests.fields(begun.times.object, name);
         self.streams.counts.fields_sent += fields.length();
