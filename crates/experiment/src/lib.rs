@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use agent::Refusal;
 use cpus::CpuList;
 use journal::{Entry, JournalError, Results, ResultsError};
 use study::Study;
@@ -114,12 +115,15 @@ pub enum Ended {
 /// Why a run could not begin or continue. Each part that was done is in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Something that it needs could not be started.
+    /// Something that it needs could not be started, or cannot do what it is asked.
     #[error("{0}")]
     Start(String),
     /// Every cell of the study lacks its server or its client.
     #[error("nothing of this study can be measured here: {0}")]
     NothingToMeasure(String),
+    /// A server or a client is missing that a cell must not be without.
+    #[error("{0}")]
+    Missing(String),
     /// A server is not the one of the trials in the journal.
     #[error("{was} was measured before, but {is} runs now; start a new run")]
     ServerChanged {
@@ -131,9 +135,6 @@ pub enum RunError {
     /// This machine is not the one of the trials in the journal.
     #[error("this is not the machine that was measured before: {0}; start a new run")]
     MachineChanged(String),
-    /// A part cannot be measured, which was found before anything was.
-    #[error("{part}: {why}")]
-    Unfit { part: String, why: String },
     /// A part could not be measured.
     #[error("{part}: {why}")]
     Part { part: String, why: String },
@@ -168,13 +169,18 @@ pub enum ErrorClass {
     Failed,
 }
 
+impl From<Refusal> for RunError {
+    fn from(Refusal { is_missing, why }: Refusal) -> Self {
+        if is_missing { Self::Missing(why) } else { Self::Start(why) }
+    }
+}
+
 impl RunError {
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
-            Self::NothingToMeasure(_) => ErrorClass::Absent,
+            Self::NothingToMeasure(_) | Self::Missing(_) => ErrorClass::Absent,
             Self::Start(_)
-            | Self::Unfit { .. }
             | Self::ServerChanged { .. }
             | Self::MachineChanged(_)
             | Self::Results(_) => ErrorClass::Refused,

@@ -365,7 +365,7 @@ impl Run<'_, '_> {
                 self.results.write_targets(&targets).map_err(RunError::NotKept)?;
                 Ok(Became::NotSampled)
             }
-            _ if !self.has_measured => Err(RunError::Unfit { part: cell.name.clone(), why }),
+            _ if !self.has_measured => Err(RunError::Start(format!("{}: {why}", cell.name))),
             _ => Err(RunError::Part { part: cell.name.clone(), why }),
         }
     }

@@ -89,8 +89,9 @@ impl<T> Servers<T> {
                             Err(Refusal { is_missing: true, why }) if may_skip => {
                                 leave_out(cell, why, &mut records, report);
                             }
-                            Err(Refusal { why, .. }) => {
-                                return Err(RunError::Unfit { part: cell.name.clone(), why });
+                            Err(Refusal { is_missing, why }) => {
+                                let why = format!("{}: {why}", cell.name);
+                                return Err(Refusal { is_missing, why }.into());
                             }
                         }
                     }
@@ -110,7 +111,7 @@ impl<T> Servers<T> {
                     record.skipped = Some(why);
                     records.push(record);
                 }
-                Err(Refusal { why, .. }) => return Err(RunError::Start(why)),
+                Err(refusal) => return Err(refusal.into()),
             }
         }
         if let Some(why) = records.iter().find_map(|record| record.skipped.clone())

@@ -374,9 +374,12 @@ fn where_all_servers_are_missing_there_is_nothing_to_measure() {
     assert!(matches!(error, RunError::NothingToMeasure(_)), "{error}");
     only.cells[0].target.if_missing = IfMissing::Fail;
     let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
-    assert!(matches!(error, RunError::Start(_)), "{error}");
+    assert_eq!(
+        (error.class(), &*error.to_string()),
+        (ErrorClass::Absent, "embedded is not installed")
+    );
     let mut refusing = Stage { refuses: Some(server("nginx")), ..Stage::default() };
-    assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(_))));
+    assert_eq!(desk.run(&mut refusing).unwrap_err().class(), ErrorClass::Refused);
 }
 
 #[test]
@@ -403,7 +406,8 @@ fn a_missing_client_leaves_its_cells_out() {
 
     with_wrk.cells[1].target.if_missing = IfMissing::Fail;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
-    assert!(matches!(&error, RunError::Unfit { part, .. } if part == "bulk-0002"), "{error}");
+    assert_eq!(error.class(), ErrorClass::Absent);
+    assert_eq!(error.to_string(), "bulk-0002: wrk is not installed");
     with_wrk.cells = vec![study().cells[0].clone()];
     with_wrk.cells[0].load.client = load::Client::Wrk;
     let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
@@ -415,7 +419,8 @@ fn what_cannot_be_loaded_is_reported_before_the_first_trial() {
     let mut desk = Desk::new();
     let mut stage = Stage { unfit: Some("bulk-0004"), ..Stage::default() };
     let error = desk.run(&mut stage).unwrap_err();
-    assert!(matches!(&error, RunError::Unfit { part, .. } if part == "bulk-0004"), "{error}");
+    assert_eq!(error.class(), ErrorClass::Refused);
+    assert_eq!(error.to_string(), "bulk-0004: no such suite");
     assert_eq!((stage.trials, desk.places()), (0, vec![]));
 }
 
