@@ -121,7 +121,7 @@ mod tests {
     fn primitives_are_read_by_their_role_those_of_the_last_version_too() {
         let row = r#"{"schema":1,"role":"primitive","table":"t","algorithm":"RSA-2048 sign","library":"ring","hardware":"all","cache":"warm","threads":1,"round":0,"order":3,"started_unix_ms":1,"library_title":"ring 0.17","cycles_source":"counter","no_figure":"not available: no"}"#;
         let bound = r#"{"schema":1,"role":"bound","of":"GHASH","cycles_per_byte":0.1,"arithmetic":"a","round":0,"order":2}"#;
-        let impossible = r#"{"schema":1,"role":"impossible","case":"bulk","cell":"bulk-0001","over":"load.connections","load":"32","why":"too few"}"#;
+        let impossible = r#"{"schema":1,"role":"impossible","case":"bulk","cell":"bulk-0001","over":"load.connections","load":"32","why":"too few","order":4}"#;
         for text in [row, bound, impossible] {
             let value: Value = serde_json::from_str(text).unwrap();
             let mut written = serde_json::to_value(Entry::read(value.clone()).unwrap()).unwrap();

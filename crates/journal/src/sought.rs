@@ -40,4 +40,7 @@ pub struct ImpossibleStep {
     pub load: String,
     /// Why it cannot be made.
     pub why: String,
+    /// The order of the trial that comes next; in a journal of an earlier version it is not known.
+    #[serde(default)]
+    pub order: u32,
 }

@@ -108,25 +108,25 @@ impl SearchPath {
     ) -> Option<Self> {
         let find = cell.find?;
         let impossible = impossible.iter().filter(|step| step.cell == cell.name);
-        let end = match Search::of(find, lines.iter().copied(), impossible.clone()).standing() {
+        let search = Search::of(find, lines.iter().copied(), impossible);
+        let end = match search.standing() {
             Standing::Hold(load) => SearchEnd::Found { load: find.over.value(load) },
             Standing::Try(_) => SearchEnd::Unfinished,
-            Standing::Invalid(why) => SearchEnd::Invalid { why },
+            Standing::Invalid(why, _) => SearchEnd::Invalid { why },
             Standing::Infeasible(best) => {
                 SearchEnd::Infeasible { best: best.map(|best| find.ceiling.watched.in_words(best)) }
             }
         };
-        let load = |step: &ImpossibleStep| ImpossibleLoad {
-            load: step.load.clone(),
-            why: step.why.clone(),
-        };
+        let impossible = search.impossible().iter();
+        let impossible = impossible
+            .map(|(load, why)| ImpossibleLoad { load: find.over.value(*load), why: why.clone() });
         Some(Self {
             maximize: find.maximize,
             over: find.over.key(),
             limit: find.ceiling.to_string(),
             end,
             path: lines.iter().filter_map(|line| SearchStep::of(&find, line)).collect(),
-            impossible: impossible.map(load).collect(),
+            impossible: impossible.collect(),
         })
     }
 

@@ -210,7 +210,7 @@ pub fn run<B: Bench>(
                 measured.trials.push(*trial);
             }
             Became::Impossible(step) => {
-                agenda.note_impossible(&step);
+                agenda.note_impossible(task.cell, &step);
                 measured.impossible.push(step);
             }
             Became::NotSampled => agenda.cannot_sample(task.cell),
@@ -297,7 +297,7 @@ impl Run<'_, '_> {
             Err(_) if self.interrupt.load(Relaxed) => return Ok(Became::Interrupted),
             Err(why) if bench.is_lost(target) => return Ok(Became::Lost(why)),
             Err(why) if bench.lacks_ranks() => return Ok(Became::WithoutRanks(why)),
-            Err(why) => return self.not_begun(cell, task, why),
+            Err(why) => return self.not_begun(cell, task, order, why),
         };
         if measured.line.interrupted {
             // It is shorter than the others and cannot be compared with them.
@@ -337,7 +337,13 @@ impl Run<'_, '_> {
     }
 
     /// A trial that could not begin ends the run, unless a search asked for too much.
-    fn not_begun(&mut self, cell: &Cell, task: &Task, why: String) -> Result<Became, RunError> {
+    fn not_begun(
+        &mut self,
+        cell: &Cell,
+        task: &Task,
+        order: u32,
+        why: String,
+    ) -> Result<Became, RunError> {
         match (cell.find, task.load, task.role) {
             (Some(find), Some(load), Role::Search) if load > find.from => {
                 let (name, at) = (&cell.name, find.over.value(load));
@@ -349,6 +355,7 @@ impl Run<'_, '_> {
                     over: find.over.key().to_owned(),
                     load: at,
                     why,
+                    order,
                 };
                 self.journal.append(&[Entry::Impossible(step.clone())])?;
                 Ok(Became::Impossible(step))

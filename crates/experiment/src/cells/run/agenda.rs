@@ -66,6 +66,8 @@ struct Progress {
     is_sampled: bool,
     /// Whether this run has made a trial of it.
     has_begun: bool,
+    /// Whether this run could not make a step of its search.
+    is_at_its_most: bool,
     /// Rounds of which this run has made a trial, valid or not.
     tried: BTreeSet<(u32, Option<u64>)>,
 }
@@ -80,9 +82,7 @@ impl<'a> Agenda<'a> {
             None => study.trials,
         };
         let searches = interleaved(study.cells.len(), 1, study.seed).concat();
-        let progress =
-            |cell: &Cell| Progress { search: cell.find.map(Search::new), ..Progress::default() };
-        let cells = study.cells.iter().map(progress).collect();
+        let cells = study.cells.iter().map(|_| Progress::default()).collect();
         let servers = study.servers().into_iter().map(|(_, cells)| cells);
         let restarted = servers
             .flat_map(|cells| match study.restart(&cells) {
@@ -106,14 +106,13 @@ impl<'a> Agenda<'a> {
         for trial in trials.iter().filter(is_kept) {
             agenda.note(trial);
         }
-        impossible.iter().for_each(|step| agenda.note_impossible(step));
-        for cell in &mut agenda.cells {
+        for (cell, progress) in study.cells.iter().zip(&mut agenda.cells) {
             // Trials of an earlier run that are not valid are made again.
-            cell.tried.clear();
-            if let Some(search) = &mut cell.search {
-                search.take_up_again();
-            }
-            cell.has_begun = false;
+            progress.tried.clear();
+            progress.has_begun = false;
+            let trials = trials.iter().filter(|trial| trial.place.cell == cell.name);
+            let impossible = impossible.iter().filter(|step| step.cell == cell.name);
+            progress.search = cell.find.map(|find| Search::of(find, trials, impossible));
         }
         agenda
     }
@@ -148,10 +147,11 @@ impl<'a> Agenda<'a> {
         }
     }
 
-    /// Notes a step of the journal that could not be made.
-    pub(super) fn note_impossible(&mut self, step: &ImpossibleStep) {
-        let index = self.index(&step.cell);
-        if let Some(search) = index.and_then(|index| self.cells[index].search.as_mut()) {
+    /// Notes a step that this run could not make.
+    pub(super) fn note_impossible(&mut self, cell: usize, step: &ImpossibleStep) {
+        let progress = &mut self.cells[cell];
+        progress.is_at_its_most = true;
+        if let Some(search) = &mut progress.search {
             search.note_impossible(step);
         }
     }
@@ -309,14 +309,18 @@ impl<'a> Agenda<'a> {
 
     fn state(&self, cell: usize) -> State {
         let progress = &self.cells[cell];
-        match &progress.search {
-            _ if progress.is_left_out => State::Over,
-            None => State::Hold(None),
-            Some(search) => match search.standing() {
-                Standing::Try(load) => State::Search(load),
-                Standing::Hold(load) => State::Hold(Some(load)),
-                Standing::Infeasible(_) | Standing::Invalid(_) => State::Over,
-            },
+        if progress.is_left_out {
+            return State::Over;
+        }
+        let Some(search) = &progress.search else { return State::Hold(None) };
+        let again = search.ended_by_impossible().filter(|_| !progress.is_at_its_most);
+        match (search.standing(), again) {
+            (Standing::Try(load), _) => State::Search(load),
+            // What ended an earlier run's search may not end this one's.
+            (Standing::Invalid(_, next), _) if !progress.has_begun => State::Search(next),
+            (Standing::Hold(_) | Standing::Infeasible(_), Some(load)) => State::Search(load),
+            (Standing::Hold(load), None) => State::Hold(Some(load)),
+            (Standing::Infeasible(_) | Standing::Invalid(..), _) => State::Over,
         }
     }
 }

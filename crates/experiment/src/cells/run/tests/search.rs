@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
-use study::{Metric, Only};
+use study::{Metric, Only, Params};
 use targets::Target;
 
 use load::Outcome;
@@ -10,10 +10,10 @@ use load::Outcome;
 use super::*;
 use answer::Mark;
 use answer::analysis::{Analysis, SearchEnd};
-use study::find::{Ceiling, Find, Over};
+use study::find::{Ceiling, Find, Over, Search, Standing};
 use study::testing::{cell, server};
 use trial::testing::example;
-use trial::{Evidence, Limit, Mismatch, Verdict};
+use trial::{Evidence, Limit, Mismatch, TrialRecord, Verdict};
 use units::Nanos;
 
 /// Each connection adds 1 Mb/s; the first byte takes a millisecond for each connection.
@@ -341,9 +341,99 @@ fn a_load_that_this_machine_cannot_make_ends_the_search_and_not_the_run() {
     for (index, cell) in analysis.cells.iter().enumerate() {
         assert_eq!((found(&analysis, index), cell.trials.valid), (20, 2));
     }
+    // A continued run tries each smallest one again, and finds the same.
     let trials = hill.trials;
     run(&only, &desk.results, &mut hill, &interrupt, &mut |_| {}).unwrap();
-    assert_eq!((hill.trials, desk.results.entries().unwrap()), (trials, entries));
+    let again = desk.results.entries().unwrap();
+    assert_eq!((hill.trials, &again.trials), (trials, &entries.trials));
+    assert_eq!(again.impossible.len(), entries.impossible.len() + 2);
+    assert_eq!(Analysis::of(&only, &again, &[], None).cells, analysis.cells);
+    // With a higher limit of descriptors it goes on from there.
+    let mut freed = Hill { most: 50, ..Hill::default() };
+    run(&only, &desk.results, &mut freed, &interrupt, &mut |_| {}).unwrap();
+    let analysis = Analysis::of(&only, &desk.results.entries().unwrap(), &[], None);
+    for (index, cell) in analysis.cells.iter().enumerate() {
+        let found = found(&analysis, index);
+        assert!((47..=50).contains(&found) && cell.trials.valid == 2, "{found}");
+        let impossible = &cell.search.as_ref().unwrap().impossible;
+        assert!(
+            impossible.iter().all(|of| of.load.parse::<usize>().unwrap() > 50),
+            "{impossible:?}"
+        );
+    }
+}
+
+/// A step of the first cell's search.
+fn step(order: u32, load: u64, change: impl FnOnce(&mut TrialRecord)) -> TrialLine {
+    let find = study().cells[0].find.unwrap();
+    let mut outcome = Outcome::default();
+    outcome.latencies.first_byte.record(1_000_000 * load).unwrap();
+    let mut measured = Measured { line: example(), outcome };
+    change(&mut measured.line);
+    let place = Place {
+        case: "bulk".into(),
+        cell: "bulk-0001".into(),
+        target: None,
+        params: Params::default(),
+        role: Role::Search,
+        find: Some(find.sought(load, &measured)),
+        round: order,
+        again: false,
+        process: Some(0),
+        order,
+    };
+    TrialLine { place, line: measured.line }
+}
+
+#[test]
+fn a_report_reads_from_the_journal_where_a_run_stood() {
+    let find = study().cells[0].find.unwrap();
+    let lost = |line: &mut TrialRecord| {
+        line.valid = false;
+        line.load_error = Some("a load thread ended early".into());
+    };
+    let trials = [step(0, 1, |_| {}), step(1, 2, lost), step(2, 2, lost)];
+    let impossible = ImpossibleStep {
+        schema: SCHEMA,
+        case: "bulk".into(),
+        cell: "bulk-0001".into(),
+        over: find.over.key().to_owned(),
+        load: "2".into(),
+        why: "no descriptors".into(),
+        order: 2,
+    };
+    let mut run = Search::of(find, &trials[..2], []);
+    assert_eq!(run.standing(), Standing::Try(2));
+    run.note_impossible(&impossible);
+    run.note(&trials[2]);
+    assert_eq!(Search::of(find, &trials, [&impossible]).standing(), run.standing());
+    assert_eq!(run.standing(), Standing::Hold(1));
+    // Without it the search is given up, and a continued run makes the step again.
+    let given_up = Search::of(find, &trials, []);
+    assert!(matches!(given_up.standing(), Standing::Invalid(_, 2)), "{given_up:?}");
+    // A load that was made since, or a larger one, can be made.
+    let since = [step(0, 1, |_| {}), step(2, 4, |_| {})];
+    assert!(Search::of(find, &since, [&impossible]).impossible().is_empty());
+    let mut again = Search::of(find, &since[..1], [&impossible]);
+    assert_eq!((again.impossible().len(), again.ended_by_impossible()), (1, Some(2)));
+    // It is not tried for ever.
+    trials[1..].iter().for_each(|lost| again.note(lost));
+    assert_eq!(again.ended_by_impossible(), None);
+}
+
+#[test]
+fn the_best_of_a_limit_that_no_load_meets_is_of_what_was_asked() {
+    let find = Find { from: 100, ..study().cells[0].find.unwrap() };
+    let mismatched = |line: &mut TrialRecord| {
+        line.valid = false;
+        let [what, asked, obtained] = ["suite", "A", "B in 64"].map(str::to_owned);
+        line.receipt.mismatch.push(Mismatch { what, asked, obtained });
+    };
+    let mut quicker = step(2, 100, mismatched);
+    quicker.place.find.as_mut().unwrap().seen_ns = Some(1);
+    let trials = [step(0, 100, |_| {}), step(1, 100, |_| {}), quicker];
+    let standing = Search::of(find, &trials, []).standing();
+    assert!(matches!(standing, Standing::Infeasible(Some(best)) if best > 99e6), "{standing:?}");
 }
 
 #[test]
