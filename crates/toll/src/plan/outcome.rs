@@ -77,7 +77,8 @@ const CLOSE: f64 = 0.10;
 
 impl Check {
     pub(super) fn holds(&self) -> bool {
-        self.refused.is_none() && (self.predicted_over_measured.median - 1.0).abs() <= CLOSE
+        let ratio = &self.predicted_over_measured;
+        self.refused.is_none() && ratio.has_enough_samples() && (ratio.median - 1.0).abs() <= CLOSE
     }
 }
 

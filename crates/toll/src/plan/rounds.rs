@@ -386,6 +386,11 @@ mod tests {
         };
         assert_eq!(decisions(2), [Decision::TooFew; 2]);
         assert_eq!(decisions(7), [Decision::Sure(Direction::Above); 2]);
+        // Nor do they check a plan, however near their medians are.
+        assert_eq!(
+            [2, 6].map(|rounds| plan(&lines(rounds, 1.0)).unwrap().check.holds()),
+            [false, true]
+        );
         support::assert_golden!([("two rounds", words::of(&plan(&lines(2, 1.0)).unwrap()))]);
     }
 

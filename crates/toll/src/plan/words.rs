@@ -42,13 +42,6 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         share(plan.parts.bytes),
         share(plan.parts.requests),
     ));
-    if !plan.cores.has_enough_samples() {
-        paragraph(format!(
-            "Of {} rounds an interval covers the true median with a probability of {}, not 95%: give --trials 6 or more.",
-            plan.cores.n,
-            percent(plan.cores.interval.coverage),
-        ));
-    }
     if outcome.check.holds() {
         paragraph(format!(
             "Checked with this traffic at {} of a core: its parts give {} of the CPU time that it takes.",
@@ -155,6 +148,12 @@ fn failed(check: &Check) -> String {
     let busy = percent(check.busy);
     match &check.refused {
         Some(why) => format!("at {busy} of a core {why}, so the traffic is no check"),
+        None if !check.predicted_over_measured.has_enough_samples() => format!(
+            "of {} rounds an interval covers the true median with a probability of {}, not 95%, which is no check; \
+             give --trials 6 or more",
+            check.predicted_over_measured.n,
+            percent(check.predicted_over_measured.interval.coverage),
+        ),
         None => {
             format!("at {busy} of a core its parts give {} of what the traffic takes", ratio(check))
         }

@@ -24,8 +24,8 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
     command.args(["plan", "--trials", "2", "--json", "--certificate-key", "ecdsa:p256"]);
     command.arg("--access-log").arg(&path).arg("--out").arg(folder.path().join("results"));
     let output = command.output().unwrap();
-    // On a noisy machine the check may fail, which is what it is for.
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output.stderr));
+    // Two rounds check nothing.
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     let traffic = &plan["traffic"];
     assert_eq!(traffic["requests_per_connection"], 3.0);
@@ -35,11 +35,7 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
     assert!(part("handshakes") > 0.0 && part("requests") > 0.0, "{plan}");
     let cores = plan["cores"]["median"].as_f64().unwrap();
     assert!(cores > 0.0 && cores < 1.0, "{cores}");
-    let ratio = plan["check"]["predicted_over_measured"]["median"].as_f64().unwrap();
-    assert_eq!(
-        output.status.success(),
-        (ratio - 1.0).abs() <= 0.1 && plan["check"]["refused"].is_null()
-    );
+    assert!(plan["check"]["predicted_over_measured"]["median"].as_f64().unwrap() > 0.0, "{plan}");
     // Nothing of a log but its counts is kept.
     let results =
         std::fs::read_dir(folder.path().join("results")).unwrap().next().unwrap().unwrap();
