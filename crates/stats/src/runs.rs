@@ -22,8 +22,10 @@ pub struct RunRatio {
     median: f64,
     /// Ascending.
     quotients: Vec<f64>,
-    /// Of trials, in the later run and in the earlier one.
-    counts: [usize; 2],
+    /// The [`tails`] of their number.
+    tails: Vec<f64>,
+    /// Of trials in the shorter run.
+    n: usize,
     /// By which factor the interval is wider on both sides, for what drifts.
     drift: f64,
 }
@@ -40,8 +42,9 @@ impl RunRatio {
             later.iter().flat_map(|later| earlier.iter().map(move |earlier| (later, earlier)));
         let mut quotients: Vec<f64> = pairs.map(|(later, earlier)| later / earlier).collect();
         quotients.sort_by(f64::total_cmp);
-        let counts = [later.len(), earlier.len()];
-        Ok(Self { median: over / under, quotients, counts, drift: 1.0 })
+        let tails = tails(later.len(), earlier.len());
+        let n = later.len().min(earlier.len());
+        Ok(Self { median: over / under, quotients, tails, n, drift: 1.0 })
     }
 
     /// With an interval that has room for drift between the runs, by the [`drift`] of each.
@@ -55,15 +58,15 @@ impl RunRatio {
     /// what that gives. The `n` is that of the shorter run.
     #[must_use]
     pub fn at(&self, level: f64) -> Estimate {
-        let Self { median, quotients, counts: [later, earlier], drift } = self;
-        let (rank, coverage) = narrowest(*later, *earlier, level);
+        let Self { median, quotients, tails, n, drift } = self;
+        let (rank, coverage) = narrowest(tails, level);
         let low = quotients[rank - 1].min(*median);
         let high = quotients[quotients.len() - rank].max(*median);
         // What is below 0 falls when it is multiplied.
         let low = (low / drift).min(low * drift);
         let high = (high * drift).max(high / drift);
         let interval = Interval { low, high, coverage };
-        Estimate { median: *median, interval, n: *later.min(earlier) }
+        Estimate { median: *median, interval, n: *n }
     }
 }
 
@@ -106,17 +109,30 @@ pub fn drift<'a>(cells: impl Iterator<Item = &'a [f64]>) -> f64 {
 #[must_use]
 pub fn trials_to_decide(ratios: usize) -> usize {
     let level = 1.0 - (1.0 - LEVEL) / ratios.max(1) as f64;
-    let decides = |trials: &usize| narrowest(*trials, *trials, level).1 >= level - ROUNDING;
+    let decides = |trials: &usize| narrowest(&tails(*trials, *trials), level).1 >= level - ROUNDING;
     (1..usize::MAX).find(decides).unwrap_or(usize::MAX)
 }
 
-/// The largest k at which the k-th smallest to the k-th largest of n times m quotients reach `level`, or 1, and how
-/// often they cover the ratio.
-///
-/// The number of quotients below it is distributed as the statistic of Mann and Whitney, whose generating function is
-/// that of the partitions into at most n parts of at most m: Π (1 - q^(m+i)) / (1 - q^i) over i from 1 to n.
-fn narrowest(n: usize, m: usize, level: f64) -> (usize, f64) {
-    // Only the lower half is needed: the distribution is symmetric.
+/// The largest k at which the k-th smallest to the k-th largest of the quotients with these [`tails`] reach `level`, or
+/// 1, and how often they cover the ratio.
+fn narrowest(tails: &[f64], level: f64) -> (usize, f64) {
+    let rank = tails.partition_point(|tail| 2.0 * tail <= 1.0 - level + ROUNDING).max(1);
+    (rank, (1.0 - 2.0 * tails[rank - 1]).max(0.0))
+}
+
+/// With more trials than this in both runs their distribution is taken as [`nearly_normal`]. To count it takes
+/// n² times m steps.
+const COUNTED: usize = 50;
+
+/// How often at most 0, 1, 2 and so on of n times m quotients lie below the ratio. Only the lower half is needed: the
+/// distribution is symmetric.
+fn tails(n: usize, m: usize) -> Vec<f64> {
+    if n.min(m) > COUNTED { nearly_normal(n, m) } else { counted(n.min(m), n.max(m)) }
+}
+
+/// The number of quotients below the ratio is distributed as the statistic of Mann and Whitney, whose generating
+/// function is that of the partitions into at most n parts of at most m: Π (1 - q^(m+i)) / (1 - q^i) over i from 1 to n.
+fn counted(n: usize, m: usize) -> Vec<f64> {
     let mut chances = vec![0.0; n * m / 2 + 1];
     chances[0] = 1.0;
     for i in 1..=n {
@@ -129,16 +145,32 @@ fn narrowest(n: usize, m: usize, level: f64) -> (usize, f64) {
         // At q = 1 each factor is (m + i) / i: so they stay chances.
         chances.iter_mut().for_each(|chance| *chance *= i as f64 / (m + i) as f64);
     }
-    let mut tail = chances[0];
-    let mut rank = 1;
-    for chance in &chances[1..] {
-        if 2.0 * (tail + chance) > 1.0 - level + ROUNDING {
-            break;
-        }
-        tail += chance;
-        rank += 1;
-    }
-    (rank, (1.0 - 2.0 * tail).max(0.0))
+    let mut tail = 0.0;
+    chances.iter_mut().for_each(|chance| {
+        tail += *chance;
+        *chance = tail;
+    });
+    chances
+}
+
+/// The same by the normal distribution and its first Edgeworth term (E. Fix and J. L. Hodges, "Significance
+/// probabilities of the Wilcoxon test", Ann. Math. Statist. 26, 1955). From [`COUNTED`] trials on the rank of an
+/// interval is that of [`counted`] or one of the two next to it, of thousands.
+fn nearly_normal(n: usize, m: usize) -> Vec<f64> {
+    let (n, m) = (n as f64, m as f64);
+    let deviation = (n * m * (n + m + 1.0) / 12.0).sqrt();
+    let excess = -1.2 * (n * n + m * m + n * m + n + m) / (n * m * (n + m + 1.0));
+    let tail = |below: usize| {
+        // How far it is below the middle, with half a quotient for the step.
+        let z = ((n * m / 2.0 - below as f64 - 0.5) / deviation).max(0.0);
+        let density = (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        // M. Abramowitz and I. Stegun, "Handbook of Mathematical Functions", 26.2.17: to 7.5e-8.
+        let t = 1.0 / (1.0 + 0.231_641_9 * z);
+        let terms = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_53];
+        let normal = terms.iter().fold(0.0, |sum, term| (sum + term) * t);
+        density * (normal + excess / 24.0 * (z * z * z - 3.0 * z))
+    };
+    (0..=(n * m / 2.0) as usize).map(tail).collect()
 }
 
 #[cfg(test)]
@@ -148,7 +180,7 @@ mod tests {
     use random::Random;
 
     /// How many of all orders of n and m trials have each number of quotients below 1, by counting.
-    fn counted(n: usize, m: usize) -> Vec<u64> {
+    fn of_orders(n: usize, m: usize) -> Vec<u64> {
         let mut counts = vec![0; n * m + 1];
         for order in 0u32..1 << (n + m) {
             if order.count_ones() as usize != n {
@@ -165,21 +197,21 @@ mod tests {
     #[test]
     fn coverage_is_exact_and_the_interval_the_narrowest() {
         for (n, m) in [(1, 1), (1, 7), (2, 3), (4, 4), (5, 7), (7, 7), (8, 6)] {
-            let counts = counted(n, m);
+            let counts = of_orders(n, m);
             let all: u64 = counts.iter().sum();
             let covered = |rank: usize| {
                 let tail: u64 = counts[..rank].iter().sum();
                 1.0 - 2.0 * tail as f64 / all as f64
             };
             for level in [0.5, 0.9, 0.95, 0.9875, 0.999] {
-                let (rank, coverage) = narrowest(n, m, level);
+                let (rank, coverage) = narrowest(&tails(n, m), level);
                 assert!((coverage - covered(rank).max(0.0)).abs() < 1e-12, "{n}, {m}: {coverage}");
                 assert!(coverage >= level - 1e-9 || rank == 1, "{n}, {m}, {level}");
                 let is_narrowest = 2 * (rank + 1) > n * m || covered(rank + 1) < level;
                 assert!(is_narrowest, "{n}, {m}, {level}: {rank}");
             }
         }
-        let (rank, coverage) = narrowest(40, 40, 0.95);
+        let (rank, coverage) = narrowest(&tails(40, 40), 0.95);
         // k = nm/2 - z √(nm (n + m + 1) / 12)
         let expected = 800.0 - 1.96 * (1600.0f64 * 81.0 / 12.0).sqrt();
         assert!((rank as f64 - expected).abs() < 3.0 && coverage >= 0.95, "{rank}, {coverage}");
@@ -190,6 +222,35 @@ mod tests {
         for (trials, most) in [(4, 1), (5, 6), (6, 23), (7, 85)] {
             assert_eq!((trials_to_decide(most), trials_to_decide(most + 1)), (trials, trials + 1));
         }
+    /// To 0.05% of the level from one ratio to a thousand that are read together.
+    #[test]
+    fn many_trials_have_the_interval_that_counting_gives() {
+        for (n, m) in [(51, 51), (51, 80), (51, 300), (120, 120)] {
+            let (exact, ours) = (counted(n, m), nearly_normal(n, m));
+            assert_eq!(exact.len(), ours.len());
+            for left in [1.0, 10.0, 100.0, 1_000.0] {
+                let level = 1.0 - (1.0 - LEVEL) / left;
+                let ((rank, _), (near, coverage)) =
+                    (narrowest(&exact, level), narrowest(&ours, level));
+                assert!(rank.abs_diff(near) <= 2, "{n}, {m}, {level}: {rank}, {near}");
+                let covered = 1.0 - 2.0 * exact[near - 1];
+                assert!((covered - coverage).abs() < 5e-4 * (1.0 - LEVEL), "{coverage}, {covered}");
+            }
+        }
+    }
+
+    /// A thousand trials in each run would take 10⁹ steps to count for each interval.
+    #[test]
+    fn a_thousand_trials_have_an_interval_as_narrow_as_they_allow() {
+        let mut random = Random::new(7);
+        let mut run = || -> Vec<f64> { (0..1_000).map(|_| 1.0 + random.uniform()).collect() };
+        let ratio = RunRatio::of(&run(), &run()).unwrap();
+        for left in 1..=100 {
+            let Interval { low, high, coverage } = ratio.at(1.0 - 0.05 / f64::from(left)).interval;
+            assert!(low > 0.93 && high < 1.07 && low < high && coverage >= 0.95 - 1e-6);
+        }
+    }
+
     }
 
     #[test]
