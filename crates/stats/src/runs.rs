@@ -31,9 +31,14 @@ pub struct RunRatio {
 }
 
 impl RunRatio {
+    /// Of two runs in which all is 0 it is 1.
+    ///
     /// # Errors
     /// No samples, one that is not finite, or one in `earlier` that is not above 0.
     pub fn of(later: &[f64], earlier: &[f64]) -> Result<Self, SampleError> {
+        if !later.is_empty() && later.iter().chain(earlier).all(|sample| *sample == 0.0) {
+            return Self::of(&vec![1.0; later.len()], &vec![1.0; earlier.len()]);
+        }
         let (over, under) = (median(later)?, median(earlier)?);
         if earlier.iter().any(|sample| *sample <= 0.0) {
             return Err(SampleError::ZeroDivisor);
@@ -217,11 +222,6 @@ mod tests {
         assert!((rank as f64 - expected).abs() < 3.0 && coverage >= 0.95, "{rank}, {coverage}");
     }
 
-    #[test]
-    fn few_trials_decide_many_ratios() {
-        for (trials, most) in [(4, 1), (5, 6), (6, 23), (7, 85)] {
-            assert_eq!((trials_to_decide(most), trials_to_decide(most + 1)), (trials, trials + 1));
-        }
     /// To 0.05% of the level from one ratio to a thousand that are read together.
     #[test]
     fn many_trials_have_the_interval_that_counting_gives() {
@@ -251,12 +251,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn few_trials_decide_many_ratios() {
+        for (trials, most) in [(4, 1), (5, 6), (6, 23), (7, 85)] {
+            assert_eq!((trials_to_decide(most), trials_to_decide(most + 1)), (trials, trials + 1));
+        }
     }
 
     #[test]
     fn bad_samples_are_errors_and_one_sample_has_no_interval() {
         assert_eq!(RunRatio::of(&[1.0], &[1.0, 0.0]), Err(SampleError::ZeroDivisor));
         assert_eq!(RunRatio::of(&[], &[1.0]), Err(SampleError::Empty));
+        assert_eq!(RunRatio::of(&[], &[]), Err(SampleError::Empty));
         assert!(RunRatio::of(&[f64::NAN], &[1.0]).is_err());
         let one = RunRatio::of(&[2.0], &[1.0]).unwrap().at(LEVEL);
         assert_eq!((one.median, one.interval.coverage, one.n), (2.0, 0.0, 1));
@@ -326,6 +332,14 @@ mod tests {
             let [with, without] = [with, without].map(|of| f64::from(of) / f64::from(ROUNDS));
             assert!(with > 0.9 && without < with, "{memory}: {with}, {without}");
         }
+    }
+
+    #[test]
+    fn nothing_beside_nothing_is_as_much() {
+        let same = RunRatio::of(&[0.0; 7], &[0.0; 6]).unwrap().at(LEVEL);
+        assert_eq!((same.median, same.interval.low, same.interval.high), (1.0, 1.0, 1.0));
+        assert!(same.has_enough_samples());
+        assert_eq!(RunRatio::of(&[1.0; 7], &[0.0; 7]), Err(SampleError::ZeroDivisor));
     }
 
     #[test]

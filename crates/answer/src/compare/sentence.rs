@@ -3,7 +3,6 @@
 use stats::{Decision, Direction, Estimate};
 
 use super::pair::PairedRow;
-use crate::mark::Mark;
 use crate::wording::{NO_DIFFERENCE, factor, times};
 use study::Metric;
 
@@ -12,15 +11,15 @@ pub(super) fn of(metric: Metric, cells: &[PairedRow]) -> String {
     let compared: Vec<(&PairedRow, Estimate)> =
         cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?.into()))).collect();
     match compared[..] {
-        [] if cells
-            .iter()
-            .any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(Mark::NotOfferedLoad))) =>
-        {
-            format!(
-                "Nothing can be compared in {measure}: the offered load was not the limit in all trials."
-            )
+        [] => {
+            let mut why: Vec<&str> = cells.iter().filter_map(|pair| pair.why.as_deref()).collect();
+            why.dedup();
+            let why = match why[..] {
+                [] => "no cell has a figure in both runs".to_owned(),
+                _ => why.join("; "),
+            };
+            format!("Nothing can be compared in {measure}: {why}.")
         }
-        [] => format!("Nothing can be compared in {measure}: no cell has a figure in both runs."),
         [(pair, ratio)] if cells.len() == 1 => {
             let times = times(ratio);
             let told = match pair.verdict {

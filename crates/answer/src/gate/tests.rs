@@ -158,6 +158,37 @@ fn ratios_are_judged_for_every_cell_of_the_earlier_run() {
     );
 }
 
+#[test]
+fn cells_of_several_cases_that_are_called_alike_have_their_case() {
+    let mut scene = bulk();
+    let outcome = judged(&scene, "goodput>=9Gb/s");
+    assert!(outcome.sentence.contains("(nginx, AES-128-GCM)"), "{}", outcome.sentence);
+    // The same with small objects.
+    let mut small = scene.study.cells[0].clone();
+    (small.case, small.name) = ("small".to_owned(), "small-0001".to_owned());
+    scene.study.cells.push(small);
+    scene.measure(2, 1e9, &SPREAD);
+    let outcome = judged(&scene, "goodput>=9Gb/s");
+    for words in
+        ["(bulk: nginx, AES-128-GCM)", "(nginx, AES-128-CBC-SHA)", "(small: nginx, AES-128-GCM)"]
+    {
+        assert!(outcome.sentence.contains(words), "{}", outcome.sentence);
+    }
+}
+
+#[test]
+fn what_is_0_in_both_runs_is_no_regression() {
+    let idle = || {
+        let mut scene = bulk();
+        scene.lines.iter_mut().for_each(|trial| trial.line.latency_ns.p99 = Some(0));
+        scene
+    };
+    let outcome = between(&idle(), &idle(), &[Metric::P99], "regression<=5%").unwrap();
+    assert_eq!(outcome.result, Met, "{outcome:?}");
+    let outcome = between(&idle(), &bulk(), &[Metric::P99], "regression<=5%").unwrap();
+    assert_eq!(outcome.result, NotMet, "{outcome:?}");
+}
+
 /// A cipher of these cycles per byte, in seven rounds.
 fn cipher(cycles_per_byte: f64) -> Scene {
     let mut scene = ciphers(cycles_per_byte);
@@ -273,4 +304,12 @@ fn rows_that_may_not_be_divided_fail_a_gate_with_the_reason() {
     assert_eq!(outcome.result, NotMet);
     let why = outcome.cells[0].why.as_ref().unwrap();
     assert!(outcome.sentence.contains(why) && outcome.cells[1].why.is_none(), "{outcome:?}");
+    // Where it is so of all cells, the comparison says it too.
+    let [a, b] = [a, b].map(|mut scene| {
+        scene.keep(|cell, _| cell == 0);
+        scene.study.cells.pop();
+        scene
+    });
+    let comparison = compared(&a, &b);
+    assert!(comparison.sentences()[0].contains(why), "{:?}", comparison.sentences());
 }
