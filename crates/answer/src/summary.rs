@@ -101,7 +101,8 @@ impl Summary {
     /// Whether both are of one run, which may have gone on in between.
     #[must_use]
     pub fn is_of_run_of(&self, other: &Self) -> bool {
-        self.study == other.study && self.started_unix_ms == other.started_unix_ms
+        let is_known = self.started_unix_ms.is_some();
+        is_known && self.study == other.study && self.started_unix_ms == other.started_unix_ms
     }
 
     /// The text of its file.

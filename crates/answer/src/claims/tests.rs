@@ -262,6 +262,19 @@ fn a_summary_is_read_as_it_was_written_and_judges_the_same() {
 }
 
 #[test]
+fn a_run_whose_begin_is_not_known_is_not_taken_for_another() {
+    let (_, summary) = summarized();
+    let begun = |started_unix_ms| {
+        let mut summary = summary.clone();
+        summary.started_unix_ms = started_unix_ms;
+        summary
+    };
+    let (one, unknown) = (begun(Some(1)), begun(None));
+    assert!(one.is_of_run_of(&one) && !one.is_of_run_of(&begun(Some(2))));
+    assert!(!unknown.is_of_run_of(&unknown) && !unknown.is_of_run_of(&one));
+}
+
+#[test]
 fn a_summary_that_is_cut_short_edited_or_of_another_form_is_refused() {
     let text = summarized().1.text().unwrap();
     let refused = |text: &str| Summary::read(text).unwrap_err();
