@@ -561,13 +561,8 @@ impl Metric {
     #[must_use]
     pub fn is_higher_ratio_better(self) -> bool {
         // A tax is compared by what it is taken from.
-        self.is_higher_better() || matches!(self.row().kind, Kind::Cycles | Kind::Tax)
-    }
-
-    /// Whether a larger figure is the better one.
-    #[must_use]
-    pub fn is_higher_better(self) -> bool {
-        self.better() == Some(Better::Higher)
+        let is_turned = matches!(self.row().kind, Kind::Cycles | Kind::Tax);
+        is_turned || self.better() == Some(Better::Higher)
     }
 
     /// Which figures are the better ones; `None` where neither are.

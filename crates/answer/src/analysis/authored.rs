@@ -39,7 +39,10 @@ impl Authored<'_> {
                     Decision::NoDifference => (same, None, true),
                     Decision::Sure(direction) => {
                         let is_more = direction == Direction::Above;
-                        let is_better = is_more == self.rule.metric.is_higher_better();
+                        let metric = self.rule.metric;
+                        // What answers divide, a sentence may have the other way round.
+                        let (is_above, _) = metric.ratio(is_more, !is_more);
+                        let is_better = is_above == metric.is_higher_ratio_better();
                         let advice = advice.as_ref().filter(|_| is_better);
                         (&self.written.headline, advice, false)
                     }

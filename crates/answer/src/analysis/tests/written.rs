@@ -120,6 +120,18 @@ fn what_is_surely_worse_is_said_and_not_advised() {
     assert_eq!((said.sentence.as_str(), said.advice), ("0.39x.", None));
 }
 
+/// It is compared by the goodput that it is taken from.
+#[test]
+fn the_lower_tax_is_advised() {
+    let advice = |rows| {
+        let mut scene = bulk(Metric::TlsTax, "none");
+        written(&mut scene, SUITE, rows, "{{ one.goodput }}.");
+        headline(&scene).advice
+    };
+    assert_eq!(advice([GCM, CBC]).as_deref(), Some("Use the one."));
+    assert_eq!(advice([CBC, GCM]), None);
+}
+
 #[test]
 fn figures_of_a_sentence_share_a_unit() {
     let mut scene = Scene::handshakes();
