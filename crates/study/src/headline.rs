@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, mpsc};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
 
 use keys::did_you_mean;
 use minijinja::value::Object;
@@ -52,9 +54,9 @@ impl HeadlineTemplates {
     /// The pairs of rows that its sentences compare, each in a metric.
     #[must_use]
     pub fn compared(&self) -> BTreeSet<(Metric, [String; 2])> {
-        let slots = self.templates().filter_map(|template| template.asks().ok()).flatten();
-        let pair = |slot| match slot {
-            Slot::Compared(_, metric, rows) => Some((metric, rows)),
+        let slots = self.templates().flat_map(Template::asks);
+        let pair = |slot: &Slot| match slot {
+            Slot::Compared(_, metric, rows) => Some((*metric, rows.clone())),
             Slot::Figure(..) | Slot::Name(_) => None,
         };
         slots.filter_map(pair).collect()
@@ -104,10 +106,15 @@ impl RowOf {
 /// What is not a metric of a row: what its value of the compared key is called.
 const NAME: &str = "name";
 
-/// A sentence with figures in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Template(String);
+/// A sentence with figures in it, which is read once: what cannot be filled is refused with the study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(serde_with::DeserializeFromStr, serde_with::SerializeDisplay)]
+pub struct Template {
+    text: String,
+    begin: String,
+    /// Each with what follows it.
+    slots: Vec<(Slot, String)>,
+}
 
 /// How one figure compares with another.
 #[derive(
@@ -148,71 +155,74 @@ impl Template {
     /// # Errors
     /// It is no template, names what is none of `rows` or of `metrics`, or compares what does not compare.
     pub fn new(text: &str, rows: &[&str], metrics: &[Metric]) -> Result<Self, String> {
-        let template = Self(text.to_owned());
-        template.check_names(rows, metrics)?;
-        template.asks().map(|_| template)
+        check_names(text, rows, metrics)?;
+        text.parse()
     }
 
     /// What it needs, in the order in which it says it.
-    ///
-    /// # Errors
-    /// It is no template.
-    pub fn asks(&self) -> Result<Vec<Slot>, String> {
-        let (asked, places) = mpsc::channel();
-        self.fill(move |slot: &Slot| {
-            // The other end is there until this is dropped.
-            let _ = asked.send(slot.clone());
-            "1".to_owned()
-        })?;
-        Ok(places.into_iter().collect())
+    pub fn asks(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().map(|(slot, _)| slot)
     }
 
-    /// The sentence with what `say` gives for each place.
-    ///
-    /// # Errors
-    /// It is no template.
-    pub fn fill(
-        &self,
-        say: impl Fn(&Slot) -> String + Send + Sync + 'static,
-    ) -> Result<String, String> {
-        let say: Say = Arc::new(say);
+    /// The sentence with what `say` gives for each place; `None` where it gives nothing for one.
+    pub fn fill(&self, say: impl Fn(&Slot) -> Option<String>) -> Option<String> {
+        let slots = self.slots.iter().map(|(slot, after)| Some(say(slot)? + after));
+        std::iter::once(Some(self.begin.clone())).chain(slots).collect()
+    }
+}
+
+/// What stands for a slot while a sentence is read.
+const MARK: &str = "\0";
+
+impl FromStr for Template {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains("{%") || text.contains(MARK) {
+            return Err("is no template that can be filled: it has more than {{ }}".to_owned());
+        }
+        let (ask, asked) = mpsc::channel();
         let mut environment = environment();
         for how in Comparing::VARIANTS {
-            let say = Arc::clone(&say);
+            let ask = ask.clone();
             environment.add_filter(<&str>::from(*how), move |one: Value, other: Value| {
-                compared(*how, &one, &other, &say)
+                compared(*how, &one, &other, &ask)
             });
         }
-        let template = environment.template_from_str(&self.0).map_err(in_words)?;
+        let template = environment.template_from_str(text).map_err(in_words)?;
         let rows = template.undeclared_variables(false).into_iter();
         let rows: BTreeMap<String, Value> =
-            rows.map(|row| (row.clone(), attributes(&row, &say))).collect();
-        template.render(rows).map_err(in_words)
+            rows.map(|row| (row.clone(), attributes(&row, &ask))).collect();
+        let rendered = template.render(rows).map_err(in_words)?;
+        let mut texts = rendered.split(MARK).map(str::to_owned);
+        let begin = texts.next().unwrap_or_default();
+        let slots = asked.try_iter().zip(texts).collect();
+        Ok(Self { text: text.to_owned(), begin, slots })
     }
+}
 
-    fn check_names(&self, rows: &[&str], metrics: &[Metric]) -> Result<(), String> {
-        let environment = environment();
-        let template = environment.template_from_str(&self.0).map_err(in_words)?;
-        for name in template.undeclared_variables(true) {
-            let (row, metric) = name.split_once('.').unwrap_or((&name, ""));
-            if !rows.contains(&row) {
-                let hint = did_you_mean(row, "rows has", rows.iter().copied());
-                return Err(format!("names `{row}`, which is none of its rows{hint}"));
-            }
-            let is_known = |metric| metrics.contains(&metric);
-            if metric != NAME && !metric_of(metric).is_some_and(is_known) {
-                let known: Vec<String> = metrics.iter().copied().map(attribute).collect();
-                let hint = did_you_mean(metric, "metrics are", known.iter().map(String::as_str));
-                return Err(format!("names `{name}`, and `{metric}` is no metric{hint}"));
-            }
+fn check_names(text: &str, rows: &[&str], metrics: &[Metric]) -> Result<(), String> {
+    let environment = environment();
+    let template = environment.template_from_str(text).map_err(in_words)?;
+    for name in template.undeclared_variables(true) {
+        let (row, metric) = name.split_once('.').unwrap_or((&name, ""));
+        if !rows.contains(&row) {
+            let hint = did_you_mean(row, "rows has", rows.iter().copied());
+            return Err(format!("names `{row}`, which is none of its rows{hint}"));
         }
-        Ok(())
+        let is_known = |metric| metrics.contains(&metric);
+        if metric != NAME && !metric_of(metric).is_some_and(is_known) {
+            let known: Vec<String> = metrics.iter().copied().map(attribute).collect();
+            let hint = did_you_mean(metric, "metrics are", known.iter().map(String::as_str));
+            return Err(format!("names `{name}`, and `{metric}` is no metric{hint}"));
+        }
     }
+    Ok(())
 }
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -238,35 +248,35 @@ fn metric_of(attribute: &str) -> Option<Metric> {
     Metric::of_rows().find(|metric| self::attribute(*metric) == attribute)
 }
 
-type Say = Arc<dyn Fn(&Slot) -> String + Send + Sync>;
-
 /// Its name and its metrics.
-fn attributes(row: &str, say: &Say) -> Value {
-    let filled = |slot| Value::from_object(Filled { slot, say: Arc::clone(say) });
+fn attributes(row: &str, ask: &Sender<Slot>) -> Value {
+    let filled = |slot| Value::from_object(Filled { slot, ask: ask.clone() });
     let metrics =
         Metric::of_rows().map(|of| (attribute(of), filled(Slot::Figure(of, row.to_owned()))));
     metrics.chain([(NAME.to_owned(), filled(Slot::Name(row.to_owned())))]).collect()
 }
 
 /// A place of the sentence.
+#[derive(Debug)]
 struct Filled {
     slot: Slot,
-    say: Say,
-}
-
-impl fmt::Debug for Filled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.slot.fmt(f)
-    }
+    ask: Sender<Slot>,
 }
 
 impl Object for Filled {
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&(self.say)(&self.slot))
+        // The other end is there while it is read.
+        let _ = self.ask.send(self.slot.clone());
+        f.write_str(MARK)
     }
 }
 
-fn compared(how: Comparing, one: &Value, other: &Value, say: &Say) -> Result<Value, Error> {
+fn compared(
+    how: Comparing,
+    one: &Value,
+    other: &Value,
+    ask: &Sender<Slot>,
+) -> Result<Value, Error> {
     let figure =
         |value: &Value| match value.downcast_object_ref::<Filled>().map(|filled| &filled.slot) {
             Some(Slot::Figure(metric, row)) => Ok((*metric, row.clone())),
@@ -277,7 +287,7 @@ fn compared(how: Comparing, one: &Value, other: &Value, say: &Say) -> Result<Val
         return Err(refused(how, "compares figures of one metric"));
     }
     let slot = Slot::Compared(how, metric, [one, other]);
-    Ok(Value::from_object(Filled { slot, say: Arc::clone(say) }))
+    Ok(Value::from_object(Filled { slot, ask: ask.clone() }))
 }
 
 fn refused(how: Comparing, why: &str) -> Error {
@@ -302,16 +312,32 @@ mod tests {
         let times =
             Slot::Compared(Comparing::Times, Metric::Rate, ["ecdsa", "rsa"].map(str::to_owned));
         let name = Slot::Name("ecdsa".to_owned());
-        assert_eq!(template.asks().unwrap(), [rsa, times, name]);
-        let said = template.fill(|slot| {
-            let said = match slot {
-                Slot::Name(_) => "P-256",
-                Slot::Figure(..) => "7/s",
-                Slot::Compared(..) => "2x",
-            };
-            said.to_owned()
-        });
-        assert_eq!(said.unwrap(), "7/s; 2x with P-256.");
+        assert_eq!(template.asks().cloned().collect::<Vec<_>>(), [rsa, times, name.clone()]);
+        let say = |slot: &Slot| match slot {
+            Slot::Name(_) => "P-256".to_owned(),
+            Slot::Figure(..) => "7/s".to_owned(),
+            Slot::Compared(..) => "2x".to_owned(),
+        };
+        assert_eq!(template.fill(|slot| Some(say(slot))).unwrap(), "7/s; 2x with P-256.");
+        assert_eq!(template.fill(|slot| (*slot != name).then(|| say(slot))), None);
+    }
+
+    /// As it is in the cells of a run.
+    #[test]
+    fn a_sentence_that_cannot_be_filled_is_no_part_of_a_study() {
+        let read = |text: &str| serde_json::from_value::<Template>(text.into());
+        let text = "{{ rsa.rate }} here";
+        assert_eq!(serde_json::to_value(read(text).unwrap()).unwrap(), text);
+        for (text, word) in [
+            ("{{ rsa.rat }}", "undefined"),
+            ("{{ rsa.rate | twice }}", "twice"),
+            ("{{ rsa.rate", "template"),
+            ("{{ rsa.rate }}\0", "more than"),
+            ("{% set x = rsa.rate ~ '' %}{{ x }}", "more than"),
+        ] {
+            let refused = read(text).unwrap_err().to_string();
+            assert!(refused.contains(word), "{text}: {refused}");
+        }
     }
 
     #[test]

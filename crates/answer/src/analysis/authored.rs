@@ -30,7 +30,7 @@ pub(super) struct Authored<'a> {
 impl Authored<'_> {
     /// The headline with the places of its sentence; `None` where a figure is lacking, or there are too few
     /// samples to decide.
-    pub(super) fn headline(&self) -> Option<(Headline, Vec<Slot>)> {
+    pub(super) fn headline(&self) -> Option<(Headline, Vec<&Slot>)> {
         let (template, advice, is_same) = match &self.written.decides {
             None => (&self.written.headline, None, false),
             Some(Decides { rows, same, advice }) => {
@@ -49,10 +49,10 @@ impl Authored<'_> {
                 }
             }
         };
-        let slots = template.asks().ok()?;
+        let slots: Vec<&Slot> = template.asks().collect();
         let (value, unit) = match slots.iter().find(|slot| !matches!(slot, Slot::Name(_))) {
             _ if is_same => ("≈".to_owned(), NO_DIFFERENCE.to_owned()),
-            Some(first) => (self.text(first, &slots)?, self.unit(first)?),
+            Some(first) => (self.text(first, template)?, self.unit(first)?),
             None => (String::new(), String::new()),
         };
         let advice = match advice {
@@ -63,19 +63,16 @@ impl Authored<'_> {
     }
 
     fn filled(&self, template: &Template) -> Option<String> {
-        let slots = template.asks().ok()?;
-        let texts = slots.iter().map(|slot| Some((slot.clone(), self.text(slot, &slots)?)));
-        let texts: BTreeMap<Slot, String> = texts.collect::<Option<_>>()?;
-        template.fill(move |slot| texts.get(slot).cloned().unwrap_or_default()).ok()
+        template.fill(|slot| self.text(slot, template))
     }
 
     /// What stands at one of a sentence's places.
-    fn text(&self, slot: &Slot, slots: &[Slot]) -> Option<String> {
+    fn text(&self, slot: &Slot, template: &Template) -> Option<String> {
         match slot {
             Slot::Name(row) => Some(self.rows.get(row.as_str())?.label(&self.rule.compare)),
             Slot::Figure(metric, row) => {
                 // In the unit of the first of its kind in the sentence.
-                let first = slots.iter().find_map(|slot| match slot {
+                let first = template.asks().find_map(|slot| match slot {
                     Slot::Figure(of, row) if of == metric => self.median(*of, row),
                     _ => None,
                 });

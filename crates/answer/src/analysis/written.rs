@@ -36,7 +36,7 @@ pub(super) fn headline<'a>(
     let sentence = headline.sentence.strip_suffix('.').unwrap_or(&headline.sentence);
     let context = authored.context(all).map(|of| format!(" ({of})")).unwrap_or_default();
     let limited = if authored.is_limited(&slots) { LIMITED } else { "" };
-    let is_named = |name: &String| slots.contains(&Slot::Name(name.clone()));
+    let is_named = |name: &String| slots.contains(&&Slot::Name(name.clone()));
     let is_named = authored.best_of().is_some_and(|(name, _)| is_named(name));
     let samples = compared.first().map_or("trials", Compared::samples);
     let rivals = rivals.in_words(samples, is_named);
@@ -174,7 +174,7 @@ impl<'a> Authored<'a> {
     }
 
     /// Whether a rate in the sentence is not the server's maximum.
-    fn is_limited(&self, slots: &[Slot]) -> bool {
+    fn is_limited(&self, slots: &[&Slot]) -> bool {
         let is_no_maximum = |row: &String| {
             self.rows.get(row.as_str()).and_then(|row| row.mark).is_some_and(Mark::is_not_a_maximum)
         };
