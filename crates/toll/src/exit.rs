@@ -46,7 +46,7 @@ impl From<ErrorClass> for Exit {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
-    message: String,
+    pub(crate) message: String,
 }
 
 impl Failure {

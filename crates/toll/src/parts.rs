@@ -17,13 +17,15 @@ pub(crate) struct Parts {
     name: String,
     question: String,
     parts: Vec<Part>,
+    /// Of the first whose results cannot be read.
+    pub(crate) broken: Option<Failure>,
 }
 
 struct Part {
+    study: Study,
     results: Results,
-    found: Found,
-    /// Why nothing was measured, where that is so.
-    left_out: Option<String>,
+    /// What was found, or why nothing was.
+    found: Result<Found, String>,
 }
 
 /// Of a study whose turn did not come.
@@ -44,21 +46,29 @@ impl Parts {
 
     /// Reads the result folder; nothing in it is changed.
     pub(crate) fn read(results: &Results, study: &Study) -> Result<Self, Failure> {
-        let part = |(_, results): (Study, Results)| {
-            let found = Found::read(&results)?;
-            let why = results.left_out().map_err(Failure::request)?;
-            let left_out = found.is_empty().then(|| why.unwrap_or_else(|| NOT_BEGUN.to_owned()));
-            Ok(Part { results, found, left_out })
+        let mut broken = None;
+        let part = |(study, results): (Study, Results)| {
+            let found = match Found::read(&results) {
+                Ok(found) if found.is_empty() => {
+                    let why = results.left_out().map_err(Failure::request)?;
+                    Err(why.unwrap_or_else(|| NOT_BEGUN.to_owned()))
+                }
+                Ok(found) => Ok(found),
+                Err(failure) => Err(broken.get_or_insert(failure).message.clone()),
+            };
+            Ok(Part { study, results, found })
         };
         let parts = Self::studies(results, study)?.into_iter().map(part);
         let parts = parts.collect::<Result<_, Failure>>()?;
-        Ok(Self { name: study.name.clone(), question: study.question.clone(), parts })
+        Ok(Self { name: study.name.clone(), question: study.question.clone(), parts, broken })
     }
 
     /// Writes the reports of what was measured, and one over all; the path of the latter.
     pub(crate) fn write(&self, results: &Results) -> Result<PathBuf, Failure> {
-        for part in self.measured() {
-            part.found.write(&part.results)?;
+        for part in &self.parts {
+            if let Ok(found) = &part.found {
+                found.write(&part.results)?;
+            }
         }
         let findings = self.findings();
         let html = report::html(&self.run(&findings)).map_err(Failure::measurement)?;
@@ -72,12 +82,12 @@ impl Parts {
 
     /// The summary of each study of which something was measured.
     pub(crate) fn summaries(&self) -> impl Iterator<Item = Summary> {
-        self.measured().map(|part| part.found.summary())
+        self.measured().map(Found::summary)
     }
 
     /// What was found of each, for a program.
     pub(crate) fn data(&self) -> serde_json::Value {
-        let parts = self.measured().map(|part| serde_json::json!(part.found.analysis));
+        let parts = self.measured().map(|found| serde_json::json!(found.analysis));
         serde_json::json!({ "study": self.name, "studies": parts.collect::<Vec<_>>() })
     }
 
@@ -87,35 +97,35 @@ impl Parts {
 
     /// Whether all that can be measured here was, and can be used.
     pub(crate) fn is_whole(&self) -> bool {
-        self.measured().all(|part| part.found.is_whole())
+        self.measured().all(Found::is_whole)
     }
 
     /// What was left out and why, a clause each.
     pub(crate) fn left_out(&self) -> Vec<String> {
         let why =
-            |part: &Part| Some(format!("{}: {}", part.found.study.name, part.left_out.as_ref()?));
+            |part: &Part| Some(format!("{}: {}", part.study.name, part.found.as_ref().err()?));
         self.parts.iter().filter_map(why).collect()
     }
 
-    fn measured(&self) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(|part| part.left_out.is_none())
+    fn measured(&self) -> impl Iterator<Item = &Found> {
+        self.parts.iter().filter_map(|part| part.found.as_ref().ok())
     }
 
     fn findings(&self) -> Findings {
-        let headlines = self.measured().flat_map(|part| part.found.headlines());
+        let headlines = self.measured().flat_map(Found::headlines);
         let answers = headlines.map(|headline| ShownAnswer {
             headline: Some(headline.clone()),
             ..ShownAnswer::default()
         });
         let item = |part: &Part| {
-            let why = part.left_out.clone()?;
-            Some(Item { label: part.found.study.name.clone(), text: why, is_warning: true })
+            let text = part.found.as_ref().err()?.clone();
+            Some(Item { label: part.study.name.clone(), text, is_warning: true })
         };
         let items: Vec<Item> = self.parts.iter().filter_map(item).collect();
-        let about = if items.is_empty() { "" } else { "Nothing of these was measured." };
-        let claims = |part: &Part| match &part.left_out {
-            Some(why) => PaperClaims::not_measured(&part.found.study, why),
-            None => part.found.analysis.claims_of_paper(),
+        let about = if items.is_empty() { "" } else { "Nothing of these is shown." };
+        let claims = |part: &Part| match &part.found {
+            Ok(found) => found.analysis.claims_of_paper(),
+            Err(why) => PaperClaims::not_measured(&part.study, why),
         };
         Findings {
             answers: answers.collect(),
@@ -128,7 +138,7 @@ impl Parts {
     }
 
     fn run<'a>(&'a self, findings: &'a Findings) -> Run<'a> {
-        let machine = self.measured().find_map(|part| part.found.machine.as_ref());
+        let machine = self.measured().find_map(|found| found.machine.as_ref());
         Run { study: &self.name, machine, ..Run::of(&self.question, findings) }
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
     let study = outputs::study(&results)?;
     if !study.include.is_empty() {
-        return of_parts(arguments, &results, &Parts::read(&results, &study)?);
+        return of_parts(arguments, &results, Parts::read(&results, &study)?);
     }
     let findings = Found::read(&results)?;
     let outcomes = arguments.gates.judge(&findings)?;
@@ -72,7 +72,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// The same of a study that includes others.
-fn of_parts(arguments: &Arguments, results: &Results, parts: &Parts) -> Result<Exit, Failure> {
+fn of_parts(arguments: &Arguments, results: &Results, parts: Parts) -> Result<Exit, Failure> {
     if arguments.openmetrics || !arguments.gates.is_empty() {
         return Err(Failure::request(
             "--openmetrics and --gate are for the run of one study; give the folder of one of those within this \
@@ -87,7 +87,7 @@ fn of_parts(arguments: &Arguments, results: &Results, parts: &Parts) -> Result<E
         print(&parts.in_words());
         print(&format!("\nReport: {}\n", parts.write(results)?.display()));
     }
-    Ok(Exit::Done)
+    parts.broken.map_or(Ok(Exit::Done), Err)
 }
 
 /// Writes a summary, and prints where it is. It takes the place of an earlier summary of the same run, and of

@@ -155,10 +155,14 @@ fn present(
     if ended.is_interrupted {
         return Ok(Exit::Interrupted);
     }
+    let is_whole = parts.is_whole();
+    if let Some(broken) = parts.broken {
+        return Err(broken);
+    }
     if ended.is_any_failed && !ended.is_any_measured {
         return Err(Failure::request(format!("none of {} could begin", study.name)));
     }
-    match !ended.is_any_failed && parts.is_whole() {
+    match !ended.is_any_failed && is_whole {
         true => Ok(Exit::Done),
         false => Err(Failure::measurement(format!(
             "not every trial was run and is valid; toll run --continue {folder} measures those again"

@@ -203,6 +203,38 @@ fn an_included_study_that_fails_is_not_left_out() {
 }
 
 #[test]
+fn a_study_whose_journal_is_broken_is_named_beside_those_that_are_not() {
+    let desk = desk();
+    let output = run(&desk, &["--scale", "quick"]).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    let journal = desk.results().join("more/journal.jsonl");
+    let lines = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, lines.replacen("\"schema\":1", "\"schema\":99", 1)).unwrap();
+    let report = toll().arg("report").arg(desk.results()).output().unwrap();
+    let mut continued = toll();
+    continued.args(["run", "--continue"]).arg(desk.results()).env("PATH", "/nonexistent");
+    for output in [report, continued.output().unwrap()] {
+        let (told, error) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{told}{error}");
+        assert!(error.contains("more/journal.jsonl, line 1: schema 99"), "{error}");
+        assert!(told.contains("schema 99") && told.contains("Report: "), "{told}");
+    }
+}
+
+#[test]
+fn a_client_that_must_not_be_missing_leaves_its_study_out() {
+    let desk = desk();
+    let strict = ABSENT.replace("[load]", "if-missing = \"fail\"\n[load]");
+    std::fs::write(desk.path().join("server.toml"), strict).unwrap();
+    let output = run(&desk, &["--scale", "quick"]).output().unwrap();
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(told.contains("server is left out: files-0001: "), "{told}");
+    for study in ["ciphers", "more"] {
+        assert_eq!(rows(&desk.results().join(study)), 12, "{told}");
+    }
+}
+
+#[test]
 fn included_studies_of_another_machine_are_refused() {
     let desk = desk();
     let write = |name: &str, text: &str| std::fs::write(desk.path().join(name), text).unwrap();
