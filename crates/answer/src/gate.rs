@@ -95,7 +95,7 @@ impl Gate {
         }
     }
 
-    /// Judges a run. What a library does not do is not judged.
+    /// Judges a run.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -103,8 +103,8 @@ impl Gate {
         let metric = self.figure(study)?;
         let rows = study.rows();
         let can_have = |of: &&MeasuredRow| {
-            let is_done = of.library.is_none() || of.trials.planned > 0;
-            is_done && rows.iter().any(|row| row.name == of.name && row.metrics.contains(&metric))
+            of.is_judged(false)
+                && rows.iter().any(|row| row.name == of.name && row.metrics.contains(&metric))
         };
         let about = analysis.rows.iter().filter(|of| self.is_about(&of.case, &of.name));
         let judged = |row: &MeasuredRow| {

@@ -94,6 +94,13 @@ impl MeasuredRow {
         self.library.as_ref().map(|_| cycles)
     }
 
+    /// Whether a gate is about it, or, `as_earlier` of two runs, about the later one's. What the earlier run had no
+    /// server or library for, and no load that meets the limit, the later one cannot be worse at. Of one run alone
+    /// only what a library does not do is not judged.
+    pub(crate) fn is_judged(&self, as_earlier: bool) -> bool {
+        self.trials.planned > 0 || !as_earlier && self.library.is_none()
+    }
+
     /// Whether something else than the server's maximum was the limit in trials that count.
     pub(crate) fn is_limited_by_others(&self) -> bool {
         let others = self.limits.iter().filter(|(limit, _)| !IS_A_MAXIMUM.contains(limit));

@@ -22,13 +22,11 @@ fn of<'a>(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> impl Iterator<Item = Gat
         };
         let gate = Gate::of_answer(gate, &format!("{}: {words}", rule.case));
         let compared = Compared::every(rule, rows);
-        // What a library does not do is not judged; a server that was left out is.
-        let is_judged =
-            |entry: &&Entry<'_>| entry.row.algorithm.is_none() || entry.row.skipped.is_none();
         let compared = compared.iter().filter(|of| rule.is_compared_at(&of.common));
-        let entries = compared.flat_map(Compared::others).filter(is_judged);
-        let cells = entries.map(|entry| {
-            let ratio = entry.ratio.as_ref().map(|ratio| ratio.estimate);
+        let entries = compared.flat_map(Compared::others);
+        let cells = entries.filter(|entry| entry.row.is_judged(false)).map(|entry| {
+            let Entry { row, ratio, .. } = entry;
+            let ratio = ratio.as_ref().map(|ratio| ratio.estimate);
             // What something costs does not depend on what limited the trials.
             let is_maximum = rule.metric.row().kind == Kind::Throughput;
             let mark = entry.row.mark_of(rule.metric);

@@ -116,11 +116,8 @@ pub(super) fn matched<'a>(
         run.analysis.rows.iter().map(of).collect()
     }
     let is_like = |x: &MeasuredRow, y: &MeasuredRow| x.case == y.case && x.params == y.params;
-    // What A had no server or library for, and no load that meets the limit, B cannot be worse at. Of B the same is
-    // no figure.
-    let is_planned = |of: &RunRow<'_>| of.row.trials.planned > 0;
     let (mut of_a, of_b) = (rows(a), rows(b));
-    of_a.retain(is_planned);
+    of_a.retain(|of| of.row.is_judged(true));
     let mut matches = Vec::new();
     let mut only = Vec::new();
     for a in &of_a {
@@ -129,7 +126,8 @@ pub(super) fn matched<'a>(
             None => only.push(OnlyInOne::of("a", a.row)),
         }
     }
-    let is_alone = |b: &&RunRow<'_>| is_planned(b) && !of_a.iter().any(|a| is_like(a.row, b.row));
+    let is_alone =
+        |b: &&RunRow<'_>| b.row.is_judged(true) && !of_a.iter().any(|a| is_like(a.row, b.row));
     only.extend(of_b.iter().filter(is_alone).map(|b| OnlyInOne::of("b", b.row)));
     (matches, only)
 }
