@@ -109,7 +109,7 @@ impl Gate {
         let about = analysis.rows.iter().filter(|of| self.is_about(&of.case, &of.name));
         let judged = |row: &MeasuredRow| {
             let figure = row.whole_figure(metric).map(|figure| figure.estimate);
-            self.alone(&row.name, &row.label, figure, row.mark_of(metric))
+            self.alone([&row.case, &row.name, &row.label], figure, row.mark_of(metric))
         };
         Ok(self.outcome(about.filter(can_have).map(judged).collect()))
     }
@@ -163,12 +163,14 @@ impl Gate {
             let step = pair.ratio.as_ref().and_then(|_| Some((steps.next()?, needed)));
             let mark = pair.mark_b.or(pair.mark_a);
             let why = pair.why.clone();
-            GatedCell { why, ..self.gated(&pair.cell_b, &pair.label, step, mark) }
+            GatedCell { why, ..self.gated([&pair.case, &pair.cell_b, &pair.label], step, mark) }
         };
         let mut cells: Vec<GatedCell> = about.iter().map(of_pair).collect();
         let only = only.into_iter().filter(|only| self.is_about(&only.case, &only.cell));
         let lacking = Some(Mark::NotMeasured);
-        cells.extend(only.map(|only| self.gated(&only.cell, &only.label, None, lacking)));
+        cells.extend(
+            only.map(|only| self.gated([&only.case, &only.cell, &only.label], None, lacking)),
+        );
         Ok(self.outcome(cells))
     }
 

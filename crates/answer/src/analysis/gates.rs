@@ -29,9 +29,9 @@ fn of<'a>(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> impl Iterator<Item = Gat
             let ratio = ratio.as_ref().map(|ratio| ratio.estimate);
             // What something costs does not depend on what limited the trials.
             let is_maximum = rule.metric.row().kind == Kind::Throughput;
-            let mark = entry.row.mark_of(rule.metric);
+            let mark = row.mark_of(rule.metric);
             let mark = mark.filter(|mark| is_maximum || *mark == Mark::NotOfferedLoad);
-            gate.alone(&entry.row.name, &entry.row.label, ratio, mark)
+            gate.alone([&row.case, &row.name, &row.label], ratio, mark)
         });
         gate.outcome(cells.collect())
     })

@@ -36,7 +36,9 @@ pub struct GateOutcome {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GatedCell {
     pub cell: String,
-    /// In words.
+    #[serde(skip)]
+    pub case: String,
+    /// What tells it from others of its case, in words.
     pub label: String,
     pub result: Reached,
     /// What was judged, in the metric's unit; `None` where it was not measured.
@@ -75,20 +77,18 @@ impl Gate {
     /// A figure that is judged by itself.
     pub(crate) fn alone(
         &self,
-        cell: &str,
-        label: &str,
+        names: [&str; 3],
         figure: Option<Estimate>,
         mark: Option<Mark>,
     ) -> GatedCell {
         let step = figure.map(|estimate| Step { estimate, level: LEVEL });
-        self.gated(cell, label, step.map(|step| (step, rounds_to_decide(1) as usize)), mark)
+        self.gated(names, step.map(|step| (step, rounds_to_decide(1) as usize)), mark)
     }
 
-    /// A figure as a family has decided it, with the trials that could.
+    /// A figure as a family has decided it, with the trials that could: of this case, cell and label.
     pub(super) fn gated(
         &self,
-        cell: &str,
-        label: &str,
+        names: [&str; 3],
         step: Option<(Step, usize)>,
         mark: Option<Mark>,
     ) -> GatedCell {
@@ -101,8 +101,8 @@ impl Gate {
             Some((step, _)) => self.reached(&step.estimate),
         };
         let figure = step.map(|(step, _)| step.estimate);
-        let (cell, label) = (cell.to_owned(), label.to_owned());
-        GatedCell { cell, label, result, figure, why: None, needed_trials, mark }
+        let [case, cell, label] = names.map(str::to_owned);
+        GatedCell { cell, case, label, result, figure, why: None, needed_trials, mark }
     }
 
     pub(super) fn reached(&self, figure: &Estimate) -> Reached {
@@ -121,7 +121,13 @@ impl Gate {
 
     fn sentence(&self, result: Reached, cells: &[GatedCell]) -> String {
         let all = units::counted(cells.len() as u64, "cell");
-        let in_words = |cell: &GatedCell| format!("{} ({})", self.in_words(cell), cell.label);
+        let is_alike = |cell: &GatedCell| {
+            cells.iter().any(|other| other.label == cell.label && other.case != cell.case)
+        };
+        let in_words = |cell: &GatedCell| {
+            let case = if is_alike(cell) { format!("{}: ", cell.case) } else { String::new() };
+            format!("{} ({case}{})", self.in_words(cell), cell.label)
+        };
         let such = || cells.iter().filter(|cell| cell.result == result);
         let (n, which) = (such().count(), list(such().map(in_words)));
         let result = match result {
