@@ -60,8 +60,11 @@ impl PlannedTraffic {
             (None, Some(rate), _) => rate.0 / 8.0 / (requests * mean_bytes),
             (None, None, rate) => rate.map_or(0.0, |rate| rate.0),
         };
-        if !(connections_per_s.is_finite() && connections_per_s > 0.0) {
-            return Err(Failure::request("the traffic has no connections; give a rate above 0"));
+        if !(connections_per_s.is_finite() && connections_per_s > 0.0 && resumed.is_finite()) {
+            return Err(Failure::request(
+                "the traffic has no connections; give a rate above 0, and with a log in which none is opened \
+                 give --requests-per-connection and --resumed",
+            ));
         }
         let traffic =
             Traffic { connections_per_s, resumed, requests_per_connection: requests, mean_bytes };
@@ -79,7 +82,7 @@ impl PlannedTraffic {
 }
 
 /// Requests per connection and the share that is resumed: by the flags, by the log where they are not given, and
-/// where neither says it, one request and none.
+/// where neither says it, one request and none. They are not finite by a log in which no connection is opened.
 fn of_connections(
     arguments: &Arguments,
     log: Option<&AccessLog>,
@@ -89,15 +92,15 @@ fn of_connections(
         arguments.resumed.map(|share| f64::from(share.get()) / 100.0),
     );
     let by_log = log.and_then(|log| {
-        let Connections { opened, resumed } = log.connections.filter(|of| of.opened > 0)?;
+        let Connections { opened, resumed } = log.connections?;
         Some((log.requests as f64 / opened as f64, resumed as f64 / opened as f64))
     });
     let (requests, resumed) = by_log.unwrap_or((1.0, 0.0));
-    let log_overridden =
-        by_log.filter(|_| by_flag != (None, None)).map(|(requests, resumed)| LogOverridden {
-            requests_per_connection: by_flag.0.map(|_| requests),
-            resumed: by_flag.1.map(|_| resumed),
-        });
+    let is_overridden = |of: &(f64, f64)| by_flag != (None, None) && of.0.is_finite();
+    let log_overridden = by_log.filter(is_overridden).map(|(requests, resumed)| LogOverridden {
+        requests_per_connection: by_flag.0.map(|_| requests),
+        resumed: by_flag.1.map(|_| resumed),
+    });
     (by_flag.0.unwrap_or(requests), by_flag.1.unwrap_or(resumed), log_overridden)
 }
 
@@ -115,18 +118,30 @@ mod tests {
         plan: Arguments,
     }
 
-    /// The traffic of a log with three requests on each of two connections, one of them resumed.
-    fn planned(fields: bool, flags: &[&str]) -> PlannedTraffic {
+    /// With three requests on each of two connections, one of them resumed.
+    const FIELDS: [&str; 6] = [" 1 r", " 2 r", " 3 r", " 1 .", " 2 .", " 3 ."];
+
+    fn planned(fields: &[&str], flags: &[&str]) -> Result<PlannedTraffic, Failure> {
         let mut log = tempfile::NamedTempFile::new().unwrap();
-        for more in [" 1 r", " 2 r", " 3 r", " 1 .", " 2 .", " 3 ."] {
-            let more = if fields { more } else { "" };
+        for more in fields {
             let line =
                 "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"";
             writeln!(log, "{line}{more}").unwrap();
         }
         let path = log.path().to_str().unwrap();
         let arguments = ["plan", "--access-log", path].into_iter().chain(flags.iter().copied());
-        PlannedTraffic::of(&Command::parse_from(arguments).plan).unwrap()
+        PlannedTraffic::of(&Command::parse_from(arguments).plan)
+    }
+
+    #[test]
+    fn a_log_without_the_first_request_of_a_connection_says_nothing_of_them() {
+        let requests = ["--requests-per-connection", "6"];
+        for flags in [&[][..], &requests] {
+            let refused = planned(&[" 2 r", " 7 ."], flags).unwrap_err();
+            assert!(refused.message.contains("give --requests-per-connection"), "{refused:?}");
+        }
+        let traffic = planned(&[" 2 r"], &[&requests[..], &["--resumed", "0%"]].concat());
+        assert_eq!(traffic.unwrap().traffic.requests_per_connection, 6.0);
     }
 
     #[test]
@@ -145,10 +160,11 @@ mod tests {
             (false, &[], (1.0, 0.0), None),
             (false, &both, (6.0, 0.1), None),
         ] {
-            let found = planned(fields, flags);
+            let fields = if fields { FIELDS } else { [""; 6] };
+            let found = planned(&fields, flags).unwrap();
             let Traffic { requests_per_connection, resumed, connections_per_s, .. } = found.traffic;
-            assert_eq!((requests_per_connection, resumed), expected, "{fields}, {flags:?}");
-            assert_eq!(found.log_overridden, log_overridden, "{fields}, {flags:?}");
+            assert_eq!((requests_per_connection, resumed), expected, "{fields:?}, {flags:?}");
+            assert_eq!(found.log_overridden, log_overridden, "{fields:?}, {flags:?}");
             assert!((connections_per_s * expected.0 - 0.1).abs() < 1e-9, "{connections_per_s}");
         }
     }
