@@ -77,10 +77,7 @@ impl LocalServer {
         match query {
             ServerQuery::IsAlive => value(running.check_alive()),
             ServerQuery::HasDied => value(running.death().map_or(Ok(()), Err)),
-            ServerQuery::Orders => value(program.orders(&running)),
-            ServerQuery::Sent => value(program.sent(&running)),
-            ServerQuery::Backend => value(running.backend_served()),
-            ServerQuery::Accelerated => value(program.accelerated(&running)),
+            ServerQuery::Counts => value(program.counts(&running)),
             ServerQuery::Crypto => value(program.crypto(&running, &self.settings)),
             ServerQuery::Spread => self.repin(|all| running.spread(all)),
             ServerQuery::Pin => self.repin(|all| running.pin(all)),

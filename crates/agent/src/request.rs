@@ -71,10 +71,7 @@ pub(crate) struct ServerStarted {
 pub(crate) enum ServerQuery {
     IsAlive,
     HasDied,
-    Orders,
-    Sent,
-    Backend,
-    Accelerated,
+    Counts,
     Crypto,
     Spread,
     Pin,

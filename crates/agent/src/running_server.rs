@@ -1,5 +1,5 @@
 use serde::de::DeserializeOwned;
-use targets::{AcceleratorCounts, CryptoFacts, Facts, SendCounters};
+use targets::{CryptoFacts, Facts, ServerCounts};
 use trial::Machine;
 use units::Nanos;
 
@@ -54,32 +54,12 @@ impl RunningServer {
         self.ask::<()>(ServerQuery::HasDied).err()
     }
 
-    /// What [`targets::Program`] says of it, like the next three.
+    /// What [`targets::Program`] says of it, like the next.
     ///
     /// # Errors
     /// It does not say.
-    pub fn orders(&self) -> Result<Option<u64>, String> {
-        self.ask(ServerQuery::Orders)
-    }
-
-    /// # Errors
-    /// It does not say.
-    pub fn sent(&self) -> Result<Option<SendCounters>, String> {
-        self.ask(ServerQuery::Sent)
-    }
-
-    /// What its backend has served; see [`targets::Running::backend_served`].
-    ///
-    /// # Errors
-    /// It does not say.
-    pub fn backend_served(&self) -> Result<Option<SendCounters>, String> {
-        self.ask(ServerQuery::Backend)
-    }
-
-    /// # Errors
-    /// It does not say.
-    pub fn accelerated(&self) -> Result<Option<AcceleratorCounts>, String> {
-        self.ask(ServerQuery::Accelerated)
+    pub fn counts(&self) -> Result<ServerCounts, String> {
+        self.ask(ServerQuery::Counts)
     }
 
     /// # Errors

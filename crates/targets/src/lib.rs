@@ -65,7 +65,7 @@ pub use program::{Binary, find_in, is_program, output_within};
 pub use ready::Unready;
 pub use running::{Running, Started};
 pub use secret::Secret;
-pub use server::{Invocation, Program, Restart, Server};
+pub use server::{Invocation, Program, Restart, Server, ServerCounts};
 pub use servers::{CommandLine, SERVERS, by_name};
 pub use settings::Settings;
 pub use shell::{RemoteStartError, Shell, one_line};

@@ -135,6 +135,19 @@ pub trait Program: Sync {
         Ok(None)
     }
 
+    /// All that it counts, and its backend. Asked before and after each load.
+    ///
+    /// # Errors
+    /// It does not say.
+    fn counts(&self, server: &Running) -> Result<ServerCounts, TargetError> {
+        Ok(ServerCounts {
+            orders: self.orders(server)?,
+            sent: self.sent(server)?,
+            backend: server.backend_served()?,
+            accelerated: self.accelerated(server)?,
+        })
+    }
+
     /// Why this version of it writes to the kernel's TLS where it should use `sendfile`, if it does.
     fn lacks_sendfile(&self, _version: &str) -> Option<String> {
         None
@@ -165,6 +178,18 @@ pub trait Program: Sync {
     fn libraries(&self) -> &'static [&'static str] {
         &library::OPENSSL
     }
+}
+
+/// What a server has counted since it started, where it counts that.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ServerCounts {
+    /// Of a shop.
+    pub orders: Option<u64>,
+    pub sent: Option<SendCounters>,
+    /// What its backend has served.
+    pub backend: Option<SendCounters>,
+    /// What its accelerator of private keys did.
+    pub accelerated: Option<AcceleratorCounts>,
 }
 
 /// How a server is started. All of it is pinned to the CPUs of its settings.

@@ -13,8 +13,7 @@ use load::{Engine, Files, Job, Operation, Plan, Progress, Source, Trust, Url};
 use peers::{Client, Peer, PeerError};
 use profile::Rules;
 use targets::{
-    AcceleratorCounts, CryptoFacts, Facts, Host, Objects, SendCounters, Settings, Target,
-    TargetError,
+    CryptoFacts, Facts, Host, Objects, SendCounters, ServerCounts, Settings, Target, TargetError,
 };
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
@@ -55,14 +54,6 @@ pub struct ThisBench<'a> {
     /// Whether pairs of server and client CPUs share a core, as measured.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
     interrupt: &'a AtomicBool,
-}
-
-/// What a server had counted before a load, where it counts that.
-struct ServerCounts {
-    orders: Option<u64>,
-    sent: Option<SendCounters>,
-    backend: Option<SendCounters>,
-    accelerated: Option<AcceleratorCounts>,
 }
 
 /// A server that can be loaded.
@@ -415,10 +406,7 @@ impl Bench for ThisBench<'_> {
         if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
             objects.drop_cached(files).map_err(|error| error.to_string())?;
         }
-        let orders = target.ask(|running| running.orders())?;
-        let sent = target.ask(|running| running.sent())?;
-        let backend = target.ask(|running| running.backend_served())?;
-        let accelerated = target.accelerated(cell)?;
+        let before = target.counts()?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error))?;
         let machine = &mut *machine;
@@ -431,7 +419,6 @@ impl Bench for ThisBench<'_> {
             progress(Moment { prepared, ..moment });
         };
         let cluster = self.cluster.as_ref().filter(|_| cell.load.ranks.is_some());
-        let before = ServerCounts { orders, sent, backend, accelerated };
         let mut reports = || Reports {
             server: target.report(cell, &before),
             ranks: cluster.map(Cluster::report),
@@ -552,20 +539,9 @@ impl ThisTarget {
         self.started().map(RunningServer::facts)
     }
 
-    /// What its accelerator did, where it has one.
-    fn accelerated(&self, cell: &Cell) -> Result<Option<AcceleratorCounts>, String> {
-        if cell.target.accelerator().is_none() && cell.target.batching().is_none() {
-            return Ok(None);
-        }
-        self.ask(|running| running.accelerated())
-    }
-
-    /// Asks it, where toll started it.
-    fn ask<T>(
-        &self,
-        question: impl FnOnce(&RunningServer) -> Result<Option<T>, String>,
-    ) -> Result<Option<T>, String> {
-        self.started().map_or(Ok(None), question)
+    /// What it has counted, where toll started it.
+    fn counts(&self) -> Result<ServerCounts, String> {
+        self.started().map_or(Ok(ServerCounts::default()), RunningServer::counts)
     }
 
     /// What it reports of a load before which it counted this, or why it is no longer the server that
@@ -573,32 +549,35 @@ impl ThisTarget {
     /// providers and switches.
     fn report(&mut self, cell: &Cell, before: &ServerCounts) -> Result<ServerReport, String> {
         self.check_alive()?;
-        let orders = before.orders.zip(self.ask(|running| running.orders())?);
+        let after = self.counts()?;
         if self.crypto.is_none() {
-            self.crypto = self.ask(|running| running.crypto())?;
+            self.crypto = self.started().map_or(Ok(None), RunningServer::crypto)?;
         }
-        let asked = (cell.target.crypto, cell.target.aes);
-        let backend = before.backend.as_ref().zip(self.ask(|running| running.backend_served())?);
-        let accelerated = before.accelerated.as_ref().zip(self.accelerated(cell)?);
-        let is_configured = cell.target.server.is_configured();
-        Ok(ServerReport {
-            orders: orders.map(|(before, after)| Orders { before, after }),
-            crypto: self.crypto.clone().map(|found| (asked, found)),
-            backend: backend.map(|(before, after)| after.since(before)),
-            accelerated: accelerated.map(|(before, after)| after.since(before)),
-            sending: is_configured.then(|| self.sending(cell, before.sent.as_ref())).transpose()?,
-        })
-    }
-
-    /// How it has sent in a load before which it had sent this.
-    fn sending(&self, cell: &Cell, before: Option<&SendCounters>) -> Result<Sending, String> {
-        let counted = before.zip(self.ask(|running| running.sent())?);
-        let counted = counted.map(|(before, after)| after.since(before));
-        let program = cell.target.server.program();
-        let lacks_sendfile = program
+        let target = &cell.target;
+        let since = |before: &Option<SendCounters>, after: Option<SendCounters>| {
+            before.as_ref().zip(after).map(|(before, after)| after.since(before))
+        };
+        let orders = before.orders.zip(after.orders);
+        let has_accelerator = target.accelerator().is_some() || target.batching().is_some();
+        let accelerated = before.accelerated.as_ref().zip(after.accelerated);
+        let accelerated = accelerated.filter(|_| has_accelerator);
+        let lacks_sendfile = target
+            .server
+            .program()
             .zip(self.facts())
             .and_then(|(program, facts)| program.lacks_sendfile(&facts.version));
-        Ok(Sending { asked: cell.target.send, counted, lacks_sendfile })
+        let counted = since(&before.sent, after.sent);
+        Ok(ServerReport {
+            orders: orders.map(|(before, after)| Orders { before, after }),
+            crypto: self.crypto.clone().map(|found| ((target.crypto, target.aes), found)),
+            backend: since(&before.backend, after.backend),
+            accelerated: accelerated.map(|(before, after)| after.since(before)),
+            sending: target.server.is_configured().then_some(Sending {
+                asked: target.send,
+                counted,
+                lacks_sendfile,
+            }),
+        })
     }
 
     /// Its first process, where that is known and one of this machine.
