@@ -355,10 +355,10 @@ fn of_rank(seen: &Seen, share: &Share) -> Option<RankFigures> {
     Some(RankFigures {
         rank: seen.rank,
         host: seen.place.host.clone(),
-        cpus: share.plan().cpus.clone(),
+        cpus: share.job.plan.cpus.clone(),
         source: seen.place.source.clone(),
-        to: share.address().ip(),
-        connections: share.plan().connections,
+        to: share.job.address.ip(),
+        connections: share.job.plan.connections,
         completed: outcome.completed,
         errors: Operations::from(&outcome.failures).errors,
         body: outcome.bytes.body,

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddr;
 
-use load::{Files, HostName, Job, Mix, Plan, Rank, Trust, Url};
+use load::{Job, Plan, Rank, Trust, Url};
 use peers::{Offer, Peer};
 use serde::{Deserialize, Serialize};
 use targets::ClientPem;
@@ -12,31 +12,16 @@ use targets::ClientPem;
 /// One rank's share of a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Share {
-    plan: Plan,
-    url: Url,
-    objects: Option<Mix>,
-    files: Option<Files>,
-    address: SocketAddr,
-    trust: Trusted,
-    seed: u64,
-    /// Of which each connection draws one; empty where all have the URL's host.
-    names: Vec<HostName>,
-    /// The text of the plan's session file, where it has one of its own.
+    /// Its files are those of toll's machine, whose texts follow.
+    pub(crate) job: Job,
+    /// Of the plan's session file, where it has one of its own.
     session: Option<String>,
+    /// Of the certificates that are accepted, in PEM form, where they are in a file.
+    certificates: Option<String>,
     /// With what its connections authenticate themselves.
     client: Option<ClientPem>,
     /// Whether the server offers what the plan asks for and nothing else.
     is_offered_alone: bool,
-}
-
-/// [`Trust`] without a file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Trusted {
-    Anyone,
-    System,
-    /// In PEM form.
-    Certificates(String),
 }
 
 impl Share {
@@ -51,10 +36,9 @@ impl Share {
             (Some(certificate), Some(key)) => Some(ClientPem::read(certificate, key)?),
             _ => None,
         };
-        let trust = match &job.trust {
-            Trust::Anyone => Trusted::Anyone,
-            Trust::System => Trusted::System,
-            Trust::File(path) => Trusted::Certificates(
+        let certificates = match &job.trust {
+            Trust::Anyone | Trust::System => None,
+            Trust::File(path) => Some(
                 fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?,
             ),
         };
@@ -68,15 +52,16 @@ impl Share {
                 None => job.url.clone(),
             };
             Self {
-                plan: Plan { ca: None, names: None, ..plan },
-                url,
-                objects: job.objects.clone(),
-                files: job.files,
-                address,
-                trust: trust.clone(),
-                seed: job.seed.wrapping_add(number.wrapping_mul(SEEDS)),
-                names: names.clone(),
+                job: Job {
+                    plan: Plan { ca: None, names: None, ..plan },
+                    url,
+                    address,
+                    seed: job.seed.wrapping_add(number.wrapping_mul(SEEDS)),
+                    names: names.clone(),
+                    ..job.clone()
+                },
                 session: session.clone(),
+                certificates: certificates.clone(),
                 client: client.clone(),
                 is_offered_alone: offer == Offer::AsPlanned,
             }
@@ -95,39 +80,19 @@ impl Share {
             files.push(file);
             io::Result::Ok(path)
         };
-        let mut plan = self.plan;
+        let mut job = self.job;
         if let Some(text) = &self.session {
-            plan.session = Some(write(text)?);
+            job.plan.session = Some(write(text)?);
         }
         if let Some(client) = &self.client {
-            plan.client_certificate = Some(write(&client.certificate)?);
-            plan.client_key = Some(write(client.key.pem())?);
+            job.plan.client_certificate = Some(write(&client.certificate)?);
+            job.plan.client_key = Some(write(client.key.pem())?);
         }
-        let trust = match &self.trust {
-            Trusted::Anyone => Trust::Anyone,
-            Trusted::System => Trust::System,
-            Trusted::Certificates(text) => Trust::File(write(text)?),
-        };
-        let job = Job {
-            objects: self.objects,
-            files: self.files,
-            names: self.names,
-            trust,
-            seed: self.seed,
-            ..Job::new(plan, self.url, self.address)
-        };
+        if let Some(text) = &self.certificates {
+            job.trust = Trust::File(write(text)?);
+        }
         let offer = if self.is_offered_alone { Offer::AsPlanned } else { Offer::Anything };
         Ok((job, offer, files))
-    }
-
-    /// What the rank does.
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// The server that it loads.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
     }
 }
 
@@ -139,6 +104,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     use super::*;
+    use load::HostName;
 
     #[test]
     fn the_files_of_a_share_have_no_name() {

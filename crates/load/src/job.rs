@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use keys::WrongValue;
 use objects::{Files, HostName, Mix};
+use serde::{Deserialize, Serialize};
 use tls::OrPlain;
 use units::Nanos;
 use wire::handshake::{ClientCertificate, Offer, OfferError, Trust};
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// A plan, and what only a running load knows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// What the clients do.
     pub plan: Plan,

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tls::{Group, Suite, Version};
 
 use super::{ClientCertificate, alpn};
@@ -41,7 +42,7 @@ pub struct Offer {
 }
 
 /// Whose certificates are accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Trust {
     /// Any certificate; signatures are still sampled.
     Anyone,
