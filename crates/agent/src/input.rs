@@ -38,17 +38,6 @@ impl Input {
         });
         Ok(Self(lines))
     }
-
-    #[cfg(test)]
-    pub(crate) fn of(
-        input: impl Read + AsFd + Send + 'static,
-        asked: UnixStream,
-        silence: Duration,
-    ) -> Self {
-        let (sender, lines) = mpsc::channel();
-        std::thread::spawn(move || read(input, &asked, &sender, silence));
-        Self(lines)
-    }
 }
 
 impl Iterator for Input {
@@ -92,6 +81,18 @@ fn read(
 mod tests {
     use super::*;
     use std::io::Write;
+
+    impl Input {
+        fn of(
+            input: impl Read + AsFd + Send + 'static,
+            asked: UnixStream,
+            silence: Duration,
+        ) -> Self {
+            let (sender, lines) = mpsc::channel();
+            std::thread::spawn(move || read(input, &asked, &sender, silence));
+            Self(lines)
+        }
+    }
 
     #[test]
     fn an_input_ends_where_it_is_closed_or_silent() {

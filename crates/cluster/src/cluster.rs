@@ -258,15 +258,6 @@ impl ClusterLoad<'_> {
         watch.look(Instant::now());
     }
 
-    /// toll's start signal, and for each rank how long after it the report of its begin came, and when that was by
-    /// its own clock.
-    #[cfg(test)]
-    pub(crate) fn beginnings(&self) -> (Instant, Vec<(Duration, u64)>) {
-        let watch = self.watch.borrow();
-        let of = |seen: &Seen| (seen.begun_within.unwrap(), seen.clock_ns);
-        (watch.went().unwrap(), watch.seen().iter().map(of).collect())
-    }
-
     fn is_lost(&self) -> bool {
         !self.watch.borrow().lost().is_empty()
     }
@@ -374,6 +365,16 @@ mod tests {
     use load::Plan;
 
     use super::*;
+
+    impl ClusterLoad<'_> {
+        /// toll's start signal, and for each rank how long after it the report of its begin came, and when that
+        /// was by its own clock.
+        pub(crate) fn beginnings(&self) -> (Instant, Vec<(Duration, u64)>) {
+            let watch = self.watch.borrow();
+            let of = |seen: &Seen| (seen.begun_within.unwrap(), seen.clock_ns);
+            (watch.went.unwrap(), watch.seen.iter().map(of).collect())
+        }
+    }
 
     fn nowhere() -> Hosts {
         Hosts {

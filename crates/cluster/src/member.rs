@@ -70,7 +70,7 @@ pub(crate) enum Step {
 
 /// A rank that loads.
 pub(crate) struct Member<L> {
-    loader: L,
+    pub(crate) loader: L,
     state: State,
     heard: Instant,
     /// It ends where it receives nothing for this long.
@@ -93,11 +93,6 @@ enum State {
 impl<L: Loader> Member<L> {
     pub(crate) fn new(loader: L, silence: Duration, now: Instant) -> Self {
         Self { loader, state: State::Idle, heard: now, silence, beat: now }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn loader(&self) -> &L {
-        &self.loader
     }
 
     /// Does what is to be done now.

@@ -136,16 +136,15 @@ impl fmt::Display for OpenMpi {
 }
 
 #[cfg(test)]
-impl OpenMpi {
-    /// One of this version, which need not be there.
-    pub(crate) fn stand_in(version: &str) -> Self {
-        Self::of(Path::new("mpirun"), &format!("mpirun (Open MPI) {version}")).unwrap()
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
+
+    impl OpenMpi {
+        /// One of this version, which need not be there.
+        pub(crate) fn stand_in(version: &str) -> Self {
+            Self::of(Path::new("mpirun"), &format!("mpirun (Open MPI) {version}")).unwrap()
+        }
+    }
 
     #[test]
     fn each_version_has_its_launcher_and_others_are_refused() {

@@ -495,7 +495,7 @@ proptest! {
         world.pass(2_000 * MS);
         let went = world.went.unwrap();
         let begun: Vec<_> =
-            world.members.iter().map(|(member, _)| member.loader().begun.unwrap()).collect();
+            world.members.iter().map(|(member, _)| member.loader.begun.unwrap()).collect();
         for (seen, begun) in world.watch.into_ranks().zip(begun) {
             let within = seen.begun_within.unwrap();
             prop_assert!(begun >= went && begun <= went + within, "{:?} {:?}", begun - went, within);

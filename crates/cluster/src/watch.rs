@@ -20,11 +20,11 @@ const RESULT_LIMIT: Duration = Duration::from_secs(9);
 
 /// The ranks of a trial.
 pub(crate) struct Watch {
-    seen: Vec<Seen>,
+    pub(crate) seen: Vec<Seen>,
     /// Why a rank cannot make its share, where that was known before anything was sent.
     refused: Option<String>,
     asked: Instant,
-    went: Option<Instant>,
+    pub(crate) went: Option<Instant>,
     /// How long the load takes, from its begin to its end.
     length: Duration,
 }
@@ -211,16 +211,6 @@ impl Watch {
     pub(crate) fn began(&self) -> Option<Instant> {
         let latest = self.seen.iter().filter_map(|seen| seen.begun_within).max()?;
         Some(self.went? + latest / 2)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn went(&self) -> Option<Instant> {
-        self.went
-    }
-
-    #[cfg(test)]
-    pub(crate) fn seen(&self) -> &[Seen] {
-        &self.seen
     }
 
     /// Those that load.

@@ -213,7 +213,7 @@ mod tests {
         ] {
             let text = format!("schema = 1\nquestion = \"?\"\ntrials = 7\n{}", parts.concat());
             let study =
-                file::parse("test.toml", &text, &"0-1".parse::<cpus::CpuList>().unwrap().into())
+                file::parse("test.toml", &text, &"0-1".parse::<cpus::CpuList>().unwrap().into(), None)
                     .unwrap();
             let experiments = of(&study);
             assert_eq!(experiments.len(), expected.len());

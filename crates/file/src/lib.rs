@@ -55,22 +55,14 @@ use study::primitive::Primitives;
 use study::reference::Reference;
 use study::{Profiling, Study};
 
-/// Reads a study from the text of a file. Where the text gives it no name, it has the file's,
-/// without folder and `.toml`. Where it names no CPUs, the server takes the first of `machine`
-/// and the load the second.
-///
-/// # Errors
-/// The first thing that is wrong, in one line that names file and line.
-pub fn parse(file: &str, text: &str, machine: &Topology) -> Result<Study, StudyError> {
-    parse_at(file, text, machine, None)
-}
-
-/// As [`parse`](parse), in the form of a `[scale.NAME]` of the file.
+/// Reads a study from the text of a file, in the form of a `[scale.NAME]` of it where one is wanted. Where
+/// the text gives it no name, it has the file's, without folder and `.toml`. Where it names no CPUs, the
+/// server takes the first of `machine` and the load the second.
 ///
 /// # Errors
 /// The first thing that is wrong, in one line that names file and line; the file has no such
 /// scale.
-pub fn parse_at(
+pub fn parse(
     file: &str,
     text: &str,
     machine: &Topology,

@@ -115,6 +115,6 @@ impl StudyFile {
     /// # Errors
     /// One line: what is wrong in the file; it has no such scale.
     pub fn read(&self, machine: &Topology, scale: Option<&str>) -> Result<Study, StudyError> {
-        super::parse_at(&self.name, &self.text, machine, scale)
+        super::parse(&self.name, &self.text, machine, scale)
     }
 }

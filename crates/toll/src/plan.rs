@@ -123,7 +123,7 @@ fn results_in(parent: &Path, name: &str) -> Result<Results, Failure> {
 }
 
 fn of_plan(text: &str) -> Result<Study, Failure> {
-    file::parse("plan.toml", text, &crate::topology()?).map_err(Failure::request)
+    file::parse("plan.toml", text, &crate::topology()?, None).map_err(Failure::request)
 }
 
 /// Measures a study; its trials, or `None` where it was interrupted.

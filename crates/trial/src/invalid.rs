@@ -128,7 +128,7 @@ mod tests {
     use crate::evidence::Evidence;
     use crate::mismatch::Mismatch;
     use crate::testing::example;
-    use crate::trial_record::Walks;
+    use load::WalkCounts;
     use crate::verdict::Verdict;
 
     fn why(change: impl FnOnce(&mut TrialRecord)) -> String {
@@ -172,7 +172,7 @@ mod tests {
             |line: &mut TrialRecord| (line.operations.completed, line.bytes.body) = (0, 0);
         let of_session = |change: &dyn Fn(&mut TrialRecord)| {
             why(|line| {
-                line.walks = Some(Walks { completed: 3, failed: 1 });
+                line.walks = Some(WalkCounts { completed: 3, failed: 1 });
                 change(line);
             })
         };

@@ -23,7 +23,7 @@ use crate::ranks::RankReport;
 use crate::receipt::Receipt;
 use crate::trial::Trial;
 use crate::trial_record::{
-    ByteCounts, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, Walks, rates,
+    ByteCounts, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, rates,
 };
 use crate::verdict::Verdict;
 use crate::warning::Warning;
@@ -96,7 +96,7 @@ pub(crate) fn judge(trial: &Trial, outcome: &Outcome, observed: &Observed) -> Tr
         traffic: Traffic::mean(outcome.traffic),
         littles_law,
         pages: outcome.pages.iter().map(PageFigures::from).collect(),
-        walks: (job.plan.operation == Operation::Session).then(|| Walks::from(outcome.walks)),
+        walks: (job.plan.operation == Operation::Session).then_some(outcome.walks),
         profile: None,
         cpu_share: trial.series(observed),
         server_cpu_share: trial.series_there(observed),

@@ -80,7 +80,7 @@ pub use sending::Sending;
 pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Measured, Trial};
 pub use trial_record::{
-    ByteCounts, CoreSeries, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord, Walks,
+    ByteCounts, CoreSeries, CpuTimes, LatencyNs, PageFigures, SCHEMA, Traffic, TrialRecord,
 };
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,

@@ -11,7 +11,7 @@ use load::{
 };
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
-use units::{Nanos, percent, thousands};
+use units::{Nanos, counted, percent, thousands};
 
 use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
 use crate::obtained::Obtained;
@@ -516,10 +516,7 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
 }
 
 pub(crate) fn handshakes_in_words(count: u64) -> String {
-    match count {
-        1 => "1 handshake".to_owned(),
-        _ => format!("{} handshakes", thousands(count)),
-    }
+    counted(count, "handshake")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use load::WalkCounts;
 use profile::Profile;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -81,7 +82,7 @@ pub struct TrialRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageFigures>,
     /// The walks of a session that ended within the window.
-    pub walks: Option<Walks>,
+    pub walks: Option<WalkCounts>,
     /// Where the server's CPU time went; only of trials that were made to know that.
     pub profile: Option<Profile>,
     /// What each CPU of the machine did over the window.
@@ -214,15 +215,6 @@ pub struct PageFigures {
     pub p99_ns: Option<u64>,
 }
 
-/// Walks that ended within the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walks {
-    /// With their last page.
-    pub completed: u64,
-    /// With a page that failed.
-    pub failed: u64,
-}
-
 /// What one CPU did over the window: shares of each step, 0 to 1, three decimals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoreSeries {
@@ -330,12 +322,6 @@ impl From<&load::PageOutcome> for PageFigures {
             p50_ns: at(0.5),
             p99_ns: at(0.99),
         }
-    }
-}
-
-impl From<load::WalkCounts> for Walks {
-    fn from(load::WalkCounts { completed, failed }: load::WalkCounts) -> Self {
-        Self { completed, failed }
     }
 }
 

@@ -56,7 +56,7 @@ fn study() -> Study {
 }
 
 fn study_of(text: &str) -> Study {
-    file::parse("test.toml", text, &"0-1".parse::<CpuList>().unwrap().into())
+    file::parse("test.toml", text, &"0-1".parse::<CpuList>().unwrap().into(), None)
         .unwrap_or_else(|e| panic!("{e}"))
 }
 

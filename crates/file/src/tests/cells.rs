@@ -185,7 +185,7 @@ fn what_is_not_said_has_a_value() {
 
 #[test]
 fn the_load_shares_the_only_cpu() {
-    let study = crate::parse("test.toml", &with(&[], &[]), &CpuList::from(3).into()).unwrap();
+    let study = crate::parse("test.toml", &with(&[], &[]), &CpuList::from(3).into(), None).unwrap();
     assert_eq!(study.cells[0].target.cpus, CpuList::from(3));
     assert_eq!(study.cells[0].load.cpus, CpuList::from(3));
 }

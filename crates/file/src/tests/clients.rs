@@ -78,7 +78,7 @@ fn what_a_client_cannot_do_is_refused() {
 
 #[test]
 fn a_cross_check_repeats_each_cell_of_the_answers_that_the_program_can_make() {
-    let quick = crate::parse("quick.toml", QUICK, &allowed()).unwrap();
+    let quick = crate::parse("quick.toml", QUICK, &allowed(), None).unwrap();
     let (study, left_out) = crate::with_cross_check(&quick, Peer::Wrk).unwrap();
     assert_eq!(study.cells[..quick.cells.len()], quick.cells);
     assert_eq!(left_out, []);

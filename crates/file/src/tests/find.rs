@@ -102,7 +102,7 @@ fn the_guide_has_every_limit_of_a_search() {
 /// The server's CPUs in each cell.
 fn cores(case: &[&str], machine: &Topology) -> (Study, Vec<String>) {
     let text = with(&["cpus = \"1\""], case);
-    let study = crate::parse("test.toml", &text, machine).unwrap_or_else(|error| panic!("{error}"));
+    let study = crate::parse("test.toml", &text, machine, None).unwrap_or_else(|error| panic!("{error}"));
     let cpus = |cell: &Cell| cell.target.cpus.to_string();
     let cpus = study.cells.iter().map(cpus).collect();
     (study, cpus)
@@ -192,7 +192,7 @@ sweep."target.object" = ["1MiB", "2MiB"]
 "#;
 
 fn scaled(scale: Option<&str>, text: &str) -> Result<Study, String> {
-    crate::parse_at("test.toml", text, &allowed(), scale).map_err(|error| error.to_string())
+    crate::parse("test.toml", text, &allowed(), scale).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_scale_that_is_not_there_or_cuts_nothing_is_refused() {
 }
 
 fn only(wanted: &[&str]) -> Result<Study, String> {
-    let mut study = crate::parse("quick.toml", QUICK, &allowed()).unwrap();
+    let mut study = crate::parse("quick.toml", QUICK, &allowed(), None).unwrap();
     let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
     crate::only(&mut study, &wanted).map(|()| study).map_err(|error| error.to_string())
 }

@@ -34,12 +34,12 @@ fn allowed() -> Topology {
 }
 
 fn parse(text: &str) -> Study {
-    crate::parse("test.toml", text, &allowed()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    crate::parse("test.toml", text, &allowed(), None).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Why a text is refused: one line, without the file's name.
 fn refusal(text: &str) -> String {
-    let message = crate::parse("test.toml", text, &allowed()).unwrap_err().to_string();
+    let message = crate::parse("test.toml", text, &allowed(), None).unwrap_err().to_string();
     assert!(!message.contains('\n'), "{message:?}");
     let rest = message.strip_prefix("test.toml").unwrap_or_else(|| panic!("{message}"));
     rest.trim_start_matches([',', ':', ' ']).to_owned()

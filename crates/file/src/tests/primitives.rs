@@ -151,13 +151,13 @@ fn a_scale_makes_all_tables_shorter() {
         "primitives.samples = 3",
         "primitives.sizes = \"1KiB\"",
     ]);
-    let study = crate::parse_at("test.toml", &text, &allowed(), Some("quick")).unwrap();
+    let study = crate::parse("test.toml", &text, &allowed(), Some("quick")).unwrap();
     let table = &study.primitives.tables[0];
     assert_eq!((table.rounds, table.samples, &table.sizes[..]), (1, 3, &[Bytes(1024)][..]));
     assert_eq!(study.answers[0].at, [Bytes(1024)]);
     assert_eq!(study.cut.len(), 3);
     let wrong = text.replace("primitives.rounds", "primitives.round");
-    let refused = crate::parse_at("test.toml", &wrong, &allowed(), Some("quick")).unwrap_err();
+    let refused = crate::parse("test.toml", &wrong, &allowed(), Some("quick")).unwrap_err();
     assert!(matches!(refused, StudyError::Wrong { line: 14, .. }), "{refused}");
 }
 

@@ -192,7 +192,7 @@ fn mutated() -> impl Strategy<Value = String> {
 }
 
 fn check_never_panics(text: &str) -> Result<(), TestCaseError> {
-    match crate::parse("test.toml", text, &allowed()) {
+    match crate::parse("test.toml", text, &allowed(), None) {
         Ok(study) => prop_assert!(!study.cells.is_empty() && study.trials > 0),
         Err(error) => prop_assert!(!error.to_string().contains(['\n', '\r']), "{}", error),
     }
@@ -234,7 +234,7 @@ proptest! {
 
     #[test]
     fn results_hold_the_study_as_it_was(text in files()) {
-        let study = crate::parse("test.toml", &text, &allowed());
+        let study = crate::parse("test.toml", &text, &allowed(), None);
         prop_assume!(study.is_ok());
         let study = study.unwrap();
         prop_assert_eq!(&read_back(&study), &study, "{}", text);

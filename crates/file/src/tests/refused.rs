@@ -157,7 +157,7 @@ fn what_is_no_toml_has_its_line() {
 
 #[test]
 fn the_name_of_a_file_is_its_studys() {
-    let refused = crate::parse("my study.toml", &with(&[], &[]), &allowed()).unwrap_err();
+    let refused = crate::parse("my study.toml", &with(&[], &[]), &allowed(), None).unwrap_err();
     assert!(matches!(refused, StudyError::Lacking { .. }), "{refused}");
 }
 
@@ -296,7 +296,7 @@ fn a_million_values_are_refused_before_they_are_read() {
     assert_eq!(line(&case(&format!("sweep.\"load.connections\" = [{values}]")).1), Some(8));
     let scale = with(&[], &["sweep.\"load.connections\" = [1]"])
         + &format!("\n[scale.large]\nsweep.\"load.connections\" = [{values}]");
-    let refused = crate::parse_at("test.toml", &scale, &allowed(), Some("large")).unwrap_err();
+    let refused = crate::parse("test.toml", &scale, &allowed(), Some("large")).unwrap_err();
     assert!(matches!(refused, StudyError::Wrong { line: 12, .. }), "{refused}");
     let sizes = format!(
         "[[primitives]]\nname = \"a\"\nalgorithms = [\"SHA-1\"]\nsizes = [{}]",

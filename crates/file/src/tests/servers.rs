@@ -12,7 +12,7 @@ fn study(target: &[&str], case: &[&str]) -> Result<Study, StudyError> {
         target.join("\n"),
         case.join("\n")
     );
-    let study = crate::parse("s.toml", &text, &allowed())?;
+    let study = crate::parse("s.toml", &text, &allowed(), None)?;
     assert_eq!(read_back(&study), study);
     Ok(study)
 }

@@ -26,7 +26,7 @@ pub(super) fn columns(line: &TrialRecord) -> Vec<Column> {
 
 /// How the walks ended.
 pub(super) fn walks(line: &TrialRecord) -> Option<String> {
-    let trial::Walks { completed, failed } = line.walks?;
+    let load::WalkCounts { completed, failed } = line.walks?;
     Some(format!("{} walks completed, {} failed", thousands(completed), thousands(failed)))
 }
 

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-use trial::{PageFigures, TrialRecord, Walks};
+use load::WalkCounts;
+use trial::{PageFigures, TrialRecord};
 
 const SESSION: &str = "\
 schema = 1
@@ -83,7 +84,7 @@ fn the_line_has_the_pages_and_the_walks() {
     assert!(output.status.success(), "{output:?}");
     let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((line.operations.completed, line.operations.in_flight), (120, 0));
-    assert_eq!(line.walks, Some(Walks { completed: 60, failed: 0 }));
+    assert_eq!(line.walks, Some(WalkCounts { completed: 60, failed: 0 }));
     assert!(line.valid && !line.interrupted);
     let pages: Vec<_> = line.pages.iter().map(|page| (&*page.name, page.completed)).collect();
     assert_eq!(pages, [("form", 60), ("buy", 60)]);
