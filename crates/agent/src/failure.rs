@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use targets::TargetError;
 
 /// Why a server, an agent or its machine does not do what it is asked, in one line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Display)]
+#[display("{why}")]
 pub struct Refusal {
     /// Whether the others may be measured without this target.
     pub is_missing: bool,
@@ -32,11 +33,5 @@ impl Refusal {
 impl From<TargetError> for Refusal {
     fn from(error: TargetError) -> Self {
         Self { is_missing: error.is_missing(), why: error.to_string() }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
     }
 }

@@ -169,13 +169,10 @@ impl Analysis {
                 .collect(),
             study: study.name.clone(),
             question: study.question.clone(),
-            trials: of_cells().map(|row| row.trials).fold(TrialCounts::default(), sum),
+            trials: of_cells().map(|row| row.trials).sum(),
             quality: quality::quality(&compared, &rows),
             servers: Servers::all(&compared),
-            remeasured: rows
-                .iter()
-                .map(|row| row.again)
-                .fold(Remeasured::default(), Remeasured::sum),
+            remeasured: rows.iter().map(|row| row.again).sum(),
             profile_changes: ProfileChange::all(&compared),
             answers: answers::answers(compared, &rows, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&rows),
@@ -198,10 +195,6 @@ fn source(study: &Study) -> String {
 
 fn is_empty(costs: &Costs) -> bool {
     costs.rows.is_empty()
-}
-
-fn sum(a: TrialCounts, b: TrialCounts) -> TrialCounts {
-    TrialCounts { planned: a.planned + b.planned, done: a.done + b.done, valid: a.valid + b.valid }
 }
 
 /// Trials of the rows, and steps of searches that say nothing, in the order in which they ran.

@@ -1,14 +1,13 @@
 //! Why an answer is weaker than it looks.
 
-use std::ops::Deref;
-
 use serde::Serialize;
 use trial::Limit;
 
 /// One reason, in a sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, derive_more::Deref)]
 #[serde(transparent)]
 pub struct Caveat {
+    #[deref(forward)]
     pub text: String,
     /// The limit of trials that it is about, and what to do. The text names the trials, which differ from one answer to
     /// the next.
@@ -34,14 +33,6 @@ impl Caveat {
 impl From<String> for Caveat {
     fn from(text: String) -> Self {
         Self { text, limit: None }
-    }
-}
-
-impl Deref for Caveat {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.text
     }
 }
 

@@ -2,7 +2,6 @@
 //! cross-checks.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 
 use serde::Serialize;
 use stats::{Decision, Direction, Estimate, SampleError};
@@ -18,19 +17,12 @@ pub struct Figure {
 }
 
 /// A figure that is compared with the value that it has where nothing differs, and what that shows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, derive_more::Deref)]
 pub struct Decided {
     #[serde(flatten)]
+    #[deref]
     pub figure: Figure,
     pub decision: Decision,
-}
-
-impl Deref for Decided {
-    type Target = Figure;
-
-    fn deref(&self) -> &Figure {
-        &self.figure
-    }
 }
 
 impl Decided {

@@ -57,7 +57,18 @@ pub struct MeasuredRow {
 }
 
 /// How many trials there are, or rounds of an algorithm, by what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    derive_more::Add,
+    derive_more::Sum
+)]
 pub struct TrialCounts {
     /// How many a whole run has, without those of skipped targets.
     pub planned: usize,

@@ -4,7 +4,6 @@
 //! names. Those of MPI itself (`btl`, `pml`) are the same in both.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -24,7 +23,8 @@ const KEEPALIVE: [(&str, &str); 3] = [
 const ABORT_DELAY: &str = "2";
 
 /// An installed Open MPI.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
+#[display("Open MPI {version}")]
 pub struct OpenMpi {
     pub(crate) mpirun: PathBuf,
     /// Such as `4.1.4`.
@@ -126,12 +126,6 @@ impl OpenMpi {
         };
         words.extend(["--bind-to", "none"].iter().chain(slots).map(|word| (*word).to_owned()));
         words
-    }
-}
-
-impl fmt::Display for OpenMpi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Open MPI {}", self.version)
     }
 }
 

@@ -212,9 +212,13 @@ mod tests {
             (vec![CELLS, TABLES], vec!["trials in all", "primitives in "]),
         ] {
             let text = format!("schema = 1\nquestion = \"?\"\ntrials = 7\n{}", parts.concat());
-            let study =
-                file::parse("test.toml", &text, &"0-1".parse::<cpus::CpuList>().unwrap().into(), None)
-                    .unwrap();
+            let study = file::parse(
+                "test.toml",
+                &text,
+                &"0-1".parse::<cpus::CpuList>().unwrap().into(),
+                None,
+            )
+            .unwrap();
             let experiments = of(&study);
             assert_eq!(experiments.len(), expected.len());
             for (experiment, words) in experiments.iter().zip(expected) {

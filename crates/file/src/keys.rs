@@ -1,7 +1,5 @@
 //! The keys of targets and loads, which are the fields of [`Target`] and [`Plan`].
 
-use std::fmt;
-
 use load::Plan;
 use targets::Target;
 
@@ -9,8 +7,9 @@ use super::find::SearchKeys;
 use ::keys::did_you_mean;
 use study::Cell;
 
-/// A key of a target or a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A key of a target or a load. It is swept with its table, and cells name it so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
+#[display("{}.{name}", table.name())]
 pub(super) struct StudyKey {
     pub(super) table: KeyTable,
     /// Without its table.
@@ -47,13 +46,6 @@ impl KeyTable {
             Self::Load => ::keys::names::<Plan>(),
             Self::Find => ::keys::names::<SearchKeys>(),
         }
-    }
-}
-
-impl fmt::Display for StudyKey {
-    /// With its table, as it is swept and as cells name it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.table.name(), self.name)
     }
 }
 

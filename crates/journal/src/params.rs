@@ -1,8 +1,6 @@
 //! The parameters of a row: what tells it from the others of its case, each value parsed once.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::{Deref, DerefMut};
 
 use cpus::CpuList;
 use keys::full;
@@ -19,14 +17,27 @@ use units::Bytes;
 use crate::primitive::{ALGORITHM, LIBRARY, SIZE};
 
 /// Keys with their values. They are written as a study file writes them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    derive_more::Deref,
+    derive_more::DerefMut
+)]
 #[serde(from = "BTreeMap<String, String>")]
 pub struct Params(BTreeMap<String, Param>);
 
 /// The value of a parameter.
-#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay)]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, derive_more::Display)]
 pub enum Param {
     /// Of `load.suite` and `load.tls`: plain HTTP.
+    #[display("none")]
     Plain,
     Suite(&'static Suite),
     CertificateKey(CertificateKey),
@@ -101,27 +112,6 @@ impl Param {
     }
 }
 
-impl fmt::Display for Param {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Plain => f.write_str("none"),
-            Self::Suite(suite) => suite.fmt(f),
-            Self::CertificateKey(key) => key.fmt(f),
-            Self::Group(group) => group.fmt(f),
-            Self::Object(mix) => mix.fmt(f),
-            Self::Count(count) => count.fmt(f),
-            Self::Cpus(cpus) => cpus.fmt(f),
-            Self::Library(library) => library.fmt(f),
-            Self::Send(send) => send.fmt(f),
-            Self::Size(size) => size.fmt(f),
-            Self::Operation(operation) => operation.fmt(f),
-            Self::Flag(flag) => flag.fmt(f),
-            Self::Algorithm(algorithm) => algorithm.fmt(f),
-            Self::Text(text) => f.write_str(text),
-        }
-    }
-}
-
 /// As they are written.
 impl Ord for Param {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
@@ -145,20 +135,6 @@ impl Params {
     /// Gives a key the value that a text says.
     pub fn set(&mut self, key: &str, text: &str) {
         self.insert(key.to_owned(), Param::of(key, text));
-    }
-}
-
-impl Deref for Params {
-    type Target = BTreeMap<String, Param>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-impl DerefMut for Params {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.0
     }
 }
 

@@ -1,10 +1,17 @@
 //! `gate = "ratio >= 4"`: what the ratios of an answer must reach.
 
-use std::fmt;
 use std::str::FromStr;
 
 /// What the ratio of every compared value to the baseline must be.
-#[derive(Debug, Clone, PartialEq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    serde_with::DeserializeFromStr,
+    serde_with::SerializeDisplay,
+    derive_more::Display
+)]
+#[display("{text}")]
 pub struct RatioGate {
     text: String,
     pub comparator: Comparator,
@@ -82,11 +89,5 @@ impl FromStr for RatioGate {
         }
         let limit = ratio(limit).map_err(wrong)?;
         Ok(Self { text: text.to_owned(), comparator, limit })
-    }
-}
-
-impl fmt::Display for RatioGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }

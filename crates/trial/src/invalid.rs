@@ -128,8 +128,8 @@ mod tests {
     use crate::evidence::Evidence;
     use crate::mismatch::Mismatch;
     use crate::testing::example;
-    use load::WalkCounts;
     use crate::verdict::Verdict;
+    use load::WalkCounts;
 
     fn why(change: impl FnOnce(&mut TrialRecord)) -> String {
         let mut line = TrialRecord { valid: false, ..example() };

@@ -3,8 +3,6 @@
 //! Verification is sampled, so its absence is a mismatch only after enough operations that chance
 //! cannot explain it.
 
-use std::fmt;
-
 use load::{
     Arrival, EndedConnections, Job, KeyExchangeMode, Negotiated, Operation, Outcome, PeerClient,
     Percent, Receive, SessionsGiven,
@@ -25,7 +23,8 @@ const SAMPLES_EXPECTED: u64 = 16;
 const RESUMPTION_TOLERANCE: f64 = 0.10;
 
 /// One difference from what was asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Display)]
+#[display("{what}: asked {asked}, got {obtained}")]
 pub struct Mismatch {
     /// The field of [`Asked`] that it is about.
     pub what: String,
@@ -37,12 +36,6 @@ pub struct Mismatch {
 impl Mismatch {
     pub(crate) fn new(what: &str, asked: impl Into<String>, obtained: impl Into<String>) -> Self {
         Self { what: what.to_owned(), asked: asked.into(), obtained: obtained.into() }
-    }
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: asked {}, got {}", self.what, self.asked, self.obtained)
     }
 }
 

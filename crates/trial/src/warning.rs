@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
@@ -45,7 +44,8 @@ const LATE_LEAST: u64 = 250_000;
 const STILL_OPENING: f64 = 0.01;
 
 /// A warning in three parts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Display)]
+#[display("{seen}; likely: {likely_cause}; {remedy}")]
 pub struct Warning {
     pub kind: WarningKind,
     pub seen: String,
@@ -672,11 +672,5 @@ impl Warning {
                  {operation}s"
             ),
         })
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; likely: {}; {}", self.seen, self.likely_cause, self.remedy)
     }
 }

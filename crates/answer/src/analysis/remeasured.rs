@@ -7,17 +7,13 @@ use serde::Serialize;
 use crate::label::trials;
 
 /// How many trials were measured again, and of how many the second counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, derive_more::Add, derive_more::Sum)]
 pub struct Remeasured {
     pub measured: usize,
     pub replaced: usize,
 }
 
 impl Remeasured {
-    pub(super) fn sum(self, other: Self) -> Self {
-        Self { measured: self.measured + other.measured, replaced: self.replaced + other.replaced }
-    }
-
     /// In a sentence; `None` where there was none.
     pub(super) fn sentence(self) -> Option<String> {
         let Self { measured, replaced } = self;

@@ -2,7 +2,6 @@
 
 use keys::full;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
 
 use journal::{Entries, Role, TargetRecord, TrialLine};
 use load::Operation;
@@ -24,8 +23,9 @@ use crate::measured::{MeasuredRow, TrialCounts};
 const MOST_SPREAD: f64 = 0.25;
 
 /// A measured row with what it was measured from.
-#[derive(Debug)]
+#[derive(Debug, derive_more::Deref)]
 pub(super) struct Row<'a> {
+    #[deref]
     pub(super) measured: MeasuredRow,
     /// What was measured, where that is a server under load.
     pub(super) cell: Option<&'a Cell>,
@@ -42,14 +42,6 @@ pub(super) struct Row<'a> {
     pub(super) again: Remeasured,
     /// How the load was found.
     pub(super) search: Option<SearchPath>,
-}
-
-impl Deref for Row<'_> {
-    type Target = MeasuredRow;
-
-    fn deref(&self) -> &MeasuredRow {
-        &self.measured
-    }
 }
 
 /// All cells and then all rows of tables, in the study's order.

@@ -1,6 +1,5 @@
 //! A gate as it is written: `goodput>=10Gb/s`, `bulk:p99<=5ms`, `ratio>=0.95`.
 
-use std::fmt;
 use std::str::FromStr;
 
 use study::Metric;
@@ -11,7 +10,8 @@ use units::{Quantity, decimal};
 use crate::wording::plain_percent;
 
 /// A figure that cells must reach.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, derive_more::Display)]
+#[display("{text}")]
 pub struct Gate {
     text: String,
     /// The case or the cell that it is about; all where it names none.
@@ -115,12 +115,6 @@ fn regression(comparator: Comparator, limit: &str) -> Result<f64, String> {
     let share = Quantity::Share.parse(limit)?;
     let is_share = (0.0..1.0).contains(&share);
     is_share.then_some(share).ok_or_else(|| format!("`{limit}` is not from 0% to below 100%"))
-}
-
-impl fmt::Display for Gate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
 }
 
 #[cfg(test)]

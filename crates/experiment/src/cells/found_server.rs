@@ -1,6 +1,5 @@
 //! A server that runs already, here or on another host.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use cpus::CpuList;
@@ -10,7 +9,8 @@ use targets::Target;
 use trial::server_cpus;
 
 /// A server that toll did not start and does not stop.
-#[derive(Debug)]
+#[derive(Debug, derive_more::Display)]
+#[display("the server at {url}")]
 pub(crate) struct FoundServer {
     /// Counted from 1 in a run.
     number: usize,
@@ -75,12 +75,6 @@ impl FoundServer {
             }
             _ => Ok(()),
         }
-    }
-}
-
-impl fmt::Display for FoundServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the server at {}", self.url)
     }
 }
 

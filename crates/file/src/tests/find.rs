@@ -102,7 +102,8 @@ fn the_guide_has_every_limit_of_a_search() {
 /// The server's CPUs in each cell.
 fn cores(case: &[&str], machine: &Topology) -> (Study, Vec<String>) {
     let text = with(&["cpus = \"1\""], case);
-    let study = crate::parse("test.toml", &text, machine, None).unwrap_or_else(|error| panic!("{error}"));
+    let study =
+        crate::parse("test.toml", &text, machine, None).unwrap_or_else(|error| panic!("{error}"));
     let cpus = |cell: &Cell| cell.target.cpus.to_string();
     let cpus = study.cells.iter().map(cpus).collect();
     (study, cpus)

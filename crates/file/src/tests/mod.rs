@@ -34,7 +34,8 @@ fn allowed() -> Topology {
 }
 
 fn parse(text: &str) -> Study {
-    crate::parse("test.toml", text, &allowed(), None).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    crate::parse("test.toml", text, &allowed(), None)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Why a text is refused: one line, without the file's name.

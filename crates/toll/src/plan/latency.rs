@@ -1,6 +1,5 @@
 //! `--latency`: a limit that the traffic is held against where it is loaded. Latency is not modelled.
 
-use std::fmt;
 use std::str::FromStr;
 
 use answer::gate::{Reached, reached};
@@ -14,7 +13,8 @@ use units::Nanos;
 use super::parts::TRAFFIC;
 
 /// A limit, as it is written: `p99<=50ms`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, derive_more::Display)]
+#[display("{text}")]
 pub(super) struct Limit {
     text: String,
     metric: Metric,
@@ -43,12 +43,6 @@ impl FromStr for Limit {
         }
         let limit = limit.parse().map_err(|error| wrong(format!("{error}")))?;
         Ok(Self { text: text.to_owned(), metric, limit })
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

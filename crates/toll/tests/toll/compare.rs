@@ -141,7 +141,8 @@ fn shown_with_gates(page: &str) -> Vec<(String, Vec<String>)> {
 
 /// Both forms of a study: as it was written, and as it was read.
 fn write_study(folder: &Path, text: &str) -> Study {
-    let study = file::parse("small", text, &"0-1023".parse::<CpuList>().unwrap().into(), None).unwrap();
+    let study =
+        file::parse("small", text, &"0-1023".parse::<CpuList>().unwrap().into(), None).unwrap();
     std::fs::write(folder.join("study.toml"), text).unwrap();
     std::fs::write(folder.join("cells.json"), serde_json::to_string(&study).unwrap()).unwrap();
     study

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use tempfile::TempDir;
 use load::WalkCounts;
+use tempfile::TempDir;
 use trial::{PageFigures, TrialRecord};
 
 const SESSION: &str = "\
