@@ -55,29 +55,19 @@ impl RunningServer {
     }
 
     /// What [`targets::Program`] says of it, like the next.
-    ///
-    /// # Errors
-    /// It does not say.
     pub fn counts(&self) -> Result<ServerCounts, String> {
         self.ask(ServerQuery::Counts)
     }
 
-    /// # Errors
-    /// It does not say.
     pub fn crypto(&self) -> Result<Option<CryptoFacts>, String> {
         self.ask(ServerQuery::Crypto)
     }
 
     /// Lets it run on all CPUs that toll may use there, until [`pin`](Self::pin).
-    ///
-    /// # Errors
-    /// The system's.
     pub fn spread(&self) -> Result<(), String> {
         self.ask(ServerQuery::Spread)
     }
 
-    /// # Errors
-    /// The system's.
     pub fn pin(&self) -> Result<(), String> {
         self.ask(ServerQuery::Pin)
     }

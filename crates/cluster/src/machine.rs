@@ -12,9 +12,6 @@ use crate::control;
 const FEWEST_FILES: u64 = 64;
 
 /// Refuses this machine where a rank would not start on it.
-///
-/// # Errors
-/// Why, and what to do.
 pub(crate) fn check(control: Option<&str>) -> Result<(), String> {
     control::check(control)?;
     check_files(getrlimit(Resource::Nofile).current)?;

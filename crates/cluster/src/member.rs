@@ -19,9 +19,6 @@ const BEAT: Duration = Duration::from_millis(250);
 /// What makes a rank's load.
 pub(crate) trait Loader {
     /// Whether it can load from there.
-    ///
-    /// # Errors
-    /// Why not, in one line.
     fn check(&mut self, place: &Rank) -> Result<(), String>;
     /// Whether each of these addresses answers the number to a connection from this source.
     ///
@@ -38,9 +35,6 @@ pub(crate) trait Loader {
     /// What has become of the load since the last call.
     fn poll(&mut self) -> Option<Stage>;
     /// Begins the load that is ready; returns once it has begun, with that time of the monotonic clock.
-    ///
-    /// # Errors
-    /// Why it could not.
     fn begin(&mut self) -> Result<u64, String>;
     /// What it has done so far.
     fn progress(&self) -> Progress;

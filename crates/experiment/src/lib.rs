@@ -39,9 +39,6 @@ pub trait Experiment {
     fn cpus(&self) -> Vec<CpuList>;
 
     /// Refuses what cannot be measured here, before anything is.
-    ///
-    /// # Errors
-    /// Why, in one line.
     fn check(&self) -> Result<(), RunError> {
         Ok(())
     }

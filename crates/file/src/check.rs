@@ -73,9 +73,6 @@ pub(super) fn check(
 }
 
 /// Refuses what another client than toll's cannot do.
-///
-/// # Errors
-/// What, and what to do.
 pub(super) fn refused_by_client(target: &Target, plan: &Plan) -> Result<(), String> {
     let Some(peer) = Peer::of(plan.client) else { return Ok(()) };
     if let Some(to) = &target.connect_to {

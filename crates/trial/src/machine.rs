@@ -66,9 +66,6 @@ pub trait Machine {
     /// Begins to record what each CPU does.
     fn start_series(&mut self, interval: Duration);
     /// Ends the record.
-    ///
-    /// # Errors
-    /// Why there is none.
     fn take_series(&mut self) -> Result<CpuSeries, ObserveError>;
     /// What the server has of memory now, and its connections at this address; `None` where that is not known,
     /// as of another machine.
@@ -81,9 +78,6 @@ pub trait Machine {
         None
     }
     /// Ends the record of the server's machine, where that is another one.
-    ///
-    /// # Errors
-    /// Why there is none.
     fn take_remote_series(&mut self) -> Option<Result<CpuSeries, ObserveError>> {
         None
     }

@@ -36,9 +36,6 @@ pub trait Bench {
     type Target;
 
     /// Starts a server and returns when it answers.
-    ///
-    /// # Errors
-    /// Why it does not.
     fn start(
         &mut self,
         target: &Target,

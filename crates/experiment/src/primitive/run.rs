@@ -17,9 +17,6 @@ use units::counted;
 /// What measures a part.
 pub trait Meter {
     /// Refuses a table that cannot be measured, before anything is.
-    ///
-    /// # Errors
-    /// Why, in one line.
     fn check(&self, primitives: &Primitives) -> Result<(), String>;
 
     /// Measures a part; `None` after an interrupt. `report` gets the time since it began, now and
