@@ -32,10 +32,7 @@ struct Cells<'a>(&'a Study);
 
 /// `None` where the study has none.
 pub(crate) fn of(study: &Study) -> Option<Box<dyn Experiment + '_>> {
-    if study.cells.is_empty() {
-        return None;
-    }
-    Some(Box::new(Cells(study)))
+    (!study.cells.is_empty()).then(|| Box::new(Cells(study)) as _)
 }
 
 impl Experiment for Cells<'_> {

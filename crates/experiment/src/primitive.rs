@@ -28,10 +28,7 @@ struct Tables<'a>(&'a Study);
 
 /// `None` where the study has none.
 pub(crate) fn of(study: &Study) -> Option<Box<dyn Experiment + '_>> {
-    if study.primitives.tables.is_empty() {
-        return None;
-    }
-    Some(Box::new(Tables(study)))
+    (!study.primitives.tables.is_empty()).then(|| Box::new(Tables(study)) as _)
 }
 
 impl Experiment for Tables<'_> {

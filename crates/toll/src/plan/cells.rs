@@ -11,7 +11,9 @@ use study::Metric;
 use tls::{CertificateKey, KeyExchange, Suite};
 
 use super::arguments::Arguments;
-use super::parts::{self, AT_A_QUARTER, FULL, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC};
+use super::parts::{
+    self, AT_A_QUARTER, FULL, MEMORY, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC,
+};
 use super::scaling;
 use super::traffic::PlannedTraffic;
 use crate::Failure;
@@ -192,7 +194,7 @@ impl Cells {
         format!(
             "trials = 3\nrestart = \"trial\"\n{}connections = {connections}\noperation = \"requests\"\n\
              arrival = \"paced 2s\"\nwarmup = \"4s\"\nduration = \"1s\"\n\
-             [[case]]\nname = \"memory\"\ntarget.object = \"1KiB\"\n",
+             [[case]]\nname = \"{MEMORY}\"\ntarget.object = \"1KiB\"\n",
             self.common
         )
     }

@@ -3,8 +3,9 @@
 use journal::TrialLine;
 use serde::Serialize;
 use stats::Estimate;
+use study::Metric;
 
-use super::parts::{FULL, TRAFFIC};
+use super::parts::{FULL, TRAFFIC, estimate};
 
 /// Of all programs on the machine, the client too, beyond what it takes with nothing to do.
 #[derive(Debug, Clone, Serialize)]
@@ -18,17 +19,10 @@ pub(super) struct Energy {
 impl Energy {
     /// By valid trials; `None` where it was not measured.
     pub(super) fn of(lines: &[&TrialLine]) -> Option<Self> {
-        let of = |case: &str, each: fn(&trial::TrialRecord) -> u64, unit: f64| {
-            let lines = lines.iter().filter(|of| of.place.case == case);
-            let values: Vec<f64> = lines
-                .filter(|of| each(&of.line) > 0)
-                .filter_map(|of| Some(of.line.joules()? / each(&of.line) as f64 * unit))
-                .collect();
-            Estimate::of(&values).ok()
-        };
+        let estimate = |case, metric| estimate(lines.iter().copied(), case, metric);
         Some(Self {
-            joules_per_connection: of(FULL, |line| line.operations.completed, 1.0)?,
-            joules_per_gigabyte: of(TRAFFIC, |line| line.bytes.body, 1e9)?,
+            joules_per_connection: estimate(FULL, Metric::EnergyPerOperation)?,
+            joules_per_gigabyte: estimate(TRAFFIC, Metric::EnergyPerGigabyte)?,
         })
     }
 }

@@ -10,7 +10,7 @@ use study::Metric;
 use study::gate::Comparator;
 use units::Nanos;
 
-use super::parts::TRAFFIC;
+use super::parts::{TRAFFIC, estimate};
 
 /// A limit, as it is written: `p99<=50ms`.
 #[derive(Debug, Clone, PartialEq, derive_more::Display)]
@@ -49,9 +49,7 @@ impl FromStr for Limit {
 impl Limit {
     /// By the valid trials of the traffic.
     pub(super) fn judge(&self, lines: &[&TrialLine]) -> Latency {
-        let of_traffic = lines.iter().filter(|of| of.place.case == TRAFFIC);
-        let values: Vec<f64> = of_traffic.filter_map(|of| self.metric.value(&of.line)).collect();
-        let measured_ns = Estimate::of(&values).ok();
+        let measured_ns = estimate(lines.iter().copied(), TRAFFIC, self.metric);
         let result = reached(Comparator::AtMost, self.limit.0 as f64, measured_ns.as_ref());
         Latency { limit: self.to_string(), measured_ns, result }
     }

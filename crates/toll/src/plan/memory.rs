@@ -5,6 +5,8 @@ use serde::Serialize;
 use stats::Estimate;
 use study::Metric;
 
+use super::parts::{MEMORY, estimate};
+
 /// Memory for the connections that are open at a time.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Memory {
@@ -18,11 +20,7 @@ pub(super) struct Memory {
 impl Memory {
     /// `None` where no trial has a figure.
     pub(super) fn of(open_connections: u32, lines: &[TrialLine]) -> Option<Self> {
-        let of = |metric: Metric| {
-            let valid = lines.iter().filter(|of| of.line.valid);
-            let values: Vec<f64> = valid.filter_map(|of| metric.value(&of.line)).collect();
-            Estimate::of(&values).ok()
-        };
+        let of = |metric| estimate(lines, MEMORY, metric);
         let each_bytes = of(Metric::MemoryPerConnection)?;
         let each_buffer_bytes = of(Metric::SocketBuffersPerConnection)?;
         Some(Self { open_connections, each_bytes, each_buffer_bytes })
@@ -39,6 +37,7 @@ mod tests {
     fn trials_without_a_figure_are_left_out_and_alone_they_are_none() {
         let line = |memory| {
             let mut line = journal::testing::example();
+            line.place.case = MEMORY.to_owned();
             line.line.connection_memory = memory;
             line
         };

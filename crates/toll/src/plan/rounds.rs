@@ -6,6 +6,7 @@ use answer::analysis::quieter;
 use capacity::{Costs, Plan, Request, Traffic};
 use journal::TrialLine;
 use stats::{Decision, Estimate};
+use study::Metric;
 use tls::CertificateKey;
 use trial::{Limit, TrialRecord};
 
@@ -13,9 +14,7 @@ use super::arguments::Arguments;
 use super::cells::{self, Case, Cells};
 use super::energy::Energy;
 use super::outcome::{Check, OtherBusy, PlanOutcome, Saving};
-use super::parts::{
-    AT_A_QUARTER, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC, beside, busy, each,
-};
+use super::parts::{AT_A_QUARTER, OTHER, OTHER_KEY, REQUESTS, RESUMED, TRAFFIC, beside, each};
 use super::scaling;
 use super::traffic::PlannedTraffic;
 use crate::Failure;
@@ -145,7 +144,10 @@ const NEAR: f64 = 0.05;
 fn other_busy(cells: &Cells, rounds: &BTreeMap<u32, Round<'_>>) -> Vec<OtherBusy> {
     let of_case = |case: &Case| {
         let lines = rounds.values().filter_map(|round| round.get(&*case.name));
-        let busy = stats::median(&lines.filter_map(|line| busy(line)).collect::<Vec<_>>()).ok()?;
+        let busy = stats::median(
+            &lines.filter_map(|line| Metric::ServerCpus.value(line)).collect::<Vec<_>>(),
+        )
+        .ok()?;
         let found = OtherBusy { cell: case.name.clone(), asked: case.busy, busy };
         ((busy - case.busy).abs() > NEAR).then_some(found)
     };
@@ -169,7 +171,9 @@ fn check<'a>(
     for round in rounds {
         let Some(costs) = costs(cells, round, suffix) else { continue };
         let Some(line) = round.get(&*format!("{TRAFFIC}{suffix}")) else { continue };
-        let (Some(ratio), Some(busy)) = (beside(line, &costs, &wanted.traffic), busy(line)) else {
+        let (Some(ratio), Some(busy)) =
+            (beside(line, &costs, &wanted.traffic), Metric::ServerCpus.value(line))
+        else {
             continue;
         };
         // An open loop asks for less than the server could do; what else keeps it from that is no check. Where
@@ -433,7 +437,7 @@ mod tests {
                 rates = cells.rates(&pilot(&cells, &rates, full, idle)).unwrap();
             }
             for (case, of) in cells.cases().iter().zip(pilot(&cells, &rates, full, idle)) {
-                let busy = busy(&of.line).unwrap();
+                let busy = Metric::ServerCpus.value(&of.line).unwrap();
                 assert!((busy - case.busy).abs() < 0.02, "{}: {busy}, {idle}", case.name);
             }
         }
