@@ -158,7 +158,7 @@ pub const SERVER_BUSY: f64 = 0.95;
 pub const SATURATED_WORK: f64 = 0.90;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

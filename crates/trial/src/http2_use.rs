@@ -47,13 +47,8 @@ pub struct Http2Use {
     /// The least that was left of a connection's window, in bytes: the client never held the server up.
     pub window_left: Option<u32>,
     /// Requests whose body waited until the server opened a window.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::evidence::is_zero")]
     pub held_up: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Http2Use {
