@@ -133,7 +133,7 @@ impl Agent {
     }
 
     fn started(&self, number: usize) -> Result<Value, Refusal> {
-        let facts = self.server(number)?.facts().clone();
+        let facts = self.server(number)?.facts.clone();
         let certificate = std::fs::read_to_string(&facts.certificate)
             .map_err(|source| TargetError::File { path: facts.certificate.clone(), source })?;
         let client = facts.client.as_ref();

@@ -20,7 +20,7 @@ use crate::request::ServerQuery;
 #[derive(Debug)]
 pub struct LocalServer {
     running: RefCell<Running>,
-    facts: Facts,
+    pub(crate) facts: Facts,
     settings: Settings,
 }
 
@@ -61,11 +61,6 @@ impl LocalServer {
     fn new(running: Running, settings: Settings) -> Self {
         Self { facts: running.facts().clone(), running: RefCell::new(running), settings }
     }
-
-    pub(crate) fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
     pub(crate) fn pid(&self) -> u32 {
         self.running.borrow().pid()
     }

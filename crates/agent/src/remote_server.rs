@@ -31,10 +31,6 @@ pub struct RemoteServer {
 }
 
 impl RemoteServer {
-    pub(crate) fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
     pub(crate) fn is_lost(&self) -> bool {
         self.connection.borrow_mut().why_over().is_some()
     }

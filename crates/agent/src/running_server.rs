@@ -22,8 +22,8 @@ impl RunningServer {
     #[must_use]
     pub fn facts(&self) -> &Facts {
         match self {
-            Self::Local(server) => server.facts(),
-            Self::Remote(server) => server.facts(),
+            Self::Local(server) => &server.facts,
+            Self::Remote(server) => &server.facts,
         }
     }
 
@@ -92,7 +92,7 @@ impl RunningServer {
     fn ask<T: DeserializeOwned>(&self, query: ServerQuery) -> Result<T, String> {
         match self {
             Self::Local(server) => serde_json::from_value(server.answer(query)?)
-                .map_err(|error| format!("{query:?} of {}: {error}", server.facts().name)),
+                .map_err(|error| format!("{query:?} of {}: {error}", server.facts.name)),
             Self::Remote(server) => server.ask(query),
         }
     }

@@ -205,8 +205,8 @@ impl ClusterLoad<'_> {
             self.session.send(RankCommand::To(rank, Order::Prepare(share)));
         }
         self.hear_unless_interrupted(Watch::are_all_ready)?;
-        if let Some(why) = self.watch.borrow().refused() {
-            return Err(why.to_owned());
+        if let Some(why) = &self.watch.borrow().refused {
+            return Err(why.clone());
         }
         if !self.is_lost() {
             self.session.send(RankCommand::All(Order::Wake));

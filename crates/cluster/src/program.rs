@@ -118,7 +118,7 @@ fn relay(mpi: &mut impl Process, silence: Duration) -> Step {
             }
         }
         if input.has_ended {
-            return match relay.is_over() {
+            return match relay.is_over {
                 true => end(&mut relay, mpi, &mut output),
                 false => Step::Alone,
             };

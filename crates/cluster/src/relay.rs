@@ -30,7 +30,7 @@ pub(crate) struct Relay {
     silence: Duration,
     state: State,
     /// Whether toll has told the ranks to end.
-    is_over: bool,
+    pub(crate) is_over: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +80,6 @@ impl Relay {
         }
         Ok(())
     }
-
-    /// Whether toll has told the ranks to end.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over
-    }
-
     /// Writes what the ranks have said to `toll`, a line `[RANK,REPORT]` each, and does what else is to
     /// be done now.
     ///

@@ -431,7 +431,7 @@ fn a_share_that_cannot_be_made_is_known_before_anything_is_sent() {
         fake.refuses = (fake.rank == 1).then_some("too few descriptors");
     });
     world.pass(100 * MS);
-    assert_eq!(world.watch.refused(), Some("rank 1 on lg1: too few descriptors"));
+    assert_eq!(world.watch.refused.as_deref(), Some("rank 1 on lg1: too few descriptors"));
     assert!(!world.log().iter().any(|line| line.contains("begins")));
 }
 
@@ -464,9 +464,9 @@ fn all_others_are_lost_where_mpirun_names_one_that_is_done() {
 fn ranks_end_where_they_are_told_to_and_rank_0_knows_it() {
     let mut world = World::new([Duration::ZERO; 2]);
     world.pass(100 * MS);
-    assert!(!world.relay.is_over());
+    assert!(!world.relay.is_over);
     world.say(&RankCommand::All(Order::End));
-    assert!(world.relay.is_over());
+    assert!(world.relay.is_over);
     let now = world.now();
     for (member, end) in &mut world.members {
         assert_eq!(member.step(now, end), Step::End);

@@ -22,7 +22,7 @@ const RESULT_LIMIT: Duration = Duration::from_secs(9);
 pub(crate) struct Watch {
     pub(crate) seen: Vec<Seen>,
     /// Why a rank cannot make its share, where that was known before anything was sent.
-    refused: Option<String>,
+    pub(crate) refused: Option<String>,
     asked: Instant,
     pub(crate) went: Option<Instant>,
     /// How long the load takes, from its begin to its end.
@@ -166,12 +166,6 @@ impl Watch {
             }
         }
     }
-
-    /// Why a rank cannot make its share, where that was known before anything was sent.
-    pub(crate) fn refused(&self) -> Option<&str> {
-        self.refused.as_deref()
-    }
-
     pub(crate) fn are_all_ready(&self) -> bool {
         self.seen.iter().all(|seen| matches!(seen.state, State::Ready))
     }

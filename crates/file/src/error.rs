@@ -41,7 +41,7 @@ pub enum StudyError {
 pub(super) struct Flaw {
     /// Counted from 1; `None` where something is lacking.
     line: Option<usize>,
-    what: String,
+    pub(super) what: String,
 }
 
 impl Flaw {
@@ -71,12 +71,6 @@ impl Flaw {
             None => Self::at(line, format!("{name}: {}", self.what)),
         }
     }
-
-    /// What is wrong, wherever it stands.
-    pub(super) fn what(self) -> String {
-        self.what
-    }
-
     pub(super) fn in_file(self, file: &str) -> StudyError {
         let file = one_line(file);
         let what = one_line(&self.what);

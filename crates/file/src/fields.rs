@@ -8,7 +8,7 @@ use super::error::Flaw;
 /// A file's text, for the places of what was found in it.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
-    text: &'a str,
+    pub(super) text: &'a str,
     /// Where each line begins.
     lines: &'a [usize],
 }
@@ -40,10 +40,6 @@ impl<'a> Source<'a> {
     /// `lines` are the [`line_starts`] of the text.
     pub(super) fn new(text: &'a str, lines: &'a [usize]) -> Self {
         Self { text, lines }
-    }
-
-    pub(super) fn text(self) -> &'a str {
-        self.text
     }
 
     /// Counted from 1.

@@ -66,7 +66,7 @@ impl StudyFile {
     }
 
     fn beside(&self, name: &str) -> Result<Self, StudyError> {
-        let folder = Path::new(self.path()).parent().filter(|folder| *folder != Path::new(""));
+        let folder = Path::new(&self.name).parent().filter(|folder| *folder != Path::new(""));
         match folder.filter(|_| Path::new(name).is_relative() && name.ends_with(".toml")) {
             Some(folder) => Self::find(&folder.join(name).display().to_string()),
             None => Self::find(name),

@@ -189,6 +189,6 @@ fn canonical_text(key: StudyKey, value: &str) -> Result<String, String> {
     };
     read(&DeValue::String(value.into())).or_else(|flaw| {
         let unquoted = DeValue::parse(value).ok().map(|value| read(value.get_ref()));
-        unquoted.and_then(Result::ok).ok_or_else(|| flaw.what())
+        unquoted.and_then(Result::ok).ok_or(flaw.what)
     })
 }

@@ -57,7 +57,7 @@ impl Shipped {
 #[derive(Debug, Clone)]
 pub struct StudyFile {
     /// The file, as errors name it.
-    name: String,
+    pub(super) name: String,
     /// What it says.
     pub text: String,
 }
@@ -91,12 +91,6 @@ impl StudyFile {
             }),
         }
     }
-
-    /// As errors name it.
-    pub(super) fn path(&self) -> &str {
-        &self.name
-    }
-
     pub(super) fn flaw(&self, what: &str) -> StudyError {
         Flaw::lacking(what).in_file(&self.name)
     }

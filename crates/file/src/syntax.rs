@@ -20,9 +20,9 @@ pub(super) fn flaw(source: Source<'_>, error: &toml::de::Error) -> Flaw {
 
 /// Key and value of the line with this offset, if the value is a bare word and the offset in it.
 fn without_quotes<'a>(source: Source<'a>, offset: usize) -> Option<(&'a str, &'a str)> {
-    let before = source.text().get(..offset)?;
+    let before = source.text.get(..offset)?;
     let start = before.rfind('\n').map_or(0, |end| end + 1);
-    let (key, value) = source.text().get(start..)?.lines().next()?.split_once('=')?;
+    let (key, value) = source.text.get(start..)?.lines().next()?.split_once('=')?;
     let value = value.split('#').next().unwrap_or(value).trim();
     let fits = |c: char| c.is_alphanumeric() || "-_.,:/%".contains(c);
     let is_bare = value.chars().all(fits) && value.contains(|c: char| !c.is_ascii_digit());

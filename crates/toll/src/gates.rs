@@ -57,7 +57,7 @@ impl Gates {
     pub(crate) fn judge(&self, found: &Found) -> Result<Outcomes, Failure> {
         let judge = |gate: &Gate| gate.judge(&found.study, &found.analysis);
         let Outcomes(mut outcomes) = self.judge_by(judge)?;
-        outcomes.extend_from_slice(found.gates());
+        outcomes.extend_from_slice(&found.analysis.gates);
         Ok(Outcomes(outcomes))
     }
 

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use answer::analysis::Analysis;
 use answer::compare::ComparedRun;
 use answer::findings::{Findings, Headline, ShownAnswer};
-use answer::gate::GateOutcome;
 use answer::summary::Summary;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
@@ -90,12 +89,6 @@ impl Found {
     pub(crate) fn headlines(&self) -> impl Iterator<Item = &Headline> {
         self.findings.answers.iter().filter_map(|answer| answer.headline.as_ref())
     }
-
-    /// What became of the gates of the study's answers.
-    pub(crate) fn gates(&self) -> &[GateOutcome] {
-        &self.analysis.gates
-    }
-
     /// Whether nothing was measured.
     pub(crate) fn is_empty(&self) -> bool {
         self.findings.is_empty

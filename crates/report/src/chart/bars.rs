@@ -120,7 +120,7 @@ impl DrawnBars {
             titles.push(band.title.clone());
         }
         let tick = |value| {
-            let label = bars.unit.tick(value, scale.step());
+            let label = bars.unit.tick(value, scale.step);
             Some(Tick { at: scale.percent(value)?, label })
         };
         let parts = bars.rows.first().filter(|_| bars.is_stacked).map(|row| &row.bars);

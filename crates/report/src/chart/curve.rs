@@ -307,7 +307,7 @@ impl Places {
         const MOST: usize = 8;
         let labelled: Vec<(f64, String)> = match &self.upwards {
             Upwards::FromZero(scale, unit) => {
-                scale.ticks().map(|value| (value, unit.tick(value, scale.step()))).collect()
+                scale.ticks().map(|value| (value, unit.tick(value, scale.step))).collect()
             }
             Upwards::Factors { least, most } => {
                 let within: Vec<f64> =

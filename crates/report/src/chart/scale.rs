@@ -8,7 +8,7 @@ pub(crate) struct AxisScale {
     /// In steps: the axis runs from `first * step` to `last * step`.
     first: f64,
     last: f64,
-    step: f64,
+    pub(crate) step: f64,
 }
 
 /// Spaces between ticks that fit a phone with labels such as `1,500`.
@@ -34,12 +34,6 @@ impl AxisScale {
         let steps = |value: f64| (value / step * 1e9).round() / 1e9;
         Self { first: steps(low).floor(), last: steps(high).ceil(), step }
     }
-
-    /// The distance of ticks.
-    pub(crate) fn step(&self) -> f64 {
-        self.step
-    }
-
     /// The values of the ticks, ascending, those of both ends included.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> {
         let count = (self.last - self.first).round() as u32;
@@ -102,11 +96,11 @@ mod tests {
             let scale = AxisScale::around(values.iter().copied());
             let ticks: Vec<f64> = scale.ticks().collect();
             prop_assert!((2..=8).contains(&ticks.len()), "{ticks:?}");
-            let (zero, unit) = (scale.percent(0.0).unwrap(), scale.percent(scale.step()).unwrap());
+            let (zero, unit) = (scale.percent(0.0).unwrap(), scale.percent(scale.step).unwrap());
             for value in values {
                 let x = scale.percent(value).unwrap();
                 prop_assert!((-0.01..=100.01).contains(&x), "{value} at {x}%");
-                let expected = zero + value / scale.step() * (unit - zero);
+                let expected = zero + value / scale.step * (unit - zero);
                 // Each place is rounded to a hundredth, and the step has at most seven lengths.
                 prop_assert!((x - expected).abs() <= 0.1, "{value} at {x}%, not {expected}%");
             }

@@ -27,7 +27,7 @@ const LARGE: u64 = 64 << 10;
 
 pub(super) struct Cells {
     common: String,
-    cases: Vec<Case>,
+    pub(super) cases: Vec<Case>,
     traffic: Traffic,
     resumed: Percent,
     requests_per_connection: NonZeroU32,
@@ -122,11 +122,6 @@ impl Cells {
         let PlannedTraffic { traffic, resumed, requests_per_connection, .. } = *wanted;
         Ok(Self { common, cases, traffic, resumed, requests_per_connection })
     }
-
-    pub(super) fn cases(&self) -> &[Case] {
-        &self.cases
-    }
-
     /// Each part as often as a core can. A full core's batches make it cheaper than one that has room left, so
     /// this says only where to begin.
     pub(super) fn closed_loop(&self) -> String {

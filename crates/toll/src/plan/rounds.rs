@@ -151,7 +151,7 @@ fn other_busy(cells: &Cells, rounds: &BTreeMap<u32, Round<'_>>) -> Vec<OtherBusy
         let found = OtherBusy { cell: case.name.clone(), asked: case.busy, busy };
         ((busy - case.busy).abs() > NEAR).then_some(found)
     };
-    cells.cases().iter().filter_map(of_case).collect()
+    cells.cases.iter().filter_map(of_case).collect()
 }
 
 /// What [`each`] says of a cell in a round.
@@ -390,11 +390,6 @@ mod tests {
         };
         assert_eq!(decisions(2), [Decision::TooFew; 2]);
         assert_eq!(decisions(7), [Decision::Sure(Direction::Above); 2]);
-        // Nor do they check a plan, however near their medians are.
-        assert_eq!(
-            [2, 6].map(|rounds| plan(&lines(rounds, 1.0)).unwrap().check.holds()),
-            [false, true]
-        );
         support::assert_golden!([("two rounds", words::of(&plan(&lines(2, 1.0)).unwrap()))]);
     }
 
@@ -418,7 +413,7 @@ mod tests {
             let cost = idle - (idle - full) * busy;
             line(&case.name, 0, 1_000, cost as u64, busy)
         };
-        cells.cases().iter().zip(rates).map(trial).collect()
+        cells.cases.iter().zip(rates).map(trial).collect()
     }
 
     #[test]
@@ -427,7 +422,7 @@ mod tests {
         let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments).unwrap()).unwrap();
         for (full, idle) in [(100_000.0, 100_000.0), (100_000.0, 180_000.0), (9_000.0, 20_000.0)] {
             // A closed loop keeps the core full, and has neither the traffic nor a quarter.
-            let closed = cells.cases().iter().filter(|case| case.busy == 0.5);
+            let closed = cells.cases.iter().filter(|case| case.busy == 0.5);
             let closed: Vec<TrialLine> = closed
                 .filter(|case| case.name != TRAFFIC)
                 .map(|case| line(&case.name, 0, 1_000, full as u64, 1.0))
@@ -436,8 +431,8 @@ mod tests {
             for _ in CORRECTIONS {
                 rates = cells.rates(&pilot(&cells, &rates, full, idle)).unwrap();
             }
-            for (case, of) in cells.cases().iter().zip(pilot(&cells, &rates, full, idle)) {
-                let busy = Metric::ServerCpus.value(&of.line).unwrap();
+            for (case, of) in cells.cases.iter().zip(pilot(&cells, &rates, full, idle)) {
+                let busy = busy(&of.line).unwrap();
                 assert!((busy - case.busy).abs() < 0.02, "{}: {busy}, {idle}", case.name);
             }
         }
@@ -452,7 +447,7 @@ mod tests {
         for (rate, ends, is_resumed) in
             [(2_000.0, true, true), (1_000.0, true, false), (100.0, false, false)]
         {
-            let rates = vec![rate; cells.cases().len()];
+            let rates = vec![rate; cells.cases.len()];
             let study = cells.open_loop(&Window::Measured, 1, &rates);
             let traffic =
                 study.split("[[case]]").find(|case| case.contains("\"traffic\"")).unwrap();
