@@ -5,8 +5,7 @@ mod printed;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use check::settings_file::{self, Setting};
-use check::{AesGcm, Item, Judgement, Measured, Stage, judge, names};
+use check::{AesGcm, Item, Judgement, Measured, Stage, judge, names, settings_file};
 use cpus::CpuList;
 use observe::tuning::{self, Change, Made, Record};
 use observe::{Fact, Root};
@@ -84,16 +83,10 @@ struct ItemsJson<'a> {
     items: &'a [Item],
 }
 
-/// What is printed with --json and --apply or --restore.
+/// What is printed with --json and --apply, --restore or --like.
 #[derive(Serialize)]
-struct ChangesJson<'a> {
-    settings: &'a [Made],
-}
-
-/// What is printed with --json and --like.
-#[derive(Serialize)]
-struct SettingsJson<'a> {
-    settings: &'a [Setting],
+struct SettingsJson<'a, T> {
+    settings: &'a [T],
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -163,7 +156,7 @@ impl Arguments {
 
     fn tell_changes(&self, made: &[Made], words: &str) -> Result<Exit, Failure> {
         match self.json {
-            true => json::print(json::CHECK, &ChangesJson { settings: made })?,
+            true => json::print(json::CHECK, &SettingsJson { settings: made })?,
             false => crate::print(words),
         }
         match made.iter().filter(|made| made.refused.is_some()).count() {

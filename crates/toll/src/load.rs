@@ -13,7 +13,7 @@ use units::Nanos;
 use crate::progress::Progress;
 use crate::screen::Screen;
 use crate::summary::{self, Detail};
-use crate::{Exit, Failure, interrupt, json};
+use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, interrupt, json};
 
 /// Load a server, and show its rates, what they cost in CPU time, and what limited them.
 ///
@@ -78,10 +78,6 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = OUTPUT)]
     quiet: bool,
 }
-
-const TARGET: &str = "Target";
-const LOAD: &str = "Load";
-const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:

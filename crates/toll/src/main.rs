@@ -60,6 +60,12 @@ Examples:
 Exit codes: 0 done; 1 a gate (--gate) fails; 2 the request was wrong, or the server cannot be
 reached; 3 a measurement failed or is not valid; 130 interrupted.";
 
+/// The headings of options.
+const TARGET: &str = "Target";
+const LOAD: &str = "Load";
+const TLS: &str = "TLS";
+const OUTPUT: &str = "Output";
+
 /// The end of a short help.
 pub(crate) const MORE: &str = "--help explains all options, and has examples.";
 

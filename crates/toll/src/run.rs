@@ -15,7 +15,7 @@ use study::{Profiling, Study};
 
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
-use crate::{Exit, Failure, gates, interrupt, json, plan, screen, studies};
+use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, gates, interrupt, json, plan, screen, studies};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -126,11 +126,6 @@ impl<'a> Part<'a> {
         Self { study, unchecked, results, name: "", later: Duration::ZERO }
     }
 }
-
-/// The headings of the options, as in `toll load` and `toll serve`.
-const TARGET: &str = "Target";
-const LOAD: &str = "Load";
-const OUTPUT: &str = "Output";
 
 /// What completion offers.
 fn study_names() -> Vec<String> {

@@ -10,7 +10,7 @@ use targets::{Target, TlsLibrary};
 use tls::{Group, Stack, Suite, Version};
 use units::Nanos;
 
-use crate::{Exit, Failure, interrupt};
+use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, TLS, interrupt};
 
 /// Serve objects over HTTPS and HTTP: the built-in server under test.
 ///
@@ -107,11 +107,6 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = OUTPUT)]
     json: bool,
 }
-
-const TARGET: &str = "Target";
-const LOAD: &str = "Load";
-const TLS: &str = "TLS";
-const OUTPUT: &str = "Output";
 
 // What completion offers.
 

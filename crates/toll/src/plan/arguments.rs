@@ -9,6 +9,7 @@ use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, PerSecond};
 
 use super::latency;
+use crate::OUTPUT;
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
 ///
@@ -112,7 +113,6 @@ pub(crate) struct Arguments {
 const TRAFFIC: &str = "Traffic";
 const TARGET: &str = "Server";
 const PLAN: &str = "Plan";
-const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:
