@@ -194,11 +194,7 @@ impl Watch {
     }
 
     pub(crate) fn progress(&self) -> Progress {
-        self.seen.iter().fold(Progress::default(), |sum, seen| Progress {
-            completed: sum.completed + seen.progress.completed,
-            failures: sum.failures + seen.progress.failures,
-            body_bytes: sum.body_bytes + seen.progress.body_bytes,
-        })
+        self.seen.iter().map(|seen| seen.progress).sum()
     }
 
     /// When the load began by toll's clock: in the middle of the time in which each rank did.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use derive_more::{Add, Sum};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
@@ -26,7 +27,7 @@ pub trait Load {
 }
 
 /// What a load has done so far within its window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, Add, Sum)]
 pub struct Progress {
     /// Operations that ended well.
     pub completed: u64,
