@@ -8,7 +8,7 @@ use super::document::{AnswerKeys, Sentence};
 use super::error::Flaw;
 use super::fields::Field;
 use super::merged::canonical;
-use super::primitives::{Size, named};
+use super::primitives::named;
 use super::up_to::UpTo;
 use super::{headline, primitives};
 use ::keys::{did_you_mean, full};
@@ -17,7 +17,7 @@ use load::Operation;
 use offload::Way;
 use study::headline::{BestOf, HeadlineTemplates, RowOf};
 use study::metric::Kind;
-use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, SIZE};
+use study::primitive::{ALGORITHM, AlgorithmTable, CACHE, HARDWARE, LIBRARY, MessageSize, SIZE};
 use study::reference::{Published, PublishedUnit, Reference};
 use study::{AnswerRule, Cell, Metric, Param, Show};
 use targets::Restart;
@@ -611,7 +611,7 @@ fn at(
 }
 
 fn size(field: Field<'_>, table: &AlgorithmTable) -> Result<Bytes, Flaw> {
-    let Size(size) = field.read()?;
+    let MessageSize(size) = field.read()?;
     if table.sizes.contains(&size) {
         return Ok(size);
     }

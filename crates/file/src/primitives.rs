@@ -13,7 +13,7 @@ use super::error::Flaw;
 use super::fields::Field;
 use super::up_to::UpTo;
 use ::keys::did_you_mean;
-use study::primitive::{AlgorithmTable, SIZE};
+use study::primitive::{AlgorithmTable, MessageSize, SIZE, SIZES};
 use study::{CpuOrder, Cut, LostRows};
 
 /// The name of the tables in study files.
@@ -32,7 +32,7 @@ pub(super) struct PrimitiveKeys {
     /// `multibuffer`, `multibuffer-avx2` and so on, or the absolute path of a libcrypto. [default: `openssl`]
     libraries: Vec<LibraryName>,
     /// Of messages, 1 B to 16 MiB. [default: `16B`, `256B`, `1KiB`, `8KiB`, `16KiB`, `64KiB`]
-    sizes: Vec<Size>,
+    sizes: Vec<MessageSize>,
     /// Where the data lies: `warm`, `cold`. [default: `warm`]
     cache: Vec<Cache>,
     /// Features of the processor: `all`, `avx2`, `sse`, `none`. [default: `all`]
@@ -53,7 +53,7 @@ pub(super) struct PrimitiveKeys {
 #[serde(deny_unknown_fields)]
 pub(super) struct Scaled {
     #[serde(default)]
-    sizes: Vec<Size>,
+    sizes: Vec<MessageSize>,
     rounds: Option<UpTo<1_000>>,
     samples: Option<UpTo<10_000>>,
 }
@@ -83,14 +83,7 @@ struct Selected(Vec<Algorithm>);
 #[derive(PartialEq, DeserializeFromStr)]
 struct LibraryName(String);
 
-/// Of a message.
-#[derive(PartialEq, DeserializeFromStr)]
-pub(super) struct Size(pub(super) Bytes);
-
-const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
 const EMPTY: &str = "is an empty list; write a value, or leave it out";
-/// More would not fit the buffers of many messages at once.
-const LARGEST: Bytes = Bytes(16 << 20);
 /// A study with more has a list too many.
 const MOST_ROWS: usize = 10_000;
 
@@ -112,18 +105,6 @@ impl FromStr for LibraryName {
             ));
         }
         library::canonical(name).map(Self).map_err(|why| why.to_string())
-    }
-}
-
-impl FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<Bytes>().map_err(|why| why.to_string())? {
-            Bytes(0) => Err(format!("`{text}` has no cost per byte; write 1B or more")),
-            size if size.0 > LARGEST.0 => Err(format!("`{text}` is more than {LARGEST}")),
-            size => Ok(Self(size)),
-        }
     }
 }
 
@@ -194,7 +175,7 @@ fn settings(
             ));
         }
         Some(field) => sorted(unique(Some(field), written.sizes)?),
-        None if has_bytes => SIZES.map(Bytes).to_vec(),
+        None if has_bytes => SIZES.to_vec(),
         None => Vec::new(),
     };
     let libraries = unique(fields.get("libraries"), written.libraries)?;
@@ -211,7 +192,7 @@ fn settings(
     })
 }
 
-fn sorted(sizes: Vec<Size>) -> Vec<Bytes> {
+fn sorted(sizes: Vec<MessageSize>) -> Vec<Bytes> {
     let mut sizes: Vec<Bytes> = sizes.into_iter().map(|size| size.0).collect();
     sizes.sort_unstable_by_key(|size| size.0);
     sizes

@@ -2,6 +2,8 @@
 
 mod part;
 
+use std::str::FromStr;
+
 use cpus::CpuList;
 use primitives::{Algorithm, Cache, Hardware, RowKey, Unit};
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,29 @@ pub use journal::primitive::{ALGORITHM, CACHE, HARDWARE, LIBRARY, SIZE};
 pub use part::{Part, What};
 
 use crate::{Param, Params};
+
+/// The sizes of messages where none are written.
+pub const SIZES: [Bytes; 6] =
+    [Bytes(16), Bytes(256), Bytes(1 << 10), Bytes(8 << 10), Bytes(16 << 10), Bytes(64 << 10)];
+
+/// More would not fit the buffers of many messages at once.
+const LARGEST: Bytes = Bytes(16 << 20);
+
+/// Of a message.
+#[derive(Debug, Clone, Copy, PartialEq, serde_with::DeserializeFromStr)]
+pub struct MessageSize(pub Bytes);
+
+impl FromStr for MessageSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<Bytes>().map_err(|why| why.to_string())? {
+            Bytes(0) => Err(format!("`{text}` has no cost per byte; write 1B or more")),
+            size if size > LARGEST => Err(format!("`{text}` is more than {LARGEST}")),
+            size => Ok(Self(size)),
+        }
+    }
+}
 
 /// The tables of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use cpus::CpuList;
 use primitives::bench::{Measurement, Progress as Stage, Request};
 use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Hardware, Library, library};
-use units::Bytes;
+use study::primitive::{MessageSize, SIZES};
 
 use self::one_round::OneRound;
 use crate::progress::{Progress, in_minutes};
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 
     /// Bytes of a message; repeatable [default: 16B 256B 1KiB 8KiB 16KiB 64KiB]
     #[arg(long = "size", value_name = "SIZE")]
-    sizes: Vec<Bytes>,
+    sizes: Vec<MessageSize>,
 
     /// CPUs that work at the same time, a thread pinned to each
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -98,12 +98,6 @@ Examples:
   toll bench rsa ecdsa --threads 2 --json | jq '.rows[] | [.algorithm, .library, .ops_per_s]'
       operations per second of two CPUs together, as JSON";
 
-/// The sizes of messages, where none is given.
-const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
-
-/// The largest message: more would not fit the buffers of many lanes.
-const LARGEST: u64 = 16 << 20;
-
 pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.hardware != Hardware::of_this_process() {
         return Err(again(arguments.hardware));
@@ -123,7 +117,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let checkers: Vec<_> =
         library::DEFAULT.iter().filter_map(|name| library::open(name).ok()).collect();
     let cpus = arguments.cpus()?;
-    let sizes = arguments.sizes()?;
+    let sizes = arguments.sizes();
     let request = Request {
         algorithms: &algorithms,
         libraries: &libraries,
@@ -249,21 +243,14 @@ impl Arguments {
         self.libraries.iter().map(|name| open(name)).collect()
     }
 
-    fn sizes(&self) -> Result<Vec<usize>, Failure> {
-        if let Some(size) = self.sizes.iter().find(|size| size.0 > LARGEST) {
-            let largest = Bytes(LARGEST);
-            return Err(Failure::request(format!("--size: {size} is more than {largest}")));
-        }
+    fn sizes(&self) -> Vec<usize> {
         let mut sizes: Vec<usize> = match self.sizes.is_empty() {
-            true => SIZES.iter().map(|&size| size as usize).collect(),
-            false => self.sizes.iter().map(|size| size.0 as usize).collect(),
+            true => SIZES.iter().map(|size| size.0 as usize).collect(),
+            false => self.sizes.iter().map(|MessageSize(size)| size.0 as usize).collect(),
         };
         sizes.sort_unstable();
         sizes.dedup();
-        match sizes[0] {
-            0 => Err(Failure::request("--size: 0B has no cost per byte; use 1B or more")),
-            _ => Ok(sizes),
-        }
+        sizes
     }
 
     fn cpus(&self) -> Result<CpuList, Failure> {
