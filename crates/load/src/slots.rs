@@ -85,6 +85,7 @@ impl Slots {
         self.ask(context, slot, begun);
     }
 
+    #[inline]
     fn ask(&mut self, context: &mut Context<'_>, slot: usize, begun: Begun) {
         let (group, place) = (slot / self.streams, slot % self.streams);
         if let Some(connection) = &mut self.groups[group].connection {
@@ -245,14 +246,15 @@ impl Slots {
     /// After a connection was used: decides what becomes of it, and of the operations that have ended.
     fn conclude(&mut self, context: &mut Context<'_>, key: usize, result: Result<Next, Failure>) {
         let Some(connection) = self.connection(key) else { return };
-        let rested = connection.rest(context);
-        let result = result.and_then(|next| rested.map(|()| next));
+        let result = connection.rest(context, result);
         let (first, answers) = (connection.slot, connection.answers());
         let is_opened = connection.is_opening && connection.is_accepted();
-        connection.is_opening &= !is_opened;
+        if is_opened {
+            connection.is_opening = false;
+        }
         match result {
-            Ok(Next::Wait) if connection.is_leaving() => self.leave(context, key),
             Ok(Next::Wait) => self.keep(context, key),
+            Ok(Next::Leave) => self.leave(context, key),
             Ok(Next::Close) => {
                 self.close(context, key, true);
                 // The next operation begins after that.
@@ -276,7 +278,9 @@ impl Slots {
         if is_opened {
             self.openings.ends();
         }
-        self.account(context, first, answers);
+        if !context.ended.is_empty() {
+            self.account(context, first, answers);
+        }
     }
 
     /// A connection gets no more requests. It is closed when it has answered those that it has.
@@ -301,6 +305,7 @@ impl Slots {
     }
 
     /// Waits for what comes next on a connection.
+    #[inline]
     fn keep(&mut self, context: &mut Context<'_>, key: usize) {
         let Some(connection) = self.connection(key) else { return };
         connection.update_interest(context);
@@ -335,10 +340,8 @@ impl Slots {
 
     /// Counts the operations that have ended on a connection, whose slots begin at `first` and which has
     /// had so many answers, and sends again those that may be.
+    #[inline]
     fn account(&mut self, context: &mut Context<'_>, first: usize, answers: u64) {
-        if context.ended.is_empty() {
-            return;
-        }
         let mut ended = std::mem::take(&mut context.ended);
         let mut again = Vec::new();
         for Ended { place, mut begun, at, bytes, result, is_early, unanswered } in ended.drain(..) {

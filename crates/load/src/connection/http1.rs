@@ -136,6 +136,7 @@ impl Http1 {
     }
 
     /// Ends the operation under way, if it has not been recorded yet. Otherwise its bytes are.
+    #[inline]
     fn end(
         &mut self,
         context: &mut Context<'_>,
@@ -340,6 +341,7 @@ impl Connection {
     }
 
     /// Ends the operation under way with this response.
+    #[inline]
     pub(super) fn end(
         &mut self,
         context: &mut Context<'_>,

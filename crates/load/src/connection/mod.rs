@@ -24,7 +24,7 @@ use crate::retry::Unanswered;
 use crate::socket::{Moved, Socket};
 use crate::window::Edge;
 use wire::handshake::Handshake;
-use wire::reception::{Completed, Given, Want};
+use wire::reception::{Completed, Given, Reception, Want};
 use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
@@ -110,6 +110,8 @@ enum Readable {
 pub(crate) enum Next {
     /// It waits for the next event.
     Wait,
+    /// The same, and it goes on with what it carries only.
+    Leave,
     /// It is done, or the server has closed it.
     Close,
     /// It is done, and its operation continues on a new one.
@@ -178,11 +180,6 @@ impl Connection {
         }
     }
 
-    /// Whether it goes on with what it carries only.
-    pub(crate) fn is_leaving(&self) -> bool {
-        matches!(self.phase, Phase::Open(Codec::Http2(_))) && !self.takes_requests()
-    }
-
     /// Whether it has something to send that was left until all events were handled.
     pub(crate) fn is_due(&self) -> bool {
         matches!(&self.phase, Phase::Open(Codec::Http2(http2)) if http2.is_due)
@@ -205,6 +202,7 @@ impl Connection {
 
     /// Begins an operation. [`Next::Reconnect`] where the server has closed the connection; then nothing was
     /// sent.
+    #[inline]
     pub(crate) fn begin(
         &mut self,
         context: &mut Context<'_>,
@@ -337,65 +335,16 @@ impl Connection {
         scratch: &mut [u8],
         context: &Context<'_>,
     ) -> Result<(Given, u64), Failure> {
-        let Phase::Open(codec) = &mut self.phase else { return Ok((Given::More, 0)) };
-        // Bytes in hand are `scratch[start..end]`.
-        let (mut start, mut end) = (0, self.received.len());
-        scratch[..end].copy_from_slice(&self.received);
-        self.received.clear();
-        let mut turn = 0;
-        let given = loop {
-            let given = match codec.want() {
-                Want::Skip(left) if start < end => {
-                    let here = left.min((end - start) as u64);
-                    start += here as usize;
-                    codec.skipped(here)?
-                }
-                Want::Read { min, .. } if end - start >= min => {
-                    let (used, given) = codec.give(&mut scratch[start..end], context)?;
-                    start += used;
-                    given
-                }
-                want => {
-                    if turn >= LONGEST_TURN || self.readable == Readable::Nothing {
-                        break Given::More;
-                    }
-                    if self.readable == Readable::End {
-                        break Given::Closed;
-                    }
-                    let (asked, moved) = match want {
-                        Want::Skip(left) => (left, self.socket.skip(left)?),
-                        Want::Read { max, .. } => {
-                            scratch.copy_within(start..end, 0);
-                            (start, end) = (0, end - start);
-                            let room = scratch.len().min(max.max(end + 1));
-                            let room = &mut scratch[end..room];
-                            (room.len() as u64, self.socket.receive(room)?)
-                        }
-                    };
-                    if matches!(moved, Moved::Bytes(count) if (count as u64) < asked) {
-                        self.readable = self.readable.drained();
-                    }
-                    match (moved, want) {
-                        (Moved::Blocked, _) => break Given::More,
-                        (Moved::End, _) => break Given::Closed,
-                        (Moved::Bytes(count), Want::Skip(_)) => {
-                            turn += count as u64;
-                            codec.skipped(count as u64)?
-                        }
-                        (Moved::Bytes(count), Want::Read { .. }) => {
-                            turn += count as u64;
-                            end += count;
-                            continue;
-                        }
-                    }
-                }
-            };
-            if !matches!(given, Given::More) {
-                break given;
+        let Self { socket, readable, received, .. } = self;
+        match &mut self.phase {
+            Phase::Open(Codec::Http1(http1)) => {
+                receive_into(&mut http1.reception, socket, readable, received, scratch, context)
             }
-        };
-        self.received.extend_from_slice(&scratch[start..end]);
-        Ok((given, turn))
+            Phase::Open(Codec::Http2(http2)) => {
+                receive_into(&mut **http2, socket, readable, received, scratch, context)
+            }
+            _ => Ok((Given::More, 0)),
+        }
     }
 
     /// The window begins or ends, and the bytes of a response may lie unread in the socket, which
@@ -423,16 +372,24 @@ impl Connection {
         }
     }
 
-    /// Between two events: gives unused buffers back, and takes from the codec what has ended. Returns why the
-    /// protocol cannot go on, if it cannot.
-    pub(crate) fn rest(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+    /// After an event with this result: gives unused buffers back, and takes from the codec what has ended and
+    /// whether it can go on.
+    #[inline]
+    pub(crate) fn rest(
+        &mut self,
+        context: &mut Context<'_>,
+        result: Result<Next, Failure>,
+    ) -> Result<Next, Failure> {
         context.received.take_back(&mut self.received);
         context.unsent.take_back(&mut self.unsent);
-        let Phase::Open(Codec::Http2(http2)) = &mut self.phase else { return Ok(()) };
-        let result = http2.settle();
+        let Phase::Open(Codec::Http2(http2)) = &mut self.phase else { return result };
+        let settled = http2.settle();
         self.is_closed_by_server |= http2.streams.goaway.is_some();
         context.ended.append(&mut http2.streams.ended);
-        result
+        match result.and_then(|next| settled.map(|()| next)) {
+            Ok(Next::Wait) if !self.takes_requests() => Ok(Next::Leave),
+            result => result,
+        }
     }
 
     pub(crate) fn update_interest(&mut self, context: &Context<'_>) {
@@ -461,31 +418,116 @@ impl Connection {
     }
 }
 
-impl Codec {
+/// See [`Connection::receive_into`]. It is made for each codec, because it runs for each record.
+fn receive_into<C: Receive>(
+    codec: &mut C,
+    socket: &Socket,
+    readable: &mut Readable,
+    received: &mut Vec<u8>,
+    scratch: &mut [u8],
+    context: &Context<'_>,
+) -> Result<(Given, u64), Failure> {
+    // Bytes in hand are `scratch[start..end]`.
+    let (mut start, mut end) = (0, received.len());
+    scratch[..end].copy_from_slice(received);
+    received.clear();
+    let mut turn = 0;
+    let given = loop {
+        let given = match codec.want() {
+            Want::Skip(left) if start < end => {
+                let here = left.min((end - start) as u64);
+                start += here as usize;
+                codec.skipped(here)?
+            }
+            Want::Read { min, .. } if end - start >= min => {
+                let (used, given) = codec.give(&mut scratch[start..end], context)?;
+                start += used;
+                given
+            }
+            want => {
+                if turn >= LONGEST_TURN || *readable == Readable::Nothing {
+                    break Given::More;
+                }
+                if *readable == Readable::End {
+                    break Given::Closed;
+                }
+                let (asked, moved) = match want {
+                    Want::Skip(left) => (left, socket.skip(left)?),
+                    Want::Read { max, .. } => {
+                        scratch.copy_within(start..end, 0);
+                        (start, end) = (0, end - start);
+                        let room = scratch.len().min(max.max(end + 1));
+                        let room = &mut scratch[end..room];
+                        (room.len() as u64, socket.receive(room)?)
+                    }
+                };
+                if matches!(moved, Moved::Bytes(count) if (count as u64) < asked) {
+                    *readable = readable.drained();
+                }
+                match (moved, want) {
+                    (Moved::Blocked, _) => break Given::More,
+                    (Moved::End, _) => break Given::Closed,
+                    (Moved::Bytes(count), Want::Skip(_)) => {
+                        turn += count as u64;
+                        codec.skipped(count as u64)?
+                    }
+                    (Moved::Bytes(count), Want::Read { .. }) => {
+                        turn += count as u64;
+                        end += count;
+                        continue;
+                    }
+                }
+            }
+        };
+        if !matches!(given, Given::More) {
+            break given;
+        }
+    };
+    received.extend_from_slice(&scratch[start..end]);
+    Ok((given, turn))
+}
+
+/// What takes the bytes that come.
+trait Receive {
     /// What is needed next.
+    fn want(&self) -> Want;
+
+    /// So many bytes came that need not be read.
+    fn skipped(&mut self, count: u64) -> Result<Given, Failure>;
+
+    /// Takes what was received, and returns how much of it was used.
+    fn give(&mut self, bytes: &mut [u8], context: &Context<'_>) -> Result<(usize, Given), Failure>;
+}
+
+impl Receive for Reception {
     #[inline]
     fn want(&self) -> Want {
-        match self {
-            Self::Http1(http1) => http1.reception.want(),
-            Self::Http2(http2) => http2.want(),
-        }
+        self.want()
     }
 
     #[inline]
     fn skipped(&mut self, count: u64) -> Result<Given, Failure> {
-        match self {
-            Self::Http1(http1) => http1.reception.skipped(count),
-            Self::Http2(_) => Ok(Given::More),
-        }
+        self.skipped(count)
     }
 
-    /// Takes what was received, and returns how much of it was used.
     #[inline]
+    fn give(&mut self, bytes: &mut [u8], _: &Context<'_>) -> Result<(usize, Given), Failure> {
+        self.give(bytes)
+    }
+}
+
+impl Receive for Http2 {
+    fn want(&self) -> Want {
+        self.want()
+    }
+
+    /// Every frame is read.
+    fn skipped(&mut self, _: u64) -> Result<Given, Failure> {
+        Ok(Given::More)
+    }
+
     fn give(&mut self, bytes: &mut [u8], context: &Context<'_>) -> Result<(usize, Given), Failure> {
-        match self {
-            Self::Http1(http1) => http1.reception.give(bytes),
-            Self::Http2(http2) => http2.give(bytes, context),
-        }
+        self.give(bytes, context)
     }
 }
 

@@ -31,11 +31,13 @@ enum State {
 /// The longest accepted size line, with its extensions.
 const LONGEST_LINE: usize = 4096;
 
-impl Chunks {
-    pub(super) fn new() -> Self {
+impl Default for Chunks {
+    fn default() -> Self {
         Self { state: State::Size(Vec::new()), refusal: None }
     }
+}
 
+impl Chunks {
     pub(super) fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
@@ -128,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn decode(pieces: &[&[u8]]) -> Result<(Vec<u8>, bool, usize), Failure> {
-        let (mut chunks, mut data, mut left_over) = (Chunks::new(), Vec::new(), 0);
+        let (mut chunks, mut data, mut left_over) = (Chunks::default(), Vec::new(), 0);
         for piece in pieces {
             let mut rest = *piece;
             while !rest.is_empty() && !chunks.is_done() {

@@ -631,10 +631,10 @@ impl Reception {
 
     #[inline]
     fn complete_if_done(&mut self) -> Result<Given, Failure> {
-        let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
-            return Ok(Given::More);
-        };
-        (self.refusal, self.kept) = self.response.take().map_or((None, None), Response::into_parts);
+        let Some(response) = &mut self.response else { return Ok(Given::More) };
+        let Some(mut completed) = response.completed() else { return Ok(Given::More) };
+        (self.refusal, self.kept) = response.take_parts();
+        self.response = None;
         if let Some(refusal) = self.refusal.take_if(|_| completed.closes) {
             return Err(refusal);
         }

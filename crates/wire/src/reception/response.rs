@@ -114,8 +114,11 @@ pub(super) struct Response {
 
 enum Phase {
     Head,
-    Length { left: u64 },
-    Chunked(Chunks),
+    Length {
+        left: u64,
+    },
+    /// Apart, because it is long: a response is moved for each record that is peeked into.
+    Chunked(Box<Chunks>),
     UntilClose,
     Done,
 }
@@ -152,8 +155,8 @@ impl Response {
 
     /// What is left of it once it is complete: why it is not what was asked for, or what was kept.
     #[inline]
-    pub(super) fn into_parts(self) -> (Option<Failure>, Option<Box<KeptResponse>>) {
-        (self.refused.map(|refused| refused.failure()), self.kept)
+    pub(super) fn take_parts(&mut self) -> (Option<Failure>, Option<Box<KeptResponse>>) {
+        (self.refused.take().map(|refused| refused.failure()), self.kept.take())
     }
 
     /// The response after this beginning, if that holds a whole head and promises more than is in
@@ -342,7 +345,7 @@ impl Response {
         self.status = head.status;
         self.closes = head.closes;
         match head.end {
-            BodyEnd::Chunked => self.phase = Phase::Chunked(Chunks::new()),
+            BodyEnd::Chunked => self.phase = Phase::Chunked(Box::default()),
             BodyEnd::Close => self.phase = Phase::UntilClose,
             BodyEnd::Length(promised) => {
                 self.check_length(promised)?;
@@ -365,25 +368,28 @@ impl Response {
                 self.take_bytes(&content[..here])?;
                 if is_done { self.finish_before(&content[here..]) } else { Ok(()) }
             }
-            Phase::Chunked(chunks) => {
-                let mut chunks = std::mem::replace(chunks, Chunks::new());
-                let mut rest = content;
-                while !rest.is_empty() && !chunks.is_done() {
-                    let (used, data) = chunks.take(rest)?;
-                    self.take_bytes(&rest[data])?;
-                    rest = &rest[used..];
-                }
-                let is_done = chunks.is_done();
-                if let Some(failure) = chunks.refusal() {
-                    self.refused.get_or_insert_with(|| Box::new(Refused::because(failure)));
-                }
-                self.phase = Phase::Chunked(chunks);
-                if is_done { self.finish_before(rest) } else { Ok(()) }
-            }
+            Phase::Chunked(_) => self.take_chunks(content),
             Phase::UntilClose => self.take_bytes(content),
             Phase::Done if content.is_empty() => Ok(()),
             Phase::Head | Phase::Done => Err(too_long()),
         }
+    }
+
+    fn take_chunks(&mut self, mut rest: &[u8]) -> Result<(), Failure> {
+        let Phase::Chunked(mut chunks) = std::mem::replace(&mut self.phase, Phase::Done) else {
+            return Ok(());
+        };
+        while !rest.is_empty() && !chunks.is_done() {
+            let (used, data) = chunks.take(rest)?;
+            self.take_bytes(&rest[data])?;
+            rest = &rest[used..];
+        }
+        let is_done = chunks.is_done();
+        if let Some(failure) = chunks.refusal() {
+            self.refused.get_or_insert_with(|| Box::new(Refused::because(failure)));
+        }
+        self.phase = Phase::Chunked(chunks);
+        if is_done { self.finish_before(rest) } else { Ok(()) }
     }
 
     /// Compares or keeps body bytes, and counts them.

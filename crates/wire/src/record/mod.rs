@@ -258,30 +258,27 @@ impl Sealer {
     pub fn seal(&mut self, content_type: u8, content: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let sequence = self.sequence;
         self.sequence += 1;
-        let is_tls13 = matches!(self.protection, Protection::Tls13(_));
         let (key, explicit) = match &mut self.protection {
-            Protection::Tls13(key) | Protection::Tls12ChaCha20(key) => (key, 0),
+            Protection::Tls13(key) => {
+                let (outer, length) = (content_type::APPLICATION_DATA, content.len() + 1 + 16);
+                let header = Header { content_type: outer, length }.to_bytes();
+                out.extend_from_slice(&header);
+                let start = out.len();
+                out.extend_from_slice(content);
+                out.push(content_type);
+                return key.seal_in_place(key.nonce(sequence), &header, out, start);
+            }
             Protection::Tls12Gcm(key) => (key, 8),
+            Protection::Tls12ChaCha20(key) => (key, 0),
             Protection::Tls12Cbc(keys) => return keys.seal(sequence, content_type, content, out),
         };
-        // The type of TLS 1.3 is the last byte of what is sealed.
-        let (outer, inner) = match is_tls13 {
-            true => (content_type::APPLICATION_DATA, &[content_type][..]),
-            false => (content_type, &[][..]),
-        };
-        let length = explicit + content.len() + inner.len() + 16;
-        let (nonce, header) = (key.nonce(sequence), Header { content_type: outer, length });
+        let nonce = key.nonce(sequence);
+        let header = Header { content_type, length: explicit + content.len() + 16 };
         out.extend_from_slice(&header.to_bytes());
         out.extend_from_slice(&nonce[4..4 + explicit]);
         let start = out.len();
         out.extend_from_slice(content);
-        out.extend_from_slice(inner);
-        match is_tls13 {
-            true => key.seal_in_place(nonce, &header.to_bytes(), out, start),
-            false => {
-                key.seal_in_place(nonce, &tls12_aad(sequence, header, content.len()), out, start)
-            }
-        }
+        key.seal_in_place(nonce, &tls12_aad(sequence, header, content.len()), out, start)
     }
 }
 
