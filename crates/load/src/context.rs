@@ -14,7 +14,7 @@ use units::Nanos;
 
 use crate::clock::Clock;
 use crate::coalescing::Coalescing;
-use crate::connection::Ended;
+use crate::connection::{Ended, Failed, Over};
 use crate::draw::{Draw, Drawn};
 use crate::recorder::Recorder;
 use crate::requests::{AllRequests, Requests};
@@ -75,7 +75,7 @@ impl SharedBuffer {
 
     /// Takes an empty buffer from a connection, and keeps the larger one.
     pub(crate) fn take_back(&mut self, own: &mut Vec<u8>) {
-        if own.is_empty() && own.capacity() > 0 {
+        if own.capacity() > 0 && own.is_empty() {
             let returned = std::mem::take(own);
             if returned.capacity() > self.0.capacity() {
                 self.0 = returned;
@@ -116,7 +116,7 @@ pub(crate) struct Context<'a> {
     /// What new sockets are given, where that is not the system's.
     pub(crate) congestion: Option<CongestionControl>,
     /// Operations that have ended on the connection in use, until its owner counts them.
-    pub(crate) ended: Vec<Ended>,
+    pub(crate) ended: Vec<Over>,
     /// Whether the window is over and only proofs are awaited.
     pub(crate) is_winding_up: bool,
     epoll: OwnedFd,
@@ -225,6 +225,29 @@ impl<'a> Context<'a> {
         let most = u64::from(self.mark);
         let total = reception.total(expectation).unwrap_or(size);
         (LEAST_MARK as u64..=2 * most).contains(&size).then_some(total.min(most) as u32)
+    }
+
+    /// An operation has ended, whose connection has had so many answers. Counts it where it has succeeded; its
+    /// owner goes on with its slot.
+    #[inline(always)]
+    pub(crate) fn ends(&mut self, ended: Ended, answers: u64) {
+        let Ended { place, begun, at, bytes, result, is_early, unanswered } = ended;
+        let failed = match result {
+            Ok(received) => {
+                self.took = at.saturating_sub(begun.times.start);
+                self.coalescing.ended(self.took, received.map_or(0, |received| received.body));
+                self.recorder.proven(bytes.0, bytes.1);
+                let is_early = is_early && self.window.contains(at);
+                self.recorder.outcome.answered_early += u64::from(is_early);
+                self.recorder.completed(self.window, at, begun, received);
+                None
+            }
+            Err(failure) => {
+                self.recorder.outcome.bytes.unproven += bytes.0;
+                Some(Box::new(Failed { begun, failure, unanswered, answers }))
+            }
+        };
+        self.ended.push(Over { place, at, failed });
     }
 
     pub(crate) fn watch(

@@ -159,7 +159,8 @@ mod tests {
             (libc::ENOSPC, "(os error 28): fs.epoll.max_user_watches"),
             (libc::ENOMEM, "(os error 12)"),
         ] {
-            let Failure { kind, seen, .. } = lacking(&io::Error::from_raw_os_error(code));
+            let lacking = lacking(&io::Error::from_raw_os_error(code));
+            let (kind, seen) = (lacking.kind, &lacking.seen);
             assert_eq!(kind, ErrorKind::Descriptors);
             assert!(seen.ends_with(limit), "{seen}");
         }

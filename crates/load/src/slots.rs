@@ -10,7 +10,7 @@ mod tests;
 use slab::Slab;
 use wire::Failure;
 
-use crate::connection::{Connection, Ended, Next, Spare};
+use crate::connection::{Connection, Ended, Failed, Next, Over, Spare};
 use crate::context::{Context, Ready};
 use crate::openings::Openings;
 use crate::recorder::Begun;
@@ -115,9 +115,10 @@ impl Slots {
                     return;
                 }
                 let at = context.now();
-                let lost = |(place, begun)| Ended::lost(place, begun, at, failure.clone());
-                context.ended.extend(operations.into_iter().map(lost));
-                return self.account(context, group * self.streams, 0);
+                for (place, begun) in operations {
+                    context.ends(Ended::lost(place, begun, at, failure.clone()), 0);
+                }
+                return self.account(context, group * self.streams);
             }
         };
         connection.slot = group * self.streams;
@@ -171,6 +172,7 @@ impl Slots {
     }
 
     /// Sends what was left until all events were handled.
+    #[inline(always)]
     pub(crate) fn send(&mut self, context: &mut Context<'_>) {
         while let Some(key) = self.due.pop() {
             if let Some(connection) = self.connection(key).filter(|connection| connection.is_due())
@@ -244,17 +246,24 @@ impl Slots {
     }
 
     /// After a connection was used: decides what becomes of it, and of the operations that have ended.
+    #[inline(always)]
     fn conclude(&mut self, context: &mut Context<'_>, key: usize, result: Result<Next, Failure>) {
         let Some(connection) = self.connection(key) else { return };
-        let result = connection.rest(context, result);
-        let (first, answers) = (connection.slot, connection.answers());
-        let is_opened = connection.is_opening && connection.is_accepted();
-        if is_opened {
-            connection.is_opening = false;
-        }
-        match result {
+        let first = connection.slot;
+        match connection.rest(context, result) {
             Ok(Next::Wait) => self.keep(context, key),
-            Ok(Next::Leave) => self.leave(context, key),
+            result => self.move_on(context, key, result),
+        }
+        if !context.ended.is_empty() {
+            self.account(context, first);
+        }
+    }
+
+    /// A connection takes no more requests, or is over.
+    fn move_on(&mut self, context: &mut Context<'_>, key: usize, result: Result<Next, Failure>) {
+        let Some(connection) = self.connection(key) else { return };
+        match result {
+            Ok(Next::Wait | Next::Leave) => self.leave(context, key),
             Ok(Next::Close) => {
                 self.close(context, key, true);
                 // The next operation begins after that.
@@ -274,12 +283,6 @@ impl Slots {
                 }
                 self.close(context, key, false);
             }
-        }
-        if is_opened {
-            self.openings.ends();
-        }
-        if !context.ended.is_empty() {
-            self.account(context, first, answers);
         }
     }
 
@@ -305,19 +308,35 @@ impl Slots {
     }
 
     /// Waits for what comes next on a connection.
-    #[inline]
+    #[inline(always)]
     fn keep(&mut self, context: &mut Context<'_>, key: usize) {
         let Some(connection) = self.connection(key) else { return };
         connection.update_interest(context);
         let (is_due, at) = (connection.is_due(), connection.next_check(context));
-        if !connection.joining.is_empty() && connection.is_open() {
-            let joining = std::mem::take(&mut connection.joining);
-            self.follow.extend(joining.into_iter().map(|slot| (slot, After::Free)));
-        }
+        let is_awaited = connection.is_opening || !connection.joining.is_empty();
         if is_due {
             self.due.push(key);
         }
         self.limits.look_at(key, at);
+        if is_awaited {
+            self.note_opened(key);
+        }
+    }
+
+    /// Where a connection that was opened ahead is open, its slots begin; where the server has proven it,
+    /// another may be opened.
+    fn note_opened(&mut self, key: usize) {
+        let Some(connection) = self.connection(key) else { return };
+        let joining = match connection.is_open() {
+            true => std::mem::take(&mut connection.joining),
+            false => Vec::new(),
+        };
+        let is_proven = connection.is_opening && connection.is_accepted();
+        connection.is_opening &= !is_proven;
+        self.follow.extend(joining.into_iter().map(|slot| (slot, After::Free)));
+        if is_proven {
+            self.openings.ends();
+        }
     }
 
     fn close(&mut self, context: &mut Context<'_>, key: usize, is_in_order: bool) {
@@ -338,40 +357,27 @@ impl Slots {
         }
     }
 
-    /// Counts the operations that have ended on a connection, whose slots begin at `first` and which has
-    /// had so many answers, and sends again those that may be.
-    #[inline]
-    fn account(&mut self, context: &mut Context<'_>, first: usize, answers: u64) {
-        let mut ended = std::mem::take(&mut context.ended);
+    /// Goes on with the slots whose operations have ended on a connection, which begin at `first`, and sends
+    /// again what may be.
+    #[inline(always)]
+    fn account(&mut self, context: &mut Context<'_>, first: usize) {
         let mut again = Vec::new();
-        for Ended { place, mut begun, at, bytes, result, is_early, unanswered } in ended.drain(..) {
+        while let Some(Over { place, at, failed }) = context.ended.pop() {
             let slot = first + place;
-            match result {
-                Ok(received) => {
-                    self.ended[slot] = Some(at);
-                    let took = at.saturating_sub(begun.times.start);
-                    context.took = took;
-                    context.coalescing.ended(took, received.map_or(0, |received| received.body));
-                    context.recorder.proven(bytes.0, bytes.1);
-                    let is_early = is_early && context.window.contains(at);
-                    context.recorder.outcome.answered_early += u64::from(is_early);
-                    context.recorder.completed(context.window, at, begun, received);
-                    self.follows(context, slot, After::Free);
+            let Some(failed) = failed else {
+                self.ended[slot] = Some(at);
+                self.follows(context, slot, After::Free);
+                continue;
+            };
+            let Failed { mut begun, failure, unanswered, answers } = *failed;
+            match unanswered {
+                Some(why) if begun.tries.permit(why, context.plan, answers) => {
+                    context.recorder.sends_again(context.window, at, why);
+                    again.push((slot, begun));
                 }
-                Err(failure) => {
-                    context.recorder.outcome.bytes.unproven += bytes.0;
-                    match unanswered {
-                        Some(why) if begun.tries.permit(why, context.plan, answers) => {
-                            context.recorder.sends_again(context.window, at, why);
-                            again.push((slot, begun));
-                        }
-                        _ => self.fail(context, slot, begun, failure),
-                    }
-                }
+                _ => self.fail(context, slot, begun, failure),
             }
         }
-        // Its memory serves the next call.
-        context.ended = ended;
         // Each has its turn, where a connection ends with the first few.
         again.sort_by_key(|(slot, begun)| (begun.times.start, *slot));
         for (slot, begun) in again {

@@ -14,7 +14,7 @@ pub(crate) struct TimeLimits {
 
 impl TimeLimits {
     /// Looks at this connection at this time at the latest.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look_at(&mut self, connection: usize, at: u64) {
         if self.first.len() <= connection {
             self.first.resize(connection + 1, u64::MAX);

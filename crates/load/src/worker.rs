@@ -187,6 +187,7 @@ impl<'a> Worker<'a> {
                 self.next_tick = now + TICK;
                 self.slots.check_times(&mut self.context);
                 self.follow_all();
+                publish(counters, &self.context.recorder);
                 self.context.now();
             }
             self.cross_edge();
@@ -209,7 +210,6 @@ impl<'a> Worker<'a> {
                 self.slots.ready(&mut self.context, ready);
                 self.follow_all();
             }
-            publish(counters, &self.context.recorder);
         }
     }
 

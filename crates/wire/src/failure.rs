@@ -1,5 +1,7 @@
 //! Why an operation fails.
 
+use std::ops::{Deref, DerefMut};
+
 use strum::VariantArray;
 
 /// Why an operation failed. The names are those of the journal.
@@ -81,9 +83,13 @@ impl ErrorKind {
     }
 }
 
-/// One failed operation: its kind and a description of what was seen.
+/// One failed operation. It is as long as a pointer: what may fail runs for each record, and nearly never does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct Failure(Box<Cause>);
+
+/// Its kind and a description of what was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
     pub kind: ErrorKind,
     pub seen: String,
     /// Whether it was found in a response that was decrypted whole. In one that is walked, the same
@@ -93,7 +99,7 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(kind: ErrorKind, seen: impl Into<String>) -> Self {
-        Self { kind, seen: seen.into(), is_in_whole: false }
+        Self(Box::new(Cause { kind, seen: seen.into(), is_in_whole: false }))
     }
 
     /// A head of which something is more than the client takes.
@@ -104,6 +110,20 @@ impl Failure {
     /// Bytes came before any request that they could answer.
     pub fn unrequested() -> Self {
         Self::new(ErrorKind::LongBody, "data that no request asked for")
+    }
+}
+
+impl Deref for Failure {
+    type Target = Cause;
+
+    fn deref(&self) -> &Cause {
+        &self.0
+    }
+}
+
+impl DerefMut for Failure {
+    fn deref_mut(&mut self) -> &mut Cause {
+        &mut self.0
     }
 }
 

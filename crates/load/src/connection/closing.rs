@@ -93,7 +93,7 @@ impl Connection {
                 }
                 Given::Complete(completed) => {
                     let now = context.now();
-                    self.answers += 1;
+                    http1.answers += 1;
                     self.end(context, now, false, completed);
                     Ok(Next::Close)
                 }
@@ -214,13 +214,13 @@ impl Connection {
     /// All operations under way fail with the connection.
     pub(crate) fn fail(&mut self, context: &mut Context<'_>, failure: &Failure, at: u64) {
         for (place, begun) in self.waiting.drain(..) {
-            context.ended.push(Ended::lost(place, begun, at, failure.clone()));
+            context.ends(Ended::lost(place, begun, at, failure.clone()), 0);
         }
         match &mut self.phase {
             Phase::Open(Codec::Http1(http1)) => http1.fail(context, failure, at),
             Phase::Open(Codec::Http2(http2)) => {
                 http2.streams.fail_all(failure, at);
-                context.ended.append(&mut http2.streams.ended);
+                http2.streams.ends(context);
             }
             _ => {}
         }

@@ -26,6 +26,8 @@ pub(super) struct Http1 {
     pub(super) asked: Option<Begun>,
     /// What of it is over, where the server's close is awaited.
     pub(super) ending: Option<Ending>,
+    /// How many answers came.
+    pub(super) answers: u64,
     /// How much of the request's body is not sealed yet.
     body_left: usize,
     /// Whether the wait for the response under way ends with its first byte.
@@ -55,6 +57,7 @@ impl Http1 {
             sealer,
             asked,
             ending,
+            answers: 0,
             body_left: 0,
             is_first_byte_timed: true,
             counted: Counted::default(),
@@ -136,7 +139,7 @@ impl Http1 {
     }
 
     /// Ends the operation under way, if it has not been recorded yet. Otherwise its bytes are.
-    #[inline]
+    #[inline(always)]
     fn end(
         &mut self,
         context: &mut Context<'_>,
@@ -150,7 +153,8 @@ impl Http1 {
         match self.asked.take() {
             Some(begun) => {
                 let place = 0;
-                context.ended.push(Ended { place, begun, at, bytes, result, is_early, unanswered });
+                let ended = Ended { place, begun, at, bytes, result, is_early, unanswered };
+                context.ends(ended, self.answers);
             }
             None if result.is_ok() => context.recorder.proven(bytes.0, bytes.1),
             None => context.recorder.outcome.bytes.unproven += bytes.0,
@@ -275,12 +279,12 @@ impl Connection {
     pub(super) fn refused(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         let now = context.now();
         self.progress = now;
-        self.answers += 1;
         let is_kept = context.plan.operation == Operation::Requests
             && !self.has_given_all()
             && !self.has_unsent_body(context)
             && !context.is_winding_up;
         let Some(http1) = self.http1() else { return Ok(Next::Wait) };
+        http1.answers += 1;
         let refusal = http1.reception.refusal();
         if !is_kept {
             return Err(refusal);
@@ -297,8 +301,8 @@ impl Connection {
     ) -> Result<Next, Failure> {
         let now = context.now();
         self.progress = now;
-        self.answers += 1;
         let Some(http1) = self.http1() else { return Ok(Next::Wait) };
+        http1.answers += 1;
         if http1.is_first_byte_timed
             && let Some(begun) = &mut http1.asked
         {

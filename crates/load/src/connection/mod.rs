@@ -70,8 +70,6 @@ pub(crate) struct Connection {
     planned: Option<Planned>,
     /// How many requests it was given.
     given: u32,
-    /// How many answers came over HTTP/1.1.
-    answers: u64,
     /// Whether it counts as up.
     is_up: bool,
     /// Whether the server has said that it closes the connection, or has closed it.
@@ -134,6 +132,24 @@ pub(crate) struct Ended {
     pub(crate) unanswered: Option<Unanswered>,
 }
 
+/// What is left to do about an operation that has ended.
+pub(crate) struct Over {
+    pub(crate) place: usize,
+    pub(crate) at: u64,
+    /// Where it has failed.
+    pub(crate) failed: Option<Box<Failed>>,
+}
+
+/// An operation that has failed.
+pub(crate) struct Failed {
+    pub(crate) begun: Begun,
+    pub(crate) failure: Failure,
+    /// Where it has no answer and may be asked for again.
+    pub(crate) unanswered: Option<Unanswered>,
+    /// How many answers its connection has had.
+    pub(crate) answers: u64,
+}
+
 impl Ended {
     /// One that has failed with its connection or on it, before any of its answer counted.
     pub(crate) fn lost(place: usize, begun: Begun, at: u64, failure: Failure) -> Self {
@@ -187,10 +203,11 @@ impl Connection {
     }
 
     /// How many requests it has had answers to.
-    pub(crate) fn answers(&self) -> u64 {
+    fn answers(&self) -> u64 {
         match &self.phase {
+            Phase::Open(Codec::Http1(http1)) => http1.answers,
             Phase::Open(Codec::Http2(http2)) => http2.streams.counts.answers,
-            _ => self.answers,
+            _ => 0,
         }
     }
 
@@ -202,18 +219,18 @@ impl Connection {
 
     /// Begins an operation. [`Next::Reconnect`] where the server has closed the connection; then nothing was
     /// sent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(
         &mut self,
         context: &mut Context<'_>,
         place: usize,
         mut begun: Begun,
     ) -> Result<Next, Failure> {
-        begun.tries.given(self.answers());
         let start = context.recently();
         self.given += u32::from(context.plan.is_http2());
         match &mut self.phase {
             Phase::Open(Codec::Http1(http1)) => {
+                begun.tries.given(http1.answers);
                 http1.asked = Some(begun);
                 match self.take_before_request(context)? {
                     Next::Wait => self.request(context, start),
@@ -221,10 +238,12 @@ impl Connection {
                 }
             }
             Phase::Open(Codec::Http2(http2)) => {
+                begun.tries.given(http2.streams.counts.answers);
                 http2.ask(context, place, begun, self.name);
                 Ok(Next::Wait)
             }
             _ => {
+                begun.tries.given(0);
                 self.waiting.push((place, begun));
                 Ok(Next::Wait)
             }
@@ -261,9 +280,22 @@ impl Connection {
     }
 
     /// Sends what is due.
+    #[inline(always)]
     pub(crate) fn send(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        let Err(failure) = self.flush(context) else { return Ok(Next::Wait) };
-        // A server may answer before it has read a body, and close: what it said may have come without an event.
+        match self.flush_all(context, false) {
+            Ok(()) => Ok(Next::Wait),
+            Err(failure) => self.receive_last(context, failure),
+        }
+    }
+
+    /// Nothing can be sent. A server may answer before it has read a body, and close: what it said may have come
+    /// without an event.
+    #[cold]
+    fn receive_last(
+        &mut self,
+        context: &mut Context<'_>,
+        failure: Failure,
+    ) -> Result<Next, Failure> {
         if self.readable == Readable::Nothing {
             self.readable = Readable::Unknown;
         }
@@ -284,7 +316,7 @@ impl Connection {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush_all(&mut self, context: &mut Context<'_>, are_last: bool) -> Result<(), Failure> {
         loop {
             if self.unsent.is_empty() {
@@ -374,7 +406,7 @@ impl Connection {
 
     /// After an event with this result: gives unused buffers back, and takes from the codec what has ended and
     /// whether it can go on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rest(
         &mut self,
         context: &mut Context<'_>,
@@ -385,7 +417,7 @@ impl Connection {
         let Phase::Open(Codec::Http2(http2)) = &mut self.phase else { return result };
         let settled = http2.settle();
         self.is_closed_by_server |= http2.streams.goaway.is_some();
-        context.ended.append(&mut http2.streams.ended);
+        http2.streams.ends(context);
         match result.and_then(|next| settled.map(|()| next)) {
             Ok(Next::Wait) if !self.takes_requests() => Ok(Next::Leave),
             result => result,

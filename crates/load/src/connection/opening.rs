@@ -61,7 +61,6 @@ impl Connection {
             room,
             planned: context.planned.as_mut().map(CountDraws::next),
             given: 0,
-            answers: 0,
             is_up: false,
             is_closed_by_server: false,
             readable: Readable::Unknown,
@@ -114,18 +113,17 @@ impl Connection {
                 Ok(Next::Wait)
             }
             Ok(Some(established)) => self.opened(context, Some(established)),
-            Err(failure) => {
+            Err(mut failure) => {
                 // This may be an alert with the reason; whether it arrives does not matter here.
                 let _ = self.flush(context);
-                Err(match failure.kind {
-                    // no_application_protocol (RFC 7301, section 3.2).
-                    ErrorKind::Alert
-                        if context.plan.is_http2() && failure.seen.contains("(120)") =>
-                    {
-                        Failure { kind: ErrorKind::NoH2, ..failure }
-                    }
-                    _ => failure,
-                })
+                // no_application_protocol (RFC 7301, section 3.2).
+                if failure.kind == ErrorKind::Alert
+                    && context.plan.is_http2()
+                    && failure.seen.contains("(120)")
+                {
+                    failure.kind = ErrorKind::NoH2;
+                }
+                Err(failure)
             }
         }
     }

@@ -111,7 +111,7 @@ fn the_next_look_at_streams_is_at_the_one_that_is_left() {
         let first = connection.next_check(context);
         assert!(first <= context.now());
         assert_eq!(connection.check_time(context), Ok(Next::Wait));
-        assert_eq!(connection.rest(context), Ok(()));
+        assert_eq!(connection.rest(context, Ok(Next::Wait)), Ok(Next::Wait));
         assert!(!context.ended.is_empty());
         assert!(connection.next_check(context) > context.recently());
     });
@@ -133,8 +133,9 @@ fn what_came_before_a_request_that_cannot_be_sent_is_read() {
         let begun = begun(context, 0);
         assert_eq!(connection.begin(context, 0, begun), Ok(Next::Wait));
         assert_eq!(connection.send(context).unwrap_err().kind, ErrorKind::Reset);
-        assert_eq!(connection.rest(context), Ok(()));
-        let ended: Vec<_> = context.ended.iter().map(|ended| ended.unanswered).collect();
-        assert_eq!(ended, [Some(Unanswered::NotTaken)]);
+        assert_eq!(connection.rest(context, Ok(Next::Wait)), Ok(Next::Leave));
+        let failed = context.ended.iter().filter_map(|over| over.failed.as_ref());
+        let unanswered: Vec<_> = failed.map(|failed| failed.unanswered).collect();
+        assert_eq!(unanswered, [Some(Unanswered::NotTaken)]);
     });
 }

@@ -48,7 +48,7 @@ mod tests {
         let from = "/cart/add?bytes=9";
         origin.redirected(location.as_bytes(), from).map_err(|failure| {
             assert_eq!(failure.kind, ErrorKind::Redirect);
-            failure.seen
+            failure.seen.clone()
         })
     }
 

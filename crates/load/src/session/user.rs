@@ -121,9 +121,9 @@ impl<'a> User<'a> {
         for cookie in &answer.cookies {
             self.cookies.set(cookie);
         }
-        let then = self.judge(page, answer).map_err(|failure| {
-            let seen = format!("page {}: {}", page.name, failure.seen);
-            Failure { seen, ..failure }
+        let then = self.judge(page, answer).map_err(|mut failure| {
+            failure.seen = format!("page {}: {}", page.name, failure.seen);
+            failure
         })?;
         if then != Then::Follow {
             self.redirected = 0;

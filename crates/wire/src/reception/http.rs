@@ -118,8 +118,9 @@ fn not_http(bytes: &[u8], error: httparse::Error) -> Failure {
 /// Bytes came before any request that they could answer: what a server of another protocol says first.
 pub(super) fn unrequested(bytes: &[u8]) -> Failure {
     other_protocol(bytes).unwrap_or_else(|| {
-        let failure = Failure::unrequested();
-        Failure { seen: with_text(&failure.seen, bytes), ..failure }
+        let mut failure = Failure::unrequested();
+        failure.seen = with_text(&failure.seen, bytes);
+        failure
     })
 }
 

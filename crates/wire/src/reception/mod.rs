@@ -394,10 +394,10 @@ impl Reception {
     /// rest is to be given again.
     #[inline]
     pub fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
-        let (used, given) = self.take(bytes).map_err(|failure| Failure {
-            is_in_whole: self.is_opened_whole()
-                && matches!(failure.kind, ErrorKind::Content | ErrorKind::UnverifiableRecord),
-            ..failure
+        let (used, given) = self.take(bytes).map_err(|mut failure| {
+            failure.is_in_whole = self.is_opened_whole()
+                && matches!(failure.kind, ErrorKind::Content | ErrorKind::UnverifiableRecord);
+            failure
         })?;
         self.wire += used as u64;
         if let (Given::Complete(completed), Framing::Tls { .. }) = (given, &self.framing) {
@@ -631,10 +631,10 @@ impl Reception {
 
     #[inline]
     fn complete_if_done(&mut self) -> Result<Given, Failure> {
-        let Some(response) = &mut self.response else { return Ok(Given::More) };
-        let Some(mut completed) = response.completed() else { return Ok(Given::More) };
-        (self.refusal, self.kept) = response.take_parts();
-        self.response = None;
+        let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
+            return Ok(Given::More);
+        };
+        (self.refusal, self.kept) = self.response.take().map_or((None, None), Response::into_parts);
         if let Some(refusal) = self.refusal.take_if(|_| completed.closes) {
             return Err(refusal);
         }

@@ -28,8 +28,8 @@ impl Refused {
     }
 
     /// The status is right, but the answer says elsewhere that it is not.
-    pub(super) fn because(failure: Failure) -> Self {
-        Self { status: failure.seen, is_explained: false, body: Vec::new() }
+    pub(super) fn because(failure: &Failure) -> Self {
+        Self { status: failure.seen.clone(), is_explained: false, body: Vec::new() }
     }
 
     pub(super) fn is_explained(&self) -> bool {

@@ -155,8 +155,8 @@ impl Response {
 
     /// What is left of it once it is complete: why it is not what was asked for, or what was kept.
     #[inline]
-    pub(super) fn take_parts(&mut self) -> (Option<Failure>, Option<Box<KeptResponse>>) {
-        (self.refused.take().map(|refused| refused.failure()), self.kept.take())
+    pub(super) fn into_parts(self) -> (Option<Failure>, Option<Box<KeptResponse>>) {
+        (self.refused.map(|refused| refused.failure()), self.kept)
     }
 
     /// The response after this beginning, if that holds a whole head and promises more than is in
@@ -308,7 +308,7 @@ impl Response {
                     .headers
                     .iter()
                     .find_map(|field| grpc_failure(field.name.as_bytes(), field.value))
-                    .map(Refused::because),
+                    .map(|failure| Refused::because(&failure)),
                 false => Some(Refused::new(code, head.reason.unwrap_or_default())),
             };
             let Some(refused) = refused else {
@@ -386,7 +386,7 @@ impl Response {
         }
         let is_done = chunks.is_done();
         if let Some(failure) = chunks.refusal() {
-            self.refused.get_or_insert_with(|| Box::new(Refused::because(failure)));
+            self.refused.get_or_insert_with(|| Box::new(Refused::because(&failure)));
         }
         self.phase = Phase::Chunked(chunks);
         if is_done { self.finish_before(rest) } else { Ok(()) }
@@ -433,7 +433,7 @@ impl Response {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_length(&self, length: u64) -> Result<(), Failure> {
         if self.is_kept() && length > kept::LONGEST_BODY {
             return Err(kept::too_large());

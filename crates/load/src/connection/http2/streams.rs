@@ -14,6 +14,7 @@ use wire::reception::{
 use wire::{ErrorKind, Failure};
 
 use crate::connection::{Ended, is_close};
+use crate::context::Context;
 use crate::http2_counts::Http2Counts;
 use crate::recorder::Begun;
 use crate::retry::Unanswered;
@@ -120,8 +121,9 @@ impl Exchange {
                 && !objects::matches(start + self.body, bytes)
             {
                 let seen = format!("a body that differs from the object after byte {}", self.body);
-                self.wrong =
-                    Some(Failure { is_in_whole: true, ..Failure::new(ErrorKind::Content, seen) });
+                let mut failure = Failure::new(ErrorKind::Content, seen);
+                failure.is_in_whole = true;
+                self.wrong = Some(failure);
             }
         }
         self.body += length;
@@ -354,6 +356,13 @@ impl Streams {
             };
             let failure = own.or(exchange.wrong.take()).unwrap_or_else(|| failure.clone());
             self.ended.push(exchange.ended(place, at, Err(failure), unanswered));
+        }
+    }
+
+    /// Hands on what has ended.
+    pub(crate) fn ends(&mut self, context: &mut Context<'_>) {
+        for ended in self.ended.drain(..) {
+            context.ends(ended, self.counts.answers);
         }
     }
 
