@@ -91,7 +91,7 @@ mod tests {
     fn seen(page: &str) -> String {
         let mut refused = Refused::new(400, "Bad Request");
         refused.take(page.as_bytes());
-        refused.failure().seen
+        refused.failure().seen.clone()
     }
 
     /// As nginx, Apache httpd, Go and Tomcat say it.

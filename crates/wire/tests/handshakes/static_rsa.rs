@@ -185,7 +185,7 @@ fn certificates_are_trusted_whether_the_key_exchange_is_fixed_or_fresh() {
         };
         let mut server = openssl_server(identity(), |_| {});
         let result = with_openssl(&mut *start(&offer), &mut server, 1000);
-        result.map(|_| ()).map_err(|failure| (failure.kind, failure.seen))
+        result.map(|_| ()).map_err(|failure| (failure.kind, failure.seen.clone()))
     };
     for (file, host, is_trusted) in [
         (&own, "localhost", true),

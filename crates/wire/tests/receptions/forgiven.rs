@@ -7,7 +7,7 @@ use super::*;
 fn received(text: &[u8]) -> Result<u64, String> {
     let of = |layer: Layer, whole| {
         let bytes = layer.peer().data(text);
-        receive(layer, whole, Expectation::Anything, &bytes).map_err(|failure| failure.seen)
+        receive(layer, whole, Expectation::Anything, &bytes).map_err(|failure| failure.seen.clone())
     };
     let plain = of(Layer::Plain, true);
     assert_eq!(of(Layer::Plain, false).is_ok(), plain.is_ok());
