@@ -68,19 +68,16 @@ impl RemoteHost {
         Ok(this)
     }
 
-    #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
     }
 
     /// Why the objects are not in memory there, where they are not.
-    #[must_use]
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
     /// Whether it can no longer be asked.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         self.connection.borrow_mut().why_over().is_some()
     }

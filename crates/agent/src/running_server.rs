@@ -19,7 +19,6 @@ pub enum RunningServer {
 
 impl RunningServer {
     /// What it is, and where.
-    #[must_use]
     pub fn facts(&self) -> &Facts {
         match self {
             Self::Local(server) => &server.facts,
@@ -28,7 +27,6 @@ impl RunningServer {
     }
 
     /// Its first process, where that is one of this machine.
-    #[must_use]
     pub fn process(&self) -> Option<u32> {
         match self {
             Self::Local(server) => Some(server.pid()),
@@ -37,7 +35,6 @@ impl RunningServer {
     }
 
     /// Whether its machine can no longer be asked; a new start may change that.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Remote(server) if server.is_lost())
     }
@@ -49,7 +46,6 @@ impl RunningServer {
     }
 
     /// How it ended; see [`targets::Running::death`]. The loss of its agent is its own.
-    #[must_use]
     pub fn death(&self) -> Option<String> {
         self.ask::<()>(ServerQuery::HasDied).err()
     }
@@ -73,7 +69,6 @@ impl RunningServer {
     }
 
     /// What its processes have used of CPUs; `None` where they are gone.
-    #[must_use]
     pub fn cpu_time(&self) -> Option<Nanos> {
         self.ask(ServerQuery::CpuTime).ok()
     }

@@ -143,7 +143,6 @@ impl Analysis {
     /// What a run found, from its study, its journal, what became of its targets, and the machine
     /// where that is known. Trials that were interrupted, or made for a search or at a load that did
     /// not hold, and those of cells that the study does not have, are left out.
-    #[must_use]
     pub fn of(
         study: &Study,
         entries: &Entries,

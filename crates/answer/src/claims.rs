@@ -70,7 +70,6 @@ pub enum ClaimResult {
 
 impl ClaimResult {
     /// In a table.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -84,14 +83,12 @@ impl ClaimResult {
 }
 
 /// Judges claims by the rows of a run, of whose study this was cut.
-#[must_use]
 pub fn judge(claims: &[Claim], rows: &[MeasuredRow], cut: &[Cut]) -> Vec<JudgedClaim> {
     claims.iter().map(|claim| JudgedClaim::of(claim, rows, cut)).collect()
 }
 
 impl PaperClaims {
     /// The claims of a study of which nothing was measured, for one reason; `None` where it has none.
-    #[must_use]
     pub fn not_measured(study: &Study, why: &str) -> Option<Self> {
         let source = study.claims.first()?.published.source.clone();
         let of_claim = |claim| JudgedClaim::not_measured(claim, Some(why.to_owned()));

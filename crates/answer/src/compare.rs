@@ -57,7 +57,6 @@ pub struct ComparedMetric {
 impl Comparison {
     /// Compares in `measures`; where there are none, in what one core of the server does, of bytes or of
     /// operations, as the study's answers about the cell are.
-    #[must_use]
     pub fn of(a: &ComparedRun<'_>, b: &ComparedRun<'_>, measures: &[Metric]) -> Self {
         let (matches, only) = pair::matched(a, b);
         let usual_of = |both: &Match<'_>| both.usual(a.study, b.study);
@@ -86,7 +85,6 @@ impl Comparison {
     }
 
     /// The answers: a sentence for each metric, or that there is nothing to compare.
-    #[must_use]
     pub fn sentences(&self) -> Vec<&str> {
         match self.metrics.is_empty() {
             true => vec![

@@ -51,14 +51,12 @@ pub struct Discarded {
 
 impl Costs {
     /// What the journal says of a study.
-    #[must_use]
     pub fn of(study: &Study, entries: &Entries) -> Self {
         let reference = study.reference.as_deref().and_then(|name| Reference::find(name).ok());
         Self::of_tables(&study.primitives.tables, reference.as_slice(), entries)
     }
 
     /// What was measured of these tables, beside what was published.
-    #[must_use]
     pub fn of_tables(
         tables: &[AlgorithmTable],
         references: &[Reference],
@@ -94,13 +92,11 @@ impl Costs {
     }
 
     /// What the instructions allow, measured in one round.
-    #[must_use]
     pub fn of_bounds(lines: &[BoundLine]) -> Self {
         Self { bounds: bounds(1, lines, &mut Vec::new()), ..Self::default() }
     }
 
     /// Whether every row has all its rounds, and none was refused.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.done >= self.planned && !self.rows.iter().any(AlgorithmRow::is_refused)
     }

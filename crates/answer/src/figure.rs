@@ -120,7 +120,6 @@ impl From<&Decided> for Estimate {
 }
 
 impl Figure {
-    #[must_use]
     pub fn median(&self) -> f64 {
         self.estimate.median
     }
@@ -146,7 +145,6 @@ impl Figure {
     }
 
     /// Whether it has an interval, which a single sample does not give.
-    #[must_use]
     pub fn has_interval(&self) -> bool {
         self.estimate.n > 1
     }

@@ -122,7 +122,6 @@ pub struct Section {
 
 impl Listing {
     /// Whether there is nothing to show.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.about.is_empty()
     }
@@ -130,7 +129,6 @@ impl Listing {
 
 impl Findings {
     /// The marks that are used in charts and tables.
-    #[must_use]
     pub fn marks(&self) -> Vec<Mark> {
         let of_charts = self.all_charts().filter_map(|chart| match chart {
             Chart::Bars(bars) => Some(bars.rows.iter().flat_map(|row| &row.bars)),

@@ -15,7 +15,6 @@ use units::counted;
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own comes with its value: `verify 1/64`.
-#[must_use]
 pub fn label(key: &str, value: &Param) -> String {
     let name = full::name(key);
     match value {
@@ -67,13 +66,11 @@ pub fn label(key: &str, value: &Param) -> String {
 }
 
 /// What a server is called.
-#[must_use]
 pub fn server_words(server: &Server) -> String {
     words("server", server.name())
 }
 
 /// The same in a cell of this operation: the connections of a session are users.
-#[must_use]
 pub fn label_in(operation: Operation, key: &str, value: &Param) -> String {
     match (key, value) {
         (full::CONNECTIONS, Param::Count(users)) if operation == Operation::Session => {
@@ -187,7 +184,6 @@ fn suite(suite: &Suite) -> String {
 }
 
 /// Labels of these parts, without the parts that are the same in all.
-#[must_use]
 pub fn without_what_is_common(parts: &[Vec<String>]) -> Vec<String> {
     let Some(first) = parts.first() else { return Vec::new() };
     let differs = |place: usize| parts.iter().any(|of| of.get(place) != first.get(place));
@@ -203,7 +199,6 @@ pub fn without_what_is_common(parts: &[Vec<String>]) -> Vec<String> {
 }
 
 /// `1 trial`, `7 trials`.
-#[must_use]
 pub fn trials(count: usize) -> String {
     counted(count as u64, "trial")
 }

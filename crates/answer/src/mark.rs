@@ -75,23 +75,19 @@ impl Mark {
         }
     }
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().0
     }
 
-    #[must_use]
     pub fn symbol(self) -> &'static str {
         self.row().1
     }
 
-    #[must_use]
     pub fn meaning(self) -> &'static str {
         self.row().2
     }
 
     /// Whether the figure is less than what the server could do.
-    #[must_use]
     pub fn is_not_a_maximum(self) -> bool {
         matches!(self, Self::ClientBound | Self::NotServerBound)
     }

@@ -89,7 +89,6 @@ pub(crate) fn is_more_than_a_tenth(some: usize, all: usize) -> bool {
 
 impl MeasuredRow {
     /// A metric of the valid trials that have it.
-    #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<Figure> {
         Figure::of(self.samples(metric).iter().map(|(_, sample)| *sample).collect())
     }

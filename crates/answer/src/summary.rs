@@ -69,7 +69,6 @@ const CHECKSUM: &str = "{\"sha256\":\"";
 
 impl Summary {
     /// Of a run that began at this time, by this build of toll.
-    #[must_use]
     pub fn of(run: &ComparedRun<'_>, started_unix_ms: Option<u64>, toll: &str) -> Self {
         let ComparedRun { study, analysis, machine, hosts, targets } = run;
         let cut = study.map_or_else(Vec::new, |study| study.cut.clone());
@@ -90,7 +89,6 @@ impl Summary {
     }
 
     /// What its file is called: after the study and the processor.
-    #[must_use]
     pub fn file_name(&self) -> String {
         let model = self.machine.as_ref().and_then(|machine| machine.processor.model.known());
         let model = model.map_or_else(|| "unknown".to_owned(), |model| model.to_lowercase());
@@ -99,7 +97,6 @@ impl Summary {
     }
 
     /// Whether both are of one run, which may have gone on in between.
-    #[must_use]
     pub fn is_of_run_of(&self, other: &Self) -> bool {
         let is_known = self.started_unix_ms.is_some();
         is_known && self.study == other.study && self.started_unix_ms == other.started_unix_ms
@@ -151,7 +148,6 @@ impl Summary {
     }
 
     /// What can be compared with another run; without trials, answers and charts.
-    #[must_use]
     pub fn analysis(&self) -> Analysis {
         Analysis {
             study: self.study.clone(),

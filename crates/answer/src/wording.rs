@@ -30,14 +30,12 @@ pub(crate) fn sign(decision: Decision) -> &'static str {
 }
 
 /// `1.31x` of a ratio, to the same place as its interval.
-#[must_use]
 pub fn ratio_alone(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
     format!("{}x", decimal(estimate.median, ratio_places(&estimate)))
 }
 
 /// `[1.25, 1.38]` of a ratio; empty where there is no interval.
-#[must_use]
 pub fn ratio_interval(ratio: impl Into<Estimate>) -> String {
     let estimate = ratio.into();
     let ends = [estimate.interval.low, estimate.interval.high];
@@ -112,7 +110,6 @@ pub(crate) fn list_of<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Stri
 }
 
 /// Items by their keys, in the order in which the keys come first.
-#[must_use]
 pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for (key, item) in items {
@@ -125,13 +122,11 @@ pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<
 }
 
 /// Each item once, in the order in which they come first.
-#[must_use]
 pub fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     grouped(items.into_iter().map(|item| (item, ()))).into_iter().map(|(item, _)| item).collect()
 }
 
 /// `[7.05, 7.31]` in this unit; empty where there is no interval.
-#[must_use]
 pub fn interval(figure: impl Into<Estimate>, unit: &Unit) -> String {
     let Estimate { interval, n, .. } = figure.into();
     match n > 1 {
@@ -141,14 +136,12 @@ pub fn interval(figure: impl Into<Estimate>, unit: &Unit) -> String {
 }
 
 /// Two words with a space between, or the first alone.
-#[must_use]
 pub fn joined(first: &str, second: &str) -> String {
     let space = if second.is_empty() { "" } else { " " };
     format!("{first}{space}{second}")
 }
 
 /// With a capital at its beginning.
-#[must_use]
 pub fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {

@@ -20,7 +20,6 @@ pub fn register(build: &'static str) {
 }
 
 /// The build of this program; in one that registered none, such as a unit test, only the version.
-#[must_use]
 pub fn own() -> &'static str {
     OWN.get().copied().unwrap_or(env!("CARGO_PKG_VERSION"))
 }

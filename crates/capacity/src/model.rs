@@ -41,7 +41,6 @@ pub struct Request {
 impl Request {
     /// What a byte costs, by requests of two sizes; noise does not make it cost less than nothing, nor a request
     /// without its bytes.
-    #[must_use]
     pub fn byte(&self, other: &Self) -> f64 {
         let slope = (self.cost - other.cost) / (self.bytes - other.bytes);
         let most = (self.cost / self.bytes).min(other.cost / other.bytes);
@@ -54,7 +53,6 @@ impl Request {
     }
 
     /// What a connection of one request costs beside this request, by a later one of about its size.
-    #[must_use]
     pub fn beside(&self, later: &Self, byte: f64) -> f64 {
         (self.cost - later.with_bytes(self.bytes, byte)).max(0.0)
     }
@@ -77,25 +75,21 @@ pub struct Load {
 }
 
 impl Load {
-    #[must_use]
     pub fn all(&self) -> f64 {
         self.handshakes + self.requests + self.bytes
     }
 }
 
 impl Traffic {
-    #[must_use]
     pub fn requests_per_s(&self) -> f64 {
         self.connections_per_s * self.requests_per_connection
     }
 
-    #[must_use]
     pub fn bits_per_s(&self) -> f64 {
         self.requests_per_s() * self.mean_bytes * 8.0
     }
 
     /// What the traffic costs.
-    #[must_use]
     pub fn load(&self, costs: &Costs) -> Load {
         let handshake = costs.full * (1.0 - self.resumed) + costs.resumed * self.resumed;
         let request = costs.request_of(self.mean_bytes);
@@ -123,7 +117,6 @@ pub struct Checked {
 
 impl Checked {
     /// What the costs say, over what was measured.
-    #[must_use]
     pub fn ratio(&self, traffic: &Traffic, costs: &Costs) -> f64 {
         let each = Traffic {
             connections_per_s: self.connections,
@@ -191,7 +184,6 @@ impl Plan {
 
 impl Plan {
     /// The cores of each part in each round.
-    #[must_use]
     pub fn by_part(&self) -> [(&'static str, Vec<f64>); 3] {
         let of = |part: fn(&Load) -> f64| self.rounds.iter().map(part).collect();
         [

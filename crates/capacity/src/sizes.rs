@@ -35,19 +35,16 @@ impl Sizes {
         step.bytes = step.bytes.saturating_add(size);
     }
 
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.0.iter().map(|step| step.count).sum()
     }
 
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|step| step.bytes).sum()
     }
 
     /// Few objects that stand for all: neighbours are one, so that requests and bytes in all stay within the
     /// rounding of shares. `None` where nothing was counted.
-    #[must_use]
     pub fn mix(&self) -> Option<Mix> {
         let all = self.count();
         let mut parts: Vec<Step> = self.0.iter().copied().filter(|step| step.count > 0).collect();

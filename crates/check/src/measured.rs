@@ -79,7 +79,6 @@ impl Measured {
 
 /// What the hypervisor and other programs take of this machine's CPUs now, where that is too much;
 /// watched for 1 s.
-#[must_use]
 pub fn noise() -> Vec<Item> {
     let (before, after) = watched();
     let items = [

@@ -19,7 +19,6 @@ pub struct Setting {
 }
 
 impl Setting {
-    #[must_use]
     pub fn is_the_same(&self) -> bool {
         self.here.known() == Some(&self.there)
     }
@@ -30,7 +29,6 @@ const SHIPPED: [(&str, &str); 1] =
     [("xeon-e5-v3-2014", include_str!("../machines/xeon-e5-v3-2014.conf"))];
 
 /// The settings of a machine that was published.
-#[must_use]
 pub fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

@@ -168,13 +168,11 @@ impl<'a> Cluster<'a> {
 
     /// Whether the last load could not begin because the ranks did not come back, which says nothing about
     /// the load.
-    #[must_use]
     pub fn is_lost(&self) -> bool {
         self.shared.borrow().is_lost
     }
 
     /// What each rank did in the last load, which is then forgotten.
-    #[must_use]
     pub fn report(&self) -> RankReport {
         let mut shared = self.shared.borrow_mut();
         RankReport {

@@ -26,7 +26,6 @@ pub(crate) const PROGRAM: &str = "toll-rank";
 
 impl Hosts {
     /// Where `toll-rank` is, or would be: beside this program.
-    #[must_use]
     pub fn program() -> PathBuf {
         std::env::current_exe().unwrap_or_default().with_file_name(PROGRAM)
     }

@@ -30,7 +30,6 @@ impl CongestionControl {
     /// What a socket at this address must be given, before it listens or connects; `None` where it has
     /// that already. `asked` goes first; at a loopback address, instead of a control that paces, one
     /// that does not, where this process may choose one.
-    #[must_use]
     pub fn to_set(asked: Option<&Self>, address: IpAddr) -> Option<Self> {
         let system = Self::of_system().ok();
         let wanted = match asked {
@@ -82,14 +81,12 @@ impl CongestionControl {
     }
 
     /// Whether it sends by timers. Of the kernel's own, the versions of BBR do.
-    #[must_use]
     pub fn paces(&self) -> bool {
         self.0.starts_with("bbr")
     }
 }
 
 /// Those that the kernel has now; it may load more for root.
-#[must_use]
 pub fn available() -> Vec<String> {
     names("available")
 }

@@ -72,7 +72,6 @@ pub struct BatchCounts {
 
 impl UseCounts {
     /// A use whose operations all went back to the TLS library, because no batch of it is ever worth it.
-    #[must_use]
     pub fn never_pays(&self) -> bool {
         self.submitted > 0 && self.break_even > MOST as u64
     }
@@ -85,7 +84,6 @@ impl Uses {
     }
 
     /// Operations whose result was used.
-    #[must_use]
     pub fn completed(&self) -> u64 {
         self.sum(|counts| counts.completed)
     }
@@ -132,25 +130,21 @@ impl BatchCounts {
     pub(crate) const PAUSE: usize = Self::MEASURED + USES;
 
     /// Operations that the TLS library did because a batch of them would have cost more.
-    #[must_use]
     pub fn below_break_even(&self) -> u64 {
         self.uses.sum(|counts| counts.below_break_even)
     }
 
     /// Operations that the TLS library did because the results were refused or wrong.
-    #[must_use]
     pub fn faulty(&self) -> u64 {
         self.uses.sum(|counts| counts.faulty)
     }
 
     /// Operations that the TLS library did after all.
-    #[must_use]
     pub fn sent_back(&self) -> u64 {
         self.below_break_even() + self.faulty()
     }
 
     /// Operations that were computed in batches, right or wrong.
-    #[must_use]
     pub fn computed(&self) -> u64 {
         (1..).zip(self.by_size).map(|(size, batches): (u64, u64)| size * batches).sum()
     }

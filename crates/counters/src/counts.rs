@@ -78,14 +78,12 @@ pub struct AcceleratorCounts {
 
 impl AcceleratorCounts {
     /// Operations that are neither answered nor given up.
-    #[must_use]
     pub fn in_flight(&self) -> u64 {
         let sent_back = self.batches.map_or(0, |batches| batches.sent_back());
         self.submitted.saturating_sub(self.completed + self.timed_out + self.abandoned + sent_back)
     }
 
     /// These and those of another thread or process.
-    #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let in_flight_max = self.in_flight_max.max(other.in_flight_max);
         let batches = BatchCounts::each(self.batches, other.batches, |own, other| own + other);
@@ -93,7 +91,6 @@ impl AcceleratorCounts {
     }
 
     /// What was added since `earlier`.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let batches = BatchCounts::each(self.batches, earlier.batches, u64::saturating_sub);
         let in_flight_max = self.in_flight_max;
@@ -234,13 +231,11 @@ impl SendCounters {
     }
 
     /// Handshakes that are over.
-    #[must_use]
     pub fn handshakes(&self) -> u64 {
         self.connections.values().sum()
     }
 
     /// Connections that the kernel encrypts.
-    #[must_use]
     pub fn kernels(&self) -> u64 {
         self.connections.iter().filter(|(mode, _)| mode.is_kernels()).map(|(_, count)| count).sum()
     }
@@ -263,7 +258,6 @@ impl SendCounters {
     }
 
     /// What was added since `earlier`; modes without a connection are left out.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: Calls, before: Calls| Calls {
             calls: now.calls.saturating_sub(before.calls),

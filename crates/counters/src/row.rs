@@ -61,7 +61,6 @@ impl Row {
 
     /// The place of the calling process's row: the one that it has, or one of nobody, or that of a process that has ended,
     /// whose operations are abandoned then. `None` where other processes have all.
-    #[must_use]
     pub fn take(rows: &[Self]) -> Option<usize> {
         let own = Process::own();
         let owner = |row: &Self| row.0.numbers[OWNER].load(Acquire);

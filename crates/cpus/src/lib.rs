@@ -41,34 +41,29 @@ impl CpuList {
     }
 
     /// The CPU numbers, ascending.
-    #[must_use]
     pub fn as_slice(&self) -> &[usize] {
         &self.0
     }
 
     /// How many CPUs there are in the list; never 0.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a CPU list is never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// The CPUs of this list that are not in `other`; `None` if there are none.
-    #[must_use]
     pub fn without(&self, other: &Self) -> Option<Self> {
         let rest: Vec<_> = self.0.iter().copied().filter(|cpu| !other.0.contains(cpu)).collect();
         (!rest.is_empty()).then_some(Self(rest))
     }
 
     /// The CPUs of both lists.
-    #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let both: BTreeSet<usize> = self.0.iter().chain(&other.0).copied().collect();
         Self(both.into_iter().collect())
     }
 
     /// The first `n` CPUs of this list, at least one; all of them where there are fewer.
-    #[must_use]
     pub fn first(&self, n: usize) -> Self {
         Self(self.0.iter().copied().take(n.max(1)).collect())
     }

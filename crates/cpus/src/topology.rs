@@ -31,13 +31,11 @@ impl Topology {
     }
 
     /// The CPUs that the process may use.
-    #[must_use]
     pub fn allowed(&self) -> &CpuList {
         &self.allowed
     }
 
     /// The core of a CPU.
-    #[must_use]
     pub fn core(&self, cpu: usize) -> Core {
         self.cores.get(&cpu).copied().unwrap_or((0, usize::MAX - cpu))
     }

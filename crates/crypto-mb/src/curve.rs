@@ -15,7 +15,6 @@ pub enum Curve {
 
 impl Curve {
     /// Bytes of a coordinate, of a scalar, and of the digest that is signed.
-    #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
             Self::P256 => 32,
@@ -52,7 +51,6 @@ pub struct Scalar {
 
 impl Scalar {
     /// From its bytes, the highest first; `None` where it is out of range.
-    #[must_use]
     pub fn new(curve: Curve, bytes: &[u8]) -> Option<Self> {
         let is_short = bytes.len() <= curve.bytes();
         let words = Zeroizing::new(words(bytes, curve.bytes()));
@@ -80,13 +78,11 @@ impl Scalar {
     }
 
     /// The curve whose order it is below.
-    #[must_use]
     pub fn curve(&self) -> Curve {
         self.curve
     }
 
     /// Its bytes, the highest first.
-    #[must_use]
     pub fn bytes(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(self.words.iter().rev().flat_map(|word| word.to_be_bytes()).collect())
     }

@@ -53,13 +53,11 @@ impl CryptoMb {
     }
 
     /// Where it was found; a name without a folder is one that the system's loader finds.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Its name and version, such as `crypto_mb 2.3.0`.
-    #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }

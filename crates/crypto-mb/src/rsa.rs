@@ -49,13 +49,11 @@ impl RsaKey {
     }
 
     /// The size of its modulus.
-    #[must_use]
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
     /// Bytes of its modulus.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bits as usize / 8
     }
@@ -71,7 +69,6 @@ pub struct RsaOperation {
 
 impl RsaOperation {
     /// Of a number below the modulus, in as many bytes as that; `None` where it is no such number.
-    #[must_use]
     pub fn new(key: Arc<RsaKey>, input: Vec<u8>) -> Option<Self> {
         let bytes = key.bytes();
         let is_below =
@@ -80,7 +77,6 @@ impl RsaOperation {
     }
 
     /// The size of its key.
-    #[must_use]
     pub fn bits(&self) -> u32 {
         self.key.bits
     }

@@ -57,7 +57,6 @@ pub trait Experiment {
 
 /// The experiments of a study, in the order in which they are measured: servers first, so that what
 /// they lack is known before minutes are spent.
-#[must_use]
 pub fn of(study: &Study) -> Vec<Box<dyn Experiment + '_>> {
     let all: [Option<Box<dyn Experiment>>; 2] = [cells::of(study), primitive::of(study)];
     all.into_iter().flatten().collect()
@@ -173,7 +172,6 @@ impl From<Refusal> for RunError {
 }
 
 impl RunError {
-    #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::NothingToMeasure(_) | Self::Missing(_) => ErrorClass::Absent,

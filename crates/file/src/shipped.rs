@@ -41,7 +41,6 @@ shipped!(
 );
 
 /// The names of the built-in studies, each with its question.
-#[must_use]
 pub fn shipped() -> Vec<(&'static str, String)> {
     SHIPPED.iter().map(|shipped| (shipped.name, shipped.question())).collect()
 }
@@ -96,7 +95,6 @@ impl StudyFile {
     }
 
     /// The names of its scales.
-    #[must_use]
     pub fn scales(&self) -> Vec<String> {
         let table = self.text.parse::<toml::Table>().unwrap_or_default();
         let scales = table.get("scale").and_then(toml::Value::as_table);

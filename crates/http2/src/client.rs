@@ -29,7 +29,6 @@ pub struct ClientSettings {
 
 impl<H: Handler> Client<H> {
     /// A session whose preface and SETTINGS are due.
-    #[must_use]
     pub fn new(settings: ClientSettings) -> Self {
         let options = Options::new();
         // Closed streams are of use only for RFC 7540's priorities. Until the server has said how many
@@ -108,14 +107,12 @@ impl<H: Handler> Client<H> {
     }
 
     /// Whether something can be sent.
-    #[must_use]
     pub fn has_to_send(&self) -> bool {
         self.session.wants_write()
     }
 
     /// How much of a stream's body the server's windows let through now: the smaller one of the stream's
     /// and the connection's.
-    #[must_use]
     pub fn window(&self, stream: i32) -> i32 {
         // SAFETY: the session is valid; a stream that is not there has no window.
         let of_stream = unsafe {
@@ -125,14 +122,12 @@ impl<H: Handler> Client<H> {
     }
 
     /// How much of any body the server's window for the whole connection lets through now.
-    #[must_use]
     pub fn connection_window(&self) -> i32 {
         // SAFETY: the session is valid.
         unsafe { sys::nghttp2_session_get_remote_window_size(self.session.raw()) }
     }
 
     /// How much of this side's window for the whole connection is left to the server.
-    #[must_use]
     pub fn window_left(&self) -> u32 {
         // SAFETY: the session is valid.
         let left = unsafe {
@@ -144,13 +139,11 @@ impl<H: Handler> Client<H> {
     }
 
     /// Whether the session goes on: not after an error, or after both sides have ended it.
-    #[must_use]
     pub fn is_alive(&self) -> bool {
         self.session.wants_read() || self.session.wants_write()
     }
 
     /// Whether the server takes more requests: not after a GOAWAY, and not after 2^30 of them.
-    #[must_use]
     pub fn takes_requests(&self) -> bool {
         // SAFETY: the session is valid.
         unsafe { sys::nghttp2_session_check_request_allowed(self.session.raw()) != 0 }
@@ -162,7 +155,6 @@ impl<H: Handler> Client<H> {
     }
 
     /// How many streams the server takes at once, as far as it has announced that.
-    #[must_use]
     pub fn most_streams(&self) -> u32 {
         self.session.remote_setting(sys::NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     }

@@ -7,13 +7,11 @@ pub const REFUSED_STREAM: u32 = 7;
 pub const COMPRESSION_ERROR: u32 = 9;
 
 /// Whether a code means that nothing went wrong.
-#[must_use]
 pub fn is_no_error(code: u32) -> bool {
     code == 0
 }
 
 /// A code's name.
-#[must_use]
 pub fn error_name(code: u32) -> &'static str {
     const NAMES: [&str; 14] = [
         "NO_ERROR",

@@ -27,7 +27,6 @@ pub const DEFAULT_MAX_FRAME: u32 = 1 << 14;
 
 /// Whether a client that has sent these bytes speaks HTTP/2 without having agreed on it (prior knowledge).
 /// The first line shows it: HTTP/1.1 has no method PRI. `None` as long as that line may still become one.
-#[must_use]
 pub fn begins(received: &[u8]) -> Option<bool> {
     const LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
     let is_whole = received.len() >= LINE.len();

@@ -23,7 +23,6 @@ pub struct ServerSettings {
 
 impl<H: Handler> Server<H> {
     /// A session that awaits a client's preface, and whose SETTINGS are due.
-    #[must_use]
     pub fn new(settings: ServerSettings) -> Self {
         let options = Options::new();
         let mut session = Session::new(sys::nghttp2_session_server_new2, &options);
@@ -105,13 +104,11 @@ impl<H: Handler> Server<H> {
     }
 
     /// Whether the session goes on: not after an error, or after both sides have ended it.
-    #[must_use]
     pub fn is_alive(&self) -> bool {
         self.session.wants_read() || self.session.wants_write()
     }
 
     /// Whether something can be sent.
-    #[must_use]
     pub fn has_to_send(&self) -> bool {
         self.session.wants_write()
     }

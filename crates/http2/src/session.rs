@@ -17,7 +17,6 @@ pub struct SessionError(pub(crate) i32);
 
 impl SessionError {
     /// Whether a head came in more frames than this side takes.
-    #[must_use]
     pub fn is_long_head(self) -> bool {
         self.0 == sys::NGHTTP2_ERR_TOO_MANY_CONTINUATIONS
     }

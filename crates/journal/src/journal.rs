@@ -111,7 +111,6 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
 
 impl JournalError {
     /// Whether the journal could not be read, so that nothing was added to it.
-    #[must_use]
     pub fn is_of_reading(&self) -> bool {
         !matches!(self, Self::Append { .. })
     }

@@ -58,7 +58,6 @@ pub enum Param {
 
 impl Param {
     /// The value of this key that a text says.
-    #[must_use]
     pub fn of(key: &str, text: &str) -> Self {
         let count = || text.parse().ok().map(Self::Count);
         let typed = match (key, full::name(key)) {
@@ -93,13 +92,11 @@ fn operation(text: &str) -> Option<Operation> {
 
 impl Param {
     /// What it counts; `None` where it is no count.
-    #[must_use]
     pub fn count(&self) -> Option<u64> {
         if let Self::Count(count) = self { Some(*count) } else { None }
     }
 
     /// The size that it is of; `None` where it is of none or of several.
-    #[must_use]
     pub fn only_size(&self) -> Option<Bytes> {
         match self {
             Self::Size(size) => Some(*size),
@@ -127,7 +124,6 @@ impl PartialOrd for Param {
 
 impl Params {
     /// Whether `others` have all of these.
-    #[must_use]
     pub fn is_part_of(&self, others: &Self) -> bool {
         self.iter().all(|(key, value)| others.get(key) == Some(value))
     }

@@ -29,7 +29,6 @@ full! {
 }
 
 /// A key without its table: `suite` of `load.suite`.
-#[must_use]
 pub fn name(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }

@@ -16,7 +16,6 @@ pub struct Suggested<T> {
 
 impl<T> Suggested<T> {
     /// Offers these values.
-    #[must_use]
     pub fn new(values: fn() -> Vec<String>) -> Self {
         Self { values, of: PhantomData }
     }

@@ -64,13 +64,11 @@ impl Arrival {
 
     /// Whether operations are meant to start at times that do not depend on answers, so that the
     /// latency from there and the service time differ.
-    #[must_use]
     pub fn is_scheduled(&self) -> bool {
         !matches!(self, Self::Closed { .. })
     }
 
     /// Whether each operation has a deadline, the next tick of its connection.
-    #[must_use]
     pub fn is_paced(&self) -> bool {
         matches!(self, Self::Paced { .. })
     }
@@ -85,20 +83,17 @@ impl Default for Arrival {
 impl Rate {
     /// A rate in thousandths of an operation per second; `None` for 0 and for more than ten million
     /// operations per second.
-    #[must_use]
     pub fn from_thousandths(thousandths: u64) -> Option<Self> {
         let thousandths = NonZeroU64::new(thousandths)?;
         (thousandths.get() <= HIGHEST_RATE).then_some(Self { thousandths })
     }
 
     /// Operations in a thousand seconds.
-    #[must_use]
     pub fn thousandths(self) -> u64 {
         self.thousandths.get()
     }
 
     /// Operations per second.
-    #[must_use]
     pub fn per_second(self) -> f64 {
         self.thousandths() as f64 / 1e3
     }

@@ -280,7 +280,6 @@ impl Engine {
 
 impl Prepared {
     /// Begins the load, and with it the warm-up.
-    #[must_use]
     pub fn begin(self) -> Engine {
         let base = Instant::now();
         for start in self.starts {

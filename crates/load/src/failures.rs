@@ -45,13 +45,11 @@ impl Failures {
     }
 
     /// How many operations failed in this way.
-    #[must_use]
     pub fn count(&self, kind: ErrorKind) -> u64 {
         self.counts[kind as usize]
     }
 
     /// How many operations failed.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -31,7 +31,6 @@ const REFUSED: [(&str, &str); 12] = [
 
 impl Header {
     /// Whether it has this name, in any case.
-    #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }

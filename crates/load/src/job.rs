@@ -75,7 +75,6 @@ impl From<WrongValue> for PlanError {
 impl Job {
     /// A plan at the server of a URL, which listens at this address. Whose certificates are accepted is
     /// what the plan says, or the system's.
-    #[must_use]
     pub fn new(plan: Plan, url: Url, address: SocketAddr) -> Self {
         let trust = plan.trust().unwrap_or(Trust::System);
         let (objects, files, names, operations) = (None, None, Vec::new(), None);
@@ -139,7 +138,6 @@ impl Job {
     }
 
     /// Whether anything of it follows from the seed.
-    #[must_use]
     pub fn is_random(&self) -> bool {
         let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
         is_mixed
@@ -246,7 +244,6 @@ impl Job {
 
     /// Whether the load's window begins with its first packet and ends with its last one, rather than
     /// at planned times.
-    #[must_use]
     pub fn ends_by_itself(&self) -> bool {
         !matches!(self.stop(), Stop::After { .. })
     }

@@ -33,7 +33,6 @@ pub enum Method {
 
 impl Method {
     /// Whether its requests have content (RFC 9110, section 8.6).
-    #[must_use]
     pub fn has_body(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
     }
@@ -56,7 +55,6 @@ impl Statuses {
     }
 
     /// Whether it is 200 alone.
-    #[must_use]
     pub fn is_usual(&self) -> bool {
         matches!(&self.0[..], [only] if only.get() == 200)
     }

@@ -346,7 +346,6 @@ impl Outcome {
     }
 
     /// Completed operations whose request's body was sent whole.
-    #[must_use]
     pub fn bodies_sent(&self) -> u64 {
         self.completed.saturating_sub(self.answered_early)
     }
@@ -468,7 +467,6 @@ impl Default for Latencies {
 
 impl Latencies {
     /// The part of [`Self::connect`] with a full handshake; over plain HTTP, with none.
-    #[must_use]
     pub fn connect_full(&self) -> Histogram<u64> {
         let mut full = self.connect.clone();
         // Cannot fail: the bounds are the same, and what is taken out is in.

@@ -456,57 +456,48 @@ impl Default for Plan {
 /// What follows where something is left open.
 impl Plan {
     /// Whether it asks for HTTP without TLS.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         self.tls == Some(OrPlain::Plain) || self.suite == Some(OrPlain::Plain)
     }
 
     /// Whether it asks for HTTP/2.
-    #[must_use]
     pub fn is_http2(&self) -> bool {
         self.http == Some(Http::V2)
     }
 
     /// How many operations a connection carries at once.
-    #[must_use]
     pub fn streams(&self) -> usize {
         self.streams.map_or(1, |streams| streams.get() as usize)
     }
 
     /// How many operations are open at once, at most.
-    #[must_use]
     pub fn most_open(&self) -> usize {
         self.connections.saturating_mul(self.streams())
     }
 
     /// The only suite to offer.
-    #[must_use]
     pub fn only_suite(&self) -> Option<&'static Suite> {
         self.suite.and_then(OrPlain::tls)
     }
 
     /// The only version that can be negotiated: the one that is asked for, or that of the only suite
     /// or group; `None` where both can.
-    #[must_use]
     pub fn only_version(&self) -> Option<Version> {
         let of_group = self.group.filter(|group| group.is_of_tls13_only()).map(|_| Version::Tls13);
         self.asked_version().or(of_group)
     }
 
     /// The version that is asked for, or that of the suite.
-    #[must_use]
     pub fn asked_version(&self) -> Option<Version> {
         self.tls.and_then(OrPlain::tls).or(self.only_suite().map(Suite::version))
     }
 
     /// How the client takes part in the key exchange.
-    #[must_use]
     pub fn key_exchange(&self) -> KeyExchangeMode {
         self.key_exchange.unwrap_or(KeyExchangeMode::Fixed)
     }
 
     /// Whose certificates are accepted, where it says so.
-    #[must_use]
     pub fn trust(&self) -> Option<Trust> {
         match (&self.ca, self.insecure) {
             (_, true) => Some(Trust::Anyone),
@@ -516,7 +507,6 @@ impl Plan {
     }
 
     /// How bodies are received.
-    #[must_use]
     pub fn receive(&self) -> Receive {
         self.receive.unwrap_or(match (self.client, self.operation) {
             (Client::Toll, Operation::Session) => Receive::Decrypt,
@@ -528,19 +518,16 @@ impl Plan {
 
     /// Which share of the responses is decrypted whole and compared, and which share of the
     /// handshake signatures is verified.
-    #[must_use]
     pub fn verify(&self) -> OneIn {
         self.verify.unwrap_or(VERIFY)
     }
 
     /// The method of requests.
-    #[must_use]
     pub fn method(&self) -> Method {
         self.method.unwrap_or_default()
     }
 
     /// Whether a request for a generated object is right only with the object in its answer.
-    #[must_use]
     pub fn expects_objects(&self) -> bool {
         self.method() == Method::Get && self.expect.as_ref().is_none_or(Statuses::is_usual)
     }
@@ -555,13 +542,11 @@ impl Plan {
     }
 
     /// How large a session's pages are to be.
-    #[must_use]
     pub fn page(&self) -> Bytes {
         self.page.unwrap_or(PAGE)
     }
 
     /// How long to load before the window.
-    #[must_use]
     pub fn warmup(&self) -> Nanos {
         self.warmup.unwrap_or(match (self.client, self.walks, self.count) {
             (Client::Toll, None, None) => WARMUP,
@@ -570,14 +555,12 @@ impl Plan {
     }
 
     /// Whether its connections stay open until the load's end, as far as the server lets them.
-    #[must_use]
     pub fn keeps_connections(&self) -> bool {
         matches!(self.operation, Operation::Requests | Operation::Session)
             && self.requests_per_connection.is_none()
     }
 
     /// Whether load threads may pause, so that one wake-up serves several sockets.
-    #[must_use]
     pub fn coalesce(&self) -> bool {
         self.coalesce.unwrap_or(true)
     }
@@ -694,13 +677,11 @@ impl Plan {
     }
 
     /// How long an operation may take in all.
-    #[must_use]
     pub fn operation_timeout(&self) -> Nanos {
         self.operation_timeout.unwrap_or(Nanos(self.timeout.0.saturating_mul(60)))
     }
 
     /// The keys that do not go together.
-    #[must_use]
     pub fn conflicts(&self) -> Vec<Conflict> {
         let mut found = Conflicts::default();
         let has_both = self.insecure && self.ca.is_some();

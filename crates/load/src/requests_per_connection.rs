@@ -34,13 +34,11 @@ struct Portion {
 
 impl RequestsPerConnection {
     /// The largest of the counts.
-    #[must_use]
     pub fn most(&self) -> u32 {
         self.0.iter().map(|portion| portion.count.get()).max().unwrap_or(1)
     }
 
     /// The only count, where there is no other.
-    #[must_use]
     pub fn only(&self) -> Option<NonZeroU32> {
         match &self.0[..] {
             [portion] => Some(portion.count),

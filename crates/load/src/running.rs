@@ -22,7 +22,6 @@ pub trait Load {
     /// Ends the load now, and the window if it is still open. What was measured is kept.
     fn stop(&self);
     /// Waits for the end of the load and gathers what was recorded.
-    #[must_use]
     fn join(self) -> Outcome;
 }
 

@@ -17,13 +17,11 @@ pub struct OneIn(pub NonZeroU32);
 
 impl Percent {
     /// `None` for more than 100.
-    #[must_use]
     pub fn new(hundredths: u8) -> Option<Self> {
         (hundredths <= 100).then_some(Self(hundredths))
     }
 
     /// The hundredths.
-    #[must_use]
     pub fn get(self) -> u8 {
         self.0
     }

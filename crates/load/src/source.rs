@@ -53,7 +53,6 @@ impl Source {
     }
 
     /// Whether connections to that address can come from it.
-    #[must_use]
     pub fn reaches(&self, server: IpAddr) -> bool {
         match self {
             Self::Address(address) => address.is_ipv4() == server.is_ipv4(),

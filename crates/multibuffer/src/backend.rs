@@ -31,14 +31,12 @@ impl Backend {
     }
 
     /// Whether this processor has it.
-    #[must_use]
     pub fn is_available(self) -> bool {
         Kernel32::of(self).is_some()
     }
 
     /// The fastest that this processor has for an algorithm, with at least as many messages as
     /// lanes. With fewer, [`ShaNi`](Self::ShaNi) is often faster.
-    #[must_use]
     pub fn best<A: Algorithm>() -> Self {
         A::PREFERENCE
             .iter()

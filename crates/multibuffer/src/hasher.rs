@@ -33,13 +33,11 @@ impl<A: Algorithm> Hasher<A> {
     }
 
     /// The backend.
-    #[must_use]
     pub fn backend(&self) -> Backend {
         self.kernel.backend()
     }
 
     /// How many messages it hashes at once; fewer cost the same.
-    #[must_use]
     pub fn lanes(&self) -> usize {
         self.kernel.lanes()
     }

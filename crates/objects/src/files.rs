@@ -40,25 +40,21 @@ const STRIDE: u64 = 4_099;
 
 impl Files {
     /// Their folder below a server's root, `disk/1MiB`.
-    #[must_use]
     pub fn folder(&self) -> String {
         format!("{}/{}", self.storage, self.size)
     }
 
     /// The path of a file in a URL, `/disk/1MiB/17`.
-    #[must_use]
     pub fn path(&self, number: u32) -> String {
         format!("/{}/{number}", self.folder())
     }
 
     /// Where a file's content begins in the stream of all objects.
-    #[must_use]
     pub fn start(number: u32) -> u64 {
         u64::from(number) * STRIDE % PERIOD as u64
     }
 
     /// The bytes of all of them.
-    #[must_use]
     pub fn total(&self) -> Bytes {
         Bytes(self.size.0.saturating_mul(self.count.get().into()))
     }

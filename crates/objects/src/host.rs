@@ -20,7 +20,6 @@ const LONGEST: usize = 253;
 const LONGEST_LABEL: usize = 63;
 
 impl HostName {
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -72,7 +71,6 @@ pub struct HostPort {
 
 impl HostPort {
     /// The name or address, without brackets.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }

@@ -28,27 +28,23 @@ const SEED: u64 = 0x746f_6c6c_2062_7974;
 pub const FOLDER: &str = "bytes";
 
 /// The path of the object with this size, `/bytes/16MiB`.
-#[must_use]
 pub fn path(size: Bytes) -> String {
     format!("/{FOLDER}/{size}")
 }
 
 /// The size of the object that a URL's path names, or `None` where it names no generated object.
-#[must_use]
 pub fn size_of(path: &str) -> Option<Bytes> {
     path.strip_prefix('/')?.strip_prefix(FOLDER)?.strip_prefix('/')?.parse().ok()
 }
 
 /// The bytes of every object from `offset` on, as many as are contiguous in memory: at least
 /// a [`PERIOD`].
-#[must_use]
 pub fn slice(offset: u64) -> &'static [u8] {
     let start = (offset % PERIOD as u64) as usize;
     &stream()[start..]
 }
 
 /// Whether `content` equals an object's bytes from `offset` on.
-#[must_use]
 pub fn matches(mut offset: u64, mut content: &[u8]) -> bool {
     while !content.is_empty() {
         let expected = slice(offset);

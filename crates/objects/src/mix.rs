@@ -31,14 +31,12 @@ const MOST_OBJECTS: usize = 1000;
 
 impl Mix {
     /// One generated object.
-    #[must_use]
     pub fn of_size(size: Bytes) -> Self {
         Self(vec![Portion { path: crate::path(size), share: WHOLE }])
     }
 
     /// Generated objects with their shares in thousandths of a percent; `None` where a size is there twice, or
     /// the shares are not [`WHOLE`] in all.
-    #[must_use]
     pub fn of_sizes(sizes: impl IntoIterator<Item = (Bytes, u32)>) -> Option<Self> {
         let portion = |(size, share)| Portion { path: crate::path(size), share };
         let portions: Vec<Portion> = sizes.into_iter().map(portion).collect();
@@ -49,26 +47,22 @@ impl Mix {
     }
 
     /// All objects; at least one.
-    #[must_use]
     pub fn portions(&self) -> &[Portion] {
         &self.0
     }
 
     /// The sizes of its objects, where all of them are generated.
-    #[must_use]
     pub fn sizes(&self) -> Option<Vec<Bytes>> {
         self.0.iter().map(|portion| crate::size_of(&portion.path)).collect()
     }
 
     /// The mean size of a request's object in bytes, where all objects are generated.
-    #[must_use]
     pub fn mean_size(&self) -> Option<f64> {
         let size = |portion: &Portion| Some(crate::size_of(&portion.path)?.0 as f64);
         self.0.iter().map(|portion| Some(size(portion)? * portion.share())).sum()
     }
 
     /// The path of its object, where there is only one.
-    #[must_use]
     pub fn only(&self) -> Option<&str> {
         match &self.0[..] {
             [portion] => Some(&portion.path),
@@ -79,13 +73,11 @@ impl Mix {
 
 impl Portion {
     /// Its share of the requests, above 0 and at most 1.
-    #[must_use]
     pub fn share(&self) -> f64 {
         f64::from(self.share) / f64::from(WHOLE)
     }
 
     /// Its share in thousandths of a percent, of [`WHOLE`].
-    #[must_use]
     pub fn thousandths(&self) -> u32 {
         self.share
     }
@@ -139,7 +131,6 @@ fn is_path(text: &str) -> bool {
 }
 
 /// A percentage with up to three decimals, in thousandths of a percent.
-#[must_use]
 pub fn thousandths(text: &str) -> Option<u32> {
     let digits = text.strip_suffix('%')?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -152,7 +143,6 @@ pub fn thousandths(text: &str) -> Option<u32> {
 }
 
 /// The same as it is parsed.
-#[must_use]
 pub fn in_percent(thousandths: u64) -> String {
     let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))

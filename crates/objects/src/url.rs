@@ -17,43 +17,36 @@ pub struct Url {
 
 impl Url {
     /// The URL of a path at an address, such as one that a target listens on.
-    #[must_use]
     pub fn at(tls: bool, address: SocketAddr, path: &str) -> Self {
         Self { tls, host: address.ip().to_string(), port: address.port(), path: path.to_owned() }
     }
 
     /// The URL of another path at the same server.
-    #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self.clone() }
     }
 
     /// Whether the scheme is `https`.
-    #[must_use]
     pub fn is_tls(&self) -> bool {
         self.tls
     }
 
     /// The name or address of the server, without brackets.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// The path with its query, at least `/`.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// Whether it names this address itself, rather than a host or another one.
-    #[must_use]
     pub fn is_at(&self, address: SocketAddr) -> bool {
         self.host.parse() == Ok(address.ip()) && self.port == address.port()
     }
 
     /// The value of the `Host` header (RFC 9110, section 7.2).
-    #[must_use]
     pub fn authority(&self) -> String {
         self.with_port(match self.host.parse() {
             Ok(IpAddr::V6(_)) => format!("[{}]", self.host),
@@ -62,7 +55,6 @@ impl Url {
     }
 
     /// The same at another name.
-    #[must_use]
     pub fn authority_of(&self, name: &HostName) -> String {
         self.with_port(name.to_string())
     }

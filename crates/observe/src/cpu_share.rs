@@ -43,13 +43,11 @@ fn is_zero(error: &f64) -> bool {
 
 impl CpuShare {
     /// Whether it is at least this much, and more than chance makes of nothing.
-    #[must_use]
     pub fn exceeds(self, threshold: f64) -> bool {
         self.share >= threshold && self.share > SURE * self.error
     }
 
     /// Whether it is at most this much, and known well enough to say so.
-    #[must_use]
     pub fn is_within(self, threshold: f64) -> bool {
         self.share <= threshold && self.error <= threshold
     }
@@ -67,7 +65,6 @@ impl CpuShare {
     }
 
     /// The one that is the most, of what is certain in each.
-    #[must_use]
     pub fn most(shares: impl IntoIterator<Item = Self>) -> Option<Self> {
         let certain = |of: &Self| of.share - SURE * of.error;
         shares.into_iter().max_by(|a, b| certain(a).total_cmp(&certain(b)))

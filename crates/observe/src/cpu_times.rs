@@ -47,7 +47,6 @@ impl CpuMeter {
     }
 
     /// Looks once for what does not change while a machine runs.
-    #[must_use]
     pub fn of(root: Root) -> Self {
         let hertz = root.kernel_config("HZ").known().cloned().flatten();
         let hertz: Option<u64> = hertz.and_then(|hertz| hertz.parse().ok());
@@ -155,7 +154,6 @@ pub struct CpuTime {
 
 impl CpuTimes {
     /// What they did since `earlier`; `None` where no time passed. A CPU that came or went is left out.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<CpuWindow> {
         let seconds = self.at.checked_duration_since(earlier.at)?.as_secs_f64();
         let less = |now: Option<Nanos>, then: Option<Nanos>| {
@@ -188,7 +186,6 @@ pub struct CpuWindow {
 }
 
 impl CpuWindow {
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
@@ -200,7 +197,6 @@ impl CpuWindow {
     /// What all programs used of these CPUs, as the kernel charges it to processes: their mean share. Without the
     /// kernel's own work for the network, and without the thread that reads this. `None` where one of them is not
     /// known.
-    #[must_use]
     pub fn programs(&self, cpus: &[usize]) -> Option<CpuShare> {
         let counted = self.mean(cpus, CpuTimeSource::Cpuacct, |time| {
             let ran = time.programs?.0.saturating_sub(time.softirq_thread?.0);
@@ -238,7 +234,6 @@ impl CpuWindow {
 
     /// For how much of the time these CPUs were idle. Interrupts on a CPU that no program runs on are in no task's
     /// account: where `/proc/stat` surely shows less idleness than that, it is right.
-    #[must_use]
     pub fn idle(&self, cpus: &[usize]) -> Option<CpuShare> {
         let shown = self.mean(cpus, CpuTimeSource::ProcStat, |time| {
             Some((self.steps(time.ticks.idle as f64), self.of_steps()))
@@ -255,7 +250,6 @@ impl CpuWindow {
     }
 
     /// What the hypervisor took of a CPU.
-    #[must_use]
     pub fn steal(&self, cpu: usize) -> Option<CpuShare> {
         self.mean(&[cpu], CpuTimeSource::ProcStat, |time| {
             Some((self.steps(time.ticks.steal as f64), self.of_steps()))
@@ -263,7 +257,6 @@ impl CpuWindow {
     }
 
     /// For how much of the time something ran on these CPUs.
-    #[must_use]
     pub fn busy(&self, cpus: &[usize]) -> Option<CpuShare> {
         let idle = self.idle(cpus)?;
         let stolen: Option<f64> = cpus.iter().map(|cpu| Some(self.steal(*cpu)?.share)).sum();
@@ -272,7 +265,6 @@ impl CpuWindow {
     }
 
     /// The share of a CPU's time that went to interrupts, where the kernel counts that apart from processes.
-    #[must_use]
     pub fn interrupts_apart(&self, cpu: usize) -> Option<f64> {
         let CoreTicks { irq, softirq, .. } = self.cpus.get(&cpu)?.ticks;
         (self.interrupt_time == Some(InterruptTime::Apart))

@@ -89,7 +89,6 @@ impl EnergyMeter {
 impl EnergyReading {
     /// Joules since an earlier reading, in which no counter has begun again twice; `None` where there are
     /// other packages now.
-    #[must_use]
     pub fn joules_since(&self, earlier: &Self) -> Option<f64> {
         let (now, before) = (&self.0, &earlier.0);
         let used = |(now, before): (&Count, &Count)| match now.microjoules >= before.microjoules {

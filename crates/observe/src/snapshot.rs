@@ -69,14 +69,12 @@ impl Snapshot {
     }
 
     /// What the CPUs did since `earlier`; `None` where that is not known.
-    #[must_use]
     pub fn cpus_since(&self, earlier: &Self) -> Option<CpuWindow> {
         self.cpus.known()?.since(earlier.cpus.known()?)
     }
 
     /// What tasks used since `earlier`, those of the processes `without` left out; `None` where one ended meanwhile,
     /// or they were not looked at.
-    #[must_use]
     pub fn tasks_since(&self, earlier: &Self, without: &[u32]) -> Option<TaskWindow> {
         let seconds = self.at.checked_duration_since(earlier.at)?.as_secs_f64();
         let (now, then) = (self.tasks.as_ref()?, earlier.tasks.as_ref()?);
@@ -101,7 +99,6 @@ impl Snapshot {
 
     /// The programs that ran since `earlier` with their CPU time to the tick of 10 ms, those of one name together,
     /// the busiest first. Those of the processes `without` are left out.
-    #[must_use]
     pub fn programs_since(&self, earlier: &Self, without: &[u32]) -> Vec<(String, Nanos)> {
         let tick = 1_000_000_000 / clock_ticks_per_second();
         let mut programs: BTreeMap<&str, u64> = BTreeMap::new();
@@ -158,7 +155,6 @@ pub struct TaskWindow {
 
 impl TaskWindow {
     /// Their share of these CPUs.
-    #[must_use]
     pub fn share_of(&self, cpus: &[usize]) -> CpuShare {
         let all = self.seconds * cpus.len() as f64;
         let (mut ran, mut variance) = (0.0, cpus.len() as f64 * self.tick.seconds().powi(2) / 6.0);

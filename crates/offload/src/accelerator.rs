@@ -84,7 +84,6 @@ impl Accelerator {
     }
 
     /// The name and version of the library that it is, where it is one.
-    #[must_use]
     pub fn library(&self) -> Option<&str> {
         self.multi_buffer().map(MultiBuffer::title)
     }
@@ -97,7 +96,6 @@ impl Accelerator {
     }
 
     /// How many operations were submitted and are not over, answered ones that nobody has taken too.
-    #[must_use]
     pub fn in_flight(&self) -> usize {
         match &self.engine {
             Engine::Device(queue) => locked(queue).in_flight(),
@@ -131,7 +129,6 @@ impl Accelerator {
 
     /// The paused operations of the calling thread that can continue, each named once: they are answered,
     /// or their time was over a second ago. A thread that `is_idle` has nothing else to do.
-    #[must_use]
     pub fn ready(&self, is_idle: bool) -> Vec<Ticket> {
         match &self.engine {
             Engine::Device(queue) => {
@@ -144,7 +141,6 @@ impl Accelerator {
 
     /// The time after which to ask for those that are [`ready`](Self::ready); `None` where the calling
     /// thread has none.
-    #[must_use]
     pub fn next(&self) -> Option<Duration> {
         match &self.engine {
             Engine::Device(queue) => {

@@ -30,12 +30,10 @@ impl ProviderPath {
     }
 
     /// The value of the property `provider` of what it implements.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -12,7 +12,6 @@ pub struct Rates(Vec<(CertificateKey, NonZeroU32)>);
 
 impl Rates {
     /// Operations per second with such a key, where that is said.
-    #[must_use]
     pub fn of(&self, key: CertificateKey) -> Option<NonZeroU32> {
         self.0.iter().find(|(own, _)| *own == key).map(|(_, rate)| *rate)
     }

@@ -49,7 +49,6 @@ impl Class {
     ];
 
     /// Whether it is cryptography, in whichever library.
-    #[must_use]
     pub fn is_crypto(self) -> bool {
         matches!(
             self,
@@ -61,7 +60,6 @@ impl Class {
     }
 
     /// `TCP/IP`, `page cache and file system`.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::AsymmetricCrypto => "asymmetric crypto",

@@ -7,7 +7,6 @@ use inferno::flamegraph::{self, Options};
 use crate::stack::Stack;
 
 /// The stacks in the folded format of flame graphs, `nginx;main;write 12`, outermost function first.
-#[must_use]
 pub fn folded<'a>(stacks: impl IntoIterator<Item = &'a Stack>) -> String {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for stack in stacks {
@@ -27,19 +26,16 @@ pub fn folded<'a>(stacks: impl IntoIterator<Item = &'a Stack>) -> String {
 const NARROWEST: f64 = 0.5;
 
 /// How many samples folded stacks are of.
-#[must_use]
 pub fn count(folded: &str) -> u64 {
     folded.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
 }
 
 /// A flame graph as SVG with its own script, from folded stacks; `None` where there are none.
-#[must_use]
 pub fn flame_graph(folded: &str, title: &str) -> Option<String> {
     svg(folded, &mut options(title))
 }
 
 /// The same as a still picture of the frames that can be read, a tenth as large.
-#[must_use]
 pub fn flame_picture(folded: &str, title: &str) -> Option<String> {
     let mut options = options(title);
     options.min_width = NARROWEST;

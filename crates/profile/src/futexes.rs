@@ -11,7 +11,6 @@ pub struct Futexes {
 
 impl Futexes {
     /// `None` where no operation ended.
-    #[must_use]
     pub fn per_operation(self) -> Option<f64> {
         (self.operations > 0).then(|| self.calls as f64 / self.operations as f64)
     }

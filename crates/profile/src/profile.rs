@@ -46,7 +46,6 @@ fn not_counted() -> Fact<Futexes> {
 impl Profile {
     /// Sorts the samples that were taken from `begin` to `end`, in ns of the monotonic clock;
     /// `server` are the numbers of the server's processes. Returns the server's stacks too.
-    #[must_use]
     pub fn of(
         samples: Samples,
         event: Event,
@@ -106,13 +105,11 @@ impl Profile {
     }
 
     /// How many samples of the server there are.
-    #[must_use]
     pub fn samples(&self) -> u64 {
         self.server.values().sum()
     }
 
     /// The share of the server's samples, from 0 to 1; `None` without samples.
-    #[must_use]
     pub fn share(&self, class: Class) -> Option<f64> {
         let all = self.samples();
         let of_class = self.server.get(&class).copied().unwrap_or_default();
@@ -120,7 +117,6 @@ impl Profile {
     }
 
     /// Why its shares are not reliable, a clause each.
-    #[must_use]
     pub fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         let samples = self.samples();

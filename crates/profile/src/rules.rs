@@ -69,7 +69,6 @@ enum Decision {
 
 impl Rules {
     /// The rules that toll comes with.
-    #[must_use]
     pub fn built_in() -> Self {
         Self::parse(BUILT_IN).expect("toll's own rules")
     }
@@ -94,7 +93,6 @@ impl Rules {
     }
 
     /// What the CPU was doing.
-    #[must_use]
     pub fn class(&self, stack: &Stack) -> Class {
         let decision = |place| {
             self.0.iter().find(|rule| rule.matches(&stack.frames, place)).map(|rule| rule.class)

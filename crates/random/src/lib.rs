@@ -9,13 +9,11 @@ pub struct Random(u64);
 
 impl Random {
     /// The numbers of a seed, as the paper gives them.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// One of many streams of a seed, which do not overlap in practice.
-    #[must_use]
     pub const fn stream(seed: u64, stream: u64) -> Self {
         // Seeds that differ by a multiple of the increment would give the same numbers, shifted.
         Self(mix(mix(seed).wrapping_add(stream)))

@@ -15,7 +15,6 @@ use study::{Metric, Param};
 /// median, both ends of its interval, and the probability, 0 to 1, that the interval covers the
 /// median. `limits` counts trials, as in `client-cpu:1 server-cpu:6`. `search` is `found`, `infeasible`,
 /// `invalid` or `unfinished` where the load was searched for.
-#[must_use]
 pub fn cells_csv(analysis: &Analysis) -> String {
     let keys: BTreeSet<&str> =
         analysis.cells.iter().flat_map(|cell| cell.params.keys().map(String::as_str)).collect();

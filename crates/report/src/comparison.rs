@@ -12,7 +12,6 @@ use crate::terminal::{Look, Page, Style};
 use crate::text::on_one_line;
 
 /// The comparison in lines of at most `width` columns, as far as its tables allow.
-#[must_use]
 pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String {
     let mut page = Page::new(width, style);
     for sentence in comparison.sentences() {

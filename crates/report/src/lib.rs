@@ -59,7 +59,6 @@ static NO_HOSTS: BTreeMap<String, Machine> = BTreeMap::new();
 
 impl<'a> Run<'a> {
     /// Findings without a result folder.
-    #[must_use]
     pub fn of(question: &'a str, findings: &'a Findings) -> Self {
         Self {
             study: "",

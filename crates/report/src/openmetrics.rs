@@ -39,7 +39,6 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
 /// Each figure has three samples by the label `estimate`: `median`, and the ends of its interval,
 /// `interval_low` and `interval_high`, where it has one. Swept keys are labels, `load.suite` as
 /// `param_load_suite`.
-#[must_use]
 pub fn openmetrics(run: &Run<'_>, analysis: &Analysis) -> String {
     let mut text = Text::default();
     machine(&mut text, run);

@@ -36,7 +36,6 @@ const MOST_WORDS: usize = 100;
 /// The report in lines of at most `width` columns (at least 40 are taken), with a line end after
 /// each. A table that does not fit leaves out its less important columns, and says so; where even
 /// the rest is wider, its lines are longer.
-#[must_use]
 pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     let mut page = Page::new(width, style);
     let found = run.findings;
@@ -92,7 +91,6 @@ pub struct Page {
 
 impl Page {
     /// Of lines of at most `width` columns, at least 40.
-    #[must_use]
     pub fn new(width: usize, style: Style) -> Self {
         let width = width.max(LEAST_WIDTH);
         Self { text: String::new(), width, words: width.min(MOST_WORDS), style }
@@ -104,7 +102,6 @@ impl Page {
         Self { words: self.width, ..self }
     }
 
-    #[must_use]
     pub fn text(self) -> String {
         self.text
     }

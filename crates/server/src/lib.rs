@@ -135,32 +135,27 @@ impl Server {
     }
 
     /// The addresses of HTTPS; a port is the one that the system chose where 0 was asked for.
-    #[must_use]
     pub fn tls_addresses(&self) -> Vec<SocketAddr> {
         self.service.tls.iter().map(Listeners::address).collect()
     }
 
     /// The addresses of plain HTTP.
-    #[must_use]
     pub fn plain_addresses(&self) -> Vec<SocketAddr> {
         self.service.plain.iter().map(Listeners::address).collect()
     }
 
     /// The TLS library that it runs on.
-    #[must_use]
     pub fn library(&self) -> Stack {
         self.service.settings.library
     }
 
     /// What that says of itself where it is no part of toll: its name and version, and the suites and groups that it
     /// does not have.
-    #[must_use]
     pub fn opened(&self) -> Option<(&str, &[&'static str])> {
         self.library.opened()
     }
 
     /// The library that private keys are used by, with its version, where it is not the TLS library.
-    #[must_use]
     pub fn accelerator(&self) -> Option<&'static str> {
         self.service.accelerator.and_then(Accelerator::library)
     }

@@ -30,7 +30,6 @@ pub enum Direction {
 impl Decision {
     /// Decides comparisons that are read together, each of the samples of pairs with the value that they
     /// have where nothing differs.
-    #[must_use]
     pub fn of_pairs(family: &[(&[f64], f64)]) -> Vec<Self> {
         let counts = family.iter().map(|(samples, value)| {
             let above = samples.iter().filter(|sample| *sample > value).count();
@@ -61,7 +60,6 @@ impl Decision {
     }
 
     /// Decides ratios of two runs that are read together, each with the value that it has where nothing differs.
-    #[must_use]
     pub fn of_runs(family: &[&RunRatio], value: f64) -> Vec<Self> {
         let beside = |estimate: &Estimate| match estimate.interval {
             interval if interval.low > value => Self::Sure(Direction::Above),
@@ -78,7 +76,6 @@ impl Decision {
 
     /// By the interval of an estimate alone, as if nothing else was compared: for gates, and for what was
     /// not measured in pairs.
-    #[must_use]
     pub fn of_interval(estimate: &Estimate, value: f64) -> Self {
         match estimate.interval {
             _ if !estimate.has_enough_samples() => Self::TooFew,
@@ -88,7 +85,6 @@ impl Decision {
         }
     }
 
-    #[must_use]
     pub fn is_sure(self) -> bool {
         matches!(self, Self::Sure(_))
     }
@@ -120,7 +116,6 @@ impl Serialize for Decision {
 
 /// The fewest rounds that can decide so many comparisons that are read together: 6 decide one, 7 three, 8
 /// six, 9 twelve, 10 twenty-five.
-#[must_use]
 pub fn rounds_to_decide(comparisons: usize) -> u32 {
     let decides = |rounds: &u32| {
         let p = sign_test(*rounds as usize, *rounds as usize);

@@ -30,13 +30,11 @@ impl Estimate {
 
     /// Whether its interval covers the median as often as a claim needs: six samples do. Nothing may be claimed
     /// from the ends of one of fewer.
-    #[must_use]
     pub fn has_enough_samples(&self) -> bool {
         self.interval.coverage >= LEVEL
     }
 
     /// The estimate of what only rises or only falls with this one.
-    #[must_use]
     pub fn map(&self, change: impl Fn(f64) -> f64) -> Self {
         let Interval { low, high, coverage } = self.interval;
         let (one, other) = (change(low), change(high));

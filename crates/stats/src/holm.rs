@@ -14,7 +14,6 @@ use crate::{Estimate, LEVEL};
 
 /// The two-sided p-value of the sign test of `above` pairs of `n`. Pairs of equals are counted in `n`
 /// and not in `above`.
-#[must_use]
 pub fn sign_test(above: usize, n: usize) -> f64 {
     let middle = n.div_ceil(2);
     if above <= middle {
@@ -25,7 +24,6 @@ pub fn sign_test(above: usize, n: usize) -> f64 {
 
 /// The p-values adjusted for their number, in the order given. Those at most at a level hold together
 /// with at least 1 less that level.
-#[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
@@ -48,7 +46,6 @@ pub struct Step {
 
 /// The same procedure by intervals: those that are decided with so many left are decided, and leave fewer. Each
 /// estimate has the interval by which it was decided, or those that are left could not be.
-#[must_use]
 pub fn step_down(
     family: usize,
     at: impl Fn(usize, f64) -> Estimate,
@@ -72,7 +69,6 @@ pub fn step_down(
 
 impl Step {
     /// Whether no interval of so few samples reaches the level.
-    #[must_use]
     pub fn has_too_few(&self) -> bool {
         self.estimate.interval.coverage < self.level - ROUNDING
     }

@@ -61,7 +61,6 @@ impl RunRatio {
 
     /// With the interval of this level. With too few trials for it the interval has all quotients, and its coverage is
     /// what that gives. The `n` is that of the shorter run.
-    #[must_use]
     pub fn at(&self, level: f64) -> Estimate {
         let Self { median, quotients, tails, n, drift } = self;
         let (rank, coverage) = narrowest(tails, level);
@@ -90,7 +89,6 @@ impl Serialize for RunRatio {
 /// How far a run drifted: by which share the medians of its first and its second half differ, of the trials of all
 /// cells, each over the median of its cell. Neighbours, temperature and frequency move all cells together, so many
 /// cells show it well. What changed between two runs and in neither of them it cannot show.
-#[must_use]
 pub fn drift<'a>(cells: impl Iterator<Item = &'a [f64]>) -> f64 {
     let mut halves = [Vec::new(), Vec::new()];
     for trials in cells {
@@ -111,7 +109,6 @@ pub fn drift<'a>(cells: impl Iterator<Item = &'a [f64]>) -> f64 {
 
 /// The fewest trials in each of two runs that can decide so many ratios that are read together: 4 decide one, 5 six, 6
 /// twenty-three, 7 eighty-five.
-#[must_use]
 pub fn trials_to_decide(ratios: usize) -> usize {
     let level = 1.0 - (1.0 - LEVEL) / ratios.max(1) as f64;
     let decides = |trials: &usize| narrowest(&tails(*trials, *trials), level).1 >= level - ROUNDING;

@@ -78,7 +78,6 @@ impl Scaling {
     }
 
     /// The throughput of this many cores.
-    #[must_use]
     pub fn at(&self, cores: f64) -> f64 {
         let waits = self.contention * (cores - 1.0) + self.coherence * cores * (cores - 1.0);
         self.one * cores / (1.0 + waits)

@@ -36,7 +36,6 @@ pub struct ClaimedRange {
 impl Claim {
     /// Where only words were published, which of two is ahead: the ratio to the other lies on the better side
     /// of 1.
-    #[must_use]
     pub fn range(&self, metric: Metric) -> ClaimedRange {
         let Published { unit, low, high, is_at_least, .. } = &self.published;
         match unit {
@@ -54,7 +53,6 @@ impl Claim {
 
 impl PublishedUnit {
     /// What a published figure is multiplied by for the unit of the metric that it counts.
-    #[must_use]
     pub fn factor(self) -> f64 {
         match self {
             Self::Gbps | Self::GbpsPerCore | Self::GbpsOfDevice | Self::Pace => 1e9,
@@ -68,7 +66,6 @@ impl PublishedUnit {
     }
 
     /// Whether a figure of this metric, or where `is_ratio` a ratio of two, can show whether it holds.
-    #[must_use]
     pub fn decides(self, metric: Metric, is_ratio: bool) -> bool {
         let is_own = match self {
             Self::Ratio | Self::Words => return is_ratio && metric.row().kind != Kind::Tax,

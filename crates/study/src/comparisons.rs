@@ -11,7 +11,6 @@ impl AnswerRule {
     /// Those of each of its answers, where all rows of its case are measured, which have these parameters. Each
     /// row is compared with the baseline at every value of the key that an answer goes along; without such a key
     /// every two rows are compared, because any of them may be called the best.
-    #[must_use]
     pub fn comparisons(&self, rows: &[Params]) -> Vec<usize> {
         let mut points: BTreeMap<_, (usize, bool)> = BTreeMap::new();
         let baseline = self.baseline();
@@ -37,7 +36,6 @@ impl AnswerRule {
     }
 
     /// Whether rows with these parameters in common are compared.
-    #[must_use]
     pub fn is_compared_at(&self, common: &Params) -> bool {
         let place = self.along.as_ref().and_then(|along| common.get(along));
         let size = place.and_then(Param::only_size);
@@ -70,14 +68,12 @@ impl AnswerRule {
 
 impl Study {
     /// The most comparisons that an answer about cells makes.
-    #[must_use]
     pub fn most_comparisons(&self) -> usize {
         let cases = self.cells.iter().map(|cell| cell.case.as_str());
         self.most_of(&cases.collect::<Vec<_>>()).unwrap_or_default()
     }
 
     /// The most comparisons that an answer about a table makes; `None` where there is none about it.
-    #[must_use]
     pub fn most_comparisons_of(&self, table: &AlgorithmTable) -> Option<usize> {
         self.most_of(&[&table.name])
     }

@@ -14,7 +14,6 @@ pub struct CpuOrder(Vec<usize>);
 impl CpuOrder {
     /// All of `cpus`, so that the first ones make a good server: a CPU of each core before a second
     /// hyperthread of any, those of the client's cores being second ones, and the sockets in turn.
-    #[must_use]
     pub fn spread(cpus: &CpuList, client: &CpuList, machine: &Topology) -> Self {
         let mut threads: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for &cpu in client.as_slice() {
@@ -61,20 +60,17 @@ impl CpuOrder {
     }
 
     /// How many there are; never 0.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an order of CPUs is never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// The first ones; `None` where there are fewer, or for 0.
-    #[must_use]
     pub fn first(&self, count: usize) -> Option<CpuList> {
         list(self.0.get(..count)?)
     }
 
     /// All, without their order.
-    #[must_use]
     pub fn list(&self) -> CpuList {
         list(&self.0).unwrap_or_else(|| CpuList::from(0))
     }

@@ -72,7 +72,6 @@ pub fn preparations(cells: &[&Cell], begun: &[&Cell]) -> Nanos {
 }
 
 /// What it takes to start the server of these cells again, with what is done once for each process.
-#[must_use]
 pub fn restart_takes(cells: &[&Cell]) -> Nanos {
     Nanos(targets::RESTART_TAKES.0.saturating_add(preparations(cells, &[]).0))
 }
@@ -80,14 +79,12 @@ pub fn restart_takes(cells: &[&Cell]) -> Nanos {
 impl Study {
     /// Of all trials, the fewest where there is an `until`. With searches it is an upper bound, but for
     /// what is measured again where a maximum does not hold.
-    #[must_use]
     pub fn forecast(&self) -> Forecast {
         let sampling = if self.profile.is_some() { self.cells.len() as u64 } else { 0 };
         Forecast { sampling, ..self.forecast_of(self.trials) }
     }
 
     /// Of this many rounds, without the trials that sample.
-    #[must_use]
     pub fn forecast_of(&self, rounds: u32) -> Forecast {
         let of = |cell: &Cell| {
             let steps = cell.find.as_ref().map_or(0, Find::most_steps);
@@ -117,13 +114,11 @@ impl Study {
 
 impl Cell {
     /// Whether its server is warmed up for both at once.
-    #[must_use]
     pub fn is_warmed_up_with(&self, other: &Self) -> bool {
         self.load.suite == other.load.suite && self.setup() == other.setup()
     }
 
     /// The window of a trial that measures.
-    #[must_use]
     pub fn held_for(&self) -> Nanos {
         self.find.as_ref().map_or(self.load.duration, |find| find.hold)
     }

@@ -52,12 +52,10 @@ impl Comparator {
     }
 
     /// Whether the limit is the least that is allowed.
-    #[must_use]
     pub fn is_from_below(self) -> bool {
         matches!(self, Self::AtLeast | Self::Above)
     }
 
-    #[must_use]
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Self::AtLeast => value >= limit,

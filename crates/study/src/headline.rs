@@ -52,7 +52,6 @@ impl HeadlineTemplates {
     }
 
     /// The pairs of rows that its sentences compare, each in a metric.
-    #[must_use]
     pub fn compared(&self) -> BTreeSet<(Metric, [String; 2])> {
         let slots = self.templates().flat_map(Template::asks);
         let pair = |slot: &Slot| match slot {
@@ -85,7 +84,6 @@ pub enum BestOf {
 
 impl BestOf {
     /// Whether a cell with these parameters is one of them.
-    #[must_use]
     pub fn has(&self, params: &Params) -> bool {
         match self {
             Self::All => true,
@@ -97,7 +95,6 @@ impl BestOf {
 impl RowOf {
     /// Whether it is the row of this case with these parameters. Of several, which differ in other keys, the
     /// first is meant.
-    #[must_use]
     pub fn is(&self, case: &str, params: &Params) -> bool {
         self.case == case && self.params.is_part_of(params)
     }

@@ -66,7 +66,6 @@ pub enum Better {
 impl Better {
     /// By which share of an earlier figure a later one is worse, of the later over the earlier: 5% where a rate is 0.95
     /// times what it was, or a cost 1.05 times. It is negative where the later one is better.
-    #[must_use]
     pub fn regression(self, later_over_earlier: f64) -> f64 {
         match self {
             Self::Higher => 1.0 - later_over_earlier,
@@ -457,7 +456,6 @@ fn flight_round_trips(bytes: f64) -> f64 {
 }
 
 /// Words of a row, of cells with this operation: an operation of a session is a page.
-#[must_use]
 pub fn words_of(operation: Operation, words: &'static str) -> Cow<'static, str> {
     match operation {
         Operation::Session => {
@@ -484,25 +482,21 @@ impl Metric {
         [Self::CyclesPerByte, Self::CyclesPerOperation, Self::BytesPerSecond];
 
     /// What is known of it.
-    #[must_use]
     pub fn row(self) -> &'static MetricRow {
         &ROWS[self as usize]
     }
 
     /// The name in study files and on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// Its value in a valid trial; `None` where that was not measured.
-    #[must_use]
     pub fn value(self, line: &TrialRecord) -> Option<f64> {
         (self.row().of)(line)
     }
 
     /// What cells are compared by where nothing else is asked for: what one core of the server does.
-    #[must_use]
     pub fn usual(cell: &Cell) -> Self {
         match has_bodies(cell) {
             true => Self::GoodputPerServerCpu,
@@ -511,13 +505,11 @@ impl Metric {
     }
 
     /// Whether trials of this cell can have the figure.
-    #[must_use]
     pub fn is_of(self, cell: &Cell) -> bool {
         !Self::OF_ALGORITHMS.contains(&self) && (!self.row().is_of_bodies || has_bodies(cell))
     }
 
     /// What the rows of a table of these algorithms have.
-    #[must_use]
     pub fn of_algorithm(unit: primitives::Unit) -> [Self; 2] {
         match unit {
             primitives::Unit::Byte => [Self::CyclesPerByte, Self::BytesPerSecond],
@@ -526,7 +518,6 @@ impl Metric {
     }
 
     /// Whether it is how long operations take, as the client sees it.
-    #[must_use]
     pub fn is_latency(self) -> bool {
         matches!(self, Self::P50 | Self::P99 | Self::ResponseTime)
     }
@@ -535,21 +526,18 @@ impl Metric {
     pub const LEAST_CONNECTIONS: u64 = trial::LEAST_CONNECTIONS;
 
     /// Whether it is what an open connection takes.
-    #[must_use]
     pub fn is_of_connections(self) -> bool {
         matches!(self, Self::MemoryPerConnection | Self::SocketBuffersPerConnection)
     }
 
     /// Whether it is what the whole load keeps busy, so that a server which serves less of it has a
     /// smaller figure.
-    #[must_use]
     pub fn covers_whole_load(self) -> bool {
         matches!(self, Self::ServerCpus | Self::ServerCycles | Self::MemoryBandwidth)
     }
 
     /// What is divided by what where ours is compared with theirs: `(over, under)`. It is ours over theirs, but of
     /// cycles theirs over ours: how many times as fast ours is.
-    #[must_use]
     pub fn ratio<T>(self, ours: T, theirs: T) -> (T, T) {
         match self.row().kind {
             Kind::Cycles => (theirs, ours),
@@ -558,7 +546,6 @@ impl Metric {
     }
 
     /// Whether a larger [`ratio`](Self::ratio) is the better one.
-    #[must_use]
     pub fn is_higher_ratio_better(self) -> bool {
         // A tax is compared by what it is taken from.
         let is_turned = matches!(self.row().kind, Kind::Cycles | Kind::Tax);
@@ -566,7 +553,6 @@ impl Metric {
     }
 
     /// Which figures are the better ones; `None` where neither are.
-    #[must_use]
     pub fn better(self) -> Option<Better> {
         match self.row().kind {
             Kind::Throughput | Kind::PerCpu => Some(Better::Higher),

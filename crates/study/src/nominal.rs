@@ -10,7 +10,6 @@ use crate::Cell;
 impl Cell {
     /// What the server's private key does in each operation: it signs, or with static RSA decrypts.
     /// `None` where operations are no full handshakes, or the server has a key that toll does not know.
-    #[must_use]
     pub fn private_key_operation(&self) -> Option<Algorithm> {
         use Operation::{Handshakes, OneRequestPerConnection};
         let Self { target, load, .. } = self;
@@ -33,7 +32,6 @@ impl Cell {
 
     /// The server's side of its handshake in memory. `None` where the study leaves the version or the
     /// group open, or the version is another than TLS 1.3.
-    #[must_use]
     pub fn handshake_in_memory(&self) -> Option<Algorithm> {
         let group = self.load.group.filter(|_| self.load.only_version() == Some(Version::Tls13))?;
         let handshake = Handshake::Full(self.target.certificate_key, group);
@@ -41,7 +39,6 @@ impl Cell {
     }
     /// What encrypts and authenticates the records that the server sends. `None` over plain HTTP, where the
     /// study leaves the suite open, and for what is measured under no name of its own.
-    #[must_use]
     pub fn record_cipher(&self) -> Option<Algorithm> {
         let suite = self.load.only_suite()?;
         // Encrypt-then-MAC seals in another way, and either side alone can be without it.
@@ -58,14 +55,12 @@ impl Cell {
     }
 
     /// The plaintext of the records that it sends.
-    #[must_use]
     pub fn record_size(&self) -> Bytes {
         Bytes(self.target.record_size.get() as u64)
     }
 
     /// The library of primitives that its server runs on; `None` where that is another build, or not
     /// known.
-    #[must_use]
     pub fn cipher_library(&self) -> Option<&'static str> {
         let target = &self.target;
         if !target.server.uses("library") || target.library_folder().is_some() {

@@ -81,7 +81,6 @@ pub struct AlgorithmTable {
 
 impl AlgorithmTable {
     /// How many rows one combination of hardware and cache has.
-    #[must_use]
     pub fn rows(&self) -> usize {
         let of = |algorithm: &Algorithm| match algorithm.unit() {
             Unit::Byte => self.sizes.len(),
@@ -91,7 +90,6 @@ impl AlgorithmTable {
     }
 
     /// All rows, in the order in which they are shown.
-    #[must_use]
     pub fn all_rows(&self) -> Vec<TableRow> {
         let caches = |hardware| self.caches.iter().map(move |cache| (hardware, *cache));
         let combinations = self.hardware.iter().flat_map(|hardware| caches(*hardware));
@@ -117,7 +115,6 @@ impl AlgorithmTable {
     }
 
     /// The values that its rows have of a key, as study files write them.
-    #[must_use]
     pub fn values(&self, key: &str) -> Vec<String> {
         match key {
             ALGORITHM => self.algorithms.iter().map(ToString::to_string).collect(),
@@ -130,7 +127,6 @@ impl AlgorithmTable {
     }
 
     /// What one combination of hardware and cache measures.
-    #[must_use]
     pub fn combination(&self, hardware: Hardware, cache: Cache) -> Vec<RowKey> {
         let mut keys = Vec::new();
         for &algorithm in &self.algorithms {

@@ -142,7 +142,6 @@ const FILES: [(&str, &str); 7] = [
 
 impl PublishedRow {
     /// Whether it was measured with this number of messages at once.
-    #[must_use]
     pub fn is_of(&self, messages: u64) -> bool {
         self.messages.map_or(self.many_messages == (messages > 1), |own| own == messages)
     }
@@ -206,7 +205,6 @@ impl Reference {
         })
     }
 
-    #[must_use]
     pub fn figure(&self, name: &str) -> Option<Published> {
         let figure = self.figures.iter().find(|figure| figure.name == name)?;
         Some(Published {

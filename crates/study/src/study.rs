@@ -108,7 +108,6 @@ pub enum LostRows {
 }
 
 impl Cut {
-    #[must_use]
     pub fn new(kind: &str, what: String) -> Self {
         Self { kind: kind.to_owned(), what, scale: None, lost: None }
     }
@@ -119,7 +118,6 @@ impl Cut {
     }
 
     /// Whether it is why a case or table lacks rows: all of them, or those with a value of a key.
-    #[must_use]
     pub fn explains(&self, case: &str, key: Option<&str>) -> bool {
         match &self.lost {
             None => false,
@@ -131,7 +129,6 @@ impl Cut {
     }
 
     /// That a key of a target, a load, a search or a table has another value.
-    #[must_use]
     pub fn of_key(key: &str, what: String) -> Self {
         let kind = match key {
             "warmup" | "duration" | "ramp" | "step" | "hold" => "shorter windows",
@@ -259,13 +256,11 @@ pub struct AnswerRule {
 
 impl AnswerRule {
     /// Whether it is asked to show this beside its figures.
-    #[must_use]
     pub fn shows(&self, what: Show) -> bool {
         self.show.contains(&what)
     }
 
     /// The value that the others are compared with.
-    #[must_use]
     pub fn baseline(&self) -> Param {
         Param::of(&self.compare, &self.baseline)
     }
@@ -278,7 +273,6 @@ impl Study {
     }
 
     /// The different servers, each with the indices of its cells.
-    #[must_use]
     pub fn servers(&self) -> Vec<((Target, Only), Vec<usize>)> {
         let mut servers: Vec<((Target, Only), Vec<usize>)> = Vec::new();
         for (index, cell) in self.cells.iter().enumerate() {
@@ -292,7 +286,6 @@ impl Study {
     }
 
     /// The machines that servers run on, but for this one, each with all CPUs of its servers.
-    #[must_use]
     pub fn remote_cpus(&self) -> BTreeMap<Host, CpuList> {
         let mut cpus: BTreeMap<Host, CpuList> = BTreeMap::new();
         for Target { host, cpus: own, .. } in self.cells.iter().map(|cell| &cell.target) {
@@ -305,7 +298,6 @@ impl Study {
 
     /// When the server of these cells is started again. What a search finds holds for the process in
     /// which it searched, so such a server keeps it; one that toll did not start it cannot restart.
-    #[must_use]
     pub fn restart(&self, cells: &[usize]) -> Restart {
         let mut cells = cells.iter().map(|cell| &self.cells[*cell]);
         let keeps = |cell: &Cell| cell.find.is_some() || cell.target.server.program().is_none();
@@ -348,7 +340,6 @@ impl Study {
     }
 
     /// All that it measures: the cells, then the rows of tables.
-    #[must_use]
     pub fn rows(&self) -> Vec<StudyRow<'_>> {
         let cells = self.cells.iter().map(|cell| StudyRow {
             case: &cell.case,
@@ -369,7 +360,6 @@ impl Study {
     }
 
     /// What tells the rows of a case or a table from each other.
-    #[must_use]
     pub fn params(&self, case: &str) -> Vec<Params> {
         let own = self.rows().into_iter().filter(|row| row.case == case);
         own.map(|row| row.params).collect()
@@ -395,7 +385,6 @@ impl Study {
 impl Cell {
     /// Every key of the cell's server and load with its value, as a study file has them; without those
     /// that are left open, and those that server and client have no use for.
-    #[must_use]
     pub fn settings(&self) -> Vec<(String, String)> {
         let Self { target, load, find, pool, .. } = self;
         let mut target: Vec<_> = keys::values(target);
@@ -432,7 +421,6 @@ pub fn mixed_objects(target: &Target, plan: &Plan) -> Option<Mix> {
 }
 
 /// The files, where a load asks for different ones.
-#[must_use]
 pub fn files(target: &Target, plan: &Plan) -> Option<Files> {
     target.files().filter(|_| asks_for_objects(plan) && target.server.uses("files"))
 }
@@ -443,7 +431,6 @@ fn asks_for_objects(plan: &Plan) -> bool {
 
 /// The path of a load's URL: that of the only object, and `/` where there are several, files or
 /// pages.
-#[must_use]
 pub fn path<'a>(target: &'a Target, plan: &Plan) -> &'a str {
     let is_alone = plan.operation != Operation::Session && files(target, plan).is_none();
     let object = target.object.only().filter(|_| is_alone);
@@ -452,7 +439,6 @@ pub fn path<'a>(target: &'a Target, plan: &Plan) -> &'a str {
 
 impl Only {
     /// Nothing else than what a load asks for, where toll can tell the server so.
-    #[must_use]
     pub fn of(target: &Target, plan: &Plan) -> Self {
         match target.server.is_configured() {
             true => {

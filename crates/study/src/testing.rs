@@ -12,13 +12,11 @@ use units::Nanos;
 use crate::{Cell, Only};
 
 /// The server with this name.
-#[must_use]
 pub fn server(name: &str) -> &'static targets::Server {
     targets::by_name(name).unwrap()
 }
 
 /// A cell whose server and load are nothing special.
-#[must_use]
 pub fn cell(case: &str, number: usize, server: &'static targets::Server) -> Cell {
     let load = Plan {
         cpus: CpuList::from(1),

@@ -114,7 +114,6 @@ impl CryptoMbStandIn {
 }
 
 /// Whether a program has said that there is no crypto_mb, or that this CPU cannot use it: not that it is broken.
-#[must_use]
 pub fn crypto_mb_is_lacking(said: &str) -> bool {
     said.contains("crypto_mb is not there") || said.contains("no AVX-512 IFMA")
 }

@@ -72,7 +72,6 @@ impl Directives {
     }
 
     /// Whether one of this name is given.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.iter().any(|directive| self::name(directive) == name)
     }

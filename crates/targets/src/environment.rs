@@ -27,7 +27,6 @@ impl Environment {
     }
 
     /// Whether a variable of this name is given.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| known == name)
     }
@@ -116,7 +115,6 @@ pub enum LibraryPath {
 }
 
 impl LibraryPath {
-    #[must_use]
     pub fn folder(&self) -> Option<&PathBuf> {
         match self {
             Self::System => None,

@@ -133,7 +133,6 @@ fn listening(at: Option<&[SocketAddr]>) -> String {
 
 impl TargetError {
     /// Whether a caller may leave the target out and measure the others.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(
             self,

@@ -30,7 +30,6 @@ pub struct ClientPem {
 pub struct PrivatePem(String);
 
 impl PrivatePem {
-    #[must_use]
     pub fn pem(&self) -> &str {
         &self.0
     }

@@ -11,7 +11,6 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 pub struct Host(String);
 
 impl Host {
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -46,7 +46,6 @@ impl TlsLibrary {
     }
 
     /// The same, whatever its version is.
-    #[must_use]
     pub fn stack(self) -> Stack {
         match self {
             Self::Own(stack) => stack,
@@ -83,7 +82,6 @@ impl FromStr for TlsLibrary {
 
 impl Target {
     /// The folder that its OpenSSL comes from, where that is not the system's.
-    #[must_use]
     pub fn library_folder(&self) -> Option<PathBuf> {
         match self.library {
             TlsLibrary::Built => Some(built_folder()),
@@ -110,7 +108,6 @@ pub struct Library {
 
 impl Library {
     /// Whether this file is one of that folder, or one that a link in the folder leads to.
-    #[must_use]
     pub fn is_from(&self, folder: &Path) -> bool {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
         let name = file.find(".so").map(|end| &file[..end + ".so".len()]);
@@ -118,7 +115,6 @@ impl Library {
     }
 
     /// Whether it is an OpenSSL without this group. No, where its version is not known.
-    #[must_use]
     pub fn lacks(&self, group: Group) -> bool {
         let number = || {
             let mut parts = self.version.as_deref()?.strip_prefix("OpenSSL ")?.split('.');
@@ -128,7 +124,6 @@ impl Library {
     }
 
     /// Whether it is the file of this name, whatever follows that.
-    #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
     }

@@ -30,14 +30,12 @@ impl Lines {
     }
 
     /// What came after the last line.
-    #[must_use]
     pub fn rest(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| String::from_utf8_lossy(&self.0).into_owned())
     }
 }
 
 /// The beginning of a text, for an error of one line.
-#[must_use]
 pub fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     let plain = |c: char| if c.is_control() { ' ' } else { c };

@@ -110,18 +110,15 @@ impl Objects {
     }
 
     /// The folder that servers take as their root; the objects are in `bytes/` in it.
-    #[must_use]
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    #[must_use]
     pub fn sizes(&self) -> &[Bytes] {
         &self.sizes
     }
 
     /// Why the objects are not in memory, where they are not.
-    #[must_use]
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }

@@ -27,13 +27,11 @@ impl Ports {
     }
 
     /// Where it serves HTTPS.
-    #[must_use]
     pub fn https(&self) -> Vec<SocketAddr> {
         self.https.iter().map(ReservedPort::address).collect()
     }
 
     /// Where it serves plain HTTP.
-    #[must_use]
     pub fn http(&self) -> Vec<SocketAddr> {
         self.http.iter().map(ReservedPort::address).collect()
     }

@@ -157,7 +157,6 @@ impl Process {
     }
 
     /// Its number, which may be another process's once [`exited`](Self::exited) has reported its end.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.server.id()
     }

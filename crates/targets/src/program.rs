@@ -51,7 +51,6 @@ pub(crate) fn build_folders() -> Vec<PathBuf> {
 
 impl Binary {
     /// How a person would write it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Toll => "toll",
@@ -86,7 +85,6 @@ pub(crate) fn find(
 }
 
 /// The program of this name in the folders of a `PATH` that depend on no current folder.
-#[must_use]
 pub fn find_in(path: Option<OsString>, program: &str) -> Option<PathBuf> {
     let path = path.unwrap_or_default();
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
@@ -94,7 +92,6 @@ pub fn find_in(path: Option<OsString>, program: &str) -> Option<PathBuf> {
 }
 
 /// Whether it is a file that may be run.
-#[must_use]
 pub fn is_program(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
 }

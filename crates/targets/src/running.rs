@@ -161,19 +161,16 @@ impl Starting {
 
 impl Running {
     /// What it is, and where it listens.
-    #[must_use]
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
     /// The process whose tree is the server.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.server.process.pid()
     }
 
     /// The server to which it passes requests on, whose CPU time is not its own.
-    #[must_use]
     pub fn backend(&self) -> Option<&Running> {
         self.server.backend.as_deref()
     }
@@ -203,7 +200,6 @@ impl Running {
         repin(self.pid(), spread, &self.facts.cpus)
     }
 
-    #[must_use]
     pub fn logs(&self) -> &Path {
         &self.server.dir.logs
     }

@@ -226,31 +226,26 @@ impl Server {
     }
 
     /// Its name in study files, and of its folders in the results.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// What toll starts; `None` where the server runs already.
-    #[must_use]
     pub fn program(&self) -> Option<&'static dyn Program> {
         self.program
     }
 
     /// Whether toll configures what it negotiates; otherwise it has settings of its own.
-    #[must_use]
     pub fn is_configured(&self) -> bool {
         self.is_configured
     }
 
     /// When a run starts it again, unless the study says so itself.
-    #[must_use]
     pub fn restart(&self) -> Restart {
         self.restart
     }
 
     /// Whether it is a program that has to be installed before toll can start it.
-    #[must_use]
     pub fn is_installed(&self) -> bool {
         let binary = self.program.map(|program| program.binary());
         matches!(binary, Some(Binary::Installed { .. }))
@@ -269,7 +264,6 @@ impl Server {
     }
 
     /// Its file, where it is installed and toll starts it.
-    #[must_use]
     pub fn find(&self, settings: &Settings) -> Option<PathBuf> {
         self.program?.binary().find(settings).ok()
     }

@@ -70,14 +70,12 @@ pub static SERVERS: &[&Server] = &[
 ];
 
 /// The server with this name in study files.
-#[must_use]
 pub fn by_name(name: &str) -> Option<&'static Server> {
     SERVERS.iter().copied().find(|server| server.name() == name)
 }
 
 impl Server {
     /// Whether a key of a study's `[target]`, such as `certificate-key`, means something to it.
-    #[must_use]
     pub fn uses(&self, key: &str) -> bool {
         match SERVERS.iter().any(|server| server.has_own(key)) {
             true => self.has_own(key),

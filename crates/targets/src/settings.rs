@@ -46,7 +46,6 @@ impl Settings {
     /// The settings of a server by default: both versions, its own suites and groups, an
     /// RSA-2048 key, tickets, a session cache, encrypt-then-MAC. Its program is looked for in the
     /// folders of `PATH`, `/usr/sbin` and `/usr/local/sbin`.
-    #[must_use]
     pub fn new(cpus: CpuList) -> Self {
         Self::of(Target {
             cpus,
@@ -58,7 +57,6 @@ impl Settings {
     }
 
     /// Those of a server of this description, which chooses what that leaves open.
-    #[must_use]
     pub fn of(target: Target) -> Self {
         Self {
             target,

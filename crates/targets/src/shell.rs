@@ -23,7 +23,6 @@ const AGENT: [&str; 2] = ["toll", "agent"];
 
 impl Shell {
     /// Its words, which a host and a command follow.
-    #[must_use]
     pub fn before_host(&self) -> Vec<String> {
         let is_ssh = Path::new(&self.0[0]).file_name().is_some_and(|name| name == "ssh");
         let batch = BATCH.into_iter().filter(|_| is_ssh).map(str::to_owned);
@@ -31,14 +30,12 @@ impl Shell {
     }
 
     /// The words of the command that starts the agent there, which ends after this silence.
-    #[must_use]
     pub fn words(&self, host: &Host, silence: Silence) -> Vec<String> {
         let silence = silence.to_string();
         self.words_for(host.as_str(), AGENT.into_iter().chain(["--silence", &silence]))
     }
 
     /// The words that run a command there.
-    #[must_use]
     pub fn words_for<'a>(
         &self,
         host: &'a str,
@@ -110,7 +107,6 @@ impl fmt::Display for RemoteStartError<'_> {
 }
 
 /// What a program has complained of, for an error of one line.
-#[must_use]
 pub fn one_line(said: &str) -> String {
     const MOST: usize = 200;
     said.chars().filter(|c| !c.is_control()).take(MOST).collect()

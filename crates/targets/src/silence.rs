@@ -19,13 +19,11 @@ const LEAST: Nanos = Nanos(1_000_000_000);
 const SIGNS: u32 = 5;
 
 impl Silence {
-    #[must_use]
     pub fn limit(self) -> Duration {
         self.0.into()
     }
 
     /// Between two signs of life of toll.
-    #[must_use]
     pub fn sign_of_life(self) -> Duration {
         self.limit() / SIGNS
     }

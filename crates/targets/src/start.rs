@@ -232,7 +232,6 @@ fn spare_cpus(used: &CpuList) -> Result<CpuList, TargetError> {
 /// The command that [`start`] runs, for a person: with the paths that the server called `name` has
 /// in the result folder `folder`, and `root` as the folder of its objects. Nothing is started.
 /// `None` where toll starts nothing.
-#[must_use]
 pub fn command(
     server: &Server,
     settings: &Settings,

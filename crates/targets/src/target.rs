@@ -331,7 +331,6 @@ pub enum ThreadsPerCore {
 
 impl ThreadsPerCore {
     /// How many.
-    #[must_use]
     pub fn count(self) -> usize {
         match self {
             Self::One => 1,
@@ -421,7 +420,6 @@ impl Default for Target {
 
 impl Target {
     /// The keys that its server has no use for, whatever their values are.
-    #[must_use]
     pub fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         let mut add = |cause, why: &str, keys: &[&'static str]| {
@@ -488,7 +486,6 @@ impl Target {
     }
 
     /// The modelled accelerator of its private keys, where it has one.
-    #[must_use]
     pub fn accelerator(&self) -> Option<Description> {
         let preferred = || self.server.completions.first().copied();
         (self.accelerator == Kind::Model).then(|| Description {
@@ -502,7 +499,6 @@ impl Target {
     }
 
     /// How Intel's multi-buffer library is used, where it has its private keys.
-    #[must_use]
     pub fn batching(&self) -> Option<Batching> {
         let (way, wait) = (self.offload, self.batch_wait);
         (self.accelerator == Kind::MultiBuffer).then_some(Batching { way, wait })
@@ -700,7 +696,6 @@ impl Target {
     }
 
     /// How requests go to its backend, where it has one.
-    #[must_use]
     pub fn backend(&self) -> Option<Backend> {
         self.backend.or(self.server.backend)
     }
@@ -711,7 +706,6 @@ impl Target {
     }
 
     /// These files.
-    #[must_use]
     pub fn files(&self) -> Option<Files> {
         let sizes = self.object.sizes().filter(|_| self.has_files())?;
         let [size] = sizes[..] else { return None };
@@ -719,19 +713,16 @@ impl Target {
     }
 
     /// The CPUs that the server is pinned to, where toll does that.
-    #[must_use]
     pub fn pinned_to(&self) -> Option<&CpuList> {
         self.server.program().is_some().then_some(&self.cpus)
     }
 
     /// Those of them that are this machine's.
-    #[must_use]
     pub fn pinned_here(&self) -> Option<&CpuList> {
         self.pinned_to().filter(|_| self.host.is_none())
     }
 
     /// The addresses at which it listens.
-    #[must_use]
     pub fn addresses(&self) -> Vec<IpAddr> {
         match self.listen.is_empty() {
             true => vec![Ipv4Addr::LOCALHOST.into()],

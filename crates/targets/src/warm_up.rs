@@ -32,7 +32,6 @@ pub struct SteadyRule {
 
 impl WarmUp {
     /// The longest that it takes.
-    #[must_use]
     pub fn most(self) -> Nanos {
         match self {
             Self::For(time) => time,
@@ -48,7 +47,6 @@ impl SteadyRule {
 
     /// How far the last of these speeds lie apart, as a share of their median; `None` where there
     /// are too few, or most of them are zero.
-    #[must_use]
     pub fn spread_of(&self, speeds: &[f64]) -> Option<f64> {
         let mut last = speeds.get(speeds.len().checked_sub(self.slices)?..)?.to_vec();
         last.sort_unstable_by(f64::total_cmp);

@@ -47,7 +47,6 @@ impl CertificateKey {
     ];
 
     /// What people call it.
-    #[must_use]
     pub fn words(self) -> String {
         match self {
             Self::Rsa(bits) => format!("RSA-{bits}"),

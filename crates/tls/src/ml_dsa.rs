@@ -36,7 +36,6 @@ impl MlDsa {
     pub const ALL: [Self; 3] = [Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
 
     /// The scheme of its signatures in TLS 1.3 (draft-ietf-tls-mldsa).
-    #[must_use]
     pub fn scheme(self) -> u16 {
         match self {
             Self::MlDsa44 => 0x0904,
@@ -52,7 +51,6 @@ impl MlDsa {
     }
 
     /// That of the public key in a certificate in DER, where it is one.
-    #[must_use]
     pub fn of_certificate(der: &[u8]) -> Option<Self> {
         Self::of_public_key(public_key(der)?)
     }
@@ -120,7 +118,6 @@ impl fmt::Display for MlDsa {
 }
 
 /// The subject's public key (SubjectPublicKeyInfo) of a certificate in DER.
-#[must_use]
 pub fn public_key(certificate: &[u8]) -> Option<&[u8]> {
     to_be_signed(certificate)?.get(PUBLIC_KEY).copied()
 }

@@ -43,7 +43,6 @@ pub enum Cipher {
 
 impl Cipher {
     /// What people call it.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Aes128Gcm => "AES-128-GCM",

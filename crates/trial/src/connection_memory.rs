@@ -29,7 +29,6 @@ pub struct ConnectionMemory {
 
 impl ConnectionMemory {
     /// `None` where there were too few to tell it from what else moves, or the server did not grow.
-    #[must_use]
     pub fn since(before: &MemoryReading, now: &MemoryReading) -> Option<Self> {
         let connections = now.sockets.count.checked_sub(before.sockets.count)?;
         let process_bytes = now.process_bytes.checked_sub(before.process_bytes)?;
@@ -42,13 +41,11 @@ impl ConnectionMemory {
     }
 
     /// Of one connection in the server's processes, in bytes.
-    #[must_use]
     pub fn each(&self) -> f64 {
         self.process_bytes as f64 / self.connections as f64
     }
 
     /// Of one in the buffers of the kernel.
-    #[must_use]
     pub fn each_in_buffers(&self) -> f64 {
         self.socket_buffer_bytes as f64 / self.connections as f64
     }

@@ -8,7 +8,6 @@ const TICK_NS: u64 = 10_000_000;
 
 impl TrialRecord {
     /// Why this cannot have been measured; `None` where that is not certain.
-    #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {
         let has_ended_early = self.interrupted || self.load_error.is_some();
         (self.window_ns == 0 && !has_ended_early)
@@ -16,7 +15,6 @@ impl TrialRecord {
     }
 
     /// Which side's CPU time is more than this many CPUs have within the window.
-    #[must_use]
     pub fn excess_cpu_time(&self, cpus: usize) -> Option<String> {
         let CpuTimes { server, client, backend, .. } = self.cpu_ns;
         let client_cpus = match self.ranks.as_slice() {

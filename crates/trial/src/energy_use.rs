@@ -14,7 +14,6 @@ pub struct EnergyUse {
 
 impl EnergyUse {
     /// Joules beyond what the machine takes without the load; `None` where it took no more.
-    #[must_use]
     pub fn beyond_idle(&self, window: Nanos) -> Option<f64> {
         Some(self.joules - self.idle_watts * window.seconds()).filter(|joules| *joules > 0.0)
     }

@@ -139,7 +139,6 @@ impl Evidence {
 
     /// Whether the server's work was done by threads that each used a whole CPU, while other CPUs of the
     /// server were free.
-    #[must_use]
     pub fn has_few_workers(&self) -> bool {
         let has_free_cpus =
             self.server_cpus_idle.is_none_or(|idle| idle.exceeds(1.0 - SERVER_BUSY));

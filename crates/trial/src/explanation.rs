@@ -11,7 +11,6 @@ const NO_DESCRIPTORS: &str = "the server had all its file descriptors open";
 
 impl Verdict {
     /// What limited the trial and by which figures, in a sentence without its full stop.
-    #[must_use]
     pub fn reason(&self, nouns: Nouns) -> String {
         let e = &self.evidence;
         let noun = nouns.operation;
@@ -110,7 +109,6 @@ impl Verdict {
     }
 
     /// What to do for a better or a higher figure, in a sentence without its full stop.
-    #[must_use]
     pub fn remedy(&self) -> &'static str {
         let e = &self.evidence;
         match self.limit {

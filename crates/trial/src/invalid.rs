@@ -28,13 +28,11 @@ pub enum WhyInvalid<'a> {
 
 impl WhyInvalid<'_> {
     /// Whether the server or the load ended, so that nothing is known.
-    #[must_use]
     pub fn is_a_loss(self) -> bool {
         matches!(self, Self::InWarmUp | Self::TargetLost(_) | Self::LoadLost(_))
     }
 
     /// Whether too much load gives it, of a server that does what was asked.
-    #[must_use]
     pub fn is_of_overload(self) -> bool {
         matches!(self, Self::Failed | Self::NothingCompleted)
     }
@@ -47,7 +45,6 @@ impl TrialRecord {
     }
 
     /// Why the figures are not those of what was asked for, the gravest first; empty where they are.
-    #[must_use]
     pub fn invalid(&self) -> Vec<WhyInvalid<'_>> {
         match self.faults() {
             _ if self.valid => Vec::new(),
@@ -75,7 +72,6 @@ impl TrialRecord {
     }
 
     /// The gravest reason, in a sentence without its full stop; `None` of a valid trial.
-    #[must_use]
     pub fn why_invalid(&self) -> Option<String> {
         Some(match self.invalid().first()? {
             WhyInvalid::InWarmUp => "it was interrupted before its window began".to_owned(),
@@ -89,7 +85,6 @@ impl TrialRecord {
     }
 
     /// What to do for a better or a higher figure, in a sentence without its full stop.
-    #[must_use]
     pub fn remedy(&self) -> &'static str {
         let has_ended_early = self.target_error.is_some() || self.load_error.is_some();
         match has_ended_early && self.operations.completed == 0 {
@@ -100,19 +95,16 @@ impl TrialRecord {
 
     /// Whether it was stopped before its window began: there is nothing to judge then, neither the
     /// server nor the limit.
-    #[must_use]
     pub fn ended_in_warm_up(&self) -> bool {
         self.interrupted && self.window_ns == 0
     }
 
     /// Those of this trial's load.
-    #[must_use]
     pub fn nouns(&self) -> Nouns {
         if self.walks.is_some() { Nouns::OF_SESSION } else { Nouns::USUAL }
     }
 
     /// What limited the trial and by which figures, in a sentence without its full stop.
-    #[must_use]
     pub fn reason(&self) -> String {
         let reason = self.verdict.reason(self.nouns());
         match self.operations.unended.values().next() {

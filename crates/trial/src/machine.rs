@@ -118,7 +118,6 @@ struct Server {
 
 impl ThisMachine {
     /// With a server whose process is not known, or on another machine.
-    #[must_use]
     pub fn without_server() -> Self {
         Self {
             server: None,
@@ -362,7 +361,6 @@ const MOST_PAIRS: usize = 8;
 
 /// Where server and client run relative to each other, measured where it has to be: about 20 ms
 /// for each of the client's first eight CPUs, during which the server should be idle.
-#[must_use]
 pub fn neighbours(server: &CpuList, client: &CpuList) -> Neighbours {
     let overlap = |cpu: &usize| server.as_slice().contains(cpu);
     if client.as_slice().iter().any(overlap) {

@@ -98,7 +98,6 @@ pub struct ClientFigures {
 
 impl ClientFigures {
     /// Of the client of a trial on this machine.
-    #[must_use]
     pub fn of(line: &TrialRecord) -> Self {
         let evidence = &line.verdict.evidence;
         Self {
@@ -114,7 +113,6 @@ impl ClientFigures {
 
 impl RankFigures {
     /// Such as `rank 2 on lg1`.
-    #[must_use]
     pub fn name(&self) -> String {
         name(self.rank, &self.host)
     }
@@ -142,7 +140,6 @@ impl RankFigures {
 }
 
 /// How a rank is named, by its number from 1.
-#[must_use]
 pub fn name(rank: usize, host: &str) -> String {
     format!("rank {rank} on {host}")
 }

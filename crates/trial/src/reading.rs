@@ -61,7 +61,6 @@ pub struct NetReading {
 
 impl NetReading {
     /// Those of the kernel's counters that matter here.
-    #[must_use]
     pub fn of(counters: &NetCounters) -> Option<Self> {
         Some(Self {
             listen_overflows: counters.get("TcpExt", "ListenOverflows")?,
@@ -121,7 +120,6 @@ pub struct Usage {
 
 impl TaskReading {
     /// The usage between `earlier` and this; `None` where no time passed between them.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Usage> {
         self.used_in(self.at.checked_duration_since(earlier.at)?.as_secs_f64(), earlier)
     }
@@ -146,7 +144,6 @@ impl From<ThreadUse> for Usage {
 impl Usage {
     /// What threads that take turns on one CPU used of it together. While one waits because another
     /// of them runs, they do not wait for anybody else. `None` of no threads.
-    #[must_use]
     pub fn of_one_cpu<'a>(threads: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
         let on_cpu: f64 = threads.clone().map(|usage| usage.on_cpu).sum();
         let busiest = threads.max_by(|a, b| a.busy().total_cmp(&b.busy()))?;
@@ -155,19 +152,16 @@ impl Usage {
     }
 
     /// Running, or wanting to.
-    #[must_use]
     pub fn busy(&self) -> f64 {
         self.on_cpu + self.waiting.unwrap_or(0.0)
     }
 
     /// CPU time over a window of this length.
-    #[must_use]
     pub fn on_cpu_within(&self, window: Nanos) -> Nanos {
         Nanos((self.on_cpu * window.0 as f64).round() as u64)
     }
 
     /// Waiting over a window of this length.
-    #[must_use]
     pub fn waiting_within(&self, window: Nanos) -> Option<Nanos> {
         self.waiting.map(|waiting| Nanos((waiting * window.0 as f64).round() as u64))
     }
@@ -197,7 +191,6 @@ pub struct Readings {
 
 impl Readings {
     /// With the reading at the window's start.
-    #[must_use]
     pub fn begin(mut start: Reading) -> Self {
         let there = start.there.take().map(|there| Box::new(Self::begin(*there)));
         let waiting = vec![0; start.links.len()];
@@ -247,21 +240,18 @@ impl Readings {
     }
 
     /// The window by the clock of the server's machine, where that is another one.
-    #[must_use]
     pub fn window_there(&self) -> Option<(Instant, Instant)> {
         let there = self.there.as_ref()?;
         there.start.at.zip(there.end.at)
     }
 
     /// The server's usage, where it is known and lived to the end.
-    #[must_use]
     pub fn server(&self) -> Option<Usage> {
         let readings = self.at_server();
         readings.used(|reading| reading.server)
     }
 
     /// How coarse the server's clocks are, where that is too coarse for so short a window.
-    #[must_use]
     pub fn too_coarse(&self) -> Option<Nanos> {
         let readings = self.at_server();
         let tick = readings.end.tick.max(readings.start.tick)?;
@@ -281,7 +271,6 @@ impl Readings {
     }
 
     /// The bytes that the server's processes had read from disks; `None` where that is not known.
-    #[must_use]
     pub fn read_from_disk(&self) -> Option<u64> {
         let Self { start, end, .. } = self.at_server();
         end.server_disk_bytes?.checked_sub(start.server_disk_bytes?)
@@ -289,7 +278,6 @@ impl Readings {
 
     /// What moved between processors and memory of the server's machine within a window of this length,
     /// by what moved between the readings; `None` of a window that ended before it began.
-    #[must_use]
     pub fn memory(&self, window: Nanos) -> Option<MemoryUse> {
         let readings = self.at_server();
         let ((source, end), (_, start)) = (readings.end.memory?, readings.start.memory?);
@@ -308,7 +296,6 @@ impl Readings {
     }
 
     /// Joules of the server's machine within a window of this length, by those between the readings.
-    #[must_use]
     pub fn joules(&self, window: Nanos) -> Option<f64> {
         let readings = self.at_server();
         let (start, end) = (readings.start.energy.as_ref()?, readings.end.energy.as_ref()?);
@@ -316,13 +303,11 @@ impl Readings {
     }
 
     /// The usage of the server's backend.
-    #[must_use]
     pub fn backend(&self) -> Option<Usage> {
         self.at_server().used(|reading| reading.backend)
     }
 
     /// The usage of each load thread; `None` where one was not read.
-    #[must_use]
     pub fn threads(&self) -> Option<Vec<Usage>> {
         if !self.own.is_empty() {
             return Some(self.own.clone());
@@ -336,7 +321,6 @@ impl Readings {
 
     /// The share of a CPU that each of the server's threads used that lived at both ends, the
     /// busiest first; empty where the server is not known.
-    #[must_use]
     pub fn server_threads(&self) -> Vec<f64> {
         let mut shares: Vec<f64> = self.server_threads_by_id().into_values().collect();
         shares.sort_by(|a, b| b.total_cmp(a));
@@ -344,7 +328,6 @@ impl Readings {
     }
 
     /// The same by the kernel's number of the thread.
-    #[must_use]
     pub fn server_threads_by_id(&self) -> BTreeMap<u32, f64> {
         let readings = self.at_server();
         let Self { start: first, end: last, whole, .. } = readings;
@@ -364,19 +347,16 @@ impl Readings {
     }
 
     /// What the CPUs of the client's machine did between the readings.
-    #[must_use]
     pub fn cpus(&self) -> Option<CpuWindow> {
         self.end.cpus.as_ref()?.since(self.start.cpus.as_ref()?)
     }
 
     /// What those of the server's machine did.
-    #[must_use]
     pub fn cpus_at_server(&self) -> Option<CpuWindow> {
         self.at_server().cpus()
     }
 
     /// Whether the server's machine is another one.
-    #[must_use]
     pub fn is_server_elsewhere(&self) -> bool {
         self.there.is_some()
     }
@@ -387,27 +367,23 @@ impl Readings {
     }
 
     /// How often accept queues overflowed.
-    #[must_use]
     pub fn listen_overflows(&self) -> Option<u64> {
         self.net(|net| net.listen_overflows)
     }
 
     /// How many connections listeners dropped.
-    #[must_use]
     pub fn listen_drops(&self) -> Option<u64> {
         self.net(|net| net.listen_drops)
     }
 
     /// How many connections the server's own listeners dropped; `None` where that is not known, or they
     /// are not the same at both ends.
-    #[must_use]
     pub fn listener_drops(&self) -> Option<u64> {
         let Self { start, end, .. } = self.at_server();
         end.listener_drops?.checked_sub(start.listener_drops?)
     }
 
     /// Segments sent again over all that were sent; `None` where none were.
-    #[must_use]
     pub fn retransmitted(&self) -> Option<f64> {
         let again = self.net(|net| net.segments_retransmitted)?;
         let all = self.net(|net| net.segments_sent)? + again;
@@ -421,7 +397,6 @@ impl Readings {
     }
 
     /// What each interface did, in the order of the readings, those of the server's machine last.
-    #[must_use]
     pub fn links(&self) -> Vec<LinkUsage> {
         let there = self.there.as_ref().map(|there| there.links()).unwrap_or_default();
         self.own_links().into_iter().chain(there).collect()

@@ -37,7 +37,6 @@ pub struct RunsOn {
 
 impl Receipt {
     /// The receipt of a load; `certificate_key` where it is known what the target was given.
-    #[must_use]
     pub fn of(job: &Job, certificate_key: Option<CertificateKey>, outcome: &Outcome) -> Self {
         let asked = Asked::of(job, certificate_key);
         let obtained = Obtained::of(job, outcome);
@@ -96,7 +95,6 @@ impl Receipt {
     /// The receipt of a load that another program made. Such a program decrypts everything, makes
     /// fresh keys and verifies nothing, whatever the plan says of those; what it printed of a
     /// connection is compared with what was asked.
-    #[must_use]
     pub fn of_peer(job: &Job, peer: &PeerClient, outcome: &Outcome) -> Self {
         let asked = Asked {
             key_exchange: job.url.is_tls().then_some(KeyExchangeMode::Fresh),

@@ -138,7 +138,6 @@ const FIELDS: &[(&str, &str, Form)] = &[
 
 impl Receipt {
     /// All fields that are there.
-    #[must_use]
     pub fn rows(&self) -> Vec<ReceiptRow> {
         let (asked, obtained) = (fields(&self.asked), fields(&self.obtained));
         let row = |(name, label, form): &(&str, &'static str, Form)| {

@@ -66,7 +66,6 @@ pub struct Measured {
 
 impl Trial {
     /// Of a server about which nothing is known but its CPUs.
-    #[must_use]
     pub fn new(job: Job, server_cpus: Option<CpuList>, neighbours: Neighbours) -> Self {
         Self {
             job,

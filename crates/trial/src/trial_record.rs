@@ -254,44 +254,37 @@ impl TrialRecord {
 
     /// Whether the client was to end connections after a number of requests, so that requests and handshakes
     /// are different counts.
-    #[must_use]
     pub fn ends_connections(&self) -> bool {
         self.receipt.asked.requests_per_connection.is_some()
     }
 
     /// Operations that failed within the window.
-    #[must_use]
     pub fn failed(&self) -> u64 {
         self.operations.errors.values().sum()
     }
 
     /// CPU time per completed operation in nanoseconds, if any completed.
-    #[must_use]
     pub fn per_operation(&self, cpu_ns: u64) -> Option<f64> {
         (self.operations.completed > 0).then(|| cpu_ns as f64 / self.operations.completed as f64)
     }
 
     /// Bytes per second between processors and memory, where they were counted.
-    #[must_use]
     pub fn memory_bandwidth(&self) -> Option<f64> {
         Some(self.memory?.bytes as f64 / Nanos(self.window_ns).seconds())
     }
 
     /// Bytes that moved between processors and memory for each proven byte of bodies.
-    #[must_use]
     pub fn memory_per_byte(&self) -> Option<f64> {
         let memory = self.memory.filter(|_| self.bytes.body > 0)?;
         Some(memory.bytes as f64 / self.bytes.body as f64)
     }
 
     /// Joules in the window, but for those that the machine takes without the load.
-    #[must_use]
     pub fn joules(&self) -> Option<f64> {
         self.energy?.beyond_idle(Nanos(self.window_ns))
     }
 
     /// CPU-seconds per GB (10^9 bytes) of goodput, if there was any.
-    #[must_use]
     pub fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
         (self.bytes.body > 0).then(|| cpu_ns as f64 / self.bytes.body as f64)
     }

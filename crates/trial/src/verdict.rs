@@ -93,19 +93,16 @@ pub struct Verdict {
 /// The doubts of a trial: each needs a share that is as large as its threshold and surely no chance.
 impl Evidence {
     /// Whether programs other than server and client ran on their CPUs.
-    #[must_use]
     pub fn has_foreign_work(&self) -> bool {
         self.foreign.is_some_and(|share| share.exceeds(NOISE))
     }
 
     /// Whether the hypervisor took of these CPUs.
-    #[must_use]
     pub fn has_steal(&self) -> bool {
         self.steal.is_some_and(|share| share.exceeds(NOISE))
     }
 
     /// Whether others ran on a hyperthread beside the server's.
-    #[must_use]
     pub fn has_busy_sibling(&self) -> bool {
         self.sibling_busy.is_some_and(|share| share.exceeds(SIBLING_BUSY))
     }
@@ -117,13 +114,11 @@ impl Evidence {
 
 impl Verdict {
     /// Whether the hypervisor or other programs took so much of the CPUs that it changes a rate.
-    #[must_use]
     pub fn is_disturbed(&self) -> bool {
         self.evidence.is_noisy()
     }
 
     /// What the hypervisor and other programs took of the CPUs together, as a share.
-    #[must_use]
     pub fn disturbance(&self) -> f64 {
         let Evidence { steal, foreign, .. } = &self.evidence;
         let share = |of: &Option<CpuShare>| of.map_or(0.0, |of| of.share.max(0.0));
@@ -131,7 +126,6 @@ impl Verdict {
     }
 
     /// Judges a trial by its evidence.
-    #[must_use]
     pub fn of(evidence: Evidence) -> Self {
         Self { limit: limit(&evidence), evidence }
     }

@@ -145,7 +145,6 @@ pub enum Neighbours {
 
 impl Warning {
     /// All that a trial gives reason for.
-    #[must_use]
     pub fn of(
         neighbours: Neighbours,
         verdict: &Verdict,
@@ -222,7 +221,6 @@ impl Warning {
 
     /// For a load on kept connections that opened more than one connection per two operations
     /// within the window.
-    #[must_use]
     pub fn connections_not_kept(opened: u64, completed: u64) -> Option<Self> {
         (completed > 0 && 2 * opened > completed).then(|| Self {
             kind: WarningKind::ConnectionsNotKept,
@@ -282,7 +280,6 @@ impl Warning {
 
     /// For kept connections of which each was opened once, more than one in a hundred of them within the
     /// window: their handshakes are part of what the server did.
-    #[must_use]
     pub fn still_opening(opened: u64, connections: usize) -> Option<Self> {
         (opened as f64 > STILL_OPENING * connections as f64).then(|| Self {
             kind: WarningKind::StillOpening,
@@ -540,7 +537,6 @@ impl Warning {
     }
 
     /// Of server and client CPUs that slow each other down.
-    #[must_use]
     pub fn neighbours(neighbours: Neighbours) -> Option<Self> {
         match neighbours {
             Neighbours::Apart => None,

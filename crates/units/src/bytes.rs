@@ -34,7 +34,6 @@ impl Bytes {
     }
 
     /// `1 MiB`.
-    #[must_use]
     pub fn in_words(self) -> String {
         let (number, unit) = self.in_unit();
         format!("{number} {unit}")

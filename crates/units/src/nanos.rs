@@ -21,14 +21,12 @@ const UNITS: [(&str, u64); 7] = [
 
 impl Nanos {
     /// As fractional seconds.
-    #[must_use]
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// In the largest unit up to seconds in which it is a whole number, where [`Display`](fmt::Display)
     /// rounds for people.
-    #[must_use]
     pub fn exact(self) -> String {
         const EXACT: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
         let (factor, unit) = EXACT

@@ -1,18 +1,15 @@
 /// `1640000` as `1,640,000`.
-#[must_use]
 pub fn thousands(value: u64) -> String {
     grouped(&value.to_string())
 }
 
 /// `1 trial`, `1,640 trials`: of a noun whose plural ends with an s.
-#[must_use]
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
 /// A number to `places` decimal places, with commas in its whole part: `1,640.5` with 1. With -2 it is
 /// a number of hundreds, `1,600`. Never a negative zero.
-#[must_use]
 pub fn decimal(number: f64, places: i32) -> String {
     let step = 10f64.powi(places.abs());
     // Halves are rounded up; formatting alone rounds them to even numbers.
@@ -29,7 +26,6 @@ pub fn decimal(number: f64, places: i32) -> String {
 
 /// The decimal places that leave a number `digits` significant digits, after rounding too: of three
 /// digits 9.994 has two places and 9.996, which is 10.0, has one. Of 0 none.
-#[must_use]
 pub fn places(number: f64, digits: i32) -> i32 {
     let text = format!("{:.*e}", (digits - 1) as usize, number);
     let exponent: i32 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
@@ -38,7 +34,6 @@ pub fn places(number: f64, digits: i32) -> i32 {
 
 /// Rounded to so many significant digits, of halves to the even one: the number that the text with these digits
 /// says. One so small or large that its power of ten is not exact stays as it is.
-#[must_use]
 pub fn significant(number: f64, digits: i32) -> f64 {
     if number == 0.0 || !number.is_finite() {
         return number;
@@ -62,7 +57,6 @@ pub fn significant(number: f64, digits: i32) -> f64 {
 }
 
 /// A share of one as a percentage: `0.068` as `6.8%`, `0.997` as `99.7%`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }

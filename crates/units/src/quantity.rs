@@ -172,7 +172,6 @@ impl Unit {
     }
 
     /// A number of it with its unit.
-    #[must_use]
     pub fn with_unit(&self, number: String) -> String {
         match self.name {
             "/s" | "%" => number + self.name,

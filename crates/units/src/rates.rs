@@ -49,7 +49,6 @@ impl fmt::Display for BitsPerSecond {
 
 impl PerSecond {
     /// Without its unit.
-    #[must_use]
     pub fn number(self) -> String {
         match self.0 >= 100.0 || self.0 == 0.0 {
             true => thousands(self.0.round() as u64),

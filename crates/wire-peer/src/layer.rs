@@ -71,7 +71,6 @@ impl Layer {
     }
 
     /// A reception whose thread has learned this.
-    #[must_use]
     pub fn reception_with(self, learned: Learned) -> Reception {
         match self {
             Self::Plain => Reception::plain(learned),
@@ -80,7 +79,6 @@ impl Layer {
     }
 
     /// A reception whose thread has learned from another connection that records hold this much.
-    #[must_use]
     pub fn reception_that_learned(self, plaintext: usize) -> Reception {
         let learned = Learned::default();
         let mut other = Reception::tls(self.opener(), learned.clone());

@@ -27,25 +27,21 @@ pub const RETRY: [u8; 32] = [
 ];
 
 /// A vector with its length in two bytes.
-#[must_use]
 pub fn vector16(content: &[u8]) -> Vec<u8> {
     [&(content.len() as u16).to_be_bytes(), content].concat()
 }
 
 /// A vector with its length in three bytes.
-#[must_use]
 pub fn vector24(content: &[u8]) -> Vec<u8> {
     [&(content.len() as u32).to_be_bytes()[1..], content].concat()
 }
 
 /// A handshake message.
-#[must_use]
 pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &vector24(body)[..]].concat()
 }
 
 /// A list of extensions with its length.
-#[must_use]
 pub fn extensions(extensions: &Extensions<'_>) -> Vec<u8> {
     let list = extensions
         .iter()
@@ -54,7 +50,6 @@ pub fn extensions(extensions: &Extensions<'_>) -> Vec<u8> {
 }
 
 /// A ServerHello with these contents.
-#[must_use]
 pub fn server_hello(
     version: [u8; 2],
     random: &[u8; 32],
@@ -69,13 +64,11 @@ pub fn server_hello(
 
 /// The session identifier of a ClientHello, a record; all that this client sends have one of 32 bytes
 /// in TLS 1.3.
-#[must_use]
 pub fn session_id(client_hello: &[u8]) -> &[u8] {
     client_hello.get(44..76).unwrap_or_default()
 }
 
 /// Records without protection that carry `content`.
-#[must_use]
 pub fn in_records(content_type: u8, content: &[u8]) -> Vec<u8> {
     content
         .chunks(1 << 14)
@@ -84,7 +77,6 @@ pub fn in_records(content_type: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// A handshake message in records without protection.
-#[must_use]
 pub fn in_handshake_records(message: &[u8]) -> Vec<u8> {
     in_records(content_type::HANDSHAKE, message)
 }

@@ -25,7 +25,6 @@ pub struct Puppet {
 
 impl Puppet {
     /// Answers this ClientHello, a record.
-    #[must_use]
     pub fn new(client_hello: &[u8]) -> Option<Self> {
         let hello = Self::hello(client_hello);
         let transcript = [client_hello.get(HEADER..)?, &hello].concat();
@@ -43,7 +42,6 @@ impl Puppet {
     }
 
     /// The ServerHello that answers this ClientHello, a record, with TLS_AES_128_GCM_SHA256 and X25519.
-    #[must_use]
     pub fn hello(client_hello: &[u8]) -> Vec<u8> {
         let key_share = [&29u16.to_be_bytes(), &vector16(&SHARE)[..]].concat();
         let extensions: [(u16, &[u8]); 2] = [(43, &[3, 4]), (51, &key_share)];
@@ -59,13 +57,11 @@ impl Puppet {
     }
 
     /// The transcript's hash.
-    #[must_use]
     pub fn transcript(&self) -> [u8; 32] {
         hash(&self.transcript)
     }
 
     /// The Finished message for this transcript.
-    #[must_use]
     pub fn finished(&self) -> Vec<u8> {
         let key = expand(&self.secret, b"finished", b"", 32);
         message(kind::FINISHED, &mac(&key, &[&self.transcript()]))

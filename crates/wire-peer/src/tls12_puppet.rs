@@ -43,7 +43,6 @@ struct Keys {
 impl Tls12Puppet {
     /// # Panics
     /// Where the record is too short for a ClientHello.
-    #[must_use]
     pub fn new(client_hello: &[u8], suite: &'static Suite) -> Self {
         Self {
             suite,
@@ -58,7 +57,6 @@ impl Tls12Puppet {
     }
 
     /// A ServerHello with these extensions.
-    #[must_use]
     pub fn hello(&self, session_id: &[u8], extensions: &Extensions<'_>) -> Vec<u8> {
         server_hello([3, 3], &SERVER_RANDOM, session_id, self.suite.code_point, extensions)
     }
@@ -67,7 +65,6 @@ impl Tls12Puppet {
     ///
     /// # Panics
     /// Where it is none in PEM.
-    #[must_use]
     pub fn certificate(identity: &Identity) -> Vec<u8> {
         let certificate = X509::from_pem(&identity.certificate_pem).expect("PEM");
         let der = certificate.to_der().expect("it was read");
@@ -75,13 +72,11 @@ impl Tls12Puppet {
     }
 
     /// What a ServerKeyExchange says before its signature.
-    #[must_use]
     pub fn parameters(group: u16, share: &[u8]) -> Vec<u8> {
         [&[3], &group.to_be_bytes()[..], &[share.len() as u8], share].concat()
     }
 
     /// What an honest one says.
-    #[must_use]
     pub fn own_parameters() -> Vec<u8> {
         Self::parameters(29, &SHARE)
     }
@@ -90,7 +85,6 @@ impl Tls12Puppet {
     ///
     /// # Panics
     /// Where the key is none of ECDSA.
-    #[must_use]
     pub fn signature(&self, identity: &Identity, parameters: &[u8]) -> Vec<u8> {
         let key = PKey::private_key_from_pem(&identity.key_pem).expect("PEM");
         let mut signer = Signer::new(MessageDigest::sha256(), &key).expect("an ECDSA key");
@@ -99,7 +93,6 @@ impl Tls12Puppet {
     }
 
     /// A ServerKeyExchange with these parameters and this signature.
-    #[must_use]
     pub fn key_exchange(parameters: &[u8], scheme: u16, signature: &[u8]) -> Vec<u8> {
         let body = [parameters, &scheme.to_be_bytes(), &vector16(signature)].concat();
         message(kind::SERVER_KEY_EXCHANGE, &body)
@@ -143,7 +136,6 @@ impl Tls12Puppet {
     }
 
     /// Takes the client's flight up to its Finished; whether that is the right one.
-    #[must_use]
     pub fn take(&mut self, flight: &[u8]) -> bool {
         let mut rest = flight.to_vec();
         while let Some((header, body)) = record(&mut rest) {
@@ -186,7 +178,6 @@ impl Tls12Puppet {
     }
 
     /// The server's Finished for this transcript; without keys it is wrong.
-    #[must_use]
     pub fn finished(&self) -> Vec<u8> {
         self.finished_of(b"server finished")
     }
@@ -200,7 +191,6 @@ impl Tls12Puppet {
     }
 
     /// The master secret, once there is one.
-    #[must_use]
     pub fn master(&self) -> Option<Vec<u8>> {
         self.keys.as_ref().map(|keys| keys.master.clone())
     }

@@ -77,7 +77,6 @@ impl ErrorKind {
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in the journal.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -133,7 +133,6 @@ impl AnswerFigure {
 
 impl AnswerCurve {
     /// Whether its points are numbers of connections.
-    #[must_use]
     pub fn is_of_users(&self) -> bool {
         self.along == full::CONNECTIONS
     }
@@ -150,7 +149,6 @@ impl AnswerPoint {
     }
 
     /// Its value of a key as a number: bytes, or a count.
-    #[must_use]
     pub fn place(&self, along: &str) -> Option<f64> {
         let param = self.bars.first()?.params.get(along)?;
         let number = param.count().or_else(|| param.only_size().map(|Bytes(only)| only));

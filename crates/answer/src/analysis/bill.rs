@@ -186,7 +186,6 @@ impl CellBill {
 
     /// Whether the parts exceed the whole: beyond their intervals, and where these are of too few samples, by
     /// their medians.
-    #[must_use]
     pub fn exceeds(&self) -> bool {
         match &self.parts {
             Some(Parts { tls_ns, rest_ns, .. }) => {

@@ -55,20 +55,17 @@ impl LittlesLawBounds {
     }
 
     /// The most operations per second of this number of users.
-    #[must_use]
     pub fn most_per_second(&self, users: f64) -> f64 {
         let of_users = users / (self.demand_ns + self.think_ns);
         1e9 * of_users.min(self.cores as f64 / self.demand_ns)
     }
 
     /// The least response time of this number of users, in nanoseconds.
-    #[must_use]
     pub fn least_response(&self, users: f64) -> f64 {
         self.demand_ns.max(users * self.demand_ns / self.cores as f64 - self.think_ns)
     }
 
     /// The users from which on the cores are the limit.
-    #[must_use]
     pub fn knee(&self) -> f64 {
         self.cores as f64 * (self.demand_ns + self.think_ns) / self.demand_ns
     }

@@ -30,7 +30,6 @@ use crate::wording::{grouped, joined};
 
 impl Analysis {
     /// What a report shows of it; `lines` are the trials that it was made from.
-    #[must_use]
     pub fn findings(&self, lines: &[TrialLine]) -> Findings {
         let of_cells: Vec<CellSummary> =
             self.cells.iter().filter(|cell| cell.library.is_none()).cloned().collect();
@@ -51,7 +50,6 @@ impl Analysis {
     }
 
     /// What its study's paper claims; `None` where it claims nothing.
-    #[must_use]
     pub fn claims_of_paper(&self) -> Option<PaperClaims> {
         let (study, source, claims) =
             (self.study.clone(), self.source.clone(), self.claims.clone());

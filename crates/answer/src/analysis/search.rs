@@ -79,7 +79,6 @@ pub struct SearchStep {
 
 impl SearchEnd {
     /// `infeasible (best 3.2s)`, where no load keeps within the limit.
-    #[must_use]
     pub fn infeasible(&self) -> Option<String> {
         match self {
             Self::Infeasible { best: Some(best) } => Some(format!("infeasible (best {best})")),
@@ -89,7 +88,6 @@ impl SearchEnd {
     }
 
     /// Why nothing is known, where the search was given up.
-    #[must_use]
     pub fn invalid(&self) -> Option<&str> {
         match self {
             Self::Invalid { why } => Some(why),

@@ -59,7 +59,6 @@ pub struct CellSummary {
 
 impl CellSummary {
     /// Whether its target was left out, so that there is nothing to show of it.
-    #[must_use]
     pub fn is_left_out(&self) -> bool {
         self.trials == TrialCounts::default()
             && self.search.as_ref().is_none_or(|search| search.path.is_empty())
@@ -111,7 +110,6 @@ impl Figures {
     }
 
     /// That of a metric; `None` where it was not measured.
-    #[must_use]
     pub fn get(&self, metric: Metric) -> Option<&Figure> {
         self.0.get(&metric)
     }

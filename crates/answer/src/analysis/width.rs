@@ -12,7 +12,6 @@ use crate::figure::Figure;
 /// of their figures and ratios, or where the study has no answers, of the cells' rates. A tax is
 /// judged by the share that is left, as a tax near zero has no meaningful share. Infinite where an
 /// interval does not cover 95%; 0 where nothing has a figure.
-#[must_use]
 pub fn widest_interval(study: &Study, entries: &Entries) -> f64 {
     let rows = row::of_cells(study, entries, &[]);
     let compared: Vec<Compared<'_>> =

@@ -7,7 +7,6 @@ use super::AlgorithmRow;
 use crate::findings::Headline;
 
 /// The figure of a row, and that of another for a reader to compare; one round decides nothing.
-#[must_use]
 pub fn of_one_round(row: &AlgorithmRow, other: Option<&AlgorithmRow>) -> Option<Headline> {
     let cost = row.cost.as_ref()?;
     let with = |row: &AlgorithmRow| {

@@ -211,7 +211,6 @@ impl AlgorithmRow {
     }
 
     /// Whether it has no figure because its result is wrong, and not because the library does not do it.
-    #[must_use]
     pub fn is_refused(&self) -> bool {
         self.no_figure.as_ref().is_some_and(|none| none.reason == Reason::Refused)
     }
@@ -224,7 +223,6 @@ impl AlgorithmRow {
 
 impl Cost {
     /// Whether too few samples of some round were quiet, so that the figure is too high.
-    #[must_use]
     pub fn is_disturbed(&self) -> bool {
         self.disturbed_rounds > 0
     }

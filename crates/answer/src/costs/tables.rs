@@ -120,7 +120,6 @@ impl LowerBound {
 
 impl Costs {
     /// What the instructions allow.
-    #[must_use]
     pub fn bounds_table(&self) -> Table {
         let bounds = || self.bounds.iter();
         let medians = bounds().map(|bound| bound.cycles_per_byte.median());

@@ -171,7 +171,6 @@ impl Bar {
 impl BarRow {
     /// Where the bars of a stack begin: positive ones after each other to the right of zero, negative ones
     /// to the left, each by its median.
-    #[must_use]
     pub fn stacked(&self) -> Vec<f64> {
         let (mut right, mut left) = (0.0, 0.0);
         let begin = |bar: &Bar| {
@@ -185,7 +184,6 @@ impl BarRow {
 
 impl Bars {
     /// Everything that its axis must have room for.
-    #[must_use]
     pub fn values(&self) -> Vec<f64> {
         let whole = self.is_share.then_some(1.0);
         if self.is_stacked {

@@ -65,7 +65,6 @@ pub enum SortKey {
 
 impl Table {
     /// How many rows it has.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
@@ -73,7 +72,6 @@ impl Table {
 
 impl Column {
     /// Words, which begin under each other.
-    #[must_use]
     pub fn words<C: Into<TableCell>>(name: &str, cells: impl IntoIterator<Item = C>) -> Self {
         let cells = cells.into_iter().map(Into::into).collect();
         let (name, unit) = (name.to_owned(), String::new());
@@ -81,7 +79,6 @@ impl Column {
     }
 
     /// Numbers in a unit, which end under each other.
-    #[must_use]
     pub fn numbers<C: Into<TableCell>>(
         name: &str,
         unit: &str,
@@ -91,7 +88,6 @@ impl Column {
     }
 
     /// Whether there is nothing to show.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cells.iter().all(|cell| cell.text.is_empty())
     }
@@ -123,7 +119,6 @@ impl TableCell {
     }
 
     /// A text about a cell of the journal, whose trials are the evidence.
-    #[must_use]
     pub fn about(cell: &str, text: String) -> Self {
         Self { evidence: Some(cell.to_owned()), ..text.into() }
     }

@@ -70,7 +70,6 @@ impl Gate {
     }
 
     /// The same, judged by medians alone.
-    #[must_use]
     pub fn by_median(&self) -> Self {
         Self { counts: Counts::Median, ..self.clone() }
     }

@@ -54,7 +54,6 @@ pub struct GatedCell {
 }
 
 /// Whether a figure meets a limit: with its whole interval, which samples enough must have made.
-#[must_use]
 pub fn reached(comparator: Comparator, limit: f64, figure: Option<&Estimate>) -> Reached {
     match figure {
         // Nothing passes because it was not measured.

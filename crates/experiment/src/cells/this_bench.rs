@@ -148,7 +148,6 @@ impl<'a> ThisBench<'a> {
     }
 
     /// Why the objects are not in memory, where they are not.
-    #[must_use]
     pub fn note(&self) -> Option<&str> {
         self.objects.as_ref().and_then(|objects| objects.note())
     }
@@ -614,7 +613,6 @@ fn lacking(facts: &Facts, group: Group) -> Option<String> {
 /// The commands that would be started for the study's servers, in the order of starting, with the
 /// places that they would have in the result folder; `objects` stands for the folder of the objects.
 /// Where a server is not installed, that is said instead.
-#[must_use]
 pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut command = |(target, only): (Target, Only)| {

@@ -86,7 +86,6 @@ impl Session {
 }
 
 /// Whether this is the name of a session that is built in, and no path.
-#[must_use]
 pub fn is_built_in(session: &Path) -> bool {
     session == Path::new(PET_STORE)
 }

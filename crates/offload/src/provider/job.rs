@@ -10,7 +10,6 @@ thread_local! {
 }
 
 /// The operation for which a job of the calling thread was paused last.
-#[must_use]
 pub fn paused() -> Option<Ticket> {
     PAUSED.get()
 }

@@ -17,7 +17,6 @@ struct Mapping {
 
 impl Maps {
     /// Those that the processes have now; a process that has ended has none.
-    #[must_use]
     pub fn of(processes: &[u32]) -> Self {
         let maps = processes.iter().filter_map(|&pid| Some((pid, mappings(pid)?)));
         Self(maps.collect())

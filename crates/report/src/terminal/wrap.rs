@@ -5,7 +5,6 @@ use unicode_width::UnicodeWidthStr;
 
 /// The words after `label`, in lines of at most `width` columns; further lines begin under the
 /// first word. A word that is longer than a line, such as a URL, stays whole.
-#[must_use]
 pub fn wrapped(label: &str, words: &str, width: usize) -> Vec<String> {
     if words.trim().is_empty() {
         return vec![label.trim_end().to_owned()];

@@ -53,7 +53,6 @@ impl Watched {
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in study files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -72,13 +71,11 @@ impl Watched {
     }
 
     /// Whether it is a share of operations, and not a time.
-    #[must_use]
     pub fn is_share(self) -> bool {
         self.clock().is_none()
     }
 
     /// A value in words: `3.2s`, `0.5%`.
-    #[must_use]
     pub fn in_words(self, value: f64) -> String {
         match self.is_share() {
             true => units::percent(value),
@@ -89,7 +86,6 @@ impl Watched {
 
 impl Ceiling {
     /// The most that it may be, in nanoseconds or as a share of 1.
-    #[must_use]
     pub fn most(&self) -> f64 {
         match self.watched.is_share() {
             true => self.most as f64 / MILLION,

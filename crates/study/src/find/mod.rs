@@ -52,7 +52,6 @@ pub enum Over {
 
 impl Over {
     /// The key of the study file that the search takes over.
-    #[must_use]
     pub fn key(self) -> &'static str {
         match self {
             Self::Connections => full::CONNECTIONS,
@@ -61,7 +60,6 @@ impl Over {
     }
 
     /// A load as a value of the key: `64`, `poisson 2000/s`.
-    #[must_use]
     pub fn value(self, load: u64) -> String {
         match self {
             Self::Connections => load.to_string(),
@@ -116,7 +114,6 @@ impl Find {
     }
 
     /// At most this many trials search before the first one measures.
-    #[must_use]
     pub fn most_steps(&self) -> u64 {
         self.bounds().most_steps()
     }

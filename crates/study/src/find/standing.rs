@@ -108,20 +108,17 @@ impl Search {
     }
 
     /// The loads that cannot be made here, and why.
-    #[must_use]
     pub fn impossible(&self) -> &BTreeMap<u64, String> {
         &self.impossible
     }
 
     /// The smallest load that could not be made, where nothing else ends the search there or below.
-    #[must_use]
     pub fn ended_by_impossible(&self) -> Option<u64> {
         let (load, _) = self.impossible.first_key_value()?;
         let is_open = |seen: &Seen| seen.holds || seen.load > *load;
         (self.lost < MOST_LOST && self.seen.iter().all(is_open)).then_some(*load)
     }
 
-    #[must_use]
     pub fn standing(&self) -> Standing {
         let invalid = |next| Standing::Invalid(self.why.clone(), next);
         match self.find.bounds().next(&self.seen()) {
@@ -145,7 +142,6 @@ impl Search {
     }
 
     /// What the next load above `load` showed, over the limit, if that broke it.
-    #[must_use]
     pub fn beyond(&self, load: u64) -> Option<f64> {
         self.find.bounds().beyond(&self.seen(), load)
     }

@@ -43,7 +43,6 @@ const BOUNDS: u64 = 500_000_000;
 
 impl Primitives {
     /// All parts, in the order in which they are measured.
-    #[must_use]
     pub fn parts(&self) -> Vec<Part<'_>> {
         let rounds = self.tables.iter().map(|table| table.rounds).max().unwrap_or(0);
         let mut parts = Vec::new();
@@ -68,7 +67,6 @@ impl Primitives {
     }
 
     /// How long all parts take together on a machine that is quiet half of the time.
-    #[must_use]
     pub fn forecast(&self) -> Nanos {
         let all = self.parts().iter().map(|part| part.forecast().0).sum();
         Nanos(all)
@@ -77,7 +75,6 @@ impl Primitives {
 
 impl Part<'_> {
     /// How long it takes on a machine that is quiet half of the time.
-    #[must_use]
     pub fn forecast(&self) -> Nanos {
         match self.what {
             What::Bounds(_) => Nanos(BOUNDS),
@@ -89,7 +86,6 @@ impl Part<'_> {
     }
 
     /// The arguments of `toll` that measure it, of these libraries.
-    #[must_use]
     pub fn arguments(&self, libraries: &[&str]) -> Vec<String> {
         let mut arguments = vec!["bench".to_owned()];
         match self.what {
@@ -110,7 +106,6 @@ impl Part<'_> {
     }
 
     /// What its rows are of; none of the bounds.
-    #[must_use]
     pub fn rows(&self) -> Vec<RowKey> {
         match self.what {
             What::Bounds(_) => Vec::new(),
@@ -119,7 +114,6 @@ impl Part<'_> {
     }
 
     /// The command to repeat it by hand.
-    #[must_use]
     pub fn command(&self) -> String {
         let libraries: Vec<&str> = match self.what {
             What::Bounds(_) => Vec::new(),
@@ -134,7 +128,6 @@ impl Part<'_> {
     }
 
     /// The CPUs that it works on.
-    #[must_use]
     pub fn cpus(&self) -> CpuList {
         match self.what {
             What::Bounds(cpus) => cpus.first(1),
@@ -143,7 +136,6 @@ impl Part<'_> {
     }
 
     /// What it is of, in a few words.
-    #[must_use]
     pub fn in_words(&self) -> String {
         match self.what {
             What::Bounds(_) => "what the instructions allow".to_owned(),

@@ -84,17 +84,14 @@ fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
 pub struct CommandLine(String);
 
 impl CommandLine {
-    #[must_use]
     pub fn has_tls(&self) -> bool {
         self.0.contains("{port}")
     }
 
-    #[must_use]
     pub fn has_address(&self) -> bool {
         self.0.contains("{address}")
     }
 
-    #[must_use]
     pub fn has_plain(&self) -> bool {
         self.0.contains("{plain-port}")
     }

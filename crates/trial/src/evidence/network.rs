@@ -53,13 +53,11 @@ impl NetworkEvidence {
     }
 
     /// Whether the interface carried all that it can, or packets waited before it all the time.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.used >= Some(NETWORK_USED) || self.queued >= NETWORK_QUEUED
     }
 
     /// Whether enough segments were lost to slow TCP down.
-    #[must_use]
     pub fn is_lossy(&self) -> bool {
         self.retransmitted >= Some(RETRANSMITTED)
     }

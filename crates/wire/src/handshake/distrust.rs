@@ -46,7 +46,6 @@ impl Distrust {
     }
 
     /// The one that this description begins with.
-    #[must_use]
     pub fn of(seen: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|distrust| seen.starts_with(distrust.words()))
     }

@@ -63,7 +63,6 @@ pub struct OfferError(pub(super) String);
 impl Offer {
     /// Offers all versions, suites and groups of rustls to this server, in full handshakes whose key
     /// exchange is fixed.
-    #[must_use]
     pub fn to(host: &str, trust: Trust) -> Self {
         Self {
             host: host.to_owned(),

@@ -56,7 +56,6 @@ impl Answers {
     pub const USUAL: Self = Self { statuses: [200, 0, 0, 0, 0, 0, 0], is_head: false };
 
     /// Answers with one of these statuses, of which those beyond [`Self::MOST_STATUSES`] are left out.
-    #[must_use]
     pub fn with(of: &[u16], is_head: bool) -> Self {
         let mut statuses = [0; Self::MOST_STATUSES];
         statuses.iter_mut().zip(of).for_each(|(place, status)| *place = *status);
@@ -65,13 +64,11 @@ impl Answers {
 
     /// Whether this status is right.
     #[inline]
-    #[must_use]
     pub fn admit(&self, code: u16) -> bool {
         self.statuses[0] == code || self.statuses[1..].contains(&code)
     }
 
     /// Whether an answer with this status has no body, whatever it promises (RFC 9110, section 6.4.1).
-    #[must_use]
     pub fn is_empty(&self, code: u16) -> bool {
         self.is_head || is_bodyless(code)
     }
