@@ -1,7 +1,6 @@
 //! Why an operation fails.
 
-use std::ops::{Deref, DerefMut};
-
+use derive_more::{Deref, DerefMut};
 use strum::VariantArray;
 
 /// Why an operation failed. The names are those of the journal.
@@ -83,7 +82,9 @@ impl ErrorKind {
 }
 
 /// One failed operation. It is as long as a pointer: what may fail runs for each record, and nearly never does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deref, DerefMut)]
+#[deref(forward)]
+#[deref_mut(forward)]
 pub struct Failure(Box<Cause>);
 
 /// Its kind and a description of what was seen.
@@ -109,20 +110,6 @@ impl Failure {
     /// Bytes came before any request that they could answer.
     pub fn unrequested() -> Self {
         Self::new(ErrorKind::LongBody, "data that no request asked for")
-    }
-}
-
-impl Deref for Failure {
-    type Target = Cause;
-
-    fn deref(&self) -> &Cause {
-        &self.0
-    }
-}
-
-impl DerefMut for Failure {
-    fn deref_mut(&mut self) -> &mut Cause {
-        &mut self.0
     }
 }
 

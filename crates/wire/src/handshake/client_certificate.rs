@@ -1,7 +1,6 @@
 //! The client's own certificate and its key, with which it authenticates itself where the server asks
 //! for that (RFC 8446, section 4.4.2; RFC 5246, section 7.4.6).
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
 
 /// A certificate with its chain and its key, read once.
+#[derive(Debug)]
 pub struct ClientCertificate {
     pub(super) certified: Arc<CertifiedKey>,
     key: Option<CertificateKey>,
@@ -91,12 +91,6 @@ impl ClientCertificate {
         let schemes: Vec<SignatureScheme> = schemes.map(SignatureScheme::from).collect();
         let signer = self.certified.key.choose_scheme(&schemes)?;
         Some(ClientSigner { signer, key: self.key })
-    }
-}
-
-impl fmt::Debug for ClientCertificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientCertificate").field("key", &self.key).finish_non_exhaustive()
     }
 }
 

@@ -8,46 +8,33 @@ use openssl::nid::Nid;
 use openssl::x509::{X509, X509NameRef};
 use rustls::pki_types::UnixTime;
 use rustls::{CertificateError, Error, InvalidMessage, OtherError};
+use strum::VariantArray;
 
 /// What can be done about a certificate that is not accepted depends on why. The descriptions of such
 /// failures begin with the words of one of these, or with others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::AsRefStr, strum::VariantArray)]
 pub enum Distrust {
+    #[strum(serialize = "the certificate expired on")]
     Expired,
+    #[strum(serialize = "the certificate is not valid before")]
     NotYetValid,
     /// It names other servers.
+    #[strum(serialize = "the certificate is of another name")]
     OtherName,
     /// It has no subjectAltName, which is the only place where a client looks for names (RFC 9110,
     /// section 4.3.4).
+    #[strum(serialize = "the certificate has no subjectAltName")]
     NoName,
+    #[strum(serialize = "the certificate is self-signed")]
     SelfSigned,
+    #[strum(serialize = "the certificate's issuer is not among those that are trusted")]
     UnknownIssuer,
 }
 
 impl Distrust {
-    const ALL: [Self; 6] = [
-        Self::Expired,
-        Self::NotYetValid,
-        Self::OtherName,
-        Self::NoName,
-        Self::SelfSigned,
-        Self::UnknownIssuer,
-    ];
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Expired => "the certificate expired on",
-            Self::NotYetValid => "the certificate is not valid before",
-            Self::OtherName => "the certificate is of another name",
-            Self::NoName => "the certificate has no subjectAltName",
-            Self::SelfSigned => "the certificate is self-signed",
-            Self::UnknownIssuer => "the certificate's issuer is not among those that are trusted",
-        }
-    }
-
     /// The one that this description begins with.
     pub fn of(seen: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|distrust| seen.starts_with(distrust.words()))
+        Self::VARIANTS.iter().copied().find(|distrust| seen.starts_with(distrust.as_ref()))
     }
 }
 
@@ -102,7 +89,7 @@ fn describe(error: &CertificateError, leaf: &[u8], host: &str) -> String {
         CertificateError::Other(other) => return not_accepted(&other.to_string()),
         other => return not_accepted(&other.to_string()),
     };
-    format!("{}{detail}", distrust.words())
+    format!("{}{detail}", distrust.as_ref())
 }
 
 fn not_accepted(why: &str) -> String {

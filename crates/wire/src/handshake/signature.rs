@@ -6,7 +6,7 @@
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ECDSA_P521_SHA512_ASN1, ML_DSA_44, ML_DSA_65,
-    ML_DSA_87, UnparsedPublicKey,
+    ML_DSA_87, UnparsedPublicKey, VerificationAlgorithm,
 };
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
@@ -126,17 +126,15 @@ impl PublicKey {
 
     /// For a scheme of this kind of key.
     fn verifies(&self, scheme: u16, message: &[u8], signature: &[u8]) -> bool {
-        let with_aws_lc = |algorithm| {
+        let with_aws_lc = |algorithm: &'static dyn VerificationAlgorithm| {
             UnparsedPublicKey::new(algorithm, &self.der).verify(message, signature).is_ok()
         };
         if let Kind::MlDsa(of) = self.kind {
-            let algorithm = match of {
+            return with_aws_lc(match of {
                 MlDsa::MlDsa44 => &ML_DSA_44,
                 MlDsa::MlDsa65 => &ML_DSA_65,
                 MlDsa::MlDsa87 => &ML_DSA_87,
-            };
-            let key = UnparsedPublicKey::new(algorithm, &self.der);
-            return key.verify(message, signature).is_ok();
+            });
         }
         let Some(parsed) = &self.parsed else { return false };
         let pss = |digest| has_signed_rsa(parsed, digest, Padding::PKCS1_PSS, message, signature);

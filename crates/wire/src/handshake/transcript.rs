@@ -16,10 +16,6 @@ pub(super) struct Hashed {
 }
 
 impl Hashed {
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-
     /// The first `length` bytes, or all if there are fewer.
     pub(super) fn cut(self, length: usize) -> Self {
         Self { length: length.min(self.length), ..self }
@@ -82,7 +78,7 @@ impl Transcript {
         const MESSAGE_HASH: u8 = 254;
         let digest = self.hash();
         let mut replaced = Self::new(hash);
-        replaced.add(&[MESSAGE_HASH, 0, 0, digest.length() as u8]);
+        replaced.add(&[MESSAGE_HASH, 0, 0, digest.length as u8]);
         replaced.add(digest.as_ref());
         replaced
     }
