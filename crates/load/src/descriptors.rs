@@ -10,6 +10,7 @@ use std::io;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use crate::advice;
 use wire::{ErrorKind, Failure};
 
 /// Descriptors that a table needs in addition to those of connections.
@@ -27,15 +28,20 @@ pub(crate) struct Tables {
     pub(crate) is_own: bool,
 }
 
-/// There is no room for the load's connections.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NoRoom {
+/// There is no room for the load's connections, even with a table per thread.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "--connections {connections} needs {needed} file descriptors, but this process may have {limit}; {}",
+    advice::on_descriptors(*most, *needed)
+)]
+pub struct NoRoom {
+    connections: usize,
     /// What one table would need for all of them.
-    pub(crate) needed: u64,
+    needed: u64,
     /// What a table may hold.
-    pub(crate) limit: u64,
+    limit: u64,
     /// The most connections for which there is room.
-    pub(crate) most: u64,
+    most: u64,
 }
 
 impl Tables {
@@ -59,7 +65,7 @@ impl Tables {
         let limit = getrlimit(Resource::Nofile).current;
         Self::within(limit, connections, cpus).ok_or_else(|| {
             let limit = limit.unwrap_or(u64::MAX);
-            NoRoom { needed, limit, most: most(limit, cpus) }
+            NoRoom { connections, needed, limit, most: most(limit, cpus) }
         })
     }
 

@@ -65,20 +65,8 @@ pub enum EngineError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The process may not open enough descriptors, even with a table per thread.
-    #[error(
-        "--connections {connections} needs {needed} file descriptors, but this process may have {limit}; {}",
-        advice::on_descriptors(*most, *needed)
-    )]
-    Descriptors {
-        /// The plan's connections.
-        connections: usize,
-        /// Descriptors needed, including those that are open already.
-        needed: u64,
-        /// The hard limit.
-        limit: u64,
-        /// The most connections for which there is room.
-        most: u64,
-    },
+    #[error(transparent)]
+    Descriptors(#[from] NoRoom),
     /// The system refused to start a thread or to pin it to its CPU.
     #[error("a load thread on CPU {cpu} could not start: {source}")]
     Thread {
@@ -160,7 +148,7 @@ impl Engine {
         job.check()?;
         let plan = &job.plan;
         let (connections, streams) = (plan.connections, plan.streams());
-        let tables = make_room(plan)?;
+        let tables = Tables::make_room(connections, plan.cpus.len())?;
         let thread_count = tables.threads;
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
         // by page, would delay their start.
@@ -171,12 +159,13 @@ impl Engine {
         let offer = if job.url.is_tls() { Some(job.offer()?) } else { None };
         let needs = (0..thread_count)
             .map(|thread| {
-                let recorder = Recorder::new(plan.arrival).with_pages(pages());
+                let mut recorder = Recorder::new(plan.arrival);
+                (recorder.outcome.pages, recorder.deadline) = (pages(), period);
                 let clients = match &offer {
                     Some(offer) => new_clients(&job, offer, &names, thread)?,
                     None => Vec::new(),
                 };
-                Ok((clients, recorder.with_deadlines(period)))
+                Ok((clients, recorder))
             })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
@@ -189,7 +178,7 @@ impl Engine {
         let cpus = plan.cpus.clone();
         let collecting = job.collecting().map(Arc::new);
         let requests = Arc::new(AllRequests::of(&job, &names)?);
-        let (request_body, names_asked) = (requests.body_size(), names.len());
+        let (request_body, names_asked) = (requests.body.len() as u64, names.len());
         let job = Arc::new(job);
         let collecting_since = Instant::now();
         let mut windows = Vec::new();
@@ -357,7 +346,7 @@ pub fn probe(job: &Job, interrupt: &AtomicBool) -> Result<Option<Negotiated>, Pr
     // The probe itself has one connection. The check for descriptors uses the whole plan, so that
     // an error names the plan's number. Ranks look for themselves.
     if job.plan.ranks.is_none() {
-        make_room(&job.plan)?;
+        Tables::make_room(job.plan.connections, job.plan.cpus.len()).map_err(EngineError::from)?;
     }
     let mut negotiated = None;
     for path in job.paths() {
@@ -399,13 +388,6 @@ fn probe_one(job: &Job, interrupt: &AtomicBool) -> Result<Option<Negotiated>, Pr
         return Err(ProbeError::NoAnswer { url, address, limit });
     }
     Ok(outcome.negotiated.first().map(|(negotiated, _)| *negotiated))
-}
-
-fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
-    let connections = plan.connections;
-    Tables::make_room(connections, plan.cpus.len()).map_err(|NoRoom { needed, limit, most }| {
-        EngineError::Descriptors { connections, needed, limit, most }
-    })
 }
 
 /// The clients of a thread: one for each of these names, or for the URL's host.

@@ -1,12 +1,12 @@
 //! A field of each request's header, as its user writes it.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// `Name: value` (RFC 9110, section 5).
-#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay, derive_more::Display)]
+#[display("{name}: {value}")]
 pub struct Header {
     name: String,
     value: String,
@@ -73,12 +73,6 @@ impl FromStr for Header {
             Some((_, why)) => Err(format!("`{shown}` is not sent: {why}; leave it out")),
             None => Ok(header),
         }
-    }
-}
-
-impl fmt::Display for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.value)
     }
 }
 

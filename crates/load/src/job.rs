@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use keys::WrongValue;
 use objects::{Files, HostName, Mix};
 use serde::{Deserialize, Serialize};
 use tls::OrPlain;
@@ -66,12 +65,6 @@ impl From<OfferError> for PlanError {
     }
 }
 
-impl From<WrongValue> for PlanError {
-    fn from(wrong: WrongValue) -> Self {
-        Self(wrong.why)
-    }
-}
-
 impl Job {
     /// A plan at the server of a URL, which listens at this address. Whose certificates are accepted is
     /// what the plan says, or the system's.
@@ -86,7 +79,7 @@ impl Job {
     pub fn check(&self) -> Result<(), PlanError> {
         let Self { plan, url, .. } = self;
         let error = |message: String| Err(PlanError(message));
-        plan.check()?;
+        plan.check().map_err(|wrong| PlanError(wrong.why))?;
         let server = self.address.ip().to_canonical();
         if let Some(source) = plan.source.iter().find(|source| !source.reaches(server)) {
             return error(format!(
@@ -169,11 +162,6 @@ impl Job {
         }
     }
 
-    /// The name or address that certificates are checked for; a name is sent in the ClientHello.
-    fn server_name(&self) -> &str {
-        self.plan.sni.as_ref().map_or(self.url.host(), HostName::as_str)
-    }
-
     /// What its clients offer to the server.
     ///
     /// # Errors
@@ -186,7 +174,10 @@ impl Job {
             }
             _ => None,
         };
-        let offer = Offer::to(self.server_name(), self.trust.clone());
+        let offer = Offer::to(
+            plan.sni.as_ref().map_or(self.url.host(), HostName::as_str),
+            self.trust.clone(),
+        );
         Ok(Offer {
             protocol: if plan.is_http2() { http2::ALPN } else { offer.protocol },
             client_certificate,

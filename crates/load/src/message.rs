@@ -1,6 +1,5 @@
 //! What a request is, beside its path, and which answers are right.
 
-use std::fmt;
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::str::FromStr;
@@ -44,7 +43,8 @@ impl Method {
 }
 
 /// The statuses that are right. Written `204`, or `200, 404`; in a study file, one may be a number.
-#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay)]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, derive_more::Display)]
+#[display("{}", _0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
 pub struct Statuses(Vec<NonZeroU16>);
 
 impl Statuses {
@@ -87,14 +87,6 @@ impl FromStr for Statuses {
             true => Ok(Self(statuses)),
             false => wrong(format!("has more than {} statuses", Answers::MOST_STATUSES)),
         }
-    }
-}
-
-impl fmt::Display for Statuses {
-    /// As it is parsed.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(&all.join(", "))
     }
 }
 

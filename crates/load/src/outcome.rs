@@ -252,14 +252,6 @@ pub struct EndedConnections {
     pub by_server: u64,
 }
 
-impl EndedConnections {
-    fn merge(&mut self, other: Self) {
-        add_counts(&mut self.by_requests, other.by_requests);
-        self.rests += other.rests;
-        self.by_server += other.by_server;
-    }
-}
-
 /// What connections sent and received, from the handshake to the end, as the kernel counted it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AddAssign)]
 pub struct Traffic {
@@ -398,7 +390,9 @@ impl Outcome {
         }
         self.not_closed_by_server += other.not_closed_by_server;
         self.sent_again += other.sent_again;
-        self.ended.merge(other.ended);
+        add_counts(&mut self.ended.by_requests, other.ended.by_requests);
+        self.ended.rests += other.ended.rests;
+        self.ended.by_server += other.ended.by_server;
         self.repeated.connections += other.repeated.connections;
         self.repeated.time.0 += other.repeated.time.0;
         self.http2.add(other.http2);

@@ -3,7 +3,7 @@
 use units::Nanos;
 
 use crate::Arrival;
-use crate::outcome::{LateTimers, Outcome, PageOutcome, add_count, add_object};
+use crate::outcome::{LateTimers, Outcome, add_count, add_object};
 use crate::requests_per_connection::Planned;
 use crate::retry::{Tries, Unanswered};
 use crate::window::Window;
@@ -53,7 +53,7 @@ enum Counts {
 pub(crate) struct Recorder {
     arrival: Arrival,
     /// How long after its intended start an operation is to be over, where there is such a limit.
-    deadline: Option<Nanos>,
+    pub(crate) deadline: Option<Nanos>,
     pub(crate) outcome: Outcome,
     open: usize,
 }
@@ -61,16 +61,6 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub(crate) fn new(arrival: Arrival) -> Self {
         Self { arrival, ..Self::default() }
-    }
-
-    /// The same for a session with these pages.
-    pub(crate) fn with_pages(self, pages: Vec<PageOutcome>) -> Self {
-        Self { outcome: Outcome { pages, ..self.outcome }, ..self }
-    }
-
-    /// The same where an operation is to be over this long after its intended start.
-    pub(crate) fn with_deadlines(self, deadline: Option<Nanos>) -> Self {
-        Self { deadline, ..self }
     }
 
     /// Counts an operation that begins.
@@ -601,7 +591,7 @@ mod tests {
         let every = 10_000_000;
         let window = window(10 * every, 10 * every);
         let counts = |record: &dyn Fn(&mut Recorder)| {
-            let mut recorder = Recorder::default().with_deadlines(Some(Nanos(every)));
+            let mut recorder = Recorder { deadline: Some(Nanos(every)), ..Recorder::default() };
             record(&mut recorder);
             let ArrivalCounts { deadlines, deadline_misses, .. } = recorder.into_outcome().arrivals;
             (deadlines, deadline_misses)

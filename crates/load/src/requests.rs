@@ -27,7 +27,7 @@ pub(crate) struct Request {
 #[derive(Debug, Default)]
 pub(crate) struct AllRequests {
     each: Vec<Request>,
-    body: Arc<Vec<u8>>,
+    pub(crate) body: Arc<Vec<u8>>,
     /// The values of `Host`, by the number of a connection's name; empty where each request has its own.
     hosts: Vec<String>,
 }
@@ -206,11 +206,6 @@ impl AllRequests {
         };
         Ok(Self { each, body, hosts })
     }
-
-    /// The size of each request's body.
-    pub(crate) fn body_size(&self) -> u64 {
-        self.body.len() as u64
-    }
 }
 
 /// A request without its body, of which this is the size, and the end of this value of `Host` in it.
@@ -306,7 +301,7 @@ mod tests {
             let job = job("https://localhost/bytes/1KiB", plan);
             let all = AllRequests::of(&job, &[]).unwrap();
             let Request { request, expectation, .. } = &all.each[0];
-            (String::from_utf8(request.clone()).unwrap(), *expectation, all.body_size())
+            (String::from_utf8(request.clone()).unwrap(), *expectation, all.body.len())
         };
         let (put, expectation, size) = of(Some(Method::Put), Some(file.path()));
         assert!(put.starts_with("PUT /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n"), "{put}");

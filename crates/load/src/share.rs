@@ -1,6 +1,5 @@
 //! Shares of a whole, as users write them.
 
-use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
@@ -8,11 +7,14 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// Hundredths, from `0%` to `100%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[derive(DeserializeFromStr, SerializeDisplay)]
+#[derive(DeserializeFromStr, SerializeDisplay, derive_more::Display)]
+#[display("{_0}%")]
 pub struct Percent(u8);
 
 /// One in `K`, written `1/64`; `1/1` is all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(DeserializeFromStr, SerializeDisplay, derive_more::Display)]
+#[display("1/{_0}")]
 pub struct OneIn(pub NonZeroU32);
 
 impl Percent {
@@ -39,12 +41,6 @@ impl FromStr for Percent {
     }
 }
 
-impl fmt::Display for Percent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", self.0)
-    }
-}
-
 impl FromStr for OneIn {
     type Err = String;
 
@@ -53,12 +49,6 @@ impl FromStr for OneIn {
             .and_then(|k| k.parse().ok())
             .map(Self)
             .ok_or_else(|| format!("`{text}` is not a sampling rate; write 1/64, or 1/1 for all"))
-    }
-}
-
-impl fmt::Display for OneIn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "1/{}", self.0)
     }
 }
 

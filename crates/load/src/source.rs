@@ -1,7 +1,6 @@
 //! Where connections come from: an address of this machine, or an interface.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
@@ -10,7 +9,7 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 use socket2::{Domain, Socket, Type};
 
 /// An address that connections are bound to, or an interface that their packets leave by.
-#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay, derive_more::Display)]
 pub enum Source {
     /// The address is the connection's; the machine's routes choose the interface.
     Address(IpAddr),
@@ -79,15 +78,6 @@ impl FromStr for Source {
                  10.1.1.2 or eth1",
                 text.escape_debug()
             )),
-        }
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(address) => address.fmt(f),
-            Self::Interface(name) => f.write_str(name),
         }
     }
 }

@@ -19,7 +19,6 @@ use units::Bytes;
 
 use crate::{Header, PageOutcome};
 pub use file::{is_built_in, session_text};
-use origin::Origin;
 use template::Template;
 pub(crate) use user::{Then, User};
 
@@ -88,7 +87,8 @@ enum Taking {
 #[derive(Debug)]
 pub(crate) struct Site {
     session: Session,
-    origin: Origin,
+    /// `https://host:port`.
+    origin: String,
     /// The fields of each request.
     fields: String,
     /// `load.page` in bytes.
@@ -98,7 +98,7 @@ pub(crate) struct Site {
 impl Site {
     /// The site at this URL, whose requests have these fields and whose `{page}` has this size.
     pub(crate) fn new(session: Session, url: &Url, header: &[Header], page: Bytes) -> Self {
-        let origin = Origin::of(url);
+        let origin = url.with_path("").to_string();
         let fields =
             format!(" HTTP/1.1\r\nHost: {}\r\n{}", url.authority(), Header::fields(header));
         Self { session, origin, fields, page: page.0.to_string() }

@@ -1,42 +1,29 @@
 //! Where a session's redirects lead.
 
-use objects::Url;
 use wire::{ErrorKind, Failure};
 
-/// The server of a session.
-#[derive(Debug)]
-pub(super) struct Origin {
-    /// `https://host:port`.
-    base: String,
-}
-
-impl Origin {
-    pub(super) fn of(url: &Url) -> Self {
-        Self { base: url.with_path("").to_string() }
+/// The path that the value of a `Location` field leads to from a page at `path` of the
+/// server at `origin`, which is `https://host:port`.
+///
+/// # Errors
+/// Where it leads to another server, or is no address.
+pub(super) fn redirected(origin: &str, location: &[u8], path: &str) -> Result<String, Failure> {
+    let wrong = |why: &str| {
+        let location = String::from_utf8_lossy(location);
+        Failure::new(ErrorKind::Redirect, format!("a redirect to {location}, {why}"))
+    };
+    let text = std::str::from_utf8(location).map_err(|_| wrong("which is not text"))?;
+    // A browser would leave out what no address may hold.
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(wrong("which is not an address"));
     }
-
-    /// The path that the value of a `Location` field leads to from a page at `path`.
-    ///
-    /// # Errors
-    /// Where it leads to another server, or is no address.
-    pub(super) fn redirected(&self, location: &[u8], path: &str) -> Result<String, Failure> {
-        let wrong = |why: &str| {
-            let location = String::from_utf8_lossy(location);
-            Failure::new(ErrorKind::Redirect, format!("a redirect to {location}, {why}"))
-        };
-        let text = std::str::from_utf8(location).map_err(|_| wrong("which is not text"))?;
-        // A browser would leave out what no address may hold.
-        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong("which is not an address"));
-        }
-        let from = url::Url::parse(&format!("{}{path}", self.base));
-        let to = from.and_then(|from| Ok((from.join(text)?, from)));
-        let (to, from) = to.map_err(|_| wrong("which is not an address"))?;
-        if to.origin() != from.origin() || !to.username().is_empty() {
-            return Err(wrong("which is another server and is not followed"));
-        }
-        Ok(to[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
+    let from = url::Url::parse(&format!("{origin}{path}"));
+    let to = from.and_then(|from| Ok((from.join(text)?, from)));
+    let (to, from) = to.map_err(|_| wrong("which is not an address"))?;
+    if to.origin() != from.origin() || !to.username().is_empty() {
+        return Err(wrong("which is another server and is not followed"));
     }
+    Ok(to[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
 }
 
 #[cfg(test)]
@@ -44,9 +31,9 @@ mod tests {
     use super::*;
 
     fn path(url: &str, location: &str) -> Result<String, String> {
-        let origin = Origin::of(&url.parse().unwrap());
+        let origin = url.parse::<objects::Url>().unwrap().with_path("").to_string();
         let from = "/cart/add?bytes=9";
-        origin.redirected(location.as_bytes(), from).map_err(|failure| {
+        redirected(&origin, location.as_bytes(), from).map_err(|failure| {
             assert_eq!(failure.kind, ErrorKind::Redirect);
             failure.seen.clone()
         })

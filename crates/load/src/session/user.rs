@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use memchr::memmem;
 
 use super::cookies::Cookies;
+use super::origin::redirected;
 use super::template::{Values, as_is, form_encoded, percent_encoded};
 use super::{Method, Page, Reconnect, Site, Taking, html};
 use wire::reception::KeptResponse;
@@ -156,7 +157,7 @@ impl<'a> User<'a> {
                 let seen = format!("{} asks to post the form again elsewhere", answer.status);
                 return failure(ErrorKind::Redirect, seen);
             }
-            self.path = self.site.origin.redirected(location, &self.path)?;
+            self.path = redirected(&self.site.origin, location, &self.path)?;
             self.redirected += 1;
             return Ok(Then::Follow);
         }
