@@ -135,6 +135,8 @@ pub(crate) struct Context<'a> {
     pub(crate) traffic: Draw,
     /// How long the most recently completed operation took, in ns.
     pub(crate) took: u64,
+    /// How many operations have succeeded, in all of the load.
+    pub(crate) succeeded: u64,
 }
 
 impl<'a> Context<'a> {
@@ -183,6 +185,7 @@ impl<'a> Context<'a> {
             first_bytes: draw(Drawn::FirstBytes, TIMED_ONE_IN),
             traffic: draw(Drawn::Traffic, TRAFFIC_ONE_IN),
             took: 0,
+            succeeded: 0,
         })
     }
 
@@ -234,6 +237,7 @@ impl<'a> Context<'a> {
         let Ended { place, begun, at, bytes, result, is_early, unanswered } = ended;
         let failed = match result {
             Ok(received) => {
+                self.succeeded += 1;
                 self.took = at.saturating_sub(begun.times.start);
                 self.coalescing.ended(self.took, received.map_or(0, |received| received.body));
                 self.recorder.proven(bytes.0, bytes.1);

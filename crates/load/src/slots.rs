@@ -371,7 +371,7 @@ impl Slots {
             };
             let Failed { mut begun, failure, unanswered, answers } = *failed;
             match unanswered {
-                Some(why) if begun.tries.permit(why, context.plan, answers) => {
+                Some(why) if begun.tries.permit(why, context.plan, answers, context.succeeded) => {
                     context.recorder.sends_again(context.window, at, why);
                     again.push((slot, begun));
                 }

@@ -226,11 +226,11 @@ impl Connection {
         place: usize,
         mut begun: Begun,
     ) -> Result<Next, Failure> {
+        begun.tries.given(context.succeeded);
         let start = context.recently();
         self.given += u32::from(context.plan.is_http2());
         match &mut self.phase {
             Phase::Open(Codec::Http1(http1)) => {
-                begun.tries.given(http1.answers);
                 http1.asked = Some(begun);
                 match self.take_before_request(context)? {
                     Next::Wait => self.request(context, start),
@@ -238,12 +238,10 @@ impl Connection {
                 }
             }
             Phase::Open(Codec::Http2(http2)) => {
-                begun.tries.given(http2.streams.counts.answers);
                 http2.ask(context, place, begun, self.name);
                 Ok(Next::Wait)
             }
             _ => {
-                begun.tries.given(0);
                 self.waiting.push((place, begun));
                 Ok(Next::Wait)
             }
