@@ -36,8 +36,9 @@ while True:
 
 const CONNECTIONS: u64 = 1_500;
 
-/// What two trials say of a server that keeps `each` bytes.
-fn measured(each: usize, restart: &str) -> Vec<Option<ConnectionMemory>> {
+/// What two trials say of a server that keeps `each` bytes. Where one of them was disturbed, both are made
+/// again, `tries` times at most: one of a continued run would be the first of another process.
+fn measured(each: usize, restart: &str, tries: u32) -> Vec<Option<ConnectionMemory>> {
     let desk = Desk::new("");
     let script = desk.path().join("server.py");
     fs::write(&script, SERVER).unwrap();
@@ -63,7 +64,10 @@ fn measured(each: usize, restart: &str) -> Vec<Option<ConnectionMemory>> {
         script.display()
     );
     fs::write(desk.study(), study).unwrap();
-    let output = desk.undisturbed(desk.run(&[]).output().unwrap());
+    let output = desk.run(&[]).output().unwrap();
+    if output.status.code() == Some(3) && tries > 1 {
+        return measured(each, restart, tries - 1);
+    }
     assert!(output.status.success(), "{}", text(&output.stderr));
     let journal = fs::read_to_string(desk.journal()).unwrap();
     let lines = journal.lines().filter_map(|line| serde_json::from_str::<TrialLine>(line).ok());
@@ -73,7 +77,7 @@ fn measured(each: usize, restart: &str) -> Vec<Option<ConnectionMemory>> {
 #[test]
 fn memory_per_connection_is_what_a_server_allocates() {
     let each = |bytes| -> Vec<f64> {
-        let found = measured(bytes, "trial").into_iter();
+        let found = measured(bytes, "trial", 5).into_iter();
         found
             .map(|memory| {
                 let memory = memory.expect("each trial has a process of its own");
@@ -89,6 +93,6 @@ fn memory_per_connection_is_what_a_server_allocates() {
         assert!((much - little - 50_000.0).abs() < 3_000.0, "{little} {much}");
     }
     // Memory that was freed stays with the process: later loads of it have no figure.
-    let kept = measured(50_000, "never");
+    let kept = measured(50_000, "never", 5);
     assert_eq!(kept.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false]);
 }
