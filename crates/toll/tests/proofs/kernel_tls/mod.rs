@@ -20,7 +20,7 @@ fn in_vm(options: &[&str], script: &str, arguments: &[&str]) -> Option<String> {
     let file = |name: &str| here.join("tests/proofs/kernel_tls").join(name).display().to_string();
     let toll = toll_path().display().to_string();
     let mut vm = Command::new(here.join("../../scripts/ktls-vm"));
-    vm.args(options).args(["--timeout", "280", "--file", &toll]);
+    vm.args(options).args(["--timeout", "540", "--file", &toll]);
     vm.args(["--file", &format!("{}:/suites.toml", file("suites.toml"))]);
     vm.args(["--file", &format!("{}:/script.sh", file(script))]);
     let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin"].map(PathBuf::from);
