@@ -230,8 +230,8 @@ impl<'a> Context<'a> {
         (LEAST_MARK as u64..=2 * most).contains(&size).then_some(total.min(most) as u32)
     }
 
-    /// An operation has ended, whose connection has had so many answers. Counts it where it has succeeded; its
-    /// owner goes on with its slot.
+    /// An operation has ended, on a connection that has had `answers`. Counts it if it succeeded; the owner of its
+    /// slot does the rest.
     #[inline(always)]
     pub(crate) fn ends(&mut self, ended: Ended, answers: u64) {
         let Ended { place, begun, at, bytes, result, is_early, unanswered } = ended;

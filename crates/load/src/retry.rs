@@ -28,7 +28,7 @@ pub(crate) struct Tries {
 }
 
 impl Tries {
-    /// Notes that the request is given to a connection, so many operations having succeeded.
+    /// Notes how many operations had succeeded when the request was given to a connection.
     pub(crate) fn given(&mut self, succeeded: u64) {
         self.succeeded = succeeded;
     }
@@ -67,8 +67,8 @@ mod tests {
         Plan { method: Some(method), ..Plan::default() }
     }
 
-    /// How often a request is sent again whose connections each have had so many answers, while so many operations
-    /// succeed each time.
+    /// How often a request is sent again, if each of its connections had `answers` before it ended and `succeed`
+    /// other operations succeed between two tries.
     fn permitted(why: Unanswered, method: Method, answers: u64, succeed: u64) -> usize {
         let (mut tries, mut succeeded) = (Tries::default(), 0);
         let mut again = || {

@@ -357,8 +357,8 @@ impl Slots {
         }
     }
 
-    /// Goes on with the slots whose operations have ended on a connection, which begin at `first`, and sends
-    /// again what may be.
+    /// Frees the slots whose operations have ended on a connection, whose first slot is `first`, or sends their
+    /// requests again.
     #[inline(always)]
     fn account(&mut self, context: &mut Context<'_>, first: usize) {
         let mut again = Vec::new();

@@ -108,7 +108,7 @@ enum Readable {
 pub(crate) enum Next {
     /// It waits for the next event.
     Wait,
-    /// The same, and it goes on with what it carries only.
+    /// It waits too, but takes no more requests.
     Leave,
     /// It is done, or the server has closed it.
     Close,
@@ -522,7 +522,7 @@ trait Receive {
     /// What is needed next.
     fn want(&self) -> Want;
 
-    /// So many bytes came that need not be read.
+    /// Counts bytes that came and were dropped unread.
     fn skipped(&mut self, count: u64) -> Result<Given, Failure>;
 
     /// Takes what was received, and returns how much of it was used.
