@@ -323,7 +323,7 @@ impl<'a> Context<'a> {
 /// How a thread waits; both in ns.
 #[derive(Debug, PartialEq, Eq)]
 enum Pause {
-    /// In epoll, which waits whole milliseconds.
+    /// In epoll, which rounds up to whole milliseconds.
     Milliseconds(u64),
     /// In poll, which knows nanoseconds, so that operations begin on time. It is a second system
     /// call. (epoll_pwait2 knows nanoseconds too, but needs Linux 5.11, and valgrind 3.19 does not
@@ -333,7 +333,7 @@ enum Pause {
 
 impl Pause {
     fn between(now: u64, due: Option<u64>, limit: u64) -> Self {
-        let limit = limit.saturating_sub(now).next_multiple_of(MILLISECOND);
+        let limit = limit.saturating_sub(now);
         match due.map_or(u64::MAX, |due| due.saturating_sub(now)) {
             left @ 1..LONG if left < limit => Self::Exact(left),
             left => Self::Milliseconds((left - left % MILLISECOND).min(limit)),
@@ -341,8 +341,9 @@ impl Pause {
     }
 }
 
+/// A second at most: a thread looks more often than that at what it waits for.
 fn timespec(ns: u64) -> Timespec {
-    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
+    Timespec { tv_sec: 0, tv_nsec: ns.min(999_999_999) as _ }
 }
 
 /// A signal ends a wait early, which does no harm.
@@ -389,13 +390,15 @@ mod tests {
         const MS: u64 = MILLISECOND;
         let now = 5 * MS + 1;
         for (due, limit, expected) in [
-            (None, 20 * MS, Pause::Milliseconds(15 * MS)),
+            (None, 20 * MS, Pause::Milliseconds(15 * MS - 1)),
             (None, now, Pause::Milliseconds(0)),
-            (None, now + 1, Pause::Milliseconds(MS)),
+            (None, now + 1, Pause::Milliseconds(1)),
             (Some(now + 1), 20 * MS, Pause::Exact(1)),
             (Some(now + LONG - 1), 20 * MS, Pause::Exact(LONG - 1)),
             // The rest is awaited by the next call.
             (Some(now + LONG + 1), 20 * MS, Pause::Milliseconds(LONG)),
+            // Rounded up, a wait until the limit does not miss what is due soon after.
+            (Some(now + 2 * MS + 2), now + 2 * MS + 1, Pause::Milliseconds(2 * MS)),
             (Some(now + 3 * MS), now + 2 * MS, Pause::Milliseconds(2 * MS)),
             (Some(now), 20 * MS, Pause::Milliseconds(0)),
             (Some(1), 2, Pause::Milliseconds(0)),
