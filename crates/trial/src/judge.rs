@@ -260,6 +260,10 @@ impl Trial {
             programs,
             nouns,
         );
+        if let Some(count) = plan.count {
+            let ended = outcome.completed + outcome.failures.total();
+            warnings.extend(Warning::count_not_reached(ended, count.get().into(), nouns));
+        }
         if plan.operation == Operation::Requests && plan.keeps_connections() {
             let (opened, connections) = (outcome.latencies.connect.len(), plan.connections);
             let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
@@ -317,7 +321,7 @@ impl Trial {
             true => (self.job.plan.connections as u64).saturating_sub(handshakes),
             false => outcome.in_flight,
         };
-        under_way + outcome.failures.iter().map(|(_, count, _)| count).sum::<u64>()
+        under_way + outcome.failures.total()
     }
 
     /// A server that its warm-up did not make steady may have become so since: its compilers show it.

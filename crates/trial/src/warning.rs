@@ -74,6 +74,8 @@ pub enum WarningKind {
     LateClient,
     /// Less completed than there are connections.
     FewOperations,
+    /// The load's time was over before as many operations had ended as were asked for.
+    CountNotReached,
     /// Connections that were to be kept were not.
     ConnectionsNotKept,
     /// The server got or lost processes within the window.
@@ -217,6 +219,21 @@ impl Warning {
                     .into(),
             remedy: "measure longer (--duration, -n), or run toll as root".into(),
         }
+    }
+
+    /// For a load of so many operations (`-n`), of which fewer ended within its `--duration`.
+    pub(crate) fn count_not_reached(ended: u64, count: u64, nouns: Nouns) -> Option<Self> {
+        (ended < count).then(|| Self {
+            kind: WarningKind::CountNotReached,
+            seen: format!(
+                "{} of {} {}s had ended when the load's time was over",
+                thousands(ended),
+                thousands(count),
+                nouns.operation
+            ),
+            likely_cause: "--duration ends a load of a number, too".into(),
+            remedy: "give it more time (--duration); all figures are of those that ended".into(),
+        })
     }
 
     /// For a load on kept connections that opened more than one connection per two operations

@@ -315,6 +315,18 @@ fn latencies_tell_how_late_they_may_have_been_seen() {
     }
 }
 
+#[test]
+fn a_number_of_operations_that_the_time_does_not_reach_is_reported() {
+    let url = format!("http://{}/bytes/1KiB", turning(one_kib(), Duration::from_millis(40)));
+    for (count, is_told) in [("4", false), ("1000", true)] {
+        let mut load = toll();
+        load.args(["load", &url, "-c", "2", "-n", count, "-d", "400ms"]);
+        let line = line(&mut load);
+        let is_about_it = |warning: &trial::Warning| warning.kind == WarningKind::CountNotReached;
+        assert_eq!(line.warnings.iter().any(is_about_it), is_told, "{count}: {:?}", line.warnings);
+    }
+}
+
 /// A plain server that keeps the heads of all requests, and answers each with what the number of its
 /// request says, after so long.
 fn logging(
