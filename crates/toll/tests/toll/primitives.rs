@@ -81,8 +81,11 @@ fn the_gates_of_answers_decide_the_exit_code() {
     }
 }
 
-/// A copy of a run in which AWS-LC takes twice as long, as consistent as the original.
-fn twice_as_slow(results: &Path, copy: &Path) {
+/// How much longer AWS-LC takes in the slower run: no noise of the original reaches that far.
+const SLOWER: f64 = 100.0;
+
+/// A copy of a run in which AWS-LC takes longer, as consistent as the original.
+fn far_slower(results: &Path, copy: &Path) {
     std::fs::create_dir(copy).unwrap();
     for file in ["study.toml", "cells.json", "machine.json", "journal.jsonl"] {
         std::fs::copy(results.join(file), copy.join(file)).unwrap();
@@ -96,11 +99,11 @@ fn twice_as_slow(results: &Path, copy: &Path) {
             };
             for cost in ["cycles_per_byte", "cycles_per_op"] {
                 for part in ["low", "median", "high"] {
-                    times(&mut line[cost][part], 2.0);
+                    times(&mut line[cost][part], SLOWER);
                 }
             }
             for rate in ["ops_per_s", "bytes_per_s"] {
-                times(&mut line[rate], 0.5);
+                times(&mut line[rate], 1.0 / SLOWER);
             }
         }
         format!("{line}\n")
@@ -166,7 +169,7 @@ fn algorithms_are_rows_of_every_output() {
         assert_eq!(output.status.code(), Some(code), "{gate}: {}", text(&output.stderr));
     }
     let slower = desk.out().join("slower");
-    twice_as_slow(&results, &slower);
+    far_slower(&results, &slower);
     let compare = |arguments: &[&str]| {
         toll().arg("compare").args([&results, &slower]).args(arguments).output().unwrap()
     };
@@ -177,11 +180,11 @@ fn algorithms_are_rows_of_every_output() {
         (Some("cycles-per-byte"), 8)
     );
     for pair in pairs {
-        let expected = if pair["params"]["library"] == "aws-lc" { 2.0 } else { 1.0 };
+        let expected = if pair["params"]["library"] == "aws-lc" { SLOWER } else { 1.0 };
         assert!((pair["ratio"]["median"].as_f64().unwrap() - expected).abs() < 1e-9, "{pair}");
     }
     for (gate, code) in
-        [("ratio<=1.5", 1), ("ratio<=3", 0), ("cycles-per-byte<=0.0001 cycles/byte", 1)]
+        [("ratio<=1.5", 1), ("ratio<=10000", 0), ("cycles-per-byte<=0.0001 cycles/byte", 1)]
     {
         let output = compare(&["--gate", gate]);
         assert_eq!(output.status.code(), Some(code), "{gate}: {}", text(&output.stderr));
