@@ -100,7 +100,8 @@ crypto-mb:
 
 # Where Open MPI is not installed, toll-rank is left out.
 lint:
-	./scripts/circles crates/answer/src crates/toll/src/plan
+	./scripts/floors
+	./scripts/circles crates/laboratory/answer/src crates/laboratory/toll/src/plan
 	cargo fmt --all -- --check
 	cargo clippy $$(! command -v mpicc >/dev/null || echo --workspace) --all-targets --locked -- -D warnings
 

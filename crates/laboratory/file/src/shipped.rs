@@ -1,0 +1,112 @@
+//! The built-in studies, and finding the one that a command line names.
+
+use std::path::Path;
+
+use cpus::Topology;
+
+use super::StudyError;
+use super::error::{Flaw, one_line};
+use ::keys::did_you_mean;
+use study::Study;
+
+struct Shipped {
+    name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal),*) => {
+        static SHIPPED: &[Shipped] = &[$(Shipped {
+            name: $name,
+            text: include_str!(concat!("../../../../studies/", $name, ".toml")),
+        }),*];
+    };
+}
+
+shipped!(
+    "quick",
+    "gcm-vs-cbc",
+    "primitives",
+    "clients",
+    "hardware-crypto",
+    "handshakes",
+    "stacks",
+    "re-encryption",
+    "http2",
+    "post-quantum",
+    "ktls",
+    "offload",
+    "memory",
+    "papers"
+);
+
+/// The names of the built-in studies, each with its question.
+pub fn shipped() -> Vec<(&'static str, String)> {
+    SHIPPED.iter().map(|shipped| (shipped.name, shipped.question())).collect()
+}
+
+impl Shipped {
+    fn question(&self) -> String {
+        let table = self.text.parse::<toml::Table>().unwrap_or_default();
+        table.get("question").and_then(toml::Value::as_str).unwrap_or_default().to_owned()
+    }
+}
+
+/// The text of a study file.
+#[derive(Debug, Clone)]
+pub struct StudyFile {
+    /// The file, as errors name it.
+    pub(super) name: String,
+    /// What it says.
+    pub text: String,
+}
+
+impl StudyFile {
+    /// The file that an argument names: that of a shipped study, or else the one at that path, which
+    /// ends with `.toml`.
+    ///
+    /// # Errors
+    /// One line: there is no such study, or its file cannot be read.
+    pub fn find(argument: &str) -> Result<Self, StudyError> {
+        if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == argument) {
+            let name = format!("{argument}.toml");
+            return Ok(Self { name, text: shipped.text.to_owned() });
+        }
+        let names = SHIPPED.iter().map(|shipped| shipped.name);
+        if Path::new(argument).extension().is_none_or(|extension| extension != "toml") {
+            return Err(StudyError::Unknown(format!(
+                "`{}` is not a built-in study{} (one of your own is named by its path, \
+                 such as ./my-study.toml)",
+                one_line(argument),
+                did_you_mean(argument, "there are:", names)
+            )));
+        }
+        match std::fs::read_to_string(argument) {
+            Ok(text) => Ok(Self { name: argument.to_owned(), text }),
+            Err(source) => Err(StudyError::Unreadable {
+                path: one_line(argument),
+                source,
+                shipped: names.collect::<Vec<_>>().join(", "),
+            }),
+        }
+    }
+    pub(super) fn flaw(&self, what: &str) -> StudyError {
+        Flaw::lacking(what).in_file(&self.name)
+    }
+
+    /// The names of its scales.
+    pub fn scales(&self) -> Vec<String> {
+        let table = self.text.parse::<toml::Table>().unwrap_or_default();
+        let scales = table.get("scale").and_then(toml::Value::as_table);
+        scales.into_iter().flat_map(|scales| scales.keys().cloned()).collect()
+    }
+
+    /// The study, in the form of a `[scale.NAME]` where one is wanted. Where it names no CPUs, the
+    /// server takes the first of `machine` and the load the second.
+    ///
+    /// # Errors
+    /// One line: what is wrong in the file; it has no such scale.
+    pub fn read(&self, machine: &Topology, scale: Option<&str>) -> Result<Study, StudyError> {
+        super::parse(&self.name, &self.text, machine, scale)
+    }
+}
