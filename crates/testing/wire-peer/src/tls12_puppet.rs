@@ -107,9 +107,12 @@ impl Tls12Puppet {
     /// Takes a message of its own into the transcript.
     fn note(&mut self, message: &[u8]) {
         if message.first() == Some(&kind::SERVER_HELLO) {
+            // After the message's header, version, random and session identifier, which may look like one.
+            let length = message.get(38).map_or(0, |length| usize::from(*length));
+            let extensions = message.get(39 + length..).unwrap_or_default();
             let has = |kind: u16| {
                 let empty = [kind.to_be_bytes(), [0, 0]].concat();
-                message.windows(empty.len()).any(|window| window == empty)
+                extensions.windows(empty.len()).any(|window| window == empty)
             };
             (self.is_extended, self.encrypt_then_mac) = (has(23), has(22));
         }
