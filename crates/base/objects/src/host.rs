@@ -7,8 +7,7 @@ use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
-use crate::AddressError;
-use crate::url::choose;
+use crate::address::{AddressError, choose};
 
 /// A DNS name in ASCII, as a ClientHello carries it (RFC 6066, section 3): in lower case, international
 /// labels in punycode. It is no address.

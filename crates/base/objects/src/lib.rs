@@ -4,6 +4,7 @@
 //! a prime, so records that are shifted, swapped or repeated differ from the right content. The
 //! path of an object is, for example, `/bytes/16MiB`.
 
+mod address;
 mod files;
 mod host;
 mod mix;
@@ -12,12 +13,13 @@ mod url;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+pub use address::AddressError;
 pub use files::{Files, MOST_FILES, Storage};
 pub use host::{HostName, HostPort, names};
 pub use mix::{Mix, Portion, WHOLE, in_percent, thousandths};
 use random::Random;
 use units::Bytes;
-pub use url::{AddressError, Url};
+pub use url::Url;
 
 /// The period of the stream in bytes: the largest prime below 1 MiB.
 pub const PERIOD: usize = 1_048_573;

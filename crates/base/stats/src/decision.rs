@@ -7,7 +7,8 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::{Estimate, LEVEL, RunRatio, holm, sign_test, step_down};
+use crate::holm::{ROUNDING, holm, sign_test, step_down};
+use crate::{Estimate, LEVEL, RunRatio};
 
 /// What a comparison shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,9 +100,6 @@ impl Decision {
         }
     }
 }
-
-/// p-values are sums of powers of 2 times a count, LEVEL is not one.
-pub(crate) const ROUNDING: f64 = 1e-12;
 
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

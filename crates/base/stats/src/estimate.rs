@@ -1,7 +1,8 @@
 use serde::Serialize;
 
 use crate::interval::interval_of_sorted;
-use crate::{Interval, LEVEL, SampleError, median_of_sorted, sorted};
+use crate::sample::{median_of_sorted, sorted};
+use crate::{Interval, LEVEL, SampleError};
 
 /// A median with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

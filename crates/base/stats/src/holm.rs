@@ -9,8 +9,10 @@
 //! the level, however the comparisons depend on each other.
 
 use crate::binomial::upper_half;
-use crate::decision::ROUNDING;
 use crate::{Estimate, LEVEL};
+
+/// p-values are sums of powers of 2 times a count, LEVEL is not one.
+pub(crate) const ROUNDING: f64 = 1e-12;
 
 /// The two-sided p-value of the sign test of `above` pairs of `n`. Pairs of equals are counted in `n`
 /// and not in `above`.

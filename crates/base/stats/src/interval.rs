@@ -9,7 +9,10 @@
 use serde::Serialize;
 
 use crate::binomial::upper_half;
-use crate::{SampleError, sorted};
+use crate::sample::{SampleError, sorted};
+
+/// The default coverage of intervals.
+pub const LEVEL: f64 = 0.95;
 
 /// An interval that covers the median of what was sampled with a known probability.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -7,7 +7,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::decision::ROUNDING;
+use crate::holm::ROUNDING;
 use crate::{Estimate, Interval, LEVEL, SampleError, median};
 
 /// The median of a cell's trials in the later of two runs over that in the earlier one.

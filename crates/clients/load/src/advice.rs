@@ -7,10 +7,6 @@ mod status;
 use crate::{Job, Operation, Receive};
 use wire::{ErrorKind, Failure};
 
-/// What to do about a server that speaks HTTP/2 alone.
-const NO_HTTP11: &str = "toll spoke HTTP/1.1, which this server does not answer: load it over HTTP/2 with \
-                         --http 2";
-
 /// What to do where one operation was tried and failed. `seen` is what was seen, in words;
 /// `asks_certificate` where the server asked for a certificate of the client.
 pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, job: &Job) -> String {

@@ -19,7 +19,7 @@ pub(super) fn on_handshake(seen: &str, plan: &Plan) -> String {
         .to_owned();
     }
     if is_alert(120) {
-        return super::NO_HTTP11.to_owned();
+        return super::status::NO_HTTP11.to_owned();
     }
     if seen.contains("longer than 64 KiB") {
         return "toll's own handshakes take up to 256 KiB: give --tls 1.3 or --tls 1.2, without \

@@ -4,13 +4,17 @@ use wire::reception::{GRPC_STATUS, HTTP2_FRAME, TLS_RECORD};
 
 use crate::Job;
 
+/// What to do about a server that speaks HTTP/2 alone.
+pub(super) const NO_HTTP11: &str = "toll spoke HTTP/1.1, which this server does not answer: load it over HTTP/2 with \
+                                    --http 2";
+
 /// `seen` begins with a status, or no readable response came.
 pub(super) fn on_status(seen: &str, job: &Job) -> &'static str {
     if seen == TLS_RECORD {
         return "this port speaks TLS; try an https:// URL";
     }
     if seen == HTTP2_FRAME {
-        return super::NO_HTTP11;
+        return NO_HTTP11;
     }
     if seen.starts_with(GRPC_STATUS) {
         return "the server has answered a call of gRPC with this error; does its log say why?";

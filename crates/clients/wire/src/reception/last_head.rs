@@ -6,8 +6,8 @@
 
 use std::cell::RefCell;
 
+use super::answers::Answers;
 use super::http::BodyEnd;
-use super::response::Answers;
 
 /// What the head of a right answer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,6 +20,7 @@
 //! What a response calls several times is `#[inline]`: a connection's loop then has it in one piece with
 //! its own code, which takes 4% fewer instructions for 64 KiB.
 
+mod answers;
 mod chunks;
 mod http;
 mod kept;
@@ -32,6 +33,7 @@ mod response;
 mod step;
 mod stride;
 
+pub use answers::Answers;
 pub use http::{
     GRPC_STATUS, HEAD_TOO_LONG, HTTP2_FRAME, LONGEST_HEAD, MOST_FIELDS, TLS_RECORD,
     TOO_MANY_FIELDS, digits, grpc_failure,
@@ -39,7 +41,7 @@ pub use http::{
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};
 pub use records::{Content, Records};
-pub use response::{Answers, Completed, Expectation};
+pub use response::{Completed, Expectation};
 
 use crate::handshake::PostHandshake;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, RecordError, Sealer, content_type};
