@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb petstore openssl stacks crypto-mb lint \
+.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb petstore openssl stacks crypto-mb layout lint \
 	bench-client bench-client-instructions bench-ktls reproductions fuzz miri
 
 # What is built, installed and packed: release, or PROFILE=dev for what the tests have built, without
@@ -98,10 +98,14 @@ stacks:
 crypto-mb:
 	./scripts/needs crypto-mb
 
-# Where Open MPI is not installed, toll-rank is left out.
-lint:
+# No crate depends on a floor above its own, and no files of these folders import each other in a circle.
+layout:
 	./scripts/floors
-	./scripts/circles crates/laboratory/answer/src crates/laboratory/toll/src/plan
+	./scripts/circles crates/laboratory/answer/src crates/laboratory/toll/src/plan \
+		crates/base/objects/src crates/base/stats/src crates/clients/load/src crates/clients/wire/src
+
+# Where Open MPI is not installed, toll-rank is left out.
+lint: layout
 	cargo fmt --all -- --check
 	cargo clippy $$(! command -v mpicc >/dev/null || echo --workspace) --all-targets --locked -- -D warnings
 

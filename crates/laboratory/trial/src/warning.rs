@@ -221,7 +221,7 @@ impl Warning {
         }
     }
 
-    /// For a load of so many operations (`-n`), of which fewer ended within its `--duration`.
+    /// For a load that was to end after `count` operations, and whose time was over before.
     pub(crate) fn count_not_reached(ended: u64, count: u64, nouns: Nouns) -> Option<Self> {
         (ended < count).then(|| Self {
             kind: WarningKind::CountNotReached,
