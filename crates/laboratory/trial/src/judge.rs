@@ -260,7 +260,9 @@ impl Trial {
             programs,
             nouns,
         );
-        if let Some(count) = plan.count {
+        if let Some(count) = plan.count
+            && !outcome.interrupted
+        {
             let ended = outcome.completed + outcome.failures.total();
             warnings.extend(Warning::count_not_reached(ended, count.get().into(), nouns));
         }

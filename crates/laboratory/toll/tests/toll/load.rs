@@ -426,6 +426,22 @@ fn an_interrupt_ends_with_what_was_measured() {
     assert!(said.contains(" until interrupted: "), "{said}");
 }
 
+/// It was Ctrl-C that ended it, not its time.
+#[test]
+fn an_interrupted_number_of_operations_does_not_blame_the_time() {
+    let server = Serve::pinned(&[]);
+    let mut load = load(&server, "bytes/64KiB");
+    let process = Killed::piped(load.args(["-d", "5min", "-n", "100000000", "--json"]));
+    sleep(Duration::from_millis(600));
+    process.send("-INT");
+    let output = process.finish();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let line: TrialRecord = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(line.interrupted);
+    let kinds: Vec<WarningKind> = line.warnings.iter().map(|warning| warning.kind).collect();
+    assert!(!kinds.contains(&WarningKind::CountNotReached), "{kinds:?}");
+}
+
 #[test]
 fn an_interrupt_in_the_warm_up_measured_nothing() {
     let server = Serve::pinned(&[]);
