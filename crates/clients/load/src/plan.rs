@@ -21,7 +21,7 @@ use wire::{ErrorKind, Failure};
 
 use crate::message::body_size;
 use crate::names;
-use crate::session::Session;
+use crate::session::{Session, is_built_in};
 use crate::{
     Arrival, Header, Method, OneIn, Pace, Percent, RequestsPerConnection, Source, Statuses, Trust,
 };
@@ -628,7 +628,9 @@ impl Plan {
                 return wrong(key, why.to_owned());
             }
         }
-        if let Some(file) = self.session.as_ref().filter(|_| is_session) {
+        // A study has hundreds of loads of the session that is built in, which is right.
+        let is_read = |session: &&PathBuf| is_session && !is_built_in(session);
+        if let Some(file) = self.session.as_ref().filter(is_read) {
             Session::read(file).map_err(at("session"))?;
         }
         let (connections, streams, open) = (self.connections, self.streams(), self.most_open());

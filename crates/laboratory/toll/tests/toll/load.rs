@@ -430,8 +430,9 @@ fn an_interrupt_ends_with_what_was_measured() {
 #[test]
 fn an_interrupted_number_of_operations_does_not_blame_the_time() {
     let server = Serve::pinned(&[]);
-    let mut load = load(&server, "bytes/64KiB");
-    let process = Killed::piped(load.args(["-d", "5min", "-n", "100000000", "--json"]));
+    let url = format!("http://{}/bytes/64KiB", server.plain);
+    let options = ["-d", "5min", "-n", "100000000", "--json"];
+    let process = Killed::piped(toll().args(["load", &url]).args(options));
     sleep(Duration::from_millis(600));
     process.send("-INT");
     let output = process.finish();
