@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb petstore openssl stacks crypto-mb layout lint \
+.PHONY: quick test proofs tests-need proofs-need tests-built build hosts install deb dist petstore openssl stacks crypto-mb layout lint \
 	bench-client bench-client-instructions bench-ktls reproductions fuzz miri
 
 # What is built, installed and packed: release, or PROFILE=dev for what the tests have built, without
@@ -71,6 +71,12 @@ deb: build
 	./scripts/needs deb
 	./scripts/deb $(PROGRAM) $(PROVIDER) target/debian
 	./scripts/try-deb target/debian/toll_*.deb
+
+# Makes a tarball, target/dist/toll-*.tar.gz, and tries it: it is unpacked into a folder that is thrown away, and
+# run from there.
+dist: build
+	./scripts/dist $(PROGRAM) $(PROVIDER) target/dist
+	./scripts/try-dist target/dist/toll-*.tar.gz
 
 # Builds the web application that server = "tomcat" runs, where its sources are newer than it.
 petstore: target/petstore/petstore.jar
