@@ -19,7 +19,7 @@ pub(crate) fn upper_half(n: usize) -> impl Iterator<Item = f64> {
 /// The same in integers.
 #[cfg(test)]
 pub(crate) mod exact {
-    use num_bigint_dig::BigUint;
+    use num_bigint::BigUint;
 
     /// Σ C(n, i) / 2^n over i from `above` to n, by `above` from 0 to n + 1.
     pub(crate) fn upper_tails(n: usize) -> Vec<f64> {

@@ -3,7 +3,7 @@
 //!
 //! The client's key exchange is fixed, so the shared secret is the server's share, whatever it is.
 
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use tls::Cipher;
 use wire::record::{AeadKey, HEADER, Protection, Sealer, content_type};

@@ -1,4 +1,4 @@
-use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
+use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes256, Block};
 use tls::Cipher;
 
@@ -9,7 +9,6 @@ pub(super) const BLOCK: usize = 16;
 const AT_ONCE: usize = 8;
 
 /// AES with a key, block by block.
-#[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
 pub(super) enum BlockCipher {
     Aes128(Aes128),
     Aes256(Aes256),

@@ -6,10 +6,9 @@
 
 use std::ops::Range;
 
-use ::cbc::cipher::block_padding::NoPadding;
-use ::cbc::cipher::{BlockDecryptMut, BlockEncryptMut, InnerIvInit};
+use ::cbc::cipher::{BlockModeDecrypt, BlockModeEncrypt, InnerIvInit};
 use aes::Block;
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit, Mac as _};
 use rustls::crypto::SecureRandom;
 use sha1::Sha1;
 use sha2::{Sha256, Sha384};
@@ -48,13 +47,9 @@ impl CbcKeys {
     ) -> Option<Self> {
         let cipher = BlockCipher::new(cipher, key)?;
         let mac = match mac {
-            Mac::Sha1 => MacKey::Sha1(<Hmac<Sha1> as hmac::Mac>::new_from_slice(mac_key).ok()?),
-            Mac::Sha256 => {
-                MacKey::Sha256(<Hmac<Sha256> as hmac::Mac>::new_from_slice(mac_key).ok()?)
-            }
-            Mac::Sha384 => {
-                MacKey::Sha384(<Hmac<Sha384> as hmac::Mac>::new_from_slice(mac_key).ok()?)
-            }
+            Mac::Sha1 => MacKey::Sha1(Hmac::new_from_slice(mac_key).ok()?),
+            Mac::Sha256 => MacKey::Sha256(Hmac::new_from_slice(mac_key).ok()?),
+            Mac::Sha384 => MacKey::Sha384(Hmac::new_from_slice(mac_key).ok()?),
             Mac::Aead => return None,
         };
         Some(Self { cipher, mac, encrypt_then_mac })
@@ -105,19 +100,16 @@ impl CbcKeys {
 
     /// Decrypts what follows the IV in place; the length without padding.
     fn decrypt(&self, body: &mut [u8]) -> Option<usize> {
-        let (iv, blocks) = body.split_at_mut_checked(BLOCK)?;
-        if blocks.is_empty() {
-            return None;
-        }
-        let iv = Block::from_slice(iv);
+        let (Some((iv, blocks)), []) = in_blocks(body) else { return None };
         match &self.cipher {
-            BlockCipher::Aes128(aes) => ::cbc::Decryptor::inner_iv_init(aes, iv)
-                .decrypt_padded_mut::<NoPadding>(blocks)
-                .ok()?,
-            BlockCipher::Aes256(aes) => ::cbc::Decryptor::inner_iv_init(aes, iv)
-                .decrypt_padded_mut::<NoPadding>(blocks)
-                .ok()?,
-        };
+            BlockCipher::Aes128(aes) => {
+                ::cbc::Decryptor::inner_iv_init(aes, iv).decrypt_blocks(blocks);
+            }
+            BlockCipher::Aes256(aes) => {
+                ::cbc::Decryptor::inner_iv_init(aes, iv).decrypt_blocks(blocks);
+            }
+        }
+        let blocks = Block::slice_as_flattened(blocks);
         let padding = usize::from(*blocks.last()?);
         let content = blocks.len().checked_sub(padding + 1)?;
         blocks[content..].iter().all(|byte| usize::from(*byte) == padding).then_some(content)
@@ -133,7 +125,7 @@ impl CbcKeys {
 
     pub(super) fn plaintext_by_tail(&self, length: usize, tail: &[u8]) -> Option<usize> {
         let previous = tail.get(..BLOCK)?;
-        let mut last = [*Block::from_slice(tail.get(BLOCK..2 * BLOCK)?)];
+        let mut last = [Block::try_from(tail.get(BLOCK..2 * BLOCK)?).ok()?];
         self.cipher.decrypt(&mut last);
         let padding = usize::from(last[0][BLOCK - 1] ^ previous[BLOCK - 1]);
         self.most_plaintext(length)?.checked_sub(padding)
@@ -165,16 +157,15 @@ impl CbcKeys {
         }
         out.resize(start + sealed, padding as u8);
 
-        let (iv, blocks) = out[start..].split_at_mut(BLOCK);
-        let (iv, length) = (Block::from_slice(iv), blocks.len());
+        let (iv, blocks) = in_blocks(&mut out[start..]).0?;
         match &self.cipher {
-            BlockCipher::Aes128(aes) => ::cbc::Encryptor::inner_iv_init(aes, iv)
-                .encrypt_padded_mut::<NoPadding>(blocks, length)
-                .ok()?,
-            BlockCipher::Aes256(aes) => ::cbc::Encryptor::inner_iv_init(aes, iv)
-                .encrypt_padded_mut::<NoPadding>(blocks, length)
-                .ok()?,
-        };
+            BlockCipher::Aes128(aes) => {
+                ::cbc::Encryptor::inner_iv_init(aes, iv).encrypt_blocks(blocks);
+            }
+            BlockCipher::Aes256(aes) => {
+                ::cbc::Encryptor::inner_iv_init(aes, iv).encrypt_blocks(blocks);
+            }
+        }
         if self.encrypt_then_mac {
             let aad = tls12_aad(sequence, header, sealed);
             let tag_at = out.len();
@@ -198,38 +189,30 @@ impl MacKey {
     /// In constant time; `None` where `tag` is not the content's.
     fn verify(&self, aad: &[u8], content: &[u8], tag: &[u8]) -> Option<()> {
         match self {
-            Self::Sha1(mac) => {
-                mac.clone().chain_update(aad).chain_update(content).verify_slice(tag)
-            }
-            Self::Sha256(mac) => {
-                mac.clone().chain_update(aad).chain_update(content).verify_slice(tag)
-            }
-            Self::Sha384(mac) => {
-                mac.clone().chain_update(aad).chain_update(content).verify_slice(tag)
-            }
+            Self::Sha1(mac) => over(mac, aad, content).verify_slice(tag),
+            Self::Sha256(mac) => over(mac, aad, content).verify_slice(tag),
+            Self::Sha384(mac) => over(mac, aad, content).verify_slice(tag),
         }
         .ok()
     }
 
     fn append(&self, aad: &[u8], content: &[u8], out: &mut Vec<u8>) {
         match self {
-            Self::Sha1(mac) => {
-                out.extend(
-                    mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes(),
-                );
-            }
-            Self::Sha256(mac) => {
-                out.extend(
-                    mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes(),
-                );
-            }
-            Self::Sha384(mac) => {
-                out.extend(
-                    mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes(),
-                );
-            }
+            Self::Sha1(mac) => out.extend(over(mac, aad, content).finalize().into_bytes()),
+            Self::Sha256(mac) => out.extend(over(mac, aad, content).finalize().into_bytes()),
+            Self::Sha384(mac) => out.extend(over(mac, aad, content).finalize().into_bytes()),
         }
     }
+}
+
+fn over<M: hmac::Mac + Clone>(mac: &M, aad: &[u8], content: &[u8]) -> M {
+    mac.clone().chain_update(aad).chain_update(content)
+}
+
+/// A record as its IV and the blocks that follow, and what is left over.
+fn in_blocks(body: &mut [u8]) -> (Option<(&Block, &mut [Block])>, &[u8]) {
+    let (blocks, rest) = Block::slice_as_chunks_mut(body);
+    (blocks.split_first_mut().map(|(iv, blocks)| (&*iv, blocks)), rest)
 }
 
 fn random_iv() -> Option<[u8; BLOCK]> {

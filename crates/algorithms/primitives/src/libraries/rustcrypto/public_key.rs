@@ -6,7 +6,7 @@ use p256::elliptic_curve::Generate;
 use p256::elliptic_curve::sec1::ToSec1Point;
 use rsa::pkcs1::DecodeRsaPublicKey;
 use rsa::pkcs8::DecodePrivateKey;
-use rsa::signature::{SignatureEncoding, Signer as _, Verifier as _};
+use rsa::signature::SignatureEncoding;
 
 use super::refused;
 use crate::algorithm::{Curve, Signing};
@@ -27,7 +27,7 @@ pub(super) fn rsa(signing: Signing, material: &Material) -> Result<Routine, Unav
     let signed = material.signed;
     Ok(Routine::Apart(match signing {
         Signing::Sign => {
-            let key = rsa::RsaPrivateKey::from_pkcs8_der(&own.pkcs8).map_err(refused)?;
+            let key = rsa::PrivateKey::from_pkcs8_der(&own.pkcs8).map_err(refused)?;
             let key = SigningKey::<Sha256>::new(key);
             Box::new(move |message, output| {
                 let signature = key.try_sign(message).map_err(|_| no("rsa signing")())?;
@@ -35,7 +35,7 @@ pub(super) fn rsa(signing: Signing, material: &Material) -> Result<Routine, Unav
             })
         }
         Signing::Verify => {
-            let key = rsa::RsaPublicKey::from_pkcs1_der(&own.public).map_err(refused)?;
+            let key = rsa::PublicKey::from_pkcs1_der(&own.public).map_err(refused)?;
             let key = VerifyingKey::<Sha256>::new(key);
             Box::new(move |input, _| {
                 let failed = no("rsa verification");
@@ -47,7 +47,7 @@ pub(super) fn rsa(signing: Signing, material: &Material) -> Result<Routine, Unav
 }
 
 pub(super) fn rsa_decryption(material: &Material) -> Result<Routine, Unavailable> {
-    let key = rsa::RsaPrivateKey::from_pkcs8_der(&material.own()?.pkcs8).map_err(refused)?;
+    let key = rsa::PrivateKey::from_pkcs8_der(&material.own()?.pkcs8).map_err(refused)?;
     Ok(Routine::Apart(Box::new(move |input, output| {
         let secret =
             key.decrypt(rsa::Pkcs1v15Encrypt, input).map_err(|_| no("rsa decryption")())?;

@@ -7,8 +7,7 @@
 use std::sync::LazyLock;
 
 use multibuffer::{Algorithm, Backend, Hasher, Sha256, Sha512};
-use sha2::digest::generic_array::GenericArray;
-use sha2::{compress256, compress512};
+use sha2::block_api::{compress256, compress512};
 
 use crate::handshake::transcript::{Hashed, LONGEST};
 
@@ -90,7 +89,7 @@ impl State for [u32; 8] {
     const OUTPUT: usize = 32;
 
     fn compress(&mut self, block: &Self::Block) {
-        compress256(self, std::slice::from_ref(GenericArray::from_slice(block)));
+        compress256(self, std::slice::from_ref(block));
     }
 
     of_words!(Sha256, 4);
@@ -115,7 +114,7 @@ impl State for [u64; 8] {
     const OUTPUT: usize = LONGEST;
 
     fn compress(&mut self, block: &Self::Block) {
-        compress512(self, std::slice::from_ref(GenericArray::from_slice(block)));
+        compress512(self, std::slice::from_ref(block));
     }
 
     // SHA-384 differs from SHA-512 in its first state, and leaves the last two words out.
