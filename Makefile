@@ -107,8 +107,9 @@ crypto-mb:
 # No crate depends on a floor above its own, and no files of these folders import each other in a circle.
 layout:
 	./scripts/floors
-	./scripts/circles crates/laboratory/answer/src crates/laboratory/toll/src/plan \
-		crates/base/objects/src crates/base/stats/src crates/clients/load/src crates/clients/wire/src
+	./scripts/circles crates/laboratory/answer/src crates/laboratory/cluster/src crates/laboratory/toll/src/plan \
+		crates/algorithms/primitives/src crates/base/http2/src crates/base/objects/src crates/base/stats/src \
+		crates/clients/load/src crates/clients/peers/src crates/clients/wire/src crates/testing/wire-peer/src
 
 # Where Open MPI is not installed, toll-rank is left out.
 lint: layout

@@ -5,7 +5,6 @@
 //! traffic secrets of both sides, keys and IVs of each, and both Finished keys. 40 HMACs of short
 //! messages, or so; the transcript's hashes are not part of it.
 
-use crate::material::Material;
 use crate::routine::{Failed, Routine};
 
 /// HMAC-SHA-256 over the parts of a message.
@@ -14,14 +13,14 @@ type Hmac<'a> = dyn FnMut(&[u8], &[&[u8]]) -> Result<[u8; 32], Failed> + 'a;
 /// Traffic secrets of two sides in two epochs, and a key, an IV and a Finished key where there is.
 pub(crate) const OUTPUT_BYTES: usize = 4 * (32 + 16 + 12) + 2 * 32;
 
-/// The key schedule over a library's HMAC. Two of the fixed keys stand for the hashes of the transcript.
+/// The key schedule over a library's HMAC, with these hashes of the transcript up to ServerHello and up to
+/// the server's Finished.
 pub(crate) fn routine(
-    material: &Material,
+    [hello_hash, finished_hash]: [[u8; 32]; 2],
     mut hmac: impl FnMut(&[u8], &[&[u8]]) -> Result<[u8; 32], Failed> + 'static,
 ) -> Routine {
-    let hashes = (material.key, material.mac_key);
     Routine::Apart(Box::new(move |shared, output| {
-        let secrets = Secrets { shared, hello_hash: &hashes.0, finished_hash: &hashes.1 };
+        let secrets = Secrets { shared, hello_hash: &hello_hash, finished_hash: &finished_hash };
         derive(&secrets, &mut hmac, output)?;
         Ok(OUTPUT_BYTES)
     }))

@@ -79,6 +79,11 @@ impl From<ErrorStack> for Failed {
 }
 
 impl Material {
+    /// What stands for the hashes of a transcript: two of the fixed keys.
+    pub(crate) fn transcript_hashes(&self) -> [[u8; 32]; 2] {
+        [self.key, self.mac_key]
+    }
+
     /// For messages of `size` bytes, which algorithms measured by the operation do not look at.
     pub fn new(algorithm: Algorithm, size: usize) -> Result<Self, Failed> {
         let mut material = Self {

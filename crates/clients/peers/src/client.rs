@@ -1,12 +1,11 @@
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use load::Job;
 use tls::{OrPlain, Version};
 use units::Nanos;
 
-use crate::program;
-use crate::{Peer, PeerError, PeerLoad, ab, h2load, refusal, s_time, wrk};
+use crate::program::{Program, arguments};
+use crate::{Peer, PeerError, PeerLoad, refusal, wrk};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
@@ -19,20 +18,23 @@ pub enum Offer {
 
 /// Refuses what a program cannot do with such a server. It does not look for the program.
 pub fn check(peer: Peer, job: &Job, offer: Offer) -> Result<(), PeerError> {
+    able(peer, job, offer).map(drop)
+}
+
+/// How long the program loads, where it can carry out the plan.
+fn able(peer: Peer, job: &Job, offer: Offer) -> Result<Nanos, PeerError> {
     let duration = refusal::check(peer, job)?;
-    arguments(peer, &needed(peer, job, offer), duration, Path::new("script")).map(drop)
+    arguments(peer, &needed(peer, job, offer), duration, Path::new("script"))?;
+    Ok(duration)
 }
 
 /// An installed program that can carry out a plan.
 #[derive(Debug)]
 pub struct Client {
-    pub(crate) peer: Peer,
-    pub(crate) job: Job,
+    program: Program,
+    job: Job,
     offer: Offer,
-    pub(crate) duration: Nanos,
-    pub(crate) program: PathBuf,
-    /// Its name and version, such as `wrk 4.1.0`.
-    pub(crate) name: String,
+    duration: Nanos,
 }
 
 impl Client {
@@ -44,22 +46,20 @@ impl Client {
     /// # Errors
     /// It is not installed or cannot carry out the plan. Nothing was sent then.
     pub fn prepare(peer: Peer, job: &Job, offer: Offer) -> Result<Self, PeerError> {
-        check(peer, job, offer)?;
-        let duration = refusal::check(peer, job)?;
-        let program = program::find(peer)?;
-        let version = program::version(peer, &program, &job.plan.cpus)?;
-        let name = format!("{peer} {version}");
-        Ok(Self { peer, job: job.clone(), offer, duration, program, name })
+        let duration = able(peer, job, offer)?;
+        let program = Program::find(peer, &job.plan.cpus)?;
+        Ok(Self { program, job: job.clone(), offer, duration })
     }
 
     /// Starts the program; returns when its threads are running.
     pub fn start(&self) -> Result<PeerLoad, PeerError> {
-        let failed = |source| PeerError::Start { program: self.name.clone(), source };
+        let Self { program, job, offer, duration } = self;
+        let failed = |source| PeerError::Start { program: program.name.clone(), source };
         // The program opens the script as it starts.
         let (path, script) = targets::unnamed(wrk::SCRIPT).map_err(failed)?;
-        let job = needed(self.peer, &self.job, self.offer);
-        let arguments = arguments(self.peer, &job, self.duration, &path)?;
-        PeerLoad::start(self, arguments, script)
+        let needed = needed(program.peer, job, *offer);
+        let arguments = arguments(program.peer, &needed, *duration, &path)?;
+        PeerLoad::start(program, job, *duration, arguments, script)
     }
 }
 
@@ -82,18 +82,4 @@ fn needed(peer: Peer, job: &Job, offer: Offer) -> Job {
         Peer::H2load => {}
     }
     job
-}
-
-fn arguments(
-    peer: Peer,
-    job: &Job,
-    duration: Nanos,
-    script: &Path,
-) -> Result<Vec<OsString>, PeerError> {
-    match peer {
-        Peer::Wrk => wrk::arguments(job, duration, script),
-        Peer::Ab => ab::arguments(job, duration),
-        Peer::H2load => h2load::arguments(job, duration),
-        Peer::STime => s_time::arguments(job, duration),
-    }
 }

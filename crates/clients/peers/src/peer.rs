@@ -3,9 +3,6 @@ use std::time::Duration;
 use clap::ValueEnum;
 use load::{Job, Operation};
 
-use crate::report::Report;
-use crate::{ab, h2load, s_time, wrk};
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, strum::Display, strum::IntoStaticStr)]
 #[value(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -65,16 +62,6 @@ impl Peer {
     /// Whether it prints what a connection negotiated.
     pub(crate) fn reports_negotiated(self) -> bool {
         matches!(self, Self::Ab | Self::H2load)
-    }
-
-    /// Parses its output after its end.
-    pub(crate) fn read(self, text: &str, job: &Job) -> Result<Report, String> {
-        match self {
-            Self::Wrk => wrk::read(text, job),
-            Self::Ab => ab::read(text),
-            Self::H2load => h2load::read(text),
-            Self::STime => s_time::read(text),
-        }
     }
 
     /// A caution for readers of its figures.

@@ -7,14 +7,60 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cpus::CpuList;
+use load::Job;
 use targets::Captured;
+use units::Nanos;
 
-use crate::{Peer, PeerError};
+use crate::report::Report;
+use crate::{Peer, PeerError, ab, h2load, s_time, wrk};
 
 /// How long a program may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
 /// How much of a program's output is read, from its end.
 const MOST_OUTPUT: u64 = 64 << 10;
+
+/// An installed program.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    pub(crate) peer: Peer,
+    pub(crate) path: PathBuf,
+    /// Its name and version, such as `wrk 4.1.0`.
+    pub(crate) name: String,
+}
+
+impl Program {
+    /// The one in the folders of `PATH`, whose version it prints on these CPUs.
+    pub(crate) fn find(peer: Peer, cpus: &CpuList) -> Result<Self, PeerError> {
+        let path = find(peer)?;
+        let name = format!("{peer} {}", version(peer, &path, cpus)?);
+        Ok(Self { peer, path, name })
+    }
+}
+
+/// Its arguments; wrk reads the script.
+pub(crate) fn arguments(
+    peer: Peer,
+    job: &Job,
+    duration: Nanos,
+    script: &Path,
+) -> Result<Vec<OsString>, PeerError> {
+    match peer {
+        Peer::Wrk => wrk::arguments(job, duration, script),
+        Peer::Ab => ab::arguments(job, duration),
+        Peer::H2load => h2load::arguments(job, duration),
+        Peer::STime => s_time::arguments(job, duration),
+    }
+}
+
+/// Reads its output after its end.
+pub(crate) fn read(peer: Peer, text: &str, job: &Job) -> Result<Report, String> {
+    match peer {
+        Peer::Wrk => wrk::read(text, job),
+        Peer::Ab => ab::read(text),
+        Peer::H2load => h2load::read(text),
+        Peer::STime => s_time::read(text),
+    }
+}
 
 /// The program in the folders of `PATH`.
 pub fn find(peer: Peer) -> Result<PathBuf, PeerError> {

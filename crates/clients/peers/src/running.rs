@@ -10,10 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use targets::{Captured, Process};
 use units::Nanos;
 
-use crate::program::{spawn, written};
+use crate::program::{Program, read, spawn, written};
 use crate::report::Report;
 use crate::watch::Watch;
-use crate::{Client, Peer, PeerError};
+use crate::{Peer, PeerError};
 
 /// How long a program may take until its threads are there.
 const START_LIMIT: Duration = Duration::from_secs(2);
@@ -28,8 +28,7 @@ const NEAR_END: Duration = Duration::from_millis(20);
 
 /// A program that makes a load. Dropping it ends the program, and so does the end of toll.
 pub struct PeerLoad {
-    peer: Peer,
-    name: String,
+    program: Program,
     job: Job,
     process: RefCell<Process>,
     watch: Watch,
@@ -47,22 +46,22 @@ pub struct PeerLoad {
 
 impl PeerLoad {
     pub(crate) fn start(
-        client: &Client,
+        program: &Program,
+        job: &Job,
+        duration: Nanos,
         arguments: Vec<OsString>,
         script: File,
     ) -> Result<Self, PeerError> {
-        let Client { peer, job, duration, program, name, .. } = client;
-        let duration = Duration::from(*duration);
+        let duration = Duration::from(duration);
         let spawned = Instant::now();
-        let Captured { process, stdout, stderr } = spawn(program, arguments, &job.plan.cpus)?;
+        let Captured { process, stdout, stderr } = spawn(&program.path, arguments, &job.plan.cpus)?;
         let limit = duration + Duration::from(job.plan.timeout) + 2 * GRACE;
         let watch = Watch::start(process.pid(), limit)
-            .map_err(|source| PeerError::Start { program: name.clone(), source })?;
-        let threads = threads(process.pid(), peer.threads(job), &watch);
+            .map_err(|source| PeerError::Start { program: program.name.clone(), source })?;
+        let threads = threads(process.pid(), program.peer.threads(job), &watch);
         let start = Instant::now();
         Ok(Self {
-            peer: *peer,
-            name: name.clone(),
+            program: program.clone(),
             job: job.clone(),
             process: RefCell::new(process),
             watch,
@@ -79,30 +78,27 @@ impl PeerLoad {
 
     /// Its report, or why there is none that can be trusted.
     fn report(&self, end: Option<Instant>) -> Result<Report, String> {
-        let name = &self.name;
+        let Program { peer, name, .. } = &self.program;
         if end.is_none() {
             return Err(format!("{name} did not end in time and was killed"));
         }
-        let read = |file| written(file).map_err(|error| format!("{name}'s output: {error}"));
-        let output = read(&self.stdout)?;
+        let text_of = |file| written(file).map_err(|error| format!("{name}'s output: {error}"));
+        let output = text_of(&self.stdout)?;
         let status = self.process.borrow_mut().exited();
         if self.is_interrupted.get() {
-            if !self.peer.reports_when_interrupted() {
+            if !peer.reports_when_interrupted() {
                 return Err(format!("{name} prints no report when it is interrupted"));
             }
         } else if !status.is_some_and(|status| status.success()) {
-            let complaint = read(&self.stderr)?;
+            let complaint = text_of(&self.stderr)?;
             let last = |text: &str| text.lines().rfind(|line| !line.trim().is_empty()).map(shorten);
             let why = last(&complaint).or_else(|| last(&output)).unwrap_or_default();
             let how = status.map_or_else(|| "in an unknown way".to_owned(), |s| s.to_string());
             return Err(format!("{name} ended with {how}: {why}"));
         }
-        let report = self.peer.read(&output, &self.job).map_err(|why| format!("{name} {why}"))?;
+        let report = read(*peer, &output, &self.job).map_err(|why| format!("{name} {why}"))?;
         let asks = self.job.plan.only_suite().is_some() || self.job.plan.asked_version().is_some();
-        if asks
-            && self.peer.reports_negotiated()
-            && report.completed > 0
-            && report.negotiated.is_none()
+        if asks && peer.reports_negotiated() && report.completed > 0 && report.negotiated.is_none()
         {
             return Err(format!("{name} does not report the requested TLS version and suite"));
         }
@@ -122,7 +118,7 @@ impl Load for PeerLoad {
     /// Always empty: peers report nothing before their end. Where it matters which connections they
     /// still have then, these are counted instead.
     fn progress(&self) -> Progress {
-        if self.peer == Peer::H2load && Instant::now() + NEAR_END < self.window.1 {
+        if self.program.peer == Peer::H2load && Instant::now() + NEAR_END < self.window.1 {
             self.sockets.set(sockets(self.process.borrow().pid()));
         }
         Progress::default()
@@ -163,11 +159,12 @@ impl Load for PeerLoad {
         // HTTP/2 as many as there are streams.
         let under_way = self.sockets.get() * self.job.plan.streams() as u64;
         let unaccounted = |of: &Report| Some(of.not_ended?.saturating_sub(under_way));
+        let Program { peer, name, .. } = &self.program;
         let peer = PeerClient {
-            name: self.name.clone(),
-            caution: self.peer.caution(&self.job).to_owned(),
+            name: name.clone(),
+            caution: peer.caution(&self.job).to_owned(),
             ran: elapsed(self.window.0),
-            slack: Nanos(self.peer.slack().as_nanos() as u64),
+            slack: Nanos(peer.slack().as_nanos() as u64),
             unaccounted: report.as_ref().ok().and_then(unaccounted),
         };
         let mut outcome = Outcome {

@@ -79,7 +79,7 @@ macro_rules! common {
         }
 
         fn key_schedule(material: &Material) -> Routine {
-            key_schedule::routine(material, |key, parts| {
+            key_schedule::routine(material.transcript_hashes(), |key, parts| {
                 let mut context = hmac::Context::with_key(&mac_key(Hash::Sha256, key));
                 parts.iter().for_each(|part| context.update(part));
                 Ok(first(context.sign().as_ref()))

@@ -156,7 +156,7 @@ pub(super) fn hmac(
 /// The key schedule of TLS 1.3 over HMAC with keys that change.
 pub(super) fn key_schedule(api: &Arc<Api>, material: &Material) -> Result<Routine, Unavailable> {
     let mut mac = Mac::new(api, Hash::Sha256)?;
-    Ok(key_schedule::routine(material, move |key, parts| {
+    Ok(key_schedule::routine(material.transcript_hashes(), move |key, parts| {
         mac.begin(Some(key))?;
         parts.iter().try_for_each(|part| mac.update(part))?;
         let mut result = [0; LARGEST];

@@ -41,7 +41,7 @@ fn mac<M: Mac + Clone + 'static>(mac: Option<M>) -> Routine {
 }
 
 pub(super) fn key_schedule(material: &Material) -> Routine {
-    key_schedule::routine(material, |key, parts| {
+    key_schedule::routine(material.transcript_hashes(), |key, parts| {
         let mac = Hmac::<Sha256>::new_from_slice(key);
         let mut mac = mac.map_err(|_| Failed::of("Hmac::new_from_slice"))?;
         parts.iter().for_each(|part| mac.update(part));
