@@ -8,6 +8,7 @@ mod address;
 mod files;
 mod host;
 mod mix;
+mod shares;
 mod url;
 
 use std::io::{self, Write};
@@ -16,8 +17,9 @@ use std::sync::OnceLock;
 pub use address::AddressError;
 pub use files::{Files, MOST_FILES, Storage};
 pub use host::{HostName, HostPort, names};
-pub use mix::{Mix, Portion, WHOLE, in_percent, thousandths};
+pub use mix::{Mix, Portion};
 use random::Random;
+pub use shares::{WHOLE, in_percent, shares};
 use units::Bytes;
 pub use url::Url;
 

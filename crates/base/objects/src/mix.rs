@@ -7,6 +7,8 @@ use std::str::FromStr;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use units::Bytes;
 
+use crate::shares::{WHOLE, in_percent, shares};
+
 /// Objects with their shares of the requests. Written `1KiB 90%, /index.html 9.5%, 16MiB 0.5%`: a
 /// size means the generated object of that size, and a single object needs no share.
 ///
@@ -22,9 +24,6 @@ pub struct Portion {
     /// Its share of the requests, in thousandths of a percent; not 0.
     share: u32,
 }
-
-/// All requests, in thousandths of a percent.
-pub const WHOLE: u32 = 100_000;
 
 /// The longest list of objects.
 const MOST_OBJECTS: usize = 1000;
@@ -87,40 +86,19 @@ impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |why: String| {
-            Err(format!("`{text}` {why}; write an object such as 1MiB, or 1KiB 90%, 1MiB 10%"))
-        };
-        let items: Vec<&str> = text.split(',').map(str::trim).collect();
-        if items.len() > MOST_OBJECTS {
-            return wrong(format!("has more than {MOST_OBJECTS} objects"));
-        }
-        let mut portions: Vec<Portion> = Vec::with_capacity(items.len());
-        for item in &items {
-            let (name, share) = match item.split_once(char::is_whitespace) {
-                Some((name, share)) => (name, thousandths(share.trim())),
-                None if items.len() == 1 => (*item, Some(WHOLE)),
-                None => return wrong(format!("needs a share for `{item}`")),
-            };
-            let path = match (name.parse::<Bytes>(), is_path(name)) {
-                (Ok(size), _) => crate::path(size),
-                (Err(_), true) => name.to_owned(),
-                (Err(error), false) => {
-                    return wrong(format!(
-                        "has `{name}`, which is neither a path nor a size ({error})"
-                    ));
-                }
-            };
-            let Some(share) = share.filter(|share| *share > 0) else {
-                return wrong(format!("has an invalid share for `{name}`"));
-            };
-            if portions.iter().any(|other| other.path == path) {
-                return wrong(format!("has `{name}` twice"));
+        let path = |name: &str| match (name.parse::<Bytes>(), is_path(name)) {
+            (Ok(size), _) => Ok(crate::path(size)),
+            (Err(_), true) => Ok(name.to_owned()),
+            (Err(error), false) => {
+                Err(format!("has `{name}`, which is neither a path nor a size ({error})"))
             }
-            portions.push(Portion { path, share });
-        }
-        match portions.iter().map(|portion| u64::from(portion.share)).sum::<u64>() {
-            sum if sum == u64::from(WHOLE) => Ok(Self(portions)),
-            sum => wrong(format!("has shares of {} in all instead of 100%", in_percent(sum))),
+        };
+        let portion = |(path, share)| Portion { path, share };
+        match shares(text, "objects", MOST_OBJECTS, path) {
+            Ok(paths) => Ok(Self(paths.into_iter().map(portion).collect())),
+            Err(why) => {
+                Err(format!("`{text}` {why}; write an object such as 1MiB, or 1KiB 90%, 1MiB 10%"))
+            }
         }
     }
 }
@@ -128,24 +106,6 @@ impl FromStr for Mix {
 /// A path as a request carries it (RFC 9112, section 3.2.1): visible ASCII.
 fn is_path(text: &str) -> bool {
     text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-/// A percentage with up to three decimals, in thousandths of a percent.
-pub fn thousandths(text: &str) -> Option<u32> {
-    let digits = text.strip_suffix('%')?;
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number(whole) || !is_number(fraction) || fraction.len() > 3 {
-        return None;
-    }
-    let thousandths = format!("{whole}{fraction:0<3}").parse().ok()?;
-    (thousandths <= WHOLE).then_some(thousandths)
-}
-
-/// The same as it is parsed.
-pub fn in_percent(thousandths: u64) -> String {
-    let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
-    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 impl fmt::Display for Mix {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use objects::{WHOLE, in_percent, thousandths};
+use objects::{in_percent, shares};
 use random::Random;
 use serde::{Deserialize, Deserializer};
 use serde_with::SerializeDisplay;
@@ -47,34 +47,16 @@ impl RequestsPerConnection {
     }
 
     fn parse(text: &str) -> Result<Vec<Portion>, String> {
-        let items: Vec<&str> = text.split(',').map(str::trim).collect();
-        if items.len() > MOST_COUNTS {
-            return Err(format!("has more than {MOST_COUNTS} counts"));
-        }
-        let mut portions: Vec<Portion> = Vec::with_capacity(items.len());
-        for item in &items {
-            let (count, share) = match item.split_once(char::is_whitespace) {
-                Some((count, share)) => (count, thousandths(share.trim())),
-                None if items.len() == 1 => (*item, Some(WHOLE)),
-                None => return Err(format!("needs a share for `{item}`")),
-            };
-            let is_number = count.bytes().all(|byte| byte.is_ascii_digit());
-            let number = is_number.then(|| count.parse::<NonZeroU32>().ok()).flatten();
-            let Some(number) = number.filter(|number| number.get() <= MOST) else {
-                return Err(format!("has `{count}`, which is not a count from 1 to {MOST}"));
-            };
-            let Some(share) = share.filter(|share| *share > 0) else {
-                return Err(format!("has an invalid share for `{count}`"));
-            };
-            if portions.iter().any(|other| other.count == number) {
-                return Err(format!("has `{count}` twice"));
-            }
-            portions.push(Portion { count: number, share });
-        }
-        match portions.iter().map(|portion| u64::from(portion.share)).sum::<u64>() {
-            sum if sum == u64::from(WHOLE) => Ok(portions),
-            sum => Err(format!("has shares of {} in all instead of 100%", in_percent(sum))),
-        }
+        let count = |word: &str| {
+            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+            let count = is_number.then(|| word.parse::<NonZeroU32>().ok()).flatten();
+            count
+                .filter(|count| count.get() <= MOST)
+                .ok_or_else(|| format!("has `{word}`, which is not a count from 1 to {MOST}"))
+        };
+        let portion = |(count, share)| Portion { count, share };
+        let counts = shares(text, "counts", MOST_COUNTS, count)?;
+        Ok(counts.into_iter().map(portion).collect())
     }
 }
 
