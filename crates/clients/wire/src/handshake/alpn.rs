@@ -4,8 +4,6 @@
 use super::encoding::Reader;
 use super::refusal::Refusal;
 
-pub(super) const EXTENSION: u16 = 16;
-
 /// The protocol that is offered where no other is.
 pub(super) const HTTP11: &[u8] = b"http/1.1";
 

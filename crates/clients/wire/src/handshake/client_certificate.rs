@@ -12,12 +12,10 @@ use rustls::sign::{CertifiedKey, Signer};
 use rustls::{SignatureAlgorithm, SignatureScheme};
 
 use super::encoding::{put_message, put_vector16, put_vector24};
+use super::numbers::kind;
 use super::refusal::Refusal;
 use super::transcript::Transcript;
 use super::{ClientSignature, OfferError};
-
-const CERTIFICATE: u8 = 11;
-const CERTIFICATE_VERIFY: u8 = 15;
 
 /// A certificate with its chain and its key, read once.
 #[derive(Debug)]
@@ -70,7 +68,7 @@ impl ClientCertificate {
             let mut body = context.to_vec();
             put_vector24(&mut body, list);
             let mut message = Vec::with_capacity(4 + body.len());
-            put_message(&mut message, CERTIFICATE, &body);
+            put_message(&mut message, kind::CERTIFICATE, &body);
             message
         };
         Ok(Self {
@@ -111,7 +109,7 @@ impl ClientSigner {
             .map_err(|_| Refusal::internal("a handshake that the client's key could not sign"))?;
         let mut body = self.signature().scheme.to_be_bytes().to_vec();
         put_vector16(&mut body, &signature);
-        put_message(out, CERTIFICATE_VERIFY, &body);
+        put_message(out, kind::CERTIFICATE_VERIFY, &body);
         Ok(())
     }
 }
@@ -159,7 +157,7 @@ fn put(
             Some(signer)
         }
         None => {
-            put_message(out, CERTIFICATE, empty);
+            put_message(out, kind::CERTIFICATE, empty);
             None
         }
     }

@@ -2,6 +2,9 @@
 
 use crate::record::{HEADER, Header, content_type};
 
+/// The content of a ChangeCipherSpec record.
+pub(super) const CHANGE_CIPHER_SPEC: [u8; 1] = [1];
+
 /// Reads one part after another; `None` where the bytes do not hold it.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 

@@ -11,6 +11,7 @@ mod fingerprint;
 mod fixed_group;
 mod fixed_kem;
 mod fresh_p521;
+mod numbers;
 mod offer;
 mod provider;
 mod refusal;
@@ -33,6 +34,7 @@ pub use client_certificate::ClientCertificate;
 pub use distrust::Distrust;
 pub(crate) use encoding::message_length;
 pub use fingerprint::Fingerprint;
+pub(crate) use numbers::kind;
 pub use offer::{Offer, OfferError, Sampler, Trust};
 
 use crate::record::{Opener, Protection, Sealer};

@@ -4,6 +4,8 @@
 use openssl::sha::{Sha256, Sha384};
 use tls::PrfHash;
 
+use super::numbers::kind;
+
 /// The output of the longest hash here.
 pub(super) const LONGEST: usize = 48;
 
@@ -75,10 +77,9 @@ impl Transcript {
     /// After a HelloRetryRequest the transcript has the hash of the first ClientHello in its place
     /// (RFC 8446, section 4.4.1).
     pub(super) fn replaced_by_its_hash(&self, hash: PrfHash) -> Self {
-        const MESSAGE_HASH: u8 = 254;
         let digest = self.hash();
         let mut replaced = Self::new(hash);
-        replaced.add(&[MESSAGE_HASH, 0, 0, digest.length as u8]);
+        replaced.add(&[kind::MESSAGE_HASH, 0, 0, digest.length as u8]);
         replaced.add(digest.as_ref());
         replaced
     }

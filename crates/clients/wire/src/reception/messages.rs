@@ -2,12 +2,8 @@
 
 use super::lost;
 use crate::Failure;
-use crate::handshake::{PostHandshake, Side, message_length};
+use crate::handshake::{PostHandshake, Side, kind, message_length};
 use crate::record::{Opener, Sealer, content_type};
-
-/// Types of handshake messages (RFC 8446, section 4).
-const NEW_SESSION_TICKET: u8 = 4;
-const KEY_UPDATE: u8 = 24;
 
 /// The longest partial handshake message that is kept; it exceeds any ticket.
 const MOST_OF_A_MESSAGE: usize = 128 << 10;
@@ -74,8 +70,8 @@ impl Messages {
             let (message, rest) = messages.split_at(length);
             messages = rest;
             match (message[0], &mut self.to) {
-                (KEY_UPDATE, _) => self.update_key(&message[4..], rest.is_empty(), opener)?,
-                (NEW_SESSION_TICKET, to) => {
+                (kind::KEY_UPDATE, _) => self.update_key(&message[4..], rest.is_empty(), opener)?,
+                (kind::NEW_SESSION_TICKET, to) => {
                     self.tickets += 1;
                     if let Some(to) = to {
                         to.take_ticket(&message[4..])?;
@@ -130,7 +126,7 @@ impl Messages {
             return Some(());
         }
         let next = self.to.as_mut()?.next_protection(Side::Client)?;
-        sealer.seal(content_type::HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], out)?;
+        sealer.seal(content_type::HANDSHAKE, &[kind::KEY_UPDATE, 0, 0, 1, 0], out)?;
         *sealer = Sealer::new(next, 0);
         Some(())
     }

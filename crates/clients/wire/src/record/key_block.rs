@@ -77,6 +77,15 @@ fn protection(
     })
 }
 
+/// The key of HMACs of any length.
+pub(crate) fn hmac_key(hash: PrfHash, key: &[u8]) -> hmac::Key {
+    let algorithm = match hash {
+        PrfHash::Sha256 => hmac::HMAC_SHA256,
+        PrfHash::Sha384 => hmac::HMAC_SHA384,
+    };
+    hmac::Key::new(algorithm, key)
+}
+
 /// The PRF of RFC 5246, section 5.
 pub fn tls12_prf(
     hash: PrfHash,
@@ -85,11 +94,7 @@ pub fn tls12_prf(
     seed: &[u8],
     length: usize,
 ) -> Vec<u8> {
-    let algorithm = match hash {
-        PrfHash::Sha256 => hmac::HMAC_SHA256,
-        PrfHash::Sha384 => hmac::HMAC_SHA384,
-    };
-    let key = hmac::Key::new(algorithm, secret);
+    let key = hmac_key(hash, secret);
     let seed = [label, seed].concat();
     let mut a = hmac::sign(&key, &seed);
     let mut out = Vec::with_capacity(length + 48);

@@ -8,6 +8,7 @@ mod key_block;
 
 pub use aead::AeadKey;
 pub use cbc::CbcKeys;
+pub(crate) use key_block::hmac_key;
 pub use key_block::{Tls12Keys, tls12_keys, tls12_prf};
 
 use std::ops::Range;

@@ -3,11 +3,12 @@
 
 use rustls::crypto::SecureRandom;
 
-use super::flight::{self, kind};
+use super::Common;
+use super::flight;
 use super::secrets::Master;
 use super::sessions::Session;
-use super::{Common, KEYS_CHANGE};
-use crate::handshake::encoding::{put_message, put_records};
+use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, put_message, put_records};
+use crate::handshake::numbers::kind;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Established, GivenSession, Negotiated, Remarks, Side};
@@ -85,7 +86,7 @@ impl FinishedSent {
 
     /// Sends the client's Finished.
     pub(super) fn send_finished(&mut self, to_send: &mut Vec<u8>) -> Result<(), Refusal> {
-        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &KEYS_CHANGE);
+        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
         let mut finished = Vec::new();
         let verify_data = self.master.finished(Side::Client, &self.transcript.hash());
         put_message(&mut finished, kind::FINISHED, &verify_data);

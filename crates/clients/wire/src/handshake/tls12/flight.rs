@@ -2,26 +2,10 @@
 //!
 //! A message that does not fit its grammar as a whole is a decode_error.
 
+use crate::handshake::GivenSession;
 use crate::handshake::encoding::Reader;
-use crate::handshake::{GivenSession, alpn};
+use crate::handshake::numbers::{extension, kind};
 use crate::record::content_type;
-
-pub(super) mod kind {
-    pub const HELLO_REQUEST: u8 = 0;
-    pub const SERVER_HELLO: u8 = 2;
-    pub const NEW_SESSION_TICKET: u8 = 4;
-    pub const CERTIFICATE: u8 = 11;
-    pub const SERVER_KEY_EXCHANGE: u8 = 12;
-    pub const CERTIFICATE_REQUEST: u8 = 13;
-    pub const SERVER_HELLO_DONE: u8 = 14;
-    pub const CLIENT_KEY_EXCHANGE: u8 = 16;
-    pub const FINISHED: u8 = 20;
-}
-
-pub(super) const ENCRYPT_THEN_MAC: u16 = 22;
-pub(super) const EXTENDED_MASTER_SECRET: u16 = 23;
-pub(super) const SESSION_TICKET: u16 = 35;
-pub(super) const RENEGOTIATION_INFO: u16 = 0xff01;
 
 /// A ServerHello.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,14 +33,16 @@ impl<'a> ServerHello<'a> {
         let given = if reader.is_empty() { Vec::new() } else { reader.extensions()? };
         for (kind, content) in &given {
             let is_well_formed = match *kind {
-                ENCRYPT_THEN_MAC | EXTENDED_MASTER_SECRET | SESSION_TICKET => content.is_empty(),
+                extension::ENCRYPT_THEN_MAC
+                | extension::EXTENDED_MASTER_SECRET
+                | extension::SESSION_TICKET => content.is_empty(),
                 // In a first handshake it is empty (RFC 5746, section 3.4).
-                RENEGOTIATION_INFO => *content == [0],
+                extension::RENEGOTIATION_INFO => *content == [0],
                 _ => true,
             };
             is_well_formed.then_some(())?;
         }
-        let protocol = given.iter().find(|(kind, _)| *kind == alpn::EXTENSION);
+        let protocol = given.iter().find(|(kind, _)| *kind == extension::APPLICATION_PROTOCOLS);
         let protocol = protocol.map(|(_, content)| *content);
         let extensions = given.into_iter().map(|(kind, _)| kind).collect();
         Some(Self { version, random, session_id, suite, extensions, protocol })

@@ -7,21 +7,14 @@ use ::tls::{KeyExchange, Suite};
 use rustls::crypto::SecureRandom;
 use rustls::pki_types::ServerName;
 
-use super::flight::{ENCRYPT_THEN_MAC, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SESSION_TICKET};
 use super::sessions::Session;
-use crate::handshake::alpn;
 use crate::handshake::encoding::{put_message, put_vector8, put_vector16};
+use crate::handshake::numbers::{extension, kind};
 use crate::handshake::signature::TLS12_SCHEMES;
 use crate::randomness::Buffered;
 
-const CLIENT_HELLO: u8 = 1;
 /// A pseudo suite with the meaning of renegotiation_info (RFC 5746, section 3.3).
 const RENEGOTIATION_INFO_SCSV: u16 = 0x00ff;
-
-const SERVER_NAME: u16 = 0;
-const SUPPORTED_GROUPS: u16 = 10;
-const EC_POINT_FORMATS: u16 = 11;
-const SIGNATURE_ALGORITHMS: u16 = 13;
 
 /// What all ClientHellos of a client say.
 pub(super) struct Hello {
@@ -52,27 +45,27 @@ impl Hello {
         let mut hello = Self {
             suites: numbers(suites.iter().map(|suite| suite.code_point)),
             extensions: Vec::new(),
-            offered: vec![RENEGOTIATION_INFO],
+            offered: vec![extension::RENEGOTIATION_INFO],
         };
         hello.suites.extend_from_slice(&RENEGOTIATION_INFO_SCSV.to_be_bytes());
         // An address is no name (RFC 6066, section 3).
         if let ServerName::DnsName(name) = name {
             let mut entry = vec![0];
             put_vector16(&mut entry, name.as_ref().as_bytes());
-            hello.add(SERVER_NAME, &in_vector16(&entry));
+            hello.add(extension::SERVER_NAME, &in_vector16(&entry));
         }
         if suites.iter().any(|suite| suite.key_exchange != KeyExchange::Rsa) {
             // Uncompressed points (RFC 8422, section 5.1.2).
-            hello.add(EC_POINT_FORMATS, &[1, 0]);
-            hello.add(SUPPORTED_GROUPS, &in_vector16(&numbers(groups.iter().copied())));
+            hello.add(extension::EC_POINT_FORMATS, &[1, 0]);
+            hello.add(extension::SUPPORTED_GROUPS, &in_vector16(&numbers(groups.iter().copied())));
         }
         if encrypt_then_mac {
-            hello.add(ENCRYPT_THEN_MAC, &[]);
+            hello.add(extension::ENCRYPT_THEN_MAC, &[]);
         }
-        hello.add(EXTENDED_MASTER_SECRET, &[]);
-        hello.add(alpn::EXTENSION, &in_vector16(&in_vector8(protocol)));
+        hello.add(extension::EXTENDED_MASTER_SECRET, &[]);
+        hello.add(extension::APPLICATION_PROTOCOLS, &in_vector16(&in_vector8(protocol)));
         let schemes = numbers(TLS12_SCHEMES.iter().copied());
-        hello.add(SIGNATURE_ALGORITHMS, &in_vector16(&schemes));
+        hello.add(extension::SIGNATURE_ALGORITHMS, &in_vector16(&schemes));
         hello
     }
 
@@ -84,7 +77,7 @@ impl Hello {
     /// Whether a server may answer with an extension of this type.
     pub(super) fn offers(&self, kind: u16, sessions: Sessions<'_>) -> bool {
         match kind {
-            SESSION_TICKET => !matches!(sessions, Sessions::Unwanted),
+            extension::SESSION_TICKET => !matches!(sessions, Sessions::Unwanted),
             kind => self.offered.contains(&kind),
         }
     }
@@ -100,7 +93,7 @@ impl Hello {
         };
         let mut extensions = Vec::new();
         if let Some(ticket) = ticket {
-            put_extension(&mut extensions, SESSION_TICKET, ticket);
+            put_extension(&mut extensions, extension::SESSION_TICKET, ticket);
         }
         extensions.extend_from_slice(&self.extensions);
         let mut body = Vec::with_capacity(128 + self.suites.len() + extensions.len());
@@ -112,7 +105,7 @@ impl Hello {
         body.extend_from_slice(&[1, 0]);
         put_vector16(&mut body, &extensions);
         let mut message = Vec::with_capacity(4 + body.len());
-        put_message(&mut message, CLIENT_HELLO, &body);
+        put_message(&mut message, kind::CLIENT_HELLO, &body);
         Some((message, random))
     }
 }

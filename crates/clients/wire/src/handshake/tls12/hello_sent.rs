@@ -6,10 +6,7 @@ use std::sync::Arc;
 use ::tls::{Group, KeyExchange, Suite, Version};
 
 use super::finished_sent::{FinishedSent, Ticket};
-use super::flight::{
-    self, CertificateRequest, ENCRYPT_THEN_MAC, EXTENDED_MASTER_SECRET, SESSION_TICKET,
-    ServerHello, ServerKeyExchange, kind,
-};
+use super::flight::{self, CertificateRequest, ServerHello, ServerKeyExchange};
 use super::hello::Sessions;
 use super::key_exchange::ClientKeyExchange;
 use super::secrets::{Master, Randoms};
@@ -19,6 +16,7 @@ use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::client_certificate::put_tls12;
 use crate::handshake::encoding::put_records;
+use crate::handshake::numbers::{extension, kind};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Negotiated, Remarks};
@@ -206,9 +204,9 @@ impl Chosen {
             randoms: Randoms { client: asked.random, server: hello.random },
             session_id: hello.session_id.to_owned(),
             // It means nothing with other suites (RFC 7366, section 3).
-            encrypt_then_mac: hello.has(ENCRYPT_THEN_MAC) && suite.mac != tls::Mac::Aead,
-            extended_master_secret: hello.has(EXTENDED_MASTER_SECRET),
-            promises_ticket: hello.has(SESSION_TICKET),
+            encrypt_then_mac: hello.has(extension::ENCRYPT_THEN_MAC) && suite.mac != tls::Mac::Aead,
+            extended_master_secret: hello.has(extension::EXTENDED_MASTER_SECRET),
+            promises_ticket: hello.has(extension::SESSION_TICKET),
             is_protocol_agreed: hello.protocol.is_some(),
             asked,
         })

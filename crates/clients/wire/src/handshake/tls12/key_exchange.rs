@@ -6,9 +6,9 @@ use openssl::pkey::Public;
 use openssl::rsa::{Padding, Rsa};
 use rustls::crypto::{SecureRandom, SupportedKxGroup};
 
-use super::flight::kind;
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::encoding::{put_message, put_vector8, put_vector16};
+use crate::handshake::numbers::kind;
 use crate::randomness::Buffered;
 
 /// What the client sends, and the premaster secret that both sides have then.

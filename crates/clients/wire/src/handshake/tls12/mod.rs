@@ -27,7 +27,7 @@ pub(super) use flight::given_session;
 
 use super::certificates::ServerCertificates;
 use super::driver::{Content, Driver, Progress, Protocol, opened};
-use super::encoding::{header_of, put_records};
+use super::encoding::{CHANGE_CIPHER_SPEC, header_of, put_records};
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
@@ -40,9 +40,6 @@ use hello::Hello;
 use hello_sent::{Asked, HelloSent};
 use key_exchange::StaticRsa;
 use sessions::KeptSession;
-
-/// The content of a ChangeCipherSpec record.
-const KEYS_CHANGE: [u8; 1] = [1];
 
 /// Makes handshakes on one thread.
 pub(super) struct Tls12Client {
@@ -162,7 +159,7 @@ impl Protocol for Tls12 {
             }
             // A message may not continue after it (RFC 5246, section 7.1).
             (content_type::CHANGE_CIPHER_SPEC, Stage::FinishedSent(finished_sent))
-                if *body == KEYS_CHANGE && !is_inside && finished_sent.may_change() =>
+                if *body == CHANGE_CIPHER_SPEC && !is_inside && finished_sent.may_change() =>
             {
                 finished_sent.has_changed = true;
                 Ok(None)

@@ -1,12 +1,13 @@
 //! The part of the key schedule that is the same in all handshakes with one suite, and the messages of
 //! its HMACs (RFC 8446, section 7.1).
 
+use ring::hmac;
 use tls::{Cipher, Suite};
 
-use super::mac::{LoneKey, MacKey, message};
+use super::mac::{MacKey, message};
 use super::state::State;
 use crate::handshake::transcript::{Hashed, LONGEST, Transcript};
-use crate::record::{AeadKey, Protection};
+use crate::record::{AeadKey, Protection, hmac_key};
 
 /// Length of the static part of a nonce.
 const IV: usize = 12;
@@ -16,8 +17,9 @@ pub(super) struct Constants<S: State> {
     cipher: Cipher,
     /// Length of a key.
     length: usize,
-    /// The salt of the handshake secret, derived from the early secret.
-    pub(super) salt: LoneKey,
+    /// The salt of the handshake secret, derived from the early secret. A shared secret may be longer than a
+    /// block.
+    pub(super) salt: hmac::Key,
     pub(super) derived: S::Block,
     pub(super) key: S::Block,
     pub(super) iv: S::Block,
@@ -63,20 +65,22 @@ impl<S: State> Constants<S> {
         let zeros = Hashed::from(&[0; LONGEST][..S::OUTPUT]);
         let derived = expanding::<S>(b"derived", nothing.as_ref(), S::OUTPUT);
         // There is no pre-shared key, and no salt.
-        let early = LoneKey::new::<S>(suite.prf, zeros).sign(zeros.as_ref());
+        let no_salt = MacKey::<S>::new(zeros);
+        let zeros = message::<S>(&[zeros.as_ref()]);
+        let [early] = MacKey::sign_all([(&no_salt, &zeros)]);
         let early = MacKey::<S>::new(early);
         let [salt] = MacKey::sign_all([(&early, &derived)]);
         let length = AeadKey::length(suite.cipher)?;
         Some(Self {
             cipher: suite.cipher,
             length,
-            salt: LoneKey::new::<S>(suite.prf, salt),
+            salt: hmac_key(suite.prf, salt.as_ref()),
             derived,
             key: expanding::<S>(b"key", &[], length),
             iv: expanding::<S>(b"iv", &[], IV),
             finished: expanding::<S>(b"finished", &[], S::OUTPUT),
             updated: expanding::<S>(b"traffic upd", &[], S::OUTPUT),
-            zeros: message::<S>(&[zeros.as_ref()]),
+            zeros,
         })
     }
 

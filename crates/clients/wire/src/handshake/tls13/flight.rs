@@ -3,20 +3,7 @@
 //! A message that does not fit its grammar as a whole is a decode_error.
 
 use crate::handshake::encoding::Reader;
-
-pub(super) mod kind {
-    pub const SERVER_HELLO: u8 = 2;
-    pub const ENCRYPTED_EXTENSIONS: u8 = 8;
-    pub const CERTIFICATE: u8 = 11;
-    pub const CERTIFICATE_REQUEST: u8 = 13;
-    pub const CERTIFICATE_VERIFY: u8 = 15;
-    pub const FINISHED: u8 = 20;
-}
-
-const SIGNATURE_ALGORITHMS: u16 = 13;
-const SUPPORTED_VERSIONS: u16 = 43;
-const COOKIE: u16 = 44;
-const KEY_SHARE: u16 = 51;
+use crate::handshake::numbers::extension;
 
 /// The random that makes a ServerHello a HelloRetryRequest (RFC 8446, section 4.1.3).
 pub(super) const RETRY: [u8; 32] = [
@@ -65,14 +52,14 @@ impl<'a> ServerHello<'a> {
         for (kind, content) in extensions {
             let mut content = Reader(content);
             match kind {
-                SUPPORTED_VERSIONS => hello.version = Some(content.u16()?),
-                KEY_SHARE => {
+                extension::SUPPORTED_VERSIONS => hello.version = Some(content.u16()?),
+                extension::KEY_SHARE => {
                     hello.group = Some(content.u16()?);
                     if !hello.is_retry {
                         hello.share = content.vector16()?;
                     }
                 }
-                COOKIE if hello.is_retry => hello.cookie = Some(content.vector16()?),
+                extension::COOKIE if hello.is_retry => hello.cookie = Some(content.vector16()?),
                 _ => {
                     hello.has_others = true;
                     continue;
@@ -95,7 +82,8 @@ pub(super) fn certificate_request(body: &[u8]) -> Option<Option<Vec<u16>>> {
     let mut reader = Reader(body);
     reader.vector8().filter(|context| context.is_empty())?;
     let extensions = reader.extensions()?;
-    let Some((_, content)) = extensions.iter().find(|(kind, _)| *kind == SIGNATURE_ALGORITHMS)
+    let Some((_, content)) =
+        extensions.iter().find(|(kind, _)| *kind == extension::SIGNATURE_ALGORITHMS)
     else {
         return Some(None);
     };

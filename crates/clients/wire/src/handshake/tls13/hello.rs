@@ -12,6 +12,7 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 use crate::handshake::encoding::{Reader, put_message, put_records, put_vector16};
+use crate::handshake::numbers::{extension, kind};
 use crate::handshake::rustls_output::encode;
 use crate::randomness::Buffered;
 
@@ -19,10 +20,6 @@ use crate::randomness::Buffered;
 const RANDOM: std::ops::Range<usize> = 2..34;
 /// The session identifier's place, after its length.
 const SESSION_ID: std::ops::Range<usize> = 35..67;
-
-const CLIENT_HELLO: u8 = 1;
-const KEY_SHARE: u16 = 51;
-const COOKIE: u16 = 44;
 
 /// A template for ClientHellos.
 pub(super) struct Hello {
@@ -54,13 +51,13 @@ impl Hello {
 
     fn parse(message: &[u8]) -> Option<Self> {
         let mut reader = Reader(message);
-        if reader.u8()? != CLIENT_HELLO {
+        if reader.u8()? != kind::CLIENT_HELLO {
             return None;
         }
         let body = reader.vector24()?;
         reader.end(())?;
         let extensions = Self::extensions_of(body)?;
-        let (_, shares) = extensions.iter().find(|(kind, _)| *kind == KEY_SHARE)?;
+        let (_, shares) = extensions.iter().find(|(kind, _)| *kind == extension::KEY_SHARE)?;
         let group = Reader(Reader(shares).vector16()?).u16()?;
         let offered = extensions.iter().map(|(kind, _)| *kind).collect();
         Some(Self { message: message.to_owned(), offered, group })
@@ -115,7 +112,7 @@ impl Hello {
         for (kind, content) in Self::extensions_of(body)? {
             extensions.extend_from_slice(&kind.to_be_bytes());
             match shares {
-                Some(entries) if kind == KEY_SHARE => {
+                Some(entries) if kind == extension::KEY_SHARE => {
                     let mut list = Vec::new();
                     put_vector16(&mut list, entries);
                     put_vector16(&mut extensions, &list);
@@ -124,7 +121,7 @@ impl Hello {
             }
         }
         if let Some(cookie) = cookie {
-            extensions.extend_from_slice(&COOKIE.to_be_bytes());
+            extensions.extend_from_slice(&extension::COOKIE.to_be_bytes());
             let mut content = Vec::new();
             put_vector16(&mut content, cookie);
             put_vector16(&mut extensions, &content);
@@ -135,7 +132,7 @@ impl Hello {
         let mut second = body.get(..SESSION_ID.end + suites + methods)?.to_owned();
         put_vector16(&mut second, &extensions);
         let mut message = Vec::with_capacity(4 + second.len());
-        put_message(&mut message, CLIENT_HELLO, &second);
+        put_message(&mut message, kind::CLIENT_HELLO, &second);
         Some(message)
     }
 

@@ -4,10 +4,8 @@
 //! padded blocks. For a message of a block, the buffers of a general, incremental implementation
 //! would cost as much as the hash itself.
 
-use tls::PrfHash;
-
 use super::state::State;
-use crate::handshake::transcript::{Hashed, Transcript};
+use crate::handshake::transcript::Hashed;
 
 /// The key of an HMAC: the states of its hash after the key's block, padded for the inner and for
 /// the outer hash.
@@ -55,33 +53,6 @@ impl<S: State> MacKey<S> {
     }
 }
 
-/// The key of HMACs that are computed one at a time, of messages of any length.
-pub(super) struct LoneKey {
-    inner: Transcript,
-    outer: Transcript,
-}
-
-impl LoneKey {
-    pub(super) fn new<S: State>(hash: PrfHash, key: Hashed) -> Self {
-        let [inner, outer] = [0x36, 0x5c].map(|padding| {
-            let mut block = S::ZEROS;
-            block.as_mut().fill(padding);
-            block.as_mut().iter_mut().zip(key.as_ref()).for_each(|(byte, key)| *byte ^= key);
-            let mut padded = Transcript::new(hash);
-            padded.add(block.as_ref());
-            padded
-        });
-        Self { inner, outer }
-    }
-
-    pub(super) fn sign(&self, message: &[u8]) -> Hashed {
-        let (mut inner, mut outer) = (self.inner.clone(), self.outer.clone());
-        inner.add(message);
-        outer.add(inner.finish().as_ref());
-        outer.finish()
-    }
-}
-
 /// A message of these parts as the block after the key's, padded. It must leave room for the
 /// padding, as all messages of the key schedule do but a hybrid shared secret.
 pub(super) fn message<S: State>(parts: &[&[u8]]) -> S::Block {
@@ -119,37 +90,26 @@ mod tests {
         std::array::from_fn(|_| (bytes(LONGEST), bytes(55)))
     }
 
-    fn check<S: State>(
-        algorithm: hmac::Algorithm,
-        hash: PrfHash,
-        signed: &[(Vec<u8>, Vec<u8>); 7],
-    ) {
+    fn check<S: State>(algorithm: hmac::Algorithm, signed: &[(Vec<u8>, Vec<u8>); 7]) {
         let expected = signed.each_ref().map(|(key, message)| {
             hmac::sign(&hmac::Key::new(algorithm, key), message).as_ref().to_vec()
         });
         let keys = MacKey::<S>::all(signed.each_ref().map(|(key, _)| Hashed::from(&key[..])));
         let blocks = signed.each_ref().map(|(_, bytes)| message::<S>(&[&bytes[..]]));
         let together = MacKey::sign_all(std::array::from_fn::<_, 7, _>(|i| (&keys[i], &blocks[i])));
-        for (i, (key, message)) in signed.iter().enumerate() {
+        for (i, (key, _)) in signed.iter().enumerate() {
             let alone = MacKey::<S>::new(Hashed::from(&key[..]));
-            let lone = LoneKey::new::<S>(hash, Hashed::from(&key[..]));
             assert_eq!(together[i].as_ref(), expected[i]);
-            assert_eq!(lone.sign(message).as_ref(), expected[i]);
             let [two, _] = MacKey::sign_all([(&alone, &blocks[i]), (&keys[0], &blocks[0])]);
             assert_eq!(two.as_ref(), expected[i]);
         }
-        // The shared secret of a hybrid group is a whole block of SHA-256.
-        let (key, long) = (&signed[0].0, [&[7; 64], &signed[0].1[..]].concat());
-        let expected = hmac::sign(&hmac::Key::new(algorithm, key), &long);
-        let lone = LoneKey::new::<S>(hash, Hashed::from(&key[..]));
-        assert_eq!(lone.sign(&long).as_ref(), expected.as_ref());
     }
 
     proptest! {
         #[test]
         fn another_library_signs_alike(signed in signed()) {
-            check::<[u32; 8]>(hmac::HMAC_SHA256, PrfHash::Sha256, &signed);
-            check::<[u64; 8]>(hmac::HMAC_SHA384, PrfHash::Sha384, &signed);
+            check::<[u32; 8]>(hmac::HMAC_SHA256, &signed);
+            check::<[u64; 8]>(hmac::HMAC_SHA384, &signed);
         }
     }
 }

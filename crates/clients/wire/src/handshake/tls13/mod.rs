@@ -31,19 +31,18 @@ use rustls::pki_types::ServerName;
 
 use super::certificates::ServerCertificates;
 use super::driver::{Content, Driver, Progress, Protocol, opened};
+use super::encoding::CHANGE_CIPHER_SPEC;
+use super::numbers::kind;
 use super::refusal::Refusal;
 use super::verifier::SamplingVerifier;
 use super::{Client, ClientCertificate, Handshake, Offer};
 use crate::Failure;
 use crate::record::{Header, Sealer, content_type};
-use flight::{ServerHello, kind};
+use flight::ServerHello;
 use hello::Hello;
 use hello_sent::HelloSent;
 use protected::Protected;
 use schedule::Beginning;
-
-/// The content of a ChangeCipherSpec record, which means nothing in TLS 1.3 (RFC 8446, section 5).
-const CHANGE_CIPHER_SPEC: [u8; 1] = [1];
 
 /// Makes handshakes on one thread.
 pub(super) struct Tls13Client(Arc<Common>);
@@ -132,7 +131,7 @@ impl Protocol for Tls13 {
 
     fn content<'r>(&mut self, header: Header, body: &'r mut [u8], is_inside: bool) -> Content<'r> {
         match (header.content_type, &mut self.stage) {
-            // Not between the parts of a message (RFC 8446, section 5.1).
+            // It means nothing (RFC 8446, section 5), but may not come between the parts of a message (section 5.1).
             (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC && !is_inside => {
                 Ok(None)
             }

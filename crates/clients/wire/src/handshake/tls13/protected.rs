@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use ::tls::{Group, Suite, Version};
 
-use super::flight::{self, kind};
+use super::flight;
 use super::hello::Hello;
 use super::schedule::{Finish, HandshakeKeys, Secrets, Transcripts};
-use super::{CHANGE_CIPHER_SPEC, Common, no_keys};
+use super::{Common, no_keys};
 use crate::handshake::alpn;
 use crate::handshake::certificates::AcceptedCertificate;
 use crate::handshake::client_certificate::{put_tls13, signed_tls13};
-use crate::handshake::encoding::{put_message, put_records};
+use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, put_message, put_records};
+use crate::handshake::numbers::{extension, kind};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Established, Negotiated, Remarks};
@@ -90,7 +91,7 @@ impl Protected {
                     if !is_answer(&common.hello, kind) {
                         return Err(Refusal::extension(kind));
                     }
-                    if kind == alpn::EXTENSION {
+                    if kind == extension::APPLICATION_PROTOCOLS {
                         alpn::check_answer(content, common.protocol)?;
                         self.is_protocol_agreed = true;
                     }
@@ -219,8 +220,8 @@ fn signed(transcript: &Transcript) -> Vec<u8> {
 /// Whether an extension of EncryptedExtensions answers one that the client offered and may be there
 /// (RFC 8446, section 4.2).
 fn is_answer(hello: &Hello, kind: u16) -> bool {
-    const SERVER_NAME: u16 = 0;
-    const SUPPORTED_GROUPS: u16 = 10;
-    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS | alpn::EXTENSION)
-        && hello.offered.contains(&kind)
+    matches!(
+        kind,
+        extension::SERVER_NAME | extension::SUPPORTED_GROUPS | extension::APPLICATION_PROTOCOLS
+    ) && hello.offered.contains(&kind)
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ring::hmac;
 use tls::{PrfHash, Suite};
 
 use super::constants::{Constants, TrafficKey, expanding};
@@ -108,7 +109,7 @@ impl<S: State> SecretsOf<S> {
         hello: &Hashed,
     ) -> (TrafficKey, TrafficKey, Self) {
         let Constants { salt, derived, key, iv, finished, zeros, .. } = &**constants;
-        let handshake = MacKey::<S>::new(salt.sign(shared));
+        let handshake = MacKey::<S>::new(Hashed::from(hmac::sign(salt, shared).as_ref()));
         let [client, server] = [&b"c hs traffic"[..], b"s hs traffic"]
             .map(|label| expanding::<S>(label, hello.as_ref(), S::OUTPUT));
         let [client, server, salt] = MacKey::<S>::all(MacKey::sign_all([
