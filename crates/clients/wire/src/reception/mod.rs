@@ -89,8 +89,8 @@ pub struct Reception {
     answers: Answers,
     /// The response under way; `None` while none is expected.
     response: Option<Response>,
-    /// Whether every record is opened.
-    whole: bool,
+    /// What has come of it.
+    walk: Walk,
     /// Whether a record with the expected content counts without a check of its MAC.
     skips_mac_if_expected: bool,
     proof: Proof,
@@ -103,9 +103,17 @@ pub struct Reception {
     refusal: Option<Failure>,
     /// The last response, where it was to be kept.
     kept: Option<Box<KeptResponse>>,
-    /// Bytes on the wire since the response was expected.
+    messages: Messages,
+}
+
+/// What has come since a response was expected, and how it is received.
+#[derive(Default)]
+struct Walk {
+    /// Whether every record is opened.
+    whole: bool,
+    /// Bytes on the wire.
     wire: u64,
-    /// Body bytes of dropped records of the response under way.
+    /// Body bytes of dropped records.
     dropped: u64,
     /// The records that were dropped.
     middle: Middle,
@@ -117,7 +125,6 @@ pub struct Reception {
     has_peeked: bool,
     /// Whether the record under way began before the response was asked for.
     is_early: bool,
-    messages: Messages,
 }
 
 enum Framing {
@@ -150,20 +157,13 @@ impl Reception {
             learned,
             answers: Answers::USUAL,
             response: None,
-            whole: false,
+            walk: Walk::default(),
             skips_mac_if_expected: false,
             proof: Proof::NotAsked,
             is_closed: false,
             over_from: None,
             refusal: None,
             kept: None,
-            wire: 0,
-            dropped: 0,
-            middle: Middle::Empty,
-            has_strided: false,
-            peeked: 0,
-            has_peeked: false,
-            is_early: false,
             messages: Messages::default(),
         }
     }
@@ -177,7 +177,7 @@ impl Reception {
     /// The same after this side's end: content that the peer still sends is dropped, but for what was in
     /// hand before.
     pub fn over(self, in_hand: usize) -> Self {
-        Self { over_from: Some(self.wire + in_hand as u64), ..self }
+        Self { over_from: Some(self.walk.wire + in_hand as u64), ..self }
     }
 
     /// From now on other answers than 200 with its body may be right, or they have none.
@@ -206,19 +206,17 @@ impl Reception {
     #[inline]
     pub fn expect(&mut self, expectation: Expectation, whole: bool) {
         self.response = Some(Response::new(expectation, self.answers));
-        self.whole = whole || expectation == Expectation::Page;
-        self.is_early = matches!(&self.framing, Framing::Tls { step: Step::Open(_), .. });
-        self.wire = 0;
-        self.dropped = 0;
-        self.middle = Middle::Empty;
-        self.has_strided = false;
-        self.has_peeked = false;
+        self.walk = Walk {
+            whole: whole || expectation == Expectation::Page,
+            is_early: matches!(&self.framing, Framing::Tls { step: Step::Open(_), .. }),
+            ..Walk::default()
+        };
     }
 
     /// The next record had begun before the response was requested, so it is not part of it.
     #[inline]
     pub fn has_early_bytes(&mut self) {
-        self.is_early = true;
+        self.walk.is_early = true;
     }
 
     /// See [`Messages::answer_key_update`].
@@ -242,13 +240,13 @@ impl Reception {
     /// The part of [`Self::body`] that was opened or read.
     #[inline]
     pub fn opened(&self) -> u64 {
-        self.body() - self.dropped
+        self.body() - self.walk.dropped
     }
 
     /// Whether nothing of the response under way is dropped: it is to be opened whole, or it ends
     /// in its first record.
     fn is_opened_whole(&self) -> bool {
-        self.whole || (self.dropped == 0 && self.body_left() == Some(0))
+        self.walk.whole || (self.walk.dropped == 0 && self.body_left() == Some(0))
     }
 
     /// Whether the response under way has begun to arrive.
@@ -272,7 +270,7 @@ impl Reception {
             Framing::Plain => body,
             Framing::Tls { opener, step, .. } => {
                 let (lacking, held) = step.under_way(opener);
-                let held = held.saturating_sub(self.peeked);
+                let held = held.saturating_sub(self.walk.peeked);
                 // A peer may promise more than a u64 can count.
                 body.saturating_sub(held).saturating_add(lacking)
             }
@@ -332,12 +330,12 @@ impl Reception {
     pub fn want(&self) -> Want {
         match &self.framing {
             Framing::Plain => match self.body_left() {
-                Some(left) if left > 0 && !self.whole => Want::Skip(left),
-                _ if self.whole => Want::Read { min: 1, max: READ_AHEAD },
+                Some(left) if left > 0 && !self.walk.whole => Want::Skip(left),
+                _ if self.walk.whole => Want::Read { min: 1, max: READ_AHEAD },
                 _ => Want::Read { min: 1, max: self.plain_head().unwrap_or(ONE_RECORD) },
             },
             Framing::Tls { opener, step } => {
-                let ahead = Ahead { is_whole: self.whole, body: self.body_left() };
+                let ahead = Ahead { is_whole: self.walk.whole, body: self.body_left() };
                 step.want(opener, &self.learned, ahead)
             }
         }
@@ -359,11 +357,11 @@ impl Reception {
             Framing::Plain => {
                 let Some(response) = &mut self.response else { return Ok(Given::More) };
                 response.drop_body(count);
-                self.dropped += count;
+                self.walk.dropped += count;
                 self.complete_if_done()
             }
             Framing::Tls { opener, step, .. } => {
-                self.wire += count;
+                self.walk.wire += count;
                 match *step {
                     Step::Drop { left, length } => {
                         let left =
@@ -401,9 +399,9 @@ impl Reception {
                 && matches!(failure.kind, ErrorKind::Content | ErrorKind::UnverifiableRecord);
             failure
         })?;
-        self.wire += used as u64;
+        self.walk.wire += used as u64;
         if let (Given::Complete(completed), Framing::Tls { .. }) = (given, &self.framing) {
-            self.learned.learn_total(completed.body, self.wire);
+            self.learned.learn_total(completed.body, self.walk.wire);
         }
         Ok((used, given))
     }
@@ -432,7 +430,7 @@ impl Reception {
             }
             Step::Open(header) => {
                 *step = Step::Header;
-                let is_early = std::mem::take(&mut self.is_early);
+                let is_early = std::mem::take(&mut self.walk.is_early);
                 let body = &mut bytes[..header.length];
                 let skips_mac_if_expected = self.skips_mac_if_expected
                     && self.proof != Proof::Asked
@@ -489,10 +487,10 @@ impl Reception {
     /// learned lengths may be wrong, so they are forgotten. If its head was not authenticated, the
     /// next ones are.
     pub fn has_failed(&self) {
-        if self.has_strided {
+        if self.walk.has_strided {
             self.learned.forget_records();
         }
-        if self.has_peeked {
+        if self.walk.has_peeked {
             self.learned.forget_heads();
         }
     }
@@ -528,8 +526,8 @@ impl Reception {
             return Err(unopened(RecordError::TooLong));
         }
         if header.content_type != content_type::APPLICATION_DATA
-            || self.whole
-            || self.is_early
+            || self.walk.whole
+            || self.walk.is_early
             || self.messages.is_within()
             || self.proof == Proof::Asked
         {
@@ -548,7 +546,7 @@ impl Reception {
             return Ok(Step::Open(header));
         }
         let step = Step::dropping(opener, learned, header.length, 0, left, 0);
-        self.has_strided |= matches!(step, Some(Step::Pass(_)));
+        self.walk.has_strided |= matches!(step, Some(Step::Pass(_)));
         Ok(step.unwrap_or(Step::Open(header)))
     }
 
@@ -566,11 +564,11 @@ impl Reception {
             return None;
         }
         let step = Step::dropping(opener, learned, header.length, length, left, peeked)?;
-        self.has_strided |= matches!(step, Step::Pass(_));
-        self.has_peeked = true;
-        self.peeked = peeked;
+        self.walk.has_strided |= matches!(step, Step::Pass(_));
+        self.walk.has_peeked = true;
+        self.walk.peeked = peeked;
         // Body bytes after the head are compared, but they count as dropped, not as opened.
-        self.dropped = response.body();
+        self.walk.dropped = response.body();
         self.response = Some(response);
         Some(step)
     }
@@ -580,12 +578,12 @@ impl Reception {
         if let Framing::Tls { opener, .. } = &mut self.framing {
             opener.pass();
         }
-        let peeked = std::mem::take(&mut self.peeked);
+        let peeked = std::mem::take(&mut self.walk.peeked);
         if peeked == 0 {
-            self.middle.add(record);
+            self.walk.middle.add(record);
         }
         let unseen = record.plaintext.saturating_sub(peeked);
-        self.dropped += unseen;
+        self.walk.dropped += unseen;
         if let Some(response) = &mut self.response {
             response.drop_body(unseen);
         }
@@ -598,21 +596,21 @@ impl Reception {
         }
         let Some(response) = &mut self.response else {
             // The header of the current record has been counted already.
-            let is_over = self.over_from.is_some_and(|from| self.wire >= from + HEADER as u64);
+            let is_over = self.over_from.is_some_and(|from| self.walk.wire >= from + HEADER as u64);
             return if is_over { Ok(Given::More) } else { Err(http::unrequested(content)) };
         };
-        let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
+        let is_counted = self.walk.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
         let is_first = !response.has_begun();
         response.take(content, self.learned.last_head()).map_err(|failure| match failure.kind {
             // Either the sender is wrong, or padding or a ticket made the count wrong. A walk
             // cannot know which.
             ErrorKind::Content | ErrorKind::LongBody if is_counted => {
-                lost(&format!("after {} dropped bytes: {}", self.dropped, failure.seen))
+                lost(&format!("after {} dropped bytes: {}", self.walk.dropped, failure.seen))
             }
             _ => failure,
         })?;
         // What the server says of it is read.
-        self.whole |= response.is_refusal();
+        self.walk.whole |= response.is_refusal();
         let learned = &self.learned;
         if let (true, Framing::Plain) = (is_first, &self.framing)
             && let Some(head) = response.head_length()
@@ -621,7 +619,7 @@ impl Reception {
         }
         if let (true, Framing::Tls { .. }) = (is_first, &self.framing) {
             // The header of the current record has been counted already.
-            learned.learn_before_response(self.wire.saturating_sub(HEADER as u64));
+            learned.learn_before_response(self.walk.wire.saturating_sub(HEADER as u64));
             let goes_on = response.left().is_some_and(|left| left > 0) && !response.is_refusal();
             match response.head_length().filter(|_| goes_on) {
                 Some(head) => learned.learn_head(head, content.len()),
@@ -641,15 +639,15 @@ impl Reception {
             return Err(refusal);
         }
         if self.refusal.is_some() {
-            self.dropped = 0;
+            self.walk.dropped = 0;
             return Ok(Given::Refused);
         }
-        completed.opened = completed.body - self.dropped;
-        completed.compared &= self.dropped == 0;
-        completed.peeked = self.has_peeked;
-        self.dropped = 0;
+        completed.opened = completed.body - self.walk.dropped;
+        completed.compared &= self.walk.dropped == 0;
+        completed.peeked = self.walk.has_peeked;
+        self.walk.dropped = 0;
         if let Framing::Tls { .. } = &self.framing {
-            self.learned.learn_records(self.middle);
+            self.learned.learn_records(self.walk.middle);
         }
         Ok(Given::Complete(completed))
     }

@@ -22,8 +22,9 @@ impl Dropped {
 }
 
 /// The dropped records of one response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Middle {
+    #[default]
     Empty,
     Equal(Dropped),
     Mixed,
