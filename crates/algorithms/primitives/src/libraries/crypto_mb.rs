@@ -1,6 +1,7 @@
 //! Intel's crypto_mb: operations with private keys, up to eight at once. A batch costs about the same
 //! however many of its lanes are used, so that smaller ones are measured too.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use crypto_mb::{Curve as TheirCurve, Ecdsa, LANES, RsaKey, RsaOperation, Scalar, X25519};
@@ -137,20 +138,11 @@ impl CryptoMb {
                 (0..points.len()).map(|lane| fresh.get(lane).unwrap_or(&key)).collect();
             let operations: Vec<_> =
                 keys.iter().zip(points).map(|(key, point)| (*key, &point[1..])).collect();
-            let shares = match agreement {
-                Agreement::Derive => Vec::new(),
-                Agreement::Exchange => library.ec_public(curve, &keys),
-            };
-            let mut shares = shares.into_iter();
-            library
-                .ecdh(curve, &operations)
-                .into_iter()
-                .map(|secret| {
-                    let share = shares.next().transpose().map_err(Failed::because)?;
-                    let share = share.map(|share| [&[4][..], &share].concat()).unwrap_or_default();
-                    Ok([&share[..], &secret.map_err(Failed::because)?].concat())
-                })
-                .collect()
+            let shares = (agreement == Agreement::Exchange).then(|| {
+                let points = library.ec_public(curve, &keys).into_iter();
+                points.map(|point| point.map(|point| [&[4][..], &point].concat()))
+            });
+            agreed(shares.into_iter().flatten(), library.ecdh(curve, &operations))
         }))
     }
 
@@ -167,20 +159,9 @@ impl CryptoMb {
             let peers: Vec<[u8; 32]> = peers.collect::<Result<_, _>>().map_err(Failed::because)?;
             let operations: Vec<_> =
                 keys.iter().zip(&peers).map(|(secret, peer)| X25519 { secret, peer }).collect();
-            let shares = match agreement {
-                Agreement::Derive => Vec::new(),
-                Agreement::Exchange => library.x25519_public(&keys.iter().collect::<Vec<_>>()),
-            };
-            let mut shares = shares.into_iter();
-            library
-                .x25519(&operations)
-                .into_iter()
-                .map(|secret| {
-                    let share = shares.next().transpose().map_err(Failed::because)?;
-                    let share = share.map(Vec::from).unwrap_or_default();
-                    Ok([&share[..], &secret.map_err(Failed::because)?].concat())
-                })
-                .collect()
+            let shares = (agreement == Agreement::Exchange)
+                .then(|| library.x25519_public(&keys.iter().collect::<Vec<_>>()));
+            agreed(shares.into_iter().flatten(), library.x25519(&operations))
         }))
     }
 }
@@ -217,6 +198,22 @@ impl Library for CryptoMb {
             )),
         }
     }
+}
+
+/// What each lane makes: its share, where its key is fresh, and the secret.
+fn agreed<S: AsRef<[u8]>, T: AsRef<[u8]>, E: Display>(
+    mut shares: impl Iterator<Item = Result<S, E>>,
+    secrets: Vec<Result<T, E>>,
+) -> Result<Vec<Vec<u8>>, Failed> {
+    let lane = |secret: Result<T, E>| {
+        let mut made = match shares.next() {
+            Some(share) => share.map_err(Failed::because)?.as_ref().to_vec(),
+            None => Vec::new(),
+        };
+        made.extend_from_slice(secret.map_err(Failed::because)?.as_ref());
+        Ok(made)
+    };
+    secrets.into_iter().map(lane).collect()
 }
 
 fn own(material: &Material) -> Result<&KeyPair, Unavailable> {
