@@ -26,7 +26,7 @@ use crate::sampler::{Core, Instruments, Quality, Series, Tick};
 use crate::work::Work;
 use crate::workload::set_up;
 
-pub struct Request<'a> {
+pub struct Bench<'a> {
     /// The algorithms, in the order of the table.
     pub algorithms: &'a [Algorithm],
     /// The libraries, in the order of the table.
@@ -62,7 +62,7 @@ pub struct Measurement {
 
 /// What has been done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum BenchProgress {
     /// Rows are set up and checked.
     Preparing { done: usize, all: usize },
     /// Samples are taken.
@@ -94,7 +94,7 @@ const PATIENCE: usize = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const REPORT: Duration = Duration::from_millis(200);
 
-impl Request<'_> {
+impl Bench<'_> {
     fn places(&self) -> Vec<RowSpec> {
         let mut places = Vec::new();
         for &algorithm in self.algorithms {
@@ -117,7 +117,7 @@ impl Request<'_> {
     pub fn run(
         &self,
         interrupted: &AtomicBool,
-        report: &mut dyn FnMut(Progress),
+        report: &mut dyn FnMut(BenchProgress),
     ) -> Result<Measurement, BenchError> {
         let places = self.places();
         let cpus = self.cpus.as_slice();
@@ -302,7 +302,7 @@ struct Measuring {
 }
 
 impl Measuring {
-    fn new(request: &Request<'_>, place: RowSpec, checker: &Checker<'_>) -> Self {
+    fn new(request: &Bench<'_>, place: RowSpec, checker: &Checker<'_>) -> Self {
         let library = request.libraries[place.library].as_ref();
         let size = place.size.unwrap_or_default();
         let workload = Hardware::of_this_process()
@@ -333,7 +333,7 @@ impl Measuring {
         }
     }
 
-    fn end(self, request: &Request<'_>, checker: &Checker<'_>) -> Option<Outcome> {
+    fn end(self, request: &Bench<'_>, checker: &Checker<'_>) -> Option<Outcome> {
         let mut workload = match self.workload {
             Ok(workload) => workload,
             Err(no_figure) => return Some(Outcome::None(no_figure)),
@@ -441,14 +441,14 @@ impl<'a> Shared<'a> {
         Some(())
     }
 
-    fn progress(&self, samples: usize) -> Progress {
+    fn progress(&self, samples: usize) -> BenchProgress {
         let (done, all) =
             (self.prepared.load(Ordering::Relaxed), self.samples.len() * self.threads);
         if done < all {
-            return Progress::Preparing { done, all };
+            return BenchProgress::Preparing { done, all };
         }
         let done = self.samples.iter().map(|taken| taken.load(Ordering::Relaxed)).sum();
-        Progress::Sampling { done, all: self.samples.len() * samples }
+        BenchProgress::Sampling { done, all: self.samples.len() * samples }
     }
 }
 

@@ -1,6 +1,6 @@
 //! TLS in memory: two sides, no sockets. What lies between a primitive and a server.
 //!
-//! A library that speaks TLS is a [`Stack`](crate::stack::Stack). Its side of a connection is measured; the other side is
+//! A library that speaks TLS is a [`TlsStack`](crate::stack::TlsStack). Its side of a connection is measured; the other side is
 //! another library's where one can, and is never inside a timed interval. Nothing is measured that is
 //! not proven: every record that was sealed is opened by the other side and compared, and of every
 //! handshake both sides must report the same, and what was asked for.

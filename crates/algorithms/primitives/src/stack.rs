@@ -12,7 +12,7 @@ pub use certificates::Identity;
 pub(crate) use certificates::NAME;
 
 /// What a library does of TLS.
-pub trait Stack {
+pub trait TlsStack {
     /// Reads certificates and settings, which a program does once.
     fn configure(
         &self,

@@ -15,7 +15,7 @@ const FIRST_STREAM: u64 = 1 << 32;
 
 /// One request and its expected answer.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct PreparedRequest {
     request: Vec<u8>,
     /// Where in it a value of `Host` from the list belongs.
     host_at: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Request {
 /// so they are made before the load begins, once for all threads.
 #[derive(Debug, Default)]
 pub(crate) struct AllRequests {
-    each: Vec<Request>,
+    each: Vec<PreparedRequest>,
     pub(crate) body: Arc<Vec<u8>>,
     /// The values of `Host`, by the number of a connection's name; empty where each request has its own.
     hosts: Vec<String>,
@@ -93,7 +93,7 @@ impl Requests {
     /// answer.
     #[inline]
     pub(crate) fn text(&mut self, object: usize, name: usize) -> (&[u8], Expectation) {
-        let Request { request, host_at, expectation } = &self.all.each[object];
+        let PreparedRequest { request, host_at, expectation } = &self.all.each[object];
         let Some(host) = self.all.hosts.get(name) else { return (request, *expectation) };
         let (before, after) = request.split_at(*host_at);
         self.composed.clear();
@@ -187,7 +187,7 @@ impl AllRequests {
                 true => expectation,
                 false => Expectation::Anything,
             };
-            Request { request, host_at, expectation }
+            PreparedRequest { request, host_at, expectation }
         };
         let each = match &job.files {
             Some(files) => (0..files.count.get())
@@ -300,7 +300,7 @@ mod tests {
             let plan = Plan { method, body: body.map(Into::into), ..Plan::default() };
             let job = job("https://localhost/bytes/1KiB", plan);
             let all = AllRequests::of(&job, &[]).unwrap();
-            let Request { request, expectation, .. } = &all.each[0];
+            let PreparedRequest { request, expectation, .. } = &all.each[0];
             (String::from_utf8(request.clone()).unwrap(), *expectation, all.body.len())
         };
         let (put, expectation, size) = of(Some(Method::Put), Some(file.path()));

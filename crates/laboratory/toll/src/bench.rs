@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use cpus::CpuList;
-use primitives::bench::{Measurement, Progress as Stage, Request};
+use primitives::bench::{Bench, BenchProgress as Stage, Measurement};
 use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use study::primitive::{MessageSize, SIZES};
@@ -118,7 +118,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         library::DEFAULT.iter().filter_map(|name| library::open(name).ok()).collect();
     let cpus = arguments.cpus()?;
     let sizes = arguments.sizes();
-    let request = Request {
+    let request = Bench {
         algorithms: &algorithms,
         libraries: &libraries,
         checkers: &checkers,

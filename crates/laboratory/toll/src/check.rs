@@ -9,7 +9,7 @@ use check::{AesGcm, Item, Judgement, Measured, Stage, judge, names, settings_fil
 use cpus::CpuList;
 use observe::tuning::{self, Change, Made, Record};
 use observe::{Fact, Root};
-use primitives::bench::Request;
+use primitives::bench::Bench;
 use primitives::row::Outcome;
 use primitives::{Aes, Algorithm, Cache, library};
 use serde::Serialize;
@@ -174,7 +174,7 @@ fn aes_gcm(cpus: &CpuList) -> Result<AesGcm, String> {
     const SAMPLES: usize = 150;
     let open = |name| library::open(name).map_err(|why| why.to_string());
     let libraries = [open("openssl")?, open("ring")?];
-    let request = Request {
+    let request = Bench {
         algorithms: &[Algorithm::Gcm(Aes::Aes128)],
         libraries: &libraries,
         checkers: &libraries,

@@ -3,7 +3,7 @@
 use crate::algorithm::Algorithm;
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
-use crate::stack::Stack;
+use crate::stack::TlsStack;
 
 /// A library that can be measured.
 pub trait Library: Send + Sync {
@@ -22,7 +22,7 @@ pub trait Library: Send + Sync {
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable>;
 
     /// Its TLS, where it speaks it.
-    fn stack(&self) -> Result<&dyn Stack, Unavailable> {
+    fn stack(&self) -> Result<&dyn TlsStack, Unavailable> {
         Err(Unavailable::because("it does not speak TLS"))
     }
 

@@ -19,7 +19,7 @@ use crate::libraries::library::Library;
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 use crate::stack::{
-    Configuration, ConnectionSpec, Endpoint, Identity, Kind, NAME, Negotiated, Stack,
+    Configuration, ConnectionSpec, Endpoint, Identity, Kind, NAME, Negotiated, TlsStack,
 };
 
 /// rustls with one provider of cryptography.
@@ -71,12 +71,12 @@ impl Library for Rustls {
         Err(Unavailable::because("rustls is measured by records and handshakes"))
     }
 
-    fn stack(&self) -> Result<&dyn Stack, Unavailable> {
+    fn stack(&self) -> Result<&dyn TlsStack, Unavailable> {
         Ok(self)
     }
 }
 
-impl Stack for Rustls {
+impl TlsStack for Rustls {
     fn configure(
         &self,
         side: Side,

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
 use primitives::Row;
-use primitives::bench::Request;
+use primitives::bench::Bench;
 use primitives::row::Reason;
 use primitives::stack::{
-    Configuration, ConnectionSpec, Endpoint, Identity, Kind, Negotiated, Stack,
+    Configuration, ConnectionSpec, Endpoint, Identity, Kind, Negotiated, TlsStack,
 };
 use primitives::{
     Algorithm, Cache, Failed, Library, Material, Routine, Side, Unavailable, library,
@@ -55,12 +55,12 @@ impl Library for Liar {
         Err(Unavailable::because("it does not"))
     }
 
-    fn stack(&self) -> Result<&dyn Stack, Unavailable> {
+    fn stack(&self) -> Result<&dyn TlsStack, Unavailable> {
         Ok(self)
     }
 }
 
-impl Stack for Liar {
+impl TlsStack for Liar {
     fn configure(
         &self,
         side: Side,
@@ -168,7 +168,7 @@ impl Endpoint for LyingEndpoint {
 fn row(library: Box<dyn Library>, algorithm: &str, checkers: &[&str]) -> Row {
     let libraries = [library];
     let checkers: Vec<_> = checkers.iter().map(|name| library::open(name).unwrap()).collect();
-    let request = Request {
+    let request = Bench {
         algorithms: &[algorithm.parse().unwrap()],
         libraries: &libraries,
         checkers: &checkers,

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use cpus::CpuList;
-use primitives::bench::{BenchError, Request};
+use primitives::bench::{Bench, BenchError};
 use primitives::{Algorithm, Cache, Library, Material, Routine, Unavailable, library};
 
 /// No wait of this test is longer.
@@ -49,7 +49,7 @@ fn ends(at_run: usize, cpus: CpuList) -> BenchError {
         let inner = library::open("openssl").unwrap();
         let libraries: [Box<dyn Library>; 1] =
             [Box::new(Panics { inner, prepared: AtomicUsize::new(0), at_run })];
-        let request = Request {
+        let request = Bench {
             algorithms: &["SHA-256".parse().unwrap(), "SHA-512".parse().unwrap()],
             libraries: &libraries,
             checkers: &[library::open("rustcrypto").unwrap()],

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
-use primitives::bench::Request;
+use primitives::bench::Bench;
 use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Library, Material, Routine, Unavailable, library};
 
@@ -74,7 +74,7 @@ fn open(name: &str) -> Box<dyn Library> {
 fn refusal(library: Box<dyn Library>, algorithm: &str) -> String {
     let libraries = [library];
     let checkers = ["openssl", "rustcrypto", "aws-lc"].map(open);
-    let request = Request {
+    let request = Bench {
         algorithms: &[algorithm.parse().unwrap()],
         libraries: &libraries,
         checkers: &checkers,
@@ -121,7 +121,7 @@ fn a_verifier_that_accepts_everything_has_no_figure() {
 #[test]
 fn what_nobody_can_confirm_has_no_figure() {
     let libraries = [open("openssl")];
-    let request = Request {
+    let request = Bench {
         algorithms: &["SHA-1".parse().unwrap()],
         libraries: &libraries,
         checkers: &[],

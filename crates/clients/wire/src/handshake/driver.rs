@@ -11,7 +11,7 @@ use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, RecordError, Sealer,
 const MOST: usize = 256 << 10;
 
 /// The result of a step; `Some` when the handshake has finished.
-pub(super) type Progress = Result<Option<Established>, Refusal>;
+pub(super) type StepResult = Result<Option<Established>, Refusal>;
 
 /// The handshake messages in a record; `None` where it is of another type and harmless.
 pub(super) type Content<'r> = Result<Option<&'r [u8]>, Refusal>;
@@ -32,7 +32,7 @@ pub(super) trait Protocol: Send {
     fn content<'r>(&mut self, header: Header, body: &'r mut [u8], is_inside: bool) -> Content<'r>;
 
     /// Takes a message with its header of four bytes; `is_last` where its record holds no more.
-    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> Progress;
+    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> StepResult;
 
     /// Ends the handshake; gives what protects the alert where the client has keys.
     fn end(&mut self) -> Option<Sealer>;
@@ -70,7 +70,7 @@ impl<P: Protocol> Driver<P> {
     }
 
     /// Takes whole records; `used` becomes their length.
-    fn take(&mut self, received: &mut [u8], used: &mut usize, to_send: &mut Vec<u8>) -> Progress {
+    fn take(&mut self, received: &mut [u8], used: &mut usize, to_send: &mut Vec<u8>) -> StepResult {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.protocol.begin(to_send)?;
         }
@@ -103,7 +103,7 @@ impl<P: Protocol> Driver<P> {
     }
 
     /// Takes the messages in the content of a record, and keeps what is not whole.
-    fn messages(&mut self, content: &[u8], to_send: &mut Vec<u8>) -> Progress {
+    fn messages(&mut self, content: &[u8], to_send: &mut Vec<u8>) -> StepResult {
         if content.is_empty() {
             return Err(Refusal::unexpected("an empty record of handshake messages"));
         }

@@ -23,7 +23,7 @@ use crate::libraries::agreeing;
 use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
-use crate::stack::Stack;
+use crate::stack::TlsStack;
 use api::Api;
 use kem::MlKem;
 use public_key::{Exchange, Group};
@@ -147,9 +147,9 @@ impl Library for LibCrypto {
         }
     }
 
-    fn stack(&self) -> Result<&dyn Stack, Unavailable> {
+    fn stack(&self) -> Result<&dyn TlsStack, Unavailable> {
         let opened = self.stack.get_or_init(|| OpenSsl::open(&self.api, self.libssl.as_deref()));
-        opened.as_ref().map(|stack| stack as &dyn Stack).map_err(Clone::clone)
+        opened.as_ref().map(|stack| stack as &dyn TlsStack).map_err(Clone::clone)
     }
 
     fn processor_features(&self) -> Option<String> {

@@ -26,7 +26,7 @@ use rustls::crypto::SupportedKxGroup;
 pub(super) use flight::given_session;
 
 use super::certificates::ServerCertificates;
-use super::driver::{Content, Driver, Progress, Protocol, opened};
+use super::driver::{Content, Driver, Protocol, StepResult, opened};
 use super::encoding::{CHANGE_CIPHER_SPEC, header_of, put_records};
 use super::provider::{group, provider, server_name};
 use super::refusal::Refusal;
@@ -175,7 +175,7 @@ impl Protocol for Tls12 {
         }
     }
 
-    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> Progress {
+    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> StepResult {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::HelloSent(hello_sent) => {
                 self.stage = hello_sent.take(&self.common, message, to_send)?;

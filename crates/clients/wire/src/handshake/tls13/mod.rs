@@ -30,7 +30,7 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::ServerName;
 
 use super::certificates::ServerCertificates;
-use super::driver::{Content, Driver, Progress, Protocol, opened};
+use super::driver::{Content, Driver, Protocol, StepResult, opened};
 use super::encoding::CHANGE_CIPHER_SPEC;
 use super::numbers::kind;
 use super::refusal::Refusal;
@@ -149,7 +149,7 @@ impl Protocol for Tls13 {
         }
     }
 
-    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> Progress {
+    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> StepResult {
         let (kind, body) = (message[0], &message[4..]);
         match (std::mem::replace(&mut self.stage, Stage::Over), kind) {
             // Keys change after these two (RFC 8446, section 5.1).

@@ -16,7 +16,7 @@ use super::api::{Api, Ptr};
 use super::object::{Object, ok, private_key};
 use crate::algorithm::Side;
 use crate::routine::{Failed, Unavailable};
-use crate::stack::{Configuration, ConnectionSpec, Endpoint, Identity, NAME, Stack};
+use crate::stack::{Configuration, ConnectionSpec, Endpoint, Identity, NAME, TlsStack};
 use api::SslApi;
 use end::{End, Session};
 
@@ -74,7 +74,7 @@ const NO_TICKET: u64 = 1 << 14;
 const NO_ENCRYPT_THEN_MAC: u64 = 1 << 19;
 const VERIFY_PEER: c_int = 1;
 
-impl Stack for OpenSsl {
+impl TlsStack for OpenSsl {
     fn configure(
         &self,
         side: Side,
