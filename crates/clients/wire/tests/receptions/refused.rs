@@ -20,6 +20,20 @@ fn a_flipped_byte_in_the_first_or_last_record() {
 }
 
 #[test]
+fn bytes_after_the_end_of_the_first_or_last_record() {
+    each_protected(|layer, whole| {
+        for i in [0, 5] {
+            let end = edited(layer, whole, |records| {
+                records[i].extend_from_slice(&[7; 5]);
+                let length = (records[i].len() - HEADER) as u16;
+                records[i][HEADER - 2..HEADER].copy_from_slice(&length.to_be_bytes());
+            });
+            assert_eq!(end, LOST, "{layer:?} {whole} record {i}");
+        }
+    });
+}
+
+#[test]
 fn a_flipped_byte_in_a_plain_body_that_is_read() {
     let end = edited(Layer::Plain, true, |texts| texts[3][7] ^= 1);
     assert_eq!(end, Err(ErrorKind::Content));
