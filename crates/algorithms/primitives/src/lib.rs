@@ -42,7 +42,7 @@ pub use algorithm::{
 pub use cache::Cache;
 pub use hardware::Hardware;
 pub use instruments::{CycleSource, ThisCore};
-pub use libraries::library::Library;
+pub use libraries::library::{About, Library};
 pub use material::Material;
 pub use routine::{Failed, Many, Routine, Seal, Step, Unavailable};
 pub use row::{Row, RowKey};

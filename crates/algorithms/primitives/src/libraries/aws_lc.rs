@@ -10,7 +10,7 @@ use aws_lc_rs::{agreement, kem, rsa as encryption};
 use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Direction, Hash, Signing};
 use crate::key_schedule;
 use crate::libraries::agreeing;
-use crate::libraries::library::Library;
+use crate::libraries::library::{About, Library};
 use crate::libraries::ring_like::{common, first, put};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Seal, Unavailable};
@@ -20,12 +20,12 @@ common!(aws_lc_rs);
 pub(crate) struct AwsLc;
 
 impl Library for AwsLc {
-    fn id(&self) -> &str {
-        "aws-lc"
-    }
-
-    fn title(&self) -> &str {
-        concat!("AWS-LC (aws-lc-rs ", env!("VERSION_OF_AWS_LC_RS"), ")")
+    fn about(&self) -> About<'_> {
+        About {
+            id: "aws-lc",
+            title: concat!("AWS-LC (aws-lc-rs ", env!("VERSION_OF_AWS_LC_RS"), ")"),
+            origin: "aws-lc",
+        }
     }
 
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {

@@ -11,7 +11,7 @@ use openssl::hash::{MessageDigest, hash};
 use openssl::pkey::PKey;
 
 use crate::algorithm::{Agreement, Algorithm, Curve, PREMASTER_BYTES, RsaBits, Signing};
-use crate::libraries::library::{Library, OpenError};
+use crate::libraries::library::{About, Library, OpenError};
 use crate::libraries::ring_like::put;
 use crate::material::{KeyPair, Material};
 use crate::routine::{Failed, Routine, Unavailable};
@@ -167,16 +167,8 @@ impl CryptoMb {
 }
 
 impl Library for CryptoMb {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn origin(&self) -> &str {
-        "crypto-mb"
+    fn about(&self) -> About<'_> {
+        About { id: &self.id, title: &self.title, origin: "crypto-mb" }
     }
 
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {

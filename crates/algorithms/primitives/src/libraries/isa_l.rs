@@ -16,7 +16,7 @@ use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use multibuffer::Backend;
 
 use crate::algorithm::{Algorithm, Hash};
-use crate::libraries::library::{Library, OpenError};
+use crate::libraries::library::{About, Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Failed, Many, Routine, Unavailable};
 
@@ -96,16 +96,8 @@ fn load(folder: &Path) -> Result<Loaded, String> {
 }
 
 impl Library for IsaL {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn origin(&self) -> &str {
-        "isa-l"
+    fn about(&self) -> About<'_> {
+        About { id: &self.id, title: &self.title, origin: "isa-l" }
     }
 
     fn prepare(&self, algorithm: Algorithm, _: &Material) -> Result<Routine, Unavailable> {

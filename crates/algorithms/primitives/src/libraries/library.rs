@@ -5,17 +5,31 @@ use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 use crate::stack::TlsStack;
 
+/// What a library is called.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    /// The name that means it on the command line, as in `aws-lc`.
+    pub id: &'a str,
+    /// Its name and version, as in `OpenSSL 3.0.22`.
+    pub title: &'a str,
+    /// Whose code it is: of two libraries with equal origins neither can check the other.
+    pub origin: &'a str,
+}
+
 /// A library that can be measured.
 pub trait Library: Send + Sync {
-    /// The name that means it on the command line, as in `aws-lc`.
-    fn id(&self) -> &str;
+    fn about(&self) -> About<'_>;
 
-    /// Its name and version, as in `OpenSSL 3.0.22`.
-    fn title(&self) -> &str;
+    fn id(&self) -> &str {
+        self.about().id
+    }
 
-    /// Whose code it is: of two libraries with equal origins neither can check the other.
+    fn title(&self) -> &str {
+        self.about().title
+    }
+
     fn origin(&self) -> &str {
-        self.id()
+        self.about().origin
     }
 
     /// Sets up an algorithm.

@@ -4,7 +4,7 @@ use multibuffer::{Algorithm as Function, Backend, Hasher, Sha1, Sha256, Sha512};
 
 use crate::algorithm::{Algorithm, Hash};
 use crate::hardware::Hardware;
-use crate::libraries::library::{Library, OpenError};
+use crate::libraries::library::{About, Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 
@@ -42,16 +42,8 @@ impl MultiBuffer {
 }
 
 impl Library for MultiBuffer {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn origin(&self) -> &str {
-        "multibuffer"
+    fn about(&self) -> About<'_> {
+        About { id: &self.id, title: &self.title, origin: "multibuffer" }
     }
 
     fn prepare(&self, algorithm: Algorithm, _: &Material) -> Result<Routine, Unavailable> {

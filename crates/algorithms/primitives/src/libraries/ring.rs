@@ -4,7 +4,7 @@ use ring::agreement;
 
 use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Hash, Signing};
 use crate::key_schedule;
-use crate::libraries::library::Library;
+use crate::libraries::library::{About, Library};
 use crate::libraries::ring_like::{common, first, put};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
@@ -14,12 +14,8 @@ common!(ring);
 pub(crate) struct Ring;
 
 impl Library for Ring {
-    fn id(&self) -> &str {
-        "ring"
-    }
-
-    fn title(&self) -> &str {
-        concat!("ring ", env!("VERSION_OF_RING"))
+    fn about(&self) -> About<'_> {
+        About { id: "ring", title: concat!("ring ", env!("VERSION_OF_RING")), origin: "ring" }
     }
 
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {

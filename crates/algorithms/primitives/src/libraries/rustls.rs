@@ -15,7 +15,7 @@ use rustls::{
 use tls::{Group, Suite, Version};
 
 use crate::algorithm::{Algorithm, Side};
-use crate::libraries::library::Library;
+use crate::libraries::library::{About, Library};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 use crate::stack::{
@@ -55,16 +55,8 @@ impl Rustls {
 }
 
 impl Library for Rustls {
-    fn id(&self) -> &str {
-        self.id
-    }
-
-    fn title(&self) -> &str {
-        self.title
-    }
-
-    fn origin(&self) -> &str {
-        self.origin
+    fn about(&self) -> About<'_> {
+        About { id: self.id, title: self.title, origin: self.origin }
     }
 
     fn prepare(&self, _: Algorithm, _: &Material) -> Result<Routine, Unavailable> {

@@ -12,7 +12,7 @@ use primitives::stack::{
     Configuration, ConnectionSpec, Endpoint, Identity, Kind, Negotiated, TlsStack,
 };
 use primitives::{
-    Algorithm, Cache, Failed, Library, Material, Routine, Side, Unavailable, library,
+    About, Algorithm, Cache, Failed, Library, Material, Routine, Side, Unavailable, library,
 };
 
 /// How a library lies.
@@ -43,12 +43,8 @@ struct Liar {
 }
 
 impl Library for Liar {
-    fn id(&self) -> &str {
-        "liar"
-    }
-
-    fn title(&self) -> &str {
-        "Liar"
+    fn about(&self) -> About<'_> {
+        About { id: "liar", title: "Liar", origin: "liar" }
     }
 
     fn prepare(&self, _: Algorithm, _: &Material) -> Result<Routine, Unavailable> {

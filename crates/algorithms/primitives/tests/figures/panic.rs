@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use primitives::bench::{Bench, BenchError};
-use primitives::{Algorithm, Cache, Library, Material, Routine, Unavailable, library};
+use primitives::{About, Algorithm, Cache, Library, Material, Routine, Unavailable, library};
 
 /// No wait of this test is longer.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -19,12 +19,8 @@ struct Panics {
 }
 
 impl Library for Panics {
-    fn id(&self) -> &str {
-        "panics"
-    }
-
-    fn title(&self) -> &str {
-        "Panics"
+    fn about(&self) -> About<'_> {
+        About { id: "panics", title: "Panics", origin: "panics" }
     }
 
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {

@@ -5,18 +5,14 @@ use std::sync::atomic::AtomicBool;
 use cpus::CpuList;
 use primitives::bench::Bench;
 use primitives::row::Reason;
-use primitives::{Algorithm, Cache, Library, Material, Routine, Unavailable, library};
+use primitives::{About, Algorithm, Cache, Library, Material, Routine, Unavailable, library};
 
 /// Behind the trait stands another library, one bit of whose results is turned.
 struct OneBitWrong(Box<dyn Library>);
 
 impl Library for OneBitWrong {
-    fn id(&self) -> &str {
-        "one-bit-wrong"
-    }
-
-    fn title(&self) -> &str {
-        "One bit wrong"
+    fn about(&self) -> About<'_> {
+        About { id: "one-bit-wrong", title: "One bit wrong", origin: "one-bit-wrong" }
     }
 
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {
@@ -53,12 +49,8 @@ impl Library for OneBitWrong {
 struct AcceptsAll;
 
 impl Library for AcceptsAll {
-    fn id(&self) -> &str {
-        "accepts-all"
-    }
-
-    fn title(&self) -> &str {
-        "Accepts all"
+    fn about(&self) -> About<'_> {
+        About { id: "accepts-all", title: "Accepts all", origin: "accepts-all" }
     }
 
     fn prepare(&self, _: Algorithm, _: &Material) -> Result<Routine, Unavailable> {

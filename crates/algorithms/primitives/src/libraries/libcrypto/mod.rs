@@ -20,7 +20,7 @@ use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 
 use crate::algorithm::Algorithm;
 use crate::libraries::agreeing;
-use crate::libraries::library::{Library, OpenError};
+use crate::libraries::library::{About, Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 use crate::stack::TlsStack;
@@ -100,17 +100,9 @@ fn text(api: &Api, which: libc::c_int) -> Option<String> {
 }
 
 impl Library for LibCrypto {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
     /// Two versions of OpenSSL share their code, and maybe their mistakes.
-    fn origin(&self) -> &str {
-        "openssl"
+    fn about(&self) -> About<'_> {
+        About { id: &self.id, title: &self.title, origin: "openssl" }
     }
 
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {

@@ -7,7 +7,7 @@ mod public_key;
 
 use crate::algorithm::{Algorithm, Curve};
 use crate::libraries::agreeing;
-use crate::libraries::library::Library;
+use crate::libraries::library::{About, Library};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 use kem::MlKem;
@@ -16,12 +16,12 @@ use public_key::{EcdhP256, EcdhP384, X25519};
 pub(crate) struct RustCrypto;
 
 impl Library for RustCrypto {
-    fn id(&self) -> &str {
-        "rustcrypto"
-    }
-
-    fn title(&self) -> &str {
-        concat!("RustCrypto (aes ", env!("VERSION_OF_AES"), ")")
+    fn about(&self) -> About<'_> {
+        About {
+            id: "rustcrypto",
+            title: concat!("RustCrypto (aes ", env!("VERSION_OF_AES"), ")"),
+            origin: "rustcrypto",
+        }
     }
 
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {
