@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::{CertifiedKey, Signer};
 use rustls::{SignatureAlgorithm, SignatureScheme};
 
-use super::encoding::{put_message, put_vector16, put_vector24};
+use super::encoding::{self, put_message, put_vector16, put_vector24};
 use super::numbers::kind;
 use super::refusal::Refusal;
 use super::transcript::Transcript;
@@ -67,9 +67,7 @@ impl ClientCertificate {
         let message = |context: &[u8], list: &[u8]| {
             let mut body = context.to_vec();
             put_vector24(&mut body, list);
-            let mut message = Vec::with_capacity(4 + body.len());
-            put_message(&mut message, kind::CERTIFICATE, &body);
-            message
+            encoding::message(kind::CERTIFICATE, &body)
         };
         Ok(Self {
             key: chain.first().and_then(|leaf| CertificateKey::of_certificate(leaf)),

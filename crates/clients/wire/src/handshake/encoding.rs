@@ -96,10 +96,30 @@ pub(super) fn put_vector24(out: &mut Vec<u8>, content: &[u8]) {
     out.extend_from_slice(content);
 }
 
+/// A vector after its length in two bytes.
+pub(super) fn in_vector16(content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2 + content.len());
+    put_vector16(&mut out, content);
+    out
+}
+
+/// Appends an extension.
+pub(super) fn put_extension(out: &mut Vec<u8>, kind: u16, content: &[u8]) {
+    out.extend_from_slice(&kind.to_be_bytes());
+    put_vector16(out, content);
+}
+
 /// Appends a handshake message.
 pub(super) fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     put_vector24(out, body);
+}
+
+/// A handshake message.
+pub(super) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(4 + body.len());
+    put_message(&mut message, kind, body);
+    message
 }
 
 /// Appends records without protection that carry `content`.

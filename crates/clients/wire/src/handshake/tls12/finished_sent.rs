@@ -7,7 +7,7 @@ use super::Common;
 use super::flight;
 use super::secrets::Master;
 use super::sessions::Session;
-use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, put_message, put_records};
+use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, message, put_records};
 use crate::handshake::numbers::kind;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
@@ -87,9 +87,8 @@ impl FinishedSent {
     /// Sends the client's Finished.
     pub(super) fn send_finished(&mut self, to_send: &mut Vec<u8>) -> Result<(), Refusal> {
         put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
-        let mut finished = Vec::new();
         let verify_data = self.master.finished(Side::Client, &self.transcript.hash());
-        put_message(&mut finished, kind::FINISHED, &verify_data);
+        let finished = message(kind::FINISHED, &verify_data);
         self.transcript.add(&finished);
         self.sealer
             .seal(content_type::HANDSHAKE, &finished, to_send)

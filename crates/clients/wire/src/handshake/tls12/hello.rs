@@ -8,7 +8,7 @@ use rustls::crypto::SecureRandom;
 use rustls::pki_types::ServerName;
 
 use super::sessions::Session;
-use crate::handshake::encoding::{put_message, put_vector8, put_vector16};
+use crate::handshake::encoding::{in_vector16, message, put_extension, put_vector8, put_vector16};
 use crate::handshake::numbers::{extension, kind};
 use crate::handshake::signature::TLS12_SCHEMES;
 use crate::randomness::Buffered;
@@ -104,9 +104,7 @@ impl Hello {
         // No compression.
         body.extend_from_slice(&[1, 0]);
         put_vector16(&mut body, &extensions);
-        let mut message = Vec::with_capacity(4 + body.len());
-        put_message(&mut message, kind::CLIENT_HELLO, &body);
-        Some((message, random))
+        Some((message(kind::CLIENT_HELLO, &body), random))
     }
 }
 
@@ -118,15 +116,4 @@ fn in_vector8(content: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(1 + content.len());
     put_vector8(&mut out, content);
     out
-}
-
-fn in_vector16(content: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(2 + content.len());
-    put_vector16(&mut out, content);
-    out
-}
-
-fn put_extension(out: &mut Vec<u8>, kind: u16, content: &[u8]) {
-    out.extend_from_slice(&kind.to_be_bytes());
-    put_vector16(out, content);
 }

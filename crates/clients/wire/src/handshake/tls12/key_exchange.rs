@@ -7,7 +7,7 @@ use openssl::rsa::{Padding, Rsa};
 use rustls::crypto::{SecureRandom, SupportedKxGroup};
 
 use crate::handshake::certificates::AcceptedCertificate;
-use crate::handshake::encoding::{put_message, put_vector8, put_vector16};
+use crate::handshake::encoding::{message, put_vector8, put_vector16};
 use crate::handshake::numbers::kind;
 use crate::randomness::Buffered;
 
@@ -40,9 +40,7 @@ impl ClientKeyExchange {
     }
 
     fn new(body: &[u8], premaster: Vec<u8>) -> Self {
-        let mut message = Vec::with_capacity(4 + body.len());
-        put_message(&mut message, kind::CLIENT_KEY_EXCHANGE, body);
-        Self { message, premaster }
+        Self { message: message(kind::CLIENT_KEY_EXCHANGE, body), premaster }
     }
 }
 

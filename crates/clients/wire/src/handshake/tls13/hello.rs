@@ -11,7 +11,9 @@ use rustls::crypto::SecureRandom;
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-use crate::handshake::encoding::{Reader, put_message, put_records, put_vector16};
+use crate::handshake::encoding::{
+    self, Reader, in_vector16, put_extension, put_records, put_vector16,
+};
 use crate::handshake::numbers::{extension, kind};
 use crate::handshake::rustls_output::encode;
 use crate::randomness::Buffered;
@@ -110,30 +112,22 @@ impl Hello {
         let body = message.get(4..)?;
         let mut extensions = Vec::new();
         for (kind, content) in Self::extensions_of(body)? {
-            extensions.extend_from_slice(&kind.to_be_bytes());
             match shares {
                 Some(entries) if kind == extension::KEY_SHARE => {
-                    let mut list = Vec::new();
-                    put_vector16(&mut list, entries);
-                    put_vector16(&mut extensions, &list);
+                    put_extension(&mut extensions, kind, &in_vector16(entries));
                 }
-                _ => put_vector16(&mut extensions, content),
+                _ => put_extension(&mut extensions, kind, content),
             }
         }
         if let Some(cookie) = cookie {
-            extensions.extend_from_slice(&extension::COOKIE.to_be_bytes());
-            let mut content = Vec::new();
-            put_vector16(&mut content, cookie);
-            put_vector16(&mut extensions, &content);
+            put_extension(&mut extensions, extension::COOKIE, &in_vector16(cookie));
         }
         let mut reader = Reader(body.get(SESSION_ID.end..)?);
         let suites = 2 + reader.vector16()?.len();
         let methods = 1 + reader.vector8()?.len();
         let mut second = body.get(..SESSION_ID.end + suites + methods)?.to_owned();
         put_vector16(&mut second, &extensions);
-        let mut message = Vec::with_capacity(4 + second.len());
-        put_message(&mut message, kind::CLIENT_HELLO, &second);
-        Some(message)
+        Some(encoding::message(kind::CLIENT_HELLO, &second))
     }
 
     /// Appends a message as a record of the version that RFC 8446, section 5.1, asks for.
