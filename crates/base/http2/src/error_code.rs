@@ -1,5 +1,9 @@
 //! The error codes of RST_STREAM and GOAWAY (RFC 9113, section 7).
 
+use std::ffi::CStr;
+
+use libnghttp2_sys as sys;
+
 /// The server has not processed the request.
 pub const REFUSED_STREAM: u32 = 7;
 
@@ -13,21 +17,22 @@ pub fn is_no_error(code: u32) -> bool {
 
 /// A code's name.
 pub fn error_name(code: u32) -> &'static str {
-    const NAMES: [&str; 14] = [
-        "NO_ERROR",
-        "PROTOCOL_ERROR",
-        "INTERNAL_ERROR",
-        "FLOW_CONTROL_ERROR",
-        "SETTINGS_TIMEOUT",
-        "STREAM_CLOSED",
-        "FRAME_SIZE_ERROR",
-        "REFUSED_STREAM",
-        "CANCEL",
-        "COMPRESSION_ERROR",
-        "CONNECT_ERROR",
-        "ENHANCE_YOUR_CALM",
-        "INADEQUATE_SECURITY",
-        "HTTP_1_1_REQUIRED",
-    ];
-    NAMES.get(code as usize).copied().unwrap_or("an unknown error")
+    // SAFETY: the library returns a static text for any code.
+    let name = unsafe { CStr::from_ptr(sys::nghttp2_http2_strerror(code)) };
+    match name.to_str() {
+        Ok("unknown") | Err(_) => "an unknown error",
+        Ok(name) => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_the_names_of_the_rfc() {
+        let names = [0, REFUSED_STREAM, COMPRESSION_ERROR, 13].map(error_name);
+        assert_eq!(names, ["NO_ERROR", "REFUSED_STREAM", "COMPRESSION_ERROR", "HTTP_1_1_REQUIRED"]);
+        assert_eq!(error_name(14), "an unknown error");
+    }
 }
