@@ -2,9 +2,9 @@
 
 use zeroize::Zeroizing;
 
-use crate::functions::CurveFunctions;
+use crate::lanes::{Fault, LANES, Statuses, lanes};
+use crate::library::CryptoMb;
 use crate::rsa::words;
-use crate::{CryptoMb, Fault, LANES, Statuses, lanes};
 
 /// A curve of NIST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,13 +111,6 @@ pub struct X25519<'a> {
 type Outcome<T> = Result<T, Fault>;
 
 impl CryptoMb {
-    fn curve(&self, curve: Curve) -> &CurveFunctions {
-        match curve {
-            Curve::P256 => &self.functions.p256,
-            Curve::P384 => &self.functions.p384,
-        }
-    }
-
     /// Signs up to eight digests, each with a fresh nonce.
     ///
     /// # Errors
@@ -146,11 +139,14 @@ impl CryptoMb {
         let keys = lanes(operations, |one| one.key.words.as_ptr());
         let nonces_at = lanes(&nonces, |nonce| nonce.words.as_ptr());
         let nowhere = std::ptr::null_mut();
+        let sign = match curve {
+            Curve::P256 => self.functions.mbx_nistp256_ecdsa_sign_mb8,
+            Curve::P384 => self.functions.mbx_nistp384_ecdsa_sign_mb8,
+        };
         // SAFETY: each lane has no buffers, or all of them, of the curve's size or more. The library needs no
         // scratch.
-        let statuses = Statuses(unsafe {
-            (self.curve(curve).sign)(&places[0], &places[1], &digests, &nonces_at, &keys, nowhere)
-        });
+        let statuses =
+            Statuses(unsafe { sign(&places[0], &places[1], &digests, &nonces_at, &keys, nowhere) });
         let signature = |lane: usize| {
             let [r, s] = made[lane].map(|number| number[..curve.bytes()].to_vec());
             statuses.of_lane(lane)?;
@@ -187,10 +183,12 @@ impl CryptoMb {
         let mut secrets = vec![Zeroizing::new(vec![0; bytes]); operations.len()];
         let places = places(&mut secrets);
         let (affine, nowhere) = (std::ptr::null(), std::ptr::null_mut());
+        let derive = match curve {
+            Curve::P256 => self.functions.mbx_nistp256_ecdh_mb8,
+            Curve::P384 => self.functions.mbx_nistp384_ecdh_mb8,
+        };
         // SAFETY: as of `ecdsa_sign`; without the third coordinates, points are affine.
-        let statuses = Statuses(unsafe {
-            (self.curve(curve).derive)(&places, &keys, &x_at, &y_at, affine, nowhere)
-        });
+        let statuses = Statuses(unsafe { derive(&places, &keys, &x_at, &y_at, affine, nowhere) });
         outcomes(statuses, secrets)
     }
 
@@ -208,10 +206,13 @@ impl CryptoMb {
         }
         let keys_at = lanes(keys, |key| key.words.as_ptr());
         let (affine, nowhere) = (std::ptr::null(), std::ptr::null_mut());
+        let public = match curve {
+            Curve::P256 => self.functions.mbx_nistp256_ecpublic_key_mb8,
+            Curve::P384 => self.functions.mbx_nistp384_ecpublic_key_mb8,
+        };
         // SAFETY: as of `ecdh`.
-        let statuses = Statuses(unsafe {
-            (self.curve(curve).public)(&places[0], &places[1], affine, &keys_at, nowhere)
-        });
+        let statuses =
+            Statuses(unsafe { public(&places[0], &places[1], affine, &keys_at, nowhere) });
         let point = |lane: usize| {
             let words = points[lane].iter().flat_map(|half| half[..curve.bytes() / 8].iter().rev());
             let bytes: Vec<_> = words.flat_map(|word| word.to_be_bytes()).collect();
@@ -233,7 +234,7 @@ impl CryptoMb {
         let keys = lanes(operations, |one| one.secret.as_ptr());
         let peers = lanes(operations, |one| one.peer.as_ptr());
         // SAFETY: each lane has no buffers, or three of 32 bytes.
-        let statuses = Statuses(unsafe { (self.functions.x25519_derive)(&places, &keys, &peers) });
+        let statuses = Statuses(unsafe { (self.functions.mbx_x25519_mb8)(&places, &keys, &peers) });
         outcomes(statuses, secrets)
     }
 
@@ -250,7 +251,8 @@ impl CryptoMb {
         }
         let keys = lanes(secrets, |secret| secret.as_ptr());
         // SAFETY: each lane has no buffers, or two of 32 bytes.
-        let statuses = Statuses(unsafe { (self.functions.x25519_public)(&places, &keys) });
+        let statuses =
+            Statuses(unsafe { (self.functions.mbx_x25519_public_key_mb8)(&places, &keys) });
         let public = public.into_iter().enumerate();
         let outcome = |(lane, key): (usize, [u8; 32])| {
             statuses.of_lane(lane)?;

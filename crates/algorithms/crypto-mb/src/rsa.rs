@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use crate::{CryptoMb, Fault, LANES, Statuses, lanes};
+use crate::lanes::{Fault, LANES, Statuses, lanes};
+use crate::library::CryptoMb;
 
 /// The public exponent that results are checked with: the library knows no other.
 const EXPONENT: [u8; 3] = [1, 0, 1];
@@ -114,19 +115,20 @@ impl CryptoMb {
         // SAFETY: each lane has no buffers, or all of them, of the sizes that follow from `bits`: RsaKey and
         // RsaOperation see to that. The scratch is as large as either method wants.
         let (done, verified) = SCRATCH.with_borrow_mut(|scratch| unsafe {
-            let private = (functions.rsa_private_method)(size);
-            let public = (functions.rsa_public_method)(size);
-            let wanted = [private, public].map(|method| (functions.rsa_buffer_size)(method));
+            let private = (functions.mbx_RSA_private_crt_Method)(size);
+            let public = (functions.mbx_RSA_pub65537_Method)(size);
+            let wanted = [private, public].map(|method| (functions.mbx_RSA_Method_BufSize)(method));
             let wanted = wanted.into_iter().max().and_then(|bytes| usize::try_from(bytes).ok());
             let wanted = wanted.unwrap_or_default();
             if scratch.len() < wanted {
                 *scratch = Zeroizing::new(vec![0; wanted]);
             }
             let scratch = scratch.as_mut_ptr();
-            let done = (functions.rsa_private)(
+            let done = (functions.mbx_rsa_private_crt_mb8)(
                 &inputs, &outputs, p, q, dp, dq, inverse, size, private, scratch,
             );
-            let verified = (functions.rsa_public)(&results, &back, &moduli, size, public, scratch);
+            let verified =
+                (functions.mbx_rsa_public_mb8)(&results, &back, &moduli, size, public, scratch);
             (Statuses(done), Statuses(verified))
         });
         std::array::from_fn(|lane| {

@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
-use crate::ServerError;
+use crate::error::ServerError;
 use crate::response::Status;
 
 /// The largest generated object.

@@ -94,7 +94,7 @@ pub enum ServerError {
     )]
     NoLibrary { library: Stack },
     #[error("{library} cannot be opened: {why}; {}", .library.installation())]
-    NotOpened { library: Stack, why: String },
+    NotOpened { library: Stack, why: shared_library::OpenError },
     #[error(
         "this is no {library} of a version that toll knows: it has no function {function}; {}",
         .library.installation()

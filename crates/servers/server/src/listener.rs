@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use rustix::process::{Resource, Rlimit};
 
-use crate::ServerError;
+use crate::error::ServerError;
 
 /// Connections that may wait to be accepted; the kernel cuts this to `net.core.somaxconn`.
 const BACKLOG: i32 = 16_384;

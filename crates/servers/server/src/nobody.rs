@@ -1,6 +1,6 @@
 use std::io;
 
-use crate::ServerError;
+use crate::error::ServerError;
 
 /// The number of the user and of its group.
 const NOBODY: u32 = 65_534;

@@ -12,7 +12,7 @@ use tls::{
     RecordsPerWrite, SendMode, Stack, Suite, Version,
 };
 
-use crate::ServerError;
+use crate::error::ServerError;
 
 /// What a server serves, and how.
 #[derive(Debug, Clone)]

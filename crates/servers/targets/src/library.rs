@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use tls::{Group, Stack};
 
-use crate::program::build_folders;
 use crate::{Target, TargetError};
 
 /// OpenSSL's two libraries, the one that has a version in it first.
@@ -92,8 +91,10 @@ impl Target {
 
 /// The first folder that has it, or where it is looked for first.
 fn built_folder() -> PathBuf {
-    let mut folders: Vec<_> =
-        build_folders().into_iter().map(|folder| folder.join(BUILT_FOLDER)).collect();
+    let mut folders: Vec<_> = shared_library::build_folders()
+        .into_iter()
+        .map(|folder| folder.join(BUILT_FOLDER))
+        .collect();
     let place = folders.iter().position(|folder| folder.is_dir()).unwrap_or(0);
     folders.swap_remove(place)
 }

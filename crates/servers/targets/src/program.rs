@@ -40,15 +40,6 @@ pub(crate) fn usual_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Where `make` puts what it builds: the folder `target` that toll lies in, and that of the current
-/// folder.
-pub(crate) fn build_folders() -> Vec<PathBuf> {
-    let toll = std::env::current_exe().unwrap_or_default();
-    let of_toll = toll.ancestors().find(|folder| folder.ends_with("target")).map(Path::to_owned);
-    let here = std::env::current_dir().unwrap_or_default().join("target");
-    of_toll.into_iter().chain([here]).collect()
-}
-
 impl Binary {
     /// How a person would write it.
     pub fn name(self) -> &'static str {

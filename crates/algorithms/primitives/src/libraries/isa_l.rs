@@ -10,10 +10,9 @@
 use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::Arc;
 
-use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use multibuffer::Backend;
+use shared_library::SharedLibrary;
 
 use crate::algorithm::{Algorithm, Hash};
 use crate::libraries::library::{About, Library, OpenError};
@@ -28,7 +27,7 @@ pub(crate) struct IsaL {
     id: String,
     title: String,
     backend: Option<Backend>,
-    library: Arc<Loaded>,
+    library: SharedLibrary,
 }
 
 impl IsaL {
@@ -48,7 +47,7 @@ impl IsaL {
         if let Some(backend) = backend.filter(|backend| !backend.is_available()) {
             return Err(not_here(format!("this processor has no {backend}")));
         }
-        let library = Arc::new(load(Path::new(&folder)).map_err(not_here)?);
+        let library = load(Path::new(&folder)).map_err(not_here)?;
         let title = match backend {
             None => "ISA-L crypto".to_owned(),
             Some(backend) => format!("ISA-L crypto {backend}"),
@@ -64,23 +63,20 @@ impl IsaL {
     /// `F` is the function's type.
     unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
         let names = match self.backend {
-            None => vec![format!("{name}\0")],
+            None => vec![name.to_owned()],
             // Since 2.25 those of one kind of instructions begin with an underscore.
             Some(backend) => {
                 let kind = if backend == Backend::Avx2 { "avx2" } else { "avx512" };
-                vec![format!("{name}_{kind}\0"), format!("_{name}_{kind}\0")]
+                vec![format!("{name}_{kind}"), format!("_{name}_{kind}")]
             }
         };
-        names.iter().find_map(|name| {
-            // SAFETY: the caller's.
-            let symbol = unsafe { self.library.get::<F>(name.as_bytes()) };
-            symbol.ok().map(|symbol| *symbol)
-        })
+        // SAFETY: the caller's.
+        names.iter().find_map(|name| unsafe { self.library.symbol(name) })
     }
 }
 
 /// From the folder itself, or from where its build and its installation put it.
-fn load(folder: &Path) -> Result<Loaded, String> {
+fn load(folder: &Path) -> Result<SharedLibrary, String> {
     let places = ["", ".libs", "lib", "lib64"].into_iter().flat_map(|below| {
         ["libisal_crypto.so", "libisal_crypto.so.2"].map(|name| folder.join(below).join(name))
     });
@@ -90,9 +86,7 @@ fn load(folder: &Path) -> Result<Loaded, String> {
         return Err(format!("{VARIABLE}={folder} holds no libisal_crypto.so; name its folder"));
     }
     let path = there.swap_remove(0);
-    // SAFETY: the user names a library; its constructors run, as the user asks.
-    unsafe { Loaded::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
-        .map_err(|error| format!("{}: {error}", path.display()))
+    SharedLibrary::open(&path).map_err(|why| format!("{}: {why}", path.display()))
 }
 
 impl Library for IsaL {
@@ -167,8 +161,6 @@ struct Manager {
     room: Box<ManagerRoom>,
     init: Init,
     calls: Calls,
-    /// Keeps it loaded.
-    _library: Arc<Loaded>,
 }
 
 impl Manager {
@@ -194,7 +186,7 @@ impl Manager {
         };
         let (init, calls) = found.ok_or_else(lacking)?;
         let room = Box::new(ManagerRoom([0; 16 << 10]));
-        let mut manager = Self { room, init, calls, _library: Arc::clone(&of.library) };
+        let mut manager = Self { room, init, calls };
         manager.reset();
         Ok(manager)
     }
@@ -337,7 +329,6 @@ mod tests {
                 room: Box::new(ManagerRoom([0; 16 << 10])),
                 init,
                 calls: Calls::Written(submit, flush),
-                _library: Arc::new(Loaded::this()),
             };
             let mut hash = hash_with(manager, &SHA_256, 2);
             assert!(hash(&messages, &mut [0; 64]).is_err());

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use foreign_types::ForeignTypeRef;
 use openssl::ssl::SslRef;
 
-use super::Pause;
+use super::session::Pause;
 
 /// `SSL_MODE_ASYNC`, which openssl-sys does not name.
 pub(super) const MODE_ASYNC: u32 = 0x100;

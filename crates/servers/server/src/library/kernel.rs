@@ -18,7 +18,7 @@ use openssl_sys as ffi;
 use tls::SendMode;
 
 use super::jobs::{leave_jobs, paused};
-use super::{Handshake, Library, Session};
+use super::session::{Handshake, Library, Session};
 use crate::wire::Wire;
 
 /// `SSL_OP_ENABLE_KTLS` and `BIO_CTRL_GET_KTLS_SEND`, which openssl-sys does not name.

@@ -19,10 +19,12 @@ use tls::{
 
 use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
+use super::offered::{FIRST_WITH_ML_KEM, client_authorities};
 use super::own_context::{OwnContext, TICKET_KEYS, set_ticket_keys};
-use super::{FIRST_WITH_ML_KEM, Handshake, Library, Session, client_authorities};
+use super::session::{Handshake, Library, Session};
+use crate::error::ServerError;
+use crate::settings::{AcceleratorSource, Settings};
 use crate::wire::Wire;
-use crate::{AcceleratorSource, ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;

@@ -19,9 +19,11 @@ use rustls::{
 };
 use tls::{AskClient, Identity, Stack, Version};
 
-use super::{Handshake, Library, Session, client_authorities};
+use super::offered::client_authorities;
+use super::session::{Handshake, Library, Session};
+use crate::error::ServerError;
+use crate::settings::Settings;
 use crate::wire::Wire;
-use crate::{ServerError, Settings};
 
 /// Sessions of TLS 1.2 that are kept, as many as OpenSSL keeps by default.
 const SESSIONS: usize = 20 << 10;

@@ -172,7 +172,7 @@ fn jar() -> Result<PathBuf, TargetError> {
         return first_file(&[path.into()]);
     }
     let jars: Vec<_> =
-        program::build_folders().into_iter().map(|folder| folder.join(JAR)).collect();
+        shared_library::build_folders().into_iter().map(|folder| folder.join(JAR)).collect();
     first_file(&jars)
 }
 

@@ -22,12 +22,10 @@ macro_rules! functions {
         $(fn $name:ident($($argument:ty),*) $(-> $result:ty)?;)+
     ) => {
         $(#[$doc])*
-        ///
-        /// The library stays loaded for as long as this lives.
         #[expect(non_snake_case, reason = "the names are those of the library")]
         pub(super) struct $api {
             $($name: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>,)+
-            pub(super) library: ::libloading::os::unix::Library,
+            pub(super) library: ::shared_library::SharedLibrary,
         }
 
         #[expect(non_snake_case, reason = "the names are those of the library")]
@@ -40,18 +38,11 @@ macro_rules! functions {
                 })
             })+
 
-            pub(super) fn of(library: ::libloading::os::unix::Library) -> Self {
+            pub(super) fn of(library: ::shared_library::SharedLibrary) -> Self {
                 Self {
-                    $($name: {
-                        // SAFETY: the type is that of the library's documentation, the same in all
-                        // versions and forks.
-                        let symbol = unsafe {
-                            library.get::<unsafe extern "C" fn($($argument),*) $(-> $result)?>(
-                                concat!(stringify!($name), "\0").as_bytes(),
-                            )
-                        };
-                        symbol.ok().map(|symbol| *symbol)
-                    },)+
+                    // SAFETY: the types are those of the library's documentation, the same in all versions and
+                    // forks.
+                    $($name: unsafe { library.symbol(stringify!($name)) },)+
                     library,
                 }
             }
@@ -148,9 +139,9 @@ impl Api {
         let lacking = || Unavailable::because(format_args!("this OpenSSL has no {name}"));
         // SAFETY: functions of this kind take nothing and return a constant.
         let method = unsafe {
-            let function =
-                self.library.get::<unsafe extern "C" fn() -> *const c_void>(name.as_bytes());
-            function.map_err(|_| lacking())?()
+            let function: Option<unsafe extern "C" fn() -> *const c_void> =
+                self.library.symbol(name);
+            function.ok_or_else(lacking)?()
         };
         if method.is_null() { Err(lacking()) } else { Ok(Method(method)) }
     }

@@ -12,11 +12,11 @@ mod object;
 mod public_key;
 mod ssl;
 
-use std::ffi::CStr;
+use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use shared_library::SharedLibrary;
 
 use crate::algorithm::Algorithm;
 use crate::libraries::agreeing;
@@ -39,13 +39,8 @@ pub(crate) struct LibCrypto {
     stack: OnceLock<Result<OpenSsl, Unavailable>>,
 }
 
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const PREFER_OWN_SYMBOLS: libc::c_int = libc::RTLD_DEEPBIND;
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-const PREFER_OWN_SYMBOLS: libc::c_int = 0;
-
 /// `OPENSSL_CPU_INFO` of OpenSSL 3.0 and later.
-const CPU_INFO: libc::c_int = 9;
+const CPU_INFO: c_int = 9;
 
 impl LibCrypto {
     /// The one that toll itself is linked with.
@@ -53,9 +48,11 @@ impl LibCrypto {
         // Keeps the crate, and with it both libraries, linked.
         openssl::init();
         std::hint::black_box(openssl::ssl::SslMethod::tls());
-        Self::new("openssl", Loaded::this(), None).ok_or_else(|| OpenError::NotLoaded {
-            path: "libcrypto of this process".to_owned(),
-            why: "it has no OpenSSL_version".to_owned(),
+        Self::new("openssl", SharedLibrary::of_this_process(), None).ok_or_else(|| {
+            OpenError::NotLoaded {
+                path: "libcrypto of this process".to_owned(),
+                why: "it has no OpenSSL_version".to_owned(),
+            }
         })
     }
 
@@ -63,13 +60,13 @@ impl LibCrypto {
     pub(crate) fn at(path: &Path) -> Result<Self, OpenError> {
         let not_loaded =
             |why: String| OpenError::NotLoaded { path: path.display().to_string(), why };
-        let loaded = load(path).map_err(not_loaded)?;
+        let loaded = SharedLibrary::open_apart(path).map_err(|why| not_loaded(why.to_string()))?;
         Self::new(&path.display().to_string(), loaded, Some(ssl::beside(path))).ok_or_else(|| {
             not_loaded("it is not a libcrypto: it has no OpenSSL_version".to_owned())
         })
     }
 
-    fn new(id: &str, loaded: Loaded, libssl: Option<PathBuf>) -> Option<Self> {
+    fn new(id: &str, loaded: SharedLibrary, libssl: Option<PathBuf>) -> Option<Self> {
         let api = Arc::new(Api::of(loaded));
         let title = text(&api, 0)?;
         // `OpenSSL 3.0.22 25 Aug 2026`, without the day.
@@ -79,24 +76,10 @@ impl LibCrypto {
     }
 }
 
-/// Loads a library beside all others, or says in one line why not.
-fn load(path: &Path) -> Result<Loaded, String> {
-    let flags = RTLD_NOW | RTLD_LOCAL | PREFER_OWN_SYMBOLS;
-    // SAFETY: the user names a library; its constructors run, as the user asks.
-    unsafe { Loaded::open(Some(path), flags) }.map_err(|error| {
-        std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
-    })
-}
-
 /// One of the texts that `OpenSSL_version` gives.
-fn text(api: &Api, which: libc::c_int) -> Option<String> {
+fn text(api: &Api, which: c_int) -> Option<String> {
     // SAFETY: the function takes any number, and returns a constant text or null.
-    let text = unsafe { api.OpenSSL_version().ok()?(which) };
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: the text is the library's constant, which is not null here.
-    Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    unsafe { shared_library::text(api.OpenSSL_version().ok()?(which)) }
 }
 
 impl Library for LibCrypto {

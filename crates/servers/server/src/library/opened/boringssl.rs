@@ -1,15 +1,19 @@
 //! BoringSSL, and AWS-LC, whose libssl has the same interface.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_long, c_uint, c_void};
 use std::io;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
-use tls::{Group, Identity, Stack, Suite, Version};
+use shared_library::text;
+use tls::{Group, Identity, Suite, Version};
 
-use super::{Calls, Context, OpenedLibrary, SharedObject, functions};
-use super::{client_authorities_pem, offered_groups, offered_suites, wire_cell};
-use crate::{ServerError, Settings};
+use super::offered::{client_authorities_pem, offered_groups, offered_suites};
+use super::session::{Calls, Context, OpenedLibrary};
+use super::shared_object::SharedObject;
+use super::wire_cell;
+use crate::error::ServerError;
+use crate::settings::Settings;
 
 /// `BIO_TYPE_SOURCE_SINK`.
 const SOURCE_SINK: c_int = 0x0400;
@@ -34,7 +38,7 @@ type BioRead = unsafe extern "C" fn(Handle, *mut c_char, c_int) -> c_int;
 type BioWrite = unsafe extern "C" fn(Handle, *const c_char, c_int) -> c_int;
 type BioControl = unsafe extern "C" fn(Handle, c_int, c_long, Handle) -> c_long;
 
-functions!(Functions {
+shared_library::functions!(Functions {
     OpenSSL_version(c_int) -> *const c_char;
     ERR_clear_error();
     ERR_get_error() -> c_uint;
@@ -84,12 +88,12 @@ functions!(Functions {
     SSL_get_error(Handle, c_int) -> c_int;
 });
 
-/// What callbacks of a BIO need.
-struct BioFunctions {
-    get_data: unsafe extern "C" fn(Handle) -> Handle,
-    set_retry_read: unsafe extern "C" fn(Handle),
-    clear_retry_flags: unsafe extern "C" fn(Handle),
-}
+// What callbacks of a BIO need.
+shared_library::functions!(BioFunctions {
+    BIO_get_data(Handle) -> Handle;
+    BIO_set_retry_read(Handle);
+    BIO_clear_retry_flags(Handle);
+});
 
 /// They are called without anything of ours; both libraries of this interface never are in one process.
 static BIO: std::sync::OnceLock<BioFunctions> = std::sync::OnceLock::new();
@@ -116,20 +120,12 @@ pub(super) fn build(
     versions: &[Version],
     identity: &Identity,
 ) -> Result<OpenedLibrary, ServerError> {
-    let functions = Arc::new(Functions::of(object)?);
+    let functions = Arc::new(object.functions(Functions::of)?);
     let version = version(object, &functions);
-    // SAFETY: the types are those of the library's headers.
-    let bio = unsafe {
-        BioFunctions {
-            get_data: object.function("BIO_get_data")?,
-            set_retry_read: object.function("BIO_set_retry_read")?,
-            clear_retry_flags: object.function("BIO_clear_retry_flags")?,
-        }
-    };
-    let _ = BIO.set(bio);
+    let _ = BIO.set(object.functions(BioFunctions::of)?);
     let refused = |what, is_done: bool| match is_done {
         true => Ok(()),
-        false => Err(ServerError::Opened { library: object.stack, what, why: reason(&functions) }),
+        false => Err(object.refused(what, reason(&functions))),
     };
     // SAFETY: neither takes a pointer.
     let has_suite =
@@ -188,21 +184,14 @@ pub(super) fn build(
 
 /// BoringSSL has no versions: `make stacks` writes the crate's into the file.
 fn version(object: &SharedObject, functions: &Functions) -> String {
-    // SAFETY: the types are those of the headers; texts end with a zero.
-    let text = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    // SAFETY: the type is that of the headers; AWS-LC alone has it.
+    let of_aws_lc: Option<unsafe extern "C" fn() -> *const c_char> =
+        unsafe { object.library.symbol("awslc_version_string") };
+    // SAFETY: it gives a constant text.
+    let of_aws_lc = of_aws_lc.and_then(|version| unsafe { text(version()) });
     // SAFETY: as above.
-    unsafe {
-        if object.stack == Stack::AwsLc
-            && let Some(version) =
-                object.optional::<unsafe extern "C" fn() -> *const c_char>("awslc_version_string")
-        {
-            return text(version());
-        }
-        match object.built_as() {
-            Some(version) => version,
-            None => text((functions.OpenSSL_version)(0)),
-        }
-    }
+    let of_all = || unsafe { text((functions.OpenSSL_version)(0)) };
+    of_aws_lc.or_else(|| object.built_as()).or_else(of_all).unwrap_or_default()
 }
 
 /// # Safety
@@ -275,13 +264,8 @@ unsafe fn set_authorities(functions: &Functions, context: Handle, pem: &[u8]) ->
 
 fn reason(functions: &Functions) -> String {
     // SAFETY: errors are of this thread; the text is the library's and ends with a zero.
-    unsafe {
-        let text = (functions.ERR_reason_error_string)((functions.ERR_get_error)());
-        match text.is_null() {
-            true => "it does not say why".to_owned(),
-            false => CStr::from_ptr(text).to_string_lossy().into_owned(),
-        }
-    }
+    let text = unsafe { text((functions.ERR_reason_error_string)((functions.ERR_get_error)())) };
+    text.unwrap_or_else(|| "it does not say why".to_owned())
 }
 
 impl Context for BoringSsl {
@@ -327,7 +311,7 @@ unsafe extern "C" fn select(
 unsafe extern "C" fn send(bio: Handle, bytes: *const c_char, length: c_int) -> c_int {
     if let Some(functions) = BIO.get() {
         // SAFETY: the data of a BIO of ours is the session's cell; the memory is the library's.
-        unsafe { wire_cell::send((functions.get_data)(bio), bytes.cast(), length as usize) };
+        unsafe { wire_cell::send((functions.BIO_get_data)(bio), bytes.cast(), length as usize) };
     }
     length
 }
@@ -336,12 +320,12 @@ unsafe extern "C" fn receive(bio: Handle, room: *mut c_char, length: c_int) -> c
     let Some(functions) = BIO.get() else { return -1 };
     // SAFETY: as above.
     unsafe {
-        (functions.clear_retry_flags)(bio);
-        match wire_cell::receive((functions.get_data)(bio), room.cast(), length as usize) {
+        (functions.BIO_clear_retry_flags)(bio);
+        match wire_cell::receive((functions.BIO_get_data)(bio), room.cast(), length as usize) {
             Ok(count) => count as c_int,
             Err(error) => {
                 if error.kind() == io::ErrorKind::WouldBlock {
-                    (functions.set_retry_read)(bio);
+                    (functions.BIO_set_retry_read)(bio);
                 }
                 wire_cell::fail(&error)
             }

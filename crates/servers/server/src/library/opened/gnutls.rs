@@ -1,15 +1,19 @@
 //! GnuTLS 3.6.5 or later.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::io;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
+use shared_library::text;
 use tls::{Cipher, Group, Identity, KeyExchange, Mac, Suite, Version};
 
-use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions};
-use super::{client_authorities_pem, offered_groups, offered_suites, wire_cell};
-use crate::{ServerError, Settings};
+use super::offered::{check_resumption, client_authorities_pem, offered_groups, offered_suites};
+use super::session::{Calls, Context, OpenedLibrary};
+use super::shared_object::SharedObject;
+use super::wire_cell;
+use crate::error::ServerError;
+use crate::settings::Settings;
 
 const SERVER: c_uint = 1;
 const NONBLOCK: c_uint = 1 << 3;
@@ -41,7 +45,7 @@ type Handle = *mut c_void;
 type Push = unsafe extern "C" fn(Handle, *const c_void, usize) -> isize;
 type Pull = unsafe extern "C" fn(Handle, *mut c_void, usize) -> isize;
 
-functions!(Functions {
+shared_library::functions!(Functions {
     gnutls_check_version(*const c_char) -> *const c_char;
     gnutls_strerror(c_int) -> *const c_char;
     gnutls_certificate_allocate_credentials(*mut Handle) -> c_int;
@@ -97,13 +101,11 @@ pub(super) fn build(
     identity: &Identity,
 ) -> Result<OpenedLibrary, ServerError> {
     check_resumption(settings)?;
-    let functions = Functions::of(object)?;
+    let functions = object.functions(Functions::of)?;
     let authorities = client_authorities_pem(settings)?;
     let refused = |what, code: c_int| match code {
         0.. => Ok(()),
-        _ => {
-            Err(ServerError::Opened { library: object.stack, what, why: reason(&functions, code) })
-        }
+        _ => Err(object.refused(what, reason(&functions, code))),
     };
     // SAFETY: the pointers are those that the functions give, or memory that outlives the calls.
     let (version, suites, groups, credentials, priorities, ticket_key) = unsafe {
@@ -222,13 +224,6 @@ fn priorities(versions: &[Version], suites: &[&Suite], groups: &[Group]) -> CStr
     }
     let groups = groups.iter().map(|group| format!(":+GROUP-{}", group_name(*group)));
     CString::new(words.join(":") + &groups.collect::<String>()).unwrap_or_default()
-}
-
-/// # Safety
-/// A text that ends with a zero, or null.
-unsafe fn text(text: *const c_char) -> Option<String> {
-    // SAFETY: as the caller says.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
 fn reason(functions: &Functions, code: c_int) -> String {

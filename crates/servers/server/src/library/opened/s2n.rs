@@ -7,11 +7,15 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::io;
 use std::sync::Arc;
 
+use shared_library::text;
 use tls::{Group, Identity, KeyExchange, Mac, Suite, Version};
 
-use super::{Calls, Context, OpenedLibrary, SharedObject, check_resumption, functions};
-use super::{client_authorities_pem, wire_cell};
-use crate::{ServerError, Settings};
+use super::offered::{check_resumption, client_authorities_pem};
+use super::session::{Calls, Context, OpenedLibrary};
+use super::shared_object::SharedObject;
+use super::wire_cell;
+use crate::error::ServerError;
+use crate::settings::Settings;
 
 const SERVER: c_int = 0;
 const SELF_SERVICE_BLINDING: c_int = 1;
@@ -32,7 +36,7 @@ type ReceiveFrom = unsafe extern "C" fn(Handle, *mut u8, u32) -> c_int;
 type AcceptsName = unsafe extern "C" fn(*const c_char, usize, Handle) -> u8;
 type SendTo = unsafe extern "C" fn(Handle, *const u8, u32) -> c_int;
 
-functions!(Functions {
+shared_library::functions!(Functions {
     s2n_init() -> c_int;
     s2n_errno_location() -> *mut c_int;
     s2n_error_get_type(c_int) -> c_int;
@@ -87,15 +91,11 @@ pub(super) fn build(
     identity: &Identity,
 ) -> Result<OpenedLibrary, ServerError> {
     check_resumption(settings)?;
-    let functions = Functions::of(object)?;
+    let functions = object.functions(Functions::of)?;
     let has_wanted = settings.suites.iter().all(|suite| is_usual(suite));
     let refused = |what, code: c_int| match code {
         0.. => Ok(()),
-        _ => Err(ServerError::Opened {
-            library: object.stack,
-            what,
-            why: error(&functions).to_string(),
-        }),
+        _ => Err(object.refused(what, error(&functions))),
     };
     // Otherwise s2n-tls locks its memory, of which a process may lock little.
     // SAFETY: the server has no other threads yet.
@@ -176,8 +176,8 @@ fn error(functions: &Functions) -> io::Error {
             BLOCKED => io::ErrorKind::WouldBlock.into(),
             CLOSED => io::ErrorKind::UnexpectedEof.into(),
             _ => {
-                let text = (functions.s2n_strerror)(number, c"EN".as_ptr());
-                io::Error::other(CStr::from_ptr(text).to_string_lossy().into_owned())
+                let text = text((functions.s2n_strerror)(number, c"EN".as_ptr()));
+                io::Error::other(text.unwrap_or_default())
             }
         }
     }

@@ -5,11 +5,15 @@ use std::io;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
+use shared_library::text;
 use tls::{Group, Identity, Suite, Version};
 
-use super::{Calls, Context, OpenedLibrary, SharedObject, functions, lacks};
-use super::{client_authorities_pem, offered_groups, offered_suites, wire_cell};
-use crate::{ServerError, Settings};
+use super::offered::{client_authorities_pem, lacks, offered_groups, offered_suites};
+use super::session::{Calls, Context, OpenedLibrary};
+use super::shared_object::SharedObject;
+use super::wire_cell;
+use crate::error::ServerError;
+use crate::settings::Settings;
 
 const SUCCESS: c_int = 1;
 const PEM: c_int = 1;
@@ -28,7 +32,7 @@ const SOCKET_PEER_CLOSED: c_int = -397;
 type Handle = *mut c_void;
 type Callback = unsafe extern "C" fn(Handle, *mut c_char, c_int, Handle) -> c_int;
 
-functions!(Functions {
+shared_library::functions!(Functions {
     wolfSSL_Init() -> c_int;
     wolfSSL_lib_version() -> *const c_char;
     wolfSSLv23_server_method() -> Handle;
@@ -90,19 +94,16 @@ pub(super) fn build(
     versions: &[Version],
     identity: &Identity,
 ) -> Result<OpenedLibrary, ServerError> {
-    let functions = Functions::of(object)?;
+    let functions = object.functions(Functions::of)?;
     let refused = |what, code: c_int| match code {
         SUCCESS => Ok(()),
-        _ => {
-            Err(ServerError::Opened { library: object.stack, what, why: reason(&functions, code) })
-        }
+        _ => Err(object.refused(what, reason(&functions, code))),
     };
     let length = |bytes: &[u8]| c_long::try_from(bytes.len()).unwrap_or(c_long::MAX);
     // SAFETY: the pointers are those that the functions give, or memory that outlives the calls.
     let (version, context, suites, groups) = unsafe {
         refused("its start", (functions.wolfSSL_Init)())?;
-        let version =
-            CStr::from_ptr((functions.wolfSSL_lib_version)()).to_string_lossy().into_owned();
+        let version = text((functions.wolfSSL_lib_version)()).unwrap_or_default();
         let (suites, groups) = (suites(&functions), groups(&functions));
         let context = (functions.wolfSSL_CTX_new)(match versions {
             [Version::Tls12] => (functions.wolfTLSv1_2_server_method)(),
@@ -205,12 +206,8 @@ unsafe fn groups(functions: &Functions) -> Vec<Group> {
 
 fn reason(functions: &Functions, code: c_int) -> String {
     // SAFETY: it takes any code, and gives a text of its own.
-    let text = unsafe { (functions.wolfSSL_ERR_reason_error_string)(code.cast_unsigned()) };
-    match text.is_null() {
-        true => format!("error {code}"),
-        // SAFETY: it ends with a zero.
-        false => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
-    }
+    let text = unsafe { text((functions.wolfSSL_ERR_reason_error_string)(code.cast_unsigned())) };
+    text.unwrap_or_else(|| format!("error {code}"))
 }
 
 impl Context for WolfSsl {

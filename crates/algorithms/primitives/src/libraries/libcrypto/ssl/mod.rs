@@ -9,7 +9,7 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use libloading::os::unix::Library as Loaded;
+use shared_library::SharedLibrary;
 use tls::Version;
 
 use super::api::{Api, Ptr};
@@ -36,8 +36,8 @@ impl OpenSsl {
     /// The one at that path, or the one that toll is linked with.
     pub(super) fn open(crypto: &Arc<Api>, libssl: Option<&Path>) -> Result<Self, Unavailable> {
         let library = match libssl {
-            None => Loaded::this(),
-            Some(path) => super::load(path)
+            None => SharedLibrary::of_this_process(),
+            Some(path) => SharedLibrary::open_apart(path)
                 .map_err(|why| Unavailable::because(format_args!("no libssl beside it: {why}")))?,
         };
         let api = Arc::new(SslApi::of(library));
@@ -55,12 +55,9 @@ impl OpenSsl {
     fn belongs_together(&self) -> Result<bool, Unavailable> {
         let own = self.crypto.OpenSSL_version()?;
         // SAFETY: the symbol is only compared. A library finds it in those that it depends on.
-        let found = unsafe {
-            self.api
-                .library
-                .get::<unsafe extern "C" fn(c_int) -> *const c_char>(b"OpenSSL_version\0")
-        };
-        Ok(found.is_ok_and(|found| ptr::fn_addr_eq(*found, own)))
+        let found: Option<unsafe extern "C" fn(c_int) -> *const c_char> =
+            unsafe { self.api.library.symbol("OpenSSL_version") };
+        Ok(found.is_some_and(|found| ptr::fn_addr_eq(found, own)))
     }
 }
 

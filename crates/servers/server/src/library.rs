@@ -5,92 +5,26 @@
 
 mod jobs;
 mod kernel;
+mod offered;
 mod opened;
 mod openssl;
 mod own_context;
 mod rustls;
+mod session;
 
-use std::io;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use ::openssl::ssl::SslContext;
 use ::openssl::x509::X509;
 use ::rustls::ServerConfig;
-use tls::{
-    AskClient, CertificateKey, Identity, KeyExchange, LibraryContext, SendMode, Stack, Suite,
-    Version,
-};
+use tls::{CertificateKey, Identity, KeyExchange, LibraryContext, SendMode, Stack, Suite, Version};
 
-use crate::wire::Wire;
-use crate::{AcceleratorSource, ServerError, Settings};
+use crate::error::ServerError;
+use crate::settings::{AcceleratorSource, Settings};
 use kernel::KernelTls;
+use offered::FIRST_WITH_ML_KEM;
 use opened::OpenedLibrary;
-
-/// OpenSSL 3.5, the first with ML-KEM and ML-DSA; its lists of groups may have names that it does not know.
-const FIRST_WITH_ML_KEM: i64 = 0x3050_0000;
-
-/// A TLS library with the settings and the certificate of one server.
-pub(crate) trait Library: Sync {
-    type Session: Session;
-
-    /// A connection on this wire, before its handshake.
-    fn accept(&self, wire: Wire) -> io::Result<Self::Session>;
-}
-
-/// The server's side of one TLS connection. What it writes gathers in its wire, which takes
-/// everything: only reading has to wait.
-pub(crate) trait Session {
-    fn wire(&self) -> &Wire;
-
-    fn wire_mut(&mut self) -> &mut Wire;
-
-    /// Takes the handshake as far as it goes. A paused one must go on before it may be dropped.
-    fn handshake(&mut self) -> io::Result<Handshake>;
-
-    /// Reads decrypted bytes; 0 is the end, orderly or not. `WouldBlock` where nothing is there.
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize>;
-
-    /// Whether the handshake, which is complete, agreed on HTTP/2.
-    fn is_http2(&self) -> bool;
-
-    /// Encrypts the beginning of `plaintext`, and says how much of it.
-    fn write(&mut self, plaintext: &[u8]) -> io::Result<usize>;
-
-    /// How what it is given is sent. Where the kernel encrypts, that is written to its wire as over
-    /// plain HTTP, not to the session.
-    fn send_mode(&self) -> SendMode {
-        SendMode::User
-    }
-
-    /// Writes close_notify, where that gathers after what was written.
-    fn close(&mut self);
-
-    /// Writes close_notify, where that does not gather: all else is sent.
-    fn close_when_sent(&mut self) {}
-
-    /// The client is gone without a close_notify, which is no reason to forget its session.
-    fn abandon(&mut self);
-}
-
-/// How far a handshake is.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Handshake {
-    Complete,
-    /// Something must be read first.
-    Unready,
-    /// The accelerator must answer first.
-    Paused(Pause),
-}
-
-/// What a paused handshake waits for.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// The answer to this operation, which is polled for.
-    Answer(offload::Ticket),
-    /// One of its descriptors becomes readable; these are new. They stay open while it is paused.
-    Event(Vec<RawFd>),
-}
+pub(crate) use session::{Handshake, Library, Pause, Session};
 
 /// One of the libraries, with its settings.
 pub(crate) enum AnyLibrary {
@@ -144,23 +78,6 @@ impl AnyLibrary {
             Self::Opened(library) => Some((library.version(), library.lacks())),
             _ => None,
         }
-    }
-}
-
-/// The certificates of the authorities of clients, where those are asked for a certificate.
-fn client_authorities(settings: &Settings) -> Result<Vec<X509>, ServerError> {
-    if settings.ask_client == AskClient::None {
-        return Ok(Vec::new());
-    }
-    let Some(path) = &settings.client_authorities else {
-        return Err(ServerError::NoClientAuthorities(settings.ask_client));
-    };
-    let refused = |why: String| ServerError::ClientAuthorities { path: path.clone(), why };
-    let pem = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
-    let found = X509::stack_from_pem(&pem).map_err(|error| refused(error.to_string()))?;
-    match found.is_empty() {
-        true => Err(refused("no certificate in PEM form".to_owned())),
-        false => Ok(found),
     }
 }
 
