@@ -107,9 +107,12 @@ crypto-mb:
 # No crate depends on a floor above its own, and no files of these folders import each other in a circle.
 layout:
 	./scripts/floors
-	./scripts/circles crates/laboratory/answer/src crates/laboratory/cluster/src crates/laboratory/toll/src/plan \
-		crates/algorithms/primitives/src crates/base/http2/src crates/base/objects/src crates/base/stats/src \
-		crates/clients/load/src crates/clients/peers/src crates/clients/wire/src crates/testing/wire-peer/src
+	./scripts/circles crates/laboratory/answer/src crates/laboratory/agent/src crates/laboratory/cluster/src \
+		crates/laboratory/toll/src/plan crates/clients/load/src crates/clients/peers/src crates/clients/wire/src \
+		crates/servers/counters/src crates/servers/offload/src crates/servers/profile/src crates/servers/server/src \
+		crates/algorithms/crypto-mb/src crates/algorithms/primitives/src crates/machine/shared-library/src \
+		crates/base/http2/src crates/base/objects/src crates/base/stats/src crates/base/tls/src \
+		crates/testing/wire-peer/src
 
 # Where Open MPI is not installed, toll-rank is left out.
 lint: layout

@@ -173,7 +173,9 @@ impl Identity {
             builder.append_extension(names.build(&builder.x509v3_context(None, None))?)
         })?;
         if let CertificateKey::MlDsa(of) = key {
-            return of.generate_like(&certificate);
+            let made = of.generate_like(&certificate).ok_or(IdentityError::MlDsa)?;
+            let [certificate_pem, key_pem] = made;
+            return Ok(Self { certificate_pem, key_pem });
         }
         Ok(Self {
             certificate_pem: certificate.to_pem()?,

@@ -11,8 +11,6 @@ use aws_lc_rs::signature::{
 use openssl::base64::{decode_block, encode_block};
 use openssl::x509::X509;
 
-use crate::{Identity, IdentityError};
-
 const SEQUENCE: u8 = 0x30;
 const OBJECT: u8 = 0x06;
 const BITS: u8 = 0x03;
@@ -72,25 +70,22 @@ impl MlDsa {
         }
     }
 
-    /// A fresh key with a self-signed certificate that says the same as this one of another key.
-    pub(crate) fn generate_like(self, certificate: &X509) -> Result<Identity, IdentityError> {
-        let failed = || IdentityError::MlDsa;
-        let key = PqdsaKeyPair::generate(self.signing()).map_err(|_| failed())?;
-        let public: PublicKeyX509Der<'_> = key.public_key().as_der().map_err(|_| failed())?;
-        let private = key.to_pkcs8v1().map_err(|_| failed())?;
-        let der = certificate.to_der()?;
-        let mut all = to_be_signed(&der).ok_or_else(failed)?;
+    /// A self-signed certificate that says the same as this one of another key, and its fresh key, in PEM form. `None`
+    /// where AWS-LC cannot make it.
+    pub(crate) fn generate_like(self, certificate: &X509) -> Option<[Vec<u8>; 2]> {
+        let key = PqdsaKeyPair::generate(self.signing()).ok()?;
+        let public: PublicKeyX509Der<'_> = key.public_key().as_der().ok()?;
+        let private = key.to_pkcs8v1().ok()?;
+        let der = certificate.to_der().ok()?;
+        let mut all = to_be_signed(&der)?;
         let algorithm = wrapped(SEQUENCE, &self.object());
         (all[ALGORITHM], all[PUBLIC_KEY]) = (&algorithm[..], public.as_ref());
         let signed = wrapped(SEQUENCE, &all.concat());
         let mut signature = vec![0; self.signing().signature_len()];
-        key.sign(&signed, &mut signature).map_err(|_| failed())?;
+        key.sign(&signed, &mut signature).ok()?;
         let signature = wrapped(BITS, &[&[0], &signature[..]].concat());
         let certificate = wrapped(SEQUENCE, &[signed, algorithm, signature].concat());
-        Ok(Identity {
-            certificate_pem: pem("CERTIFICATE", &certificate),
-            key_pem: pem(PRIVATE, private.as_ref()),
-        })
+        Some([pem("CERTIFICATE", &certificate), pem(PRIVATE, private.as_ref())])
     }
 
     /// Whether this private key in PEM form is that of a certificate in DER; `None` where it is none of these.
@@ -188,7 +183,7 @@ mod tests {
     use aws_lc_rs::signature::{ML_DSA_65, UnparsedPublicKey};
 
     use super::*;
-    use crate::CertificateKey;
+    use crate::{CertificateKey, Identity};
 
     #[test]
     fn a_certificate_is_signed_by_its_own_key_and_says_what_others_do() {

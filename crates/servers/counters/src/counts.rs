@@ -12,11 +12,11 @@ use tls::SendMode;
 
 use crate::BatchCounts;
 use crate::block::{Block, Cells, NUMBERS};
-use crate::process::Process;
-use crate::row::{
+use crate::places::{
     ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, OWNER, PLAIN,
     TLS_REQUESTS, USED,
 };
+use crate::process::Process;
 
 /// How long connections and operations may take to end after a load.
 const SETTLED_WITHIN: Duration = Duration::from_secs(1);

@@ -11,6 +11,7 @@
 mod batches;
 mod block;
 mod counts;
+mod places;
 mod process;
 mod row;
 

@@ -8,26 +8,12 @@ use std::sync::atomic::{AtomicU64, fence};
 use tls::SendMode;
 
 use crate::block::{Block, Cells, PROCESSES};
+use crate::places::{
+    ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, OWNER, PLAIN,
+    TLS_REQUESTS,
+};
 use crate::process::Process;
 use crate::{AcceleratorCounts, BatchCounts, KeyUse, SendCounters};
-
-/// The places of the numbers in a row; those of connections come first.
-pub(crate) const CALLS: usize = SendMode::ALL.len();
-/// Connections and requests over plain HTTP, and requests over TLS: a request stands after its connection, so that
-/// who reads backwards sees the connection of each request that is counted.
-pub(crate) const PLAIN: usize = CALLS + 4;
-pub(crate) const TLS_REQUESTS: usize = PLAIN + 2;
-pub(crate) const HAS_ACCELERATOR: usize = TLS_REQUESTS + 1;
-pub(crate) const ACCELERATOR: usize = HAS_ACCELERATOR + 1;
-pub(crate) const IN_FLIGHT_MAX: usize = ACCELERATOR + 6;
-/// How many numbers of a row are counts.
-pub(crate) const USED: usize = IN_FLIGHT_MAX + 1 + BatchCounts::NUMBERS;
-/// Whose operations they are; 0 where nobody's yet.
-pub(crate) const OWNER: usize = USED;
-const _: () = assert!(OWNER < crate::block::NUMBERS);
-/// What is at the place of `HAS_ACCELERATOR`.
-pub(crate) const ONE_BY_ONE: u64 = 1;
-pub(crate) const IN_BATCHES: u64 = 2;
 
 /// A system call that sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use counters::Row;
 use units::Nanos;
 
 use crate::counts;
@@ -11,7 +12,7 @@ use crate::device::{Device, Premaster};
 use crate::model::Model;
 use crate::multi_buffer::MultiBuffer;
 use crate::queue::{Progress, Queue};
-use crate::{Batching, CompletedBy, Description, Ticket, Way, provider};
+use crate::{Batching, CompletedBy, Description, Ticket, Way};
 
 /// That of this process.
 static ACCELERATOR: OnceLock<Accelerator> = OnceLock::new();
@@ -51,18 +52,14 @@ impl Accelerator {
         ACCELERATOR.get_or_init(|| Self::new(way, completed_by, Box::new(Model::new(description))))
     }
 
-    /// Makes that of this process of Intel's library, where it has none yet.
+    /// Makes that of this process of Intel's library, where it has none yet; `pause` is what a pause of a job costs.
     pub(crate) fn make_multi_buffer(
         library: crypto_mb::CryptoMb,
         batching: &Batching,
         completed_by: CompletedBy,
+        pause: Duration,
     ) -> &'static Self {
         let way = batching.way;
-        // Now, for in a job of its own no other can be started.
-        let pause = match completed_by {
-            CompletedBy::Event if way == Way::Asynchronous => provider::cost_of_a_pause(),
-            _ => Duration::ZERO,
-        };
         let engine = Engine::MultiBuffer(MultiBuffer::new(library, batching.wait.into(), pause));
         ACCELERATOR.get_or_init(|| Self { way, completed_by, start: Instant::now(), engine })
     }
@@ -76,6 +73,11 @@ impl Accelerator {
     /// That of this process.
     pub(crate) fn get() -> Option<&'static Self> {
         ACCELERATOR.get()
+    }
+
+    /// Whether that of this process is Intel's library.
+    pub(crate) fn is_multi_buffer() -> bool {
+        Self::get().is_some_and(|it| it.multi_buffer().is_some())
     }
 
     fn new(way: Way, completed_by: CompletedBy, device: Box<dyn Device>) -> Self {
@@ -207,6 +209,18 @@ impl Accelerator {
     fn now(&self) -> Nanos {
         Nanos(self.start.elapsed().as_nanos() as u64)
     }
+}
+
+/// From now on, once the accelerator is made, all threads of this process count their operations in one of these
+/// rows, and so does each process that it forks.
+pub fn count_in(rows: Vec<Row>) {
+    counts::count_in(rows, |row| {
+        let device = Accelerator::get().and_then(Accelerator::multi_buffer);
+        row.has_accelerator(device.is_some());
+        if let Some(device) = device {
+            device.publish_measured();
+        }
+    });
 }
 
 fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {

@@ -6,23 +6,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use counters::{AcceleratorCounts, KeyUse, Row};
 
-use crate::Accelerator;
-
-static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+static ROWS: OnceLock<(Vec<Row>, Begin)> = OnceLock::new();
 /// The process that has taken a row, and the place of that after it; none where no row was left.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 const NO_ROW: u32 = u32::MAX;
 
-/// From now on, once the accelerator is made, all threads of this process count their operations in one of these
-/// rows, and so does each process that it forks.
-pub fn count_in(rows: Vec<Row>) {
-    ROWS.get_or_init(|| rows);
+/// What a process counts first, in the row that it has taken.
+type Begin = fn(Row);
+
+/// From now on, all threads of this process count their operations in one of these rows, and so does each process
+/// that it forks.
+pub(crate) fn count_in(rows: Vec<Row>, begin: Begin) {
+    ROWS.get_or_init(|| (rows, begin));
     row();
 }
 
 /// That of the calling process.
 fn row() -> Option<Row> {
-    let rows = ROWS.get()?;
+    let (rows, begin) = ROWS.get()?;
     let process = std::process::id();
     let taken = TAKEN.load(Ordering::Relaxed);
     if (taken >> 32) as u32 == process {
@@ -32,11 +33,7 @@ fn row() -> Option<Row> {
     let place = Row::take(rows).unwrap_or(NO_ROW as usize);
     TAKEN.store(u64::from(process) << 32 | place as u64, Ordering::Relaxed);
     let row = *rows.get(place)?;
-    let device = Accelerator::get().and_then(Accelerator::multi_buffer);
-    row.has_accelerator(device.is_some());
-    if let Some(device) = device {
-        device.publish_measured();
-    }
+    begin(row);
     Some(row)
 }
 

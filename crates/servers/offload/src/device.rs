@@ -1,9 +1,11 @@
 use units::Nanos;
 
-use crate::Ticket;
-
 /// A premaster secret of TLS 1.2 (RFC 5246, section 7.4.7.1).
 pub(crate) type Premaster = [u8; 48];
+
+/// An operation on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ticket(pub(crate) u64);
 
 /// What a device is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,13 +27,12 @@ mod rates;
 pub mod testing;
 mod timer;
 
-pub use accelerator::{Accelerator, InstallError};
-pub use counts::count_in;
+pub use accelerator::{Accelerator, InstallError, count_in};
 pub use description::{Batching, CompletedBy, Description, Kind, Way};
+pub use device::Ticket;
 pub use provider::{
     NAME, find_multi_buffer, install, install_multi_buffer, load, paused, prepare, provide,
     tls_server,
 };
 pub use provider_path::ProviderPath;
-pub use queue::Ticket;
 pub use rates::Rates;

@@ -7,12 +7,14 @@
 
 mod about;
 mod alarm;
+mod batch;
 mod break_even;
 mod curve_key;
 mod curve_keymgmt;
 mod decrypt;
 mod exchange;
 mod groups;
+mod guard;
 mod job;
 mod key;
 mod padding;
@@ -26,9 +28,8 @@ mod sys;
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::Duration;
 
 use crypto_mb::CryptoMb;
 use foreign_types::ForeignTypeRef;
@@ -37,14 +38,12 @@ use openssl::pkey::{PKeyRef, Private};
 use openssl::ssl::SslContextBuilder;
 use openssl_sys as ffi;
 
-use crate::multi_buffer::{Answer, PATIENCE, Wake, Work};
-use crate::{Accelerator, Batching, CompletedBy, Description, InstallError, ProviderPath, counts};
-use alarm::Alarm;
+use crate::{Accelerator, Batching, CompletedBy, Description, InstallError, ProviderPath};
 use curve_key::CurveKey;
 use curve_keymgmt::{OfNist, OfX25519};
+use guard::guarded;
 pub use job::paused;
 use key::Key;
-pub(crate) use pause_cost::measure as cost_of_a_pause;
 use sys::{Algorithm, Dispatch};
 
 /// The name of this provider.
@@ -66,7 +65,8 @@ pub fn install(description: &Description) -> Result<&'static Accelerator, ErrorS
 /// The library cannot be used here, or OpenSSL refuses the provider.
 pub fn install_multi_buffer(batching: &Batching) -> Result<&'static Accelerator, InstallError> {
     let library = CryptoMb::open()?;
-    let accelerator = Accelerator::make_multi_buffer(library, batching, CompletedBy::Poll);
+    let accelerator =
+        Accelerator::make_multi_buffer(library, batching, CompletedBy::Poll, Duration::ZERO);
     add_provider()?;
     Ok(accelerator)
 }
@@ -165,7 +165,7 @@ pub unsafe fn provide(
         let settings = settings.map_err(|why| eprintln!("toll's OpenSSL provider: {why}")).ok()?;
         settings.accelerator.make();
         if let Some(rows) = settings.counters {
-            counts::count_in(rows);
+            crate::count_in(rows);
         }
         Some(())
     };
@@ -231,8 +231,8 @@ unsafe extern "C" fn query(
     unsafe { *no_cache = 0 };
     match operation {
         sys::OP_ASYM_CIPHER => CIPHERS.as_ptr(),
-        sys::OP_KEYMGMT if !is_multi_buffer() => KEYS_OF_MODEL.as_ptr(),
-        _ if !is_multi_buffer() => std::ptr::null(),
+        sys::OP_KEYMGMT if !Accelerator::is_multi_buffer() => KEYS_OF_MODEL.as_ptr(),
+        _ if !Accelerator::is_multi_buffer() => std::ptr::null(),
         sys::OP_KEYMGMT => KEYS.as_ptr(),
         sys::OP_SIGNATURE => SIGNATURES.as_ptr(),
         sys::OP_KEYEXCH => EXCHANGES.as_ptr(),
@@ -240,82 +240,9 @@ unsafe extern "C" fn query(
     }
 }
 
-fn is_multi_buffer() -> bool {
-    Accelerator::get().is_some_and(|it| it.multi_buffer().is_some())
-}
-
 /// The process ends: what still waits is done by nobody.
 unsafe extern "C" fn end(_context: *mut c_void) {
     guarded(|| Accelerator::get().map(Accelerator::end));
-}
-
-/// Has the multi-buffer library use a key, in a batch with others where the caller is in a job that can be
-/// paused; `None` where OpenSSL is to do it.
-fn in_batch(work: Work) -> Answer {
-    let accelerator = Accelerator::get()?;
-    let device = accelerator.multi_buffer()?;
-    if device.never_pays(&work) {
-        return None;
-    }
-    let pauses = accelerator.pauses().filter(|_| job::is_running());
-    let is_polled = pauses == Some(CompletedBy::Poll);
-    let ticket = device.submit(work, if is_polled { Wake::Poll } else { Wake::Caller });
-    if pauses == Some(CompletedBy::Event) {
-        // Who completes a batch computes it, and wakes the others.
-        device.run_full();
-    }
-    let (start, mut seen) = (Instant::now(), 0);
-    let answer = loop {
-        if let Some(answer) = device.take(ticket) {
-            break answer;
-        }
-        let is_paused = match pauses {
-            Some(CompletedBy::Poll) if start.elapsed() < PATIENCE => {
-                job::pause(ticket);
-                true
-            }
-            Some(CompletedBy::Event) => {
-                // The first of those that wait looks once in a round of the server's loop whether others come, and
-                // wakes them with their results. It computes when none has come, for the server has nothing
-                // else to do then, or when it has waited long enough.
-                let (is_first, waiting) = device.company(ticket).unwrap_or_default();
-                let waits = waiting > seen && start.elapsed() < device.wait();
-                seen = waiting;
-                let wake = |event| device.wake_by(ticket, event);
-                (!is_first || waits) && Alarm::pause_in_batch(ticket, is_first, wake).is_some()
-            }
-            _ => false,
-        };
-        if !is_paused {
-            device.finish(ticket);
-            break device.take(ticket).flatten();
-        }
-    };
-    if pauses == Some(CompletedBy::Event) {
-        Alarm::end_of_operation();
-    }
-    answer
-}
-
-/// What OpenSSL gives as input, for as long as the caller has its pointer: nothing may come as null.
-///
-/// # Safety
-/// `start` is null or has `length` bytes.
-unsafe fn input(start: &*const u8, length: usize) -> Option<&[u8]> {
-    match (start.is_null(), length) {
-        (true, 0) => Some(&[]),
-        (true, _) => None,
-        // SAFETY: the caller's.
-        (false, _) => Some(unsafe { std::slice::from_raw_parts(*start, length) }),
-    }
-}
-
-/// What a function that OpenSSL calls does: a panic may not leave it, and is a failure.
-fn guarded(act: impl FnOnce() -> Option<()>) -> c_int {
-    match catch_unwind(AssertUnwindSafe(act)) {
-        Ok(Some(())) => 1,
-        Ok(None) | Err(_) => 0,
-    }
 }
 
 #[cfg(test)]

@@ -5,14 +5,10 @@ use std::thread::ThreadId;
 
 use units::Nanos;
 
-use crate::device::{Device, Operation, Premaster};
+use crate::device::{Device, Operation, Premaster, Ticket};
 
 /// How long after its time the answer to an operation is given up.
 pub(crate) const PATIENCE: Nanos = Nanos(1_000_000_000);
-
-/// An operation on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ticket(pub(crate) u64);
 
 /// What is known of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

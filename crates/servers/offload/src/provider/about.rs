@@ -6,7 +6,7 @@ use openssl_sys as ffi;
 
 use ffi::OSSL_PARAM;
 
-use super::guarded;
+use super::guard::guarded;
 use super::sys;
 
 /// What can be asked for.

@@ -10,8 +10,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::guard::guarded;
+use super::job;
 use super::sys::{self, WaitContext};
-use super::{guarded, job};
 use crate::event::Event;
 use crate::{Accelerator, Ticket, timer};
 

@@ -7,10 +7,11 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use ffi::OSSL_PARAM;
 use openssl_sys as ffi;
 
+use super::break_even;
 use super::curve_key::{CurveKey, EC, Which, X25519};
+use super::guard::{self, guarded, input, made};
 use super::software::{self, Table};
 use super::sys::{self, Dispatch};
-use super::{break_even, guarded};
 use crate::Accelerator;
 
 /// An algorithm by its name at OpenSSL.
@@ -44,14 +45,14 @@ pub(super) struct Functions<A>(PhantomData<A>);
 
 impl<A: Algorithm> Functions<A> {
     pub(super) const TABLE: &'static [Dispatch] = &[
-        Dispatch::new(sys::KEYMGMT_NEW, new as *const ()),
+        Dispatch::new(sys::KEYMGMT_NEW, guard::new::<KeySlot> as *const ()),
         Dispatch::new(sys::KEYMGMT_GEN_INIT, generation::<A> as *const ()),
         Dispatch::new(sys::KEYMGMT_GEN_SET_TEMPLATE, set_template as *const ()),
         Dispatch::new(sys::KEYMGMT_GEN_SET_PARAMS, set_generation as *const ()),
         Dispatch::new(sys::KEYMGMT_GEN_SETTABLE_PARAMS, generation_settable::<A> as *const ()),
         Dispatch::new(sys::KEYMGMT_GEN, generate::<A> as *const ()),
-        Dispatch::new(sys::KEYMGMT_GEN_CLEANUP, end_generation as *const ()),
-        Dispatch::new(sys::KEYMGMT_FREE, free as *const ()),
+        Dispatch::new(sys::KEYMGMT_GEN_CLEANUP, guard::free::<Generation> as *const ()),
+        Dispatch::new(sys::KEYMGMT_FREE, guard::free::<KeySlot> as *const ()),
         Dispatch::new(sys::KEYMGMT_GET_PARAMS, get_params as *const ()),
         Dispatch::new(sys::KEYMGMT_GETTABLE_PARAMS, gettable::<A> as *const ()),
         Dispatch::new(sys::KEYMGMT_SET_PARAMS, set_params as *const ()),
@@ -74,6 +75,10 @@ impl<A: Algorithm> Functions<A> {
 struct KeySlot(RwLock<Option<Arc<CurveKey>>>);
 
 impl KeySlot {
+    fn of(key: CurveKey) -> Self {
+        Self(RwLock::new(Some(Arc::new(key))))
+    }
+
     fn key(&self) -> Option<Arc<CurveKey>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -97,25 +102,10 @@ impl KeySlot {
 }
 
 /// # Safety
-/// `place` is null, or comes from [`new`] or [`generate`] and is not freed yet.
+/// `place` is null, or comes from [`guard::new`] or [`generate`] and is not freed yet.
 pub(super) unsafe fn at(place: *const c_void) -> Option<Arc<CurveKey>> {
     // SAFETY: the caller's.
     unsafe { place.cast::<KeySlot>().as_ref() }?.key()
-}
-
-fn placed(key: CurveKey) -> *mut c_void {
-    Box::into_raw(Box::new(KeySlot(RwLock::new(Some(Arc::new(key)))))).cast()
-}
-
-unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::<KeySlot>::default()).cast()
-}
-
-unsafe extern "C" fn free(place: *mut c_void) {
-    if !place.is_null() {
-        // SAFETY: OpenSSL gives back what was made here, once.
-        drop(unsafe { Box::from_raw(place.cast::<KeySlot>()) });
-    }
 }
 
 /// A key that is to be made.
@@ -180,18 +170,18 @@ unsafe extern "C" fn generation<A: Algorithm>(
     selection: c_int,
     params: *const OSSL_PARAM,
 ) -> *mut c_void {
-    let mut generation = Generation {
-        selection,
-        which: A::ONLY,
-        template: None,
-        params: software::Params::default(),
-        is_plain: true,
-    };
-    // SAFETY: OpenSSL gives parameters with an end, or none.
-    match guarded(|| unsafe { generation.set(params) }) {
-        1 => Box::into_raw(Box::new(generation)).cast(),
-        _ => std::ptr::null_mut(),
-    }
+    made(|| {
+        let mut generation = Generation {
+            selection,
+            which: A::ONLY,
+            template: None,
+            params: software::Params::default(),
+            is_plain: true,
+        };
+        // SAFETY: OpenSSL gives parameters with an end, or none.
+        unsafe { generation.set(params) }?;
+        Some(generation)
+    })
 }
 
 unsafe extern "C" fn set_template(generation: *mut c_void, template: *mut c_void) -> c_int {
@@ -219,32 +209,15 @@ unsafe extern "C" fn generate<A: Algorithm>(
     _progress: *const c_void,
     _argument: *mut c_void,
 ) -> *mut c_void {
-    let mut made = std::ptr::null_mut();
-    guarded(|| {
-        // SAFETY: OpenSSL gives what `generation` made.
-        let generation = unsafe { generation.cast::<Generation>().as_ref() }?;
-        made = placed(generation.generate::<A>()?);
-        Some(())
-    });
-    made
-}
-
-unsafe extern "C" fn end_generation(generation: *mut c_void) {
-    if !generation.is_null() {
-        // SAFETY: OpenSSL gives back what `generation` made, once.
-        drop(unsafe { Box::from_raw(generation.cast::<Generation>()) });
-    }
+    // SAFETY: OpenSSL gives what `generation` made.
+    let generation = || unsafe { generation.cast::<Generation>().as_ref() };
+    made(|| generation()?.generate::<A>().map(KeySlot::of))
 }
 
 /// A server of TLS 1.2 copies the parameters of its own key for the client's.
 unsafe extern "C" fn copy(place: *const c_void, selection: c_int) -> *mut c_void {
-    let mut made = std::ptr::null_mut();
-    guarded(|| {
-        // SAFETY: OpenSSL gives what was made here.
-        made = placed(unsafe { at(place) }?.part(selection)?);
-        Some(())
-    });
-    made
+    // SAFETY: OpenSSL gives what was made here.
+    made(|| unsafe { at(place) }?.part(selection).map(KeySlot::of))
 }
 
 unsafe extern "C" fn has(place: *const c_void, selection: c_int) -> c_int {
@@ -340,7 +313,7 @@ unsafe extern "C" fn set_params(place: *mut c_void, params: *const OSSL_PARAM) -
         }
         (ffi::OSSL_PARAM_get_octet_string_ptr(param, &mut bytes, &mut length) == 1).then_some(())?;
         let (bytes, length) = (bytes.cast::<u8>(), length);
-        let bytes = super::input(&bytes, length)?;
+        let bytes = input(&bytes, length)?;
         place.set_public(params, bytes)
     })
 }

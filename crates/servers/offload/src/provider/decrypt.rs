@@ -14,17 +14,20 @@ use crypto_mb::RsaOperation;
 use ffi::OSSL_PARAM;
 use openssl_sys as ffi;
 
+use super::alarm::Alarm;
+use super::batch::in_batch;
+use super::guard::{self, guarded};
 use super::key::{self, CiphertextQuery, Key};
 use super::software::{self, Direction};
 use super::sys::{self, Dispatch};
-use super::{alarm::Alarm, guarded, in_batch, job, padding};
+use super::{job, padding};
 use crate::device::Premaster;
 use crate::multi_buffer::Work;
 use crate::{Accelerator, CompletedBy, counts};
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
-    Dispatch::new(sys::ASYM_CIPHER_NEWCTX, new as *const ()),
-    Dispatch::new(sys::ASYM_CIPHER_FREECTX, free as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_NEWCTX, guard::new::<Operation> as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_FREECTX, guard::free::<Operation> as *const ()),
     Dispatch::new(sys::ASYM_CIPHER_ENCRYPT_INIT, encrypt_init as *const ()),
     Dispatch::new(sys::ASYM_CIPHER_ENCRYPT, encrypt as *const ()),
     Dispatch::new(sys::ASYM_CIPHER_DECRYPT_INIT, decrypt_init as *const ()),
@@ -148,21 +151,10 @@ fn ask_model(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
 /// The operation, for as long as the caller has its pointer.
 ///
 /// # Safety
-/// `operation` is null, or comes from [`new`], is not freed yet, and is nobody else's meanwhile.
+/// `operation` is null, or comes from [`guard::new`], is not freed yet, and is nobody else's meanwhile.
 unsafe fn at(operation: &mut *mut c_void) -> Option<&mut Operation> {
     // SAFETY: the caller's.
     unsafe { operation.cast::<Operation>().as_mut() }
-}
-
-unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::<Operation>::default()).cast()
-}
-
-unsafe extern "C" fn free(operation: *mut c_void) {
-    if !operation.is_null() {
-        // SAFETY: OpenSSL gives back what `new` made, once.
-        drop(unsafe { Box::from_raw(operation.cast::<Operation>()) });
-    }
 }
 
 unsafe extern "C" fn encrypt_init(
@@ -211,7 +203,7 @@ unsafe extern "C" fn encrypt(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
-        let input = super::input(&input, input_length)?;
+        let input = guard::input(&input, input_length)?;
         let software = &mut at(&mut operation)?.started.as_mut()?.software;
         *out_length = out_size;
         software.run(Direction::Encrypt, out, &mut *out_length, input)
@@ -228,7 +220,7 @@ unsafe extern "C" fn decrypt(
 ) -> c_int {
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
-        let input = super::input(&input, input_length)?;
+        let input = guard::input(&input, input_length)?;
         let operation = at(&mut operation)?;
         if !operation.is_tls || out.is_null() {
             *out_length = out_size;
@@ -236,12 +228,7 @@ unsafe extern "C" fn decrypt(
             return software.run(Direction::Decrypt, out, &mut *out_length, input);
         }
         let premaster = operation.decrypt_premaster(input)?;
-        if out_size < premaster.len() {
-            return None;
-        }
-        out.copy_from_nonoverlapping(premaster.as_ptr(), premaster.len());
-        *out_length = premaster.len();
-        Some(())
+        guard::give(&premaster, out, out_length, out_size)
     })
 }
 
@@ -278,16 +265,16 @@ mod tests {
         let (none, some) = (std::ptr::null(), [1, 2, 3]);
         // SAFETY: what is not null has three bytes; the operation is what `new` made, and freed once.
         unsafe {
-            assert_eq!(crate::provider::input(&none, 0), Some(&[][..]));
-            assert_eq!(crate::provider::input(&none, 3), None);
-            assert_eq!(crate::provider::input(&some.as_ptr(), 3), Some(&some[..]));
-            let operation = new(std::ptr::null_mut());
+            assert_eq!(guard::input(&none, 0), Some(&[][..]));
+            assert_eq!(guard::input(&none, 3), None);
+            assert_eq!(guard::input(&some.as_ptr(), 3), Some(&some[..]));
+            let operation = guard::new::<Operation>(std::ptr::null_mut());
             let mut length = 0;
             for run in [encrypt, decrypt] {
                 let done = run(operation, std::ptr::null_mut(), &mut length, 0, none, 3);
                 assert_eq!(done, 0);
             }
-            free(operation);
+            guard::free::<Operation>(operation);
         }
     }
 }

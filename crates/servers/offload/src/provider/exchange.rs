@@ -9,19 +9,20 @@ use ffi::OSSL_PARAM;
 use openssl_sys as ffi;
 use zeroize::Zeroizing;
 
+use super::batch::in_batch;
 use super::curve_key::{CurveKey, Secret};
 use super::curve_keymgmt::{self, Algorithm};
+use super::guard::{self, guarded};
 use super::software::{self, Table};
 use super::sys::{self, Dispatch};
-use super::{guarded, in_batch};
 use crate::multi_buffer::Work;
 
 pub(super) struct Functions<A>(PhantomData<A>);
 
 impl<A: Algorithm> Functions<A> {
     pub(super) const TABLE: &'static [Dispatch] = &[
-        Dispatch::new(sys::KEYEXCH_NEWCTX, new as *const ()),
-        Dispatch::new(sys::KEYEXCH_FREECTX, free as *const ()),
+        Dispatch::new(sys::KEYEXCH_NEWCTX, guard::new::<Exchange> as *const ()),
+        Dispatch::new(sys::KEYEXCH_FREECTX, guard::free::<Exchange> as *const ()),
         Dispatch::new(sys::KEYEXCH_INIT, begin as *const ()),
         Dispatch::new(sys::KEYEXCH_SET_PEER, set_peer as *const ()),
         Dispatch::new(sys::KEYEXCH_DERIVE, derive as *const ()),
@@ -67,17 +68,6 @@ impl Exchange {
     }
 }
 
-unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::<Exchange>::default()).cast()
-}
-
-unsafe extern "C" fn free(exchange: *mut c_void) {
-    if !exchange.is_null() {
-        // SAFETY: OpenSSL gives back what `new` made, once.
-        drop(unsafe { Box::from_raw(exchange.cast::<Exchange>()) });
-    }
-}
-
 unsafe extern "C" fn begin(
     exchange: *mut c_void,
     key: *mut c_void,
@@ -116,12 +106,7 @@ unsafe extern "C" fn derive(
         }
         let derived = if out.is_null() { None } else { exchange.derive_in_batch() };
         if let Some(secret) = derived {
-            if secret.len() > out_size {
-                return None;
-            }
-            out.copy_from_nonoverlapping(secret.as_ptr(), secret.len());
-            *out_length = secret.len();
-            return Some(());
+            return guard::give(&secret, out, out_length, out_size);
         }
         let (own, peer) = (exchange.own.as_ref()?, exchange.peer.as_ref()?);
         let (own, peer) = (own.software()?, peer.software()?);

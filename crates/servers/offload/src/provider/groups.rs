@@ -7,7 +7,9 @@ use ffi::OSSL_PARAM;
 use openssl_sys as ffi;
 
 use super::curve_key::{EC, X25519};
-use super::{guarded, is_multi_buffer, software, sys};
+use super::guard::guarded;
+use super::{software, sys};
+use crate::Accelerator;
 
 /// Whoever asks for groups.
 struct Asker {
@@ -25,7 +27,7 @@ pub(super) unsafe extern "C" fn capabilities(
     guarded(|| {
         // SAFETY: OpenSSL gives a name with an end.
         let name = unsafe { CStr::from_ptr(capability) };
-        if !is_multi_buffer()
+        if !Accelerator::is_multi_buffer()
             || !name.to_bytes().eq_ignore_ascii_case(sys::CAPABILITY_GROUPS.to_bytes())
         {
             return Some(());

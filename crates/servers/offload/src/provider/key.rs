@@ -12,20 +12,21 @@ use openssl::rsa::Rsa;
 use openssl_sys as ffi;
 use zeroize::Zeroizing;
 
+use super::break_even;
+use super::guard::{self, guarded, made};
 use super::software::{self, Table};
 use super::sys::{self, Dispatch};
-use super::{break_even, guarded};
 use crate::Accelerator;
 use crate::device::Premaster;
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
-    Dispatch::new(sys::KEYMGMT_NEW, new as *const ()),
+    Dispatch::new(sys::KEYMGMT_NEW, guard::new::<KeySlot> as *const ()),
     Dispatch::new(sys::KEYMGMT_GEN_INIT, generation as *const ()),
     Dispatch::new(sys::KEYMGMT_GEN_SET_PARAMS, set_generation as *const ()),
     Dispatch::new(sys::KEYMGMT_GEN_SETTABLE_PARAMS, generation_settable as *const ()),
     Dispatch::new(sys::KEYMGMT_GEN, generate as *const ()),
-    Dispatch::new(sys::KEYMGMT_GEN_CLEANUP, end_generation as *const ()),
-    Dispatch::new(sys::KEYMGMT_FREE, free as *const ()),
+    Dispatch::new(sys::KEYMGMT_GEN_CLEANUP, guard::free::<software::Context> as *const ()),
+    Dispatch::new(sys::KEYMGMT_FREE, guard::free::<KeySlot> as *const ()),
     Dispatch::new(sys::KEYMGMT_HAS, has as *const ()),
     Dispatch::new(sys::KEYMGMT_MATCH, matches as *const ()),
     Dispatch::new(sys::KEYMGMT_IMPORT, import as *const ()),
@@ -105,21 +106,10 @@ pub(super) fn for_batches(openssl: &Rsa<Private>) -> Option<RsaKey> {
 type KeySlot = OnceLock<Arc<Key>>;
 
 /// # Safety
-/// `place` is null, or comes from [`new`] and is not freed yet.
+/// `place` is null, or comes from [`guard::new`] and is not freed yet.
 pub(super) unsafe fn at(place: *const c_void) -> Option<Arc<Key>> {
     // SAFETY: the caller's.
     unsafe { place.cast::<KeySlot>().as_ref() }?.get().cloned()
-}
-
-unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::<KeySlot>::default()).cast()
-}
-
-unsafe extern "C" fn free(place: *mut c_void) {
-    if !place.is_null() {
-        // SAFETY: OpenSSL gives back what `new` made, once.
-        drop(unsafe { Box::from_raw(place.cast::<KeySlot>()) });
-    }
 }
 
 /// Keys are made by OpenSSL's own provider.
@@ -128,14 +118,14 @@ unsafe extern "C" fn generation(
     _selection: c_int,
     params: *const OSSL_PARAM,
 ) -> *mut c_void {
-    let Some(mut generation) = software::Context::generation(RSA, None) else {
-        return std::ptr::null_mut();
-    };
-    // SAFETY: OpenSSL gives parameters with an end, or none.
-    if !params.is_null() && unsafe { generation.set_params(params) }.is_none() {
-        return std::ptr::null_mut();
-    }
-    Box::into_raw(Box::new(generation)).cast()
+    made(|| {
+        let mut generation = software::Context::generation(RSA, None)?;
+        if !params.is_null() {
+            // SAFETY: OpenSSL gives parameters with an end.
+            unsafe { generation.set_params(params) }?;
+        }
+        Some(generation)
+    })
 }
 
 unsafe extern "C" fn set_generation(generation: *mut c_void, params: *const OSSL_PARAM) -> c_int {
@@ -157,19 +147,11 @@ unsafe extern "C" fn generate(
     _progress: *const c_void,
     _argument: *mut c_void,
 ) -> *mut c_void {
-    // SAFETY: OpenSSL gives what `generation` made.
-    let generation = unsafe { generation.cast::<software::Context>().as_mut() };
-    let Some(software) = generation.and_then(software::Context::generate) else {
-        return std::ptr::null_mut();
-    };
-    Box::into_raw(Box::new(KeySlot::from(Arc::new(Key::new(software, true))))).cast()
-}
-
-unsafe extern "C" fn end_generation(generation: *mut c_void) {
-    if !generation.is_null() {
-        // SAFETY: OpenSSL gives back what `generation` made, once.
-        drop(unsafe { Box::from_raw(generation.cast::<software::Context>()) });
-    }
+    made(|| {
+        // SAFETY: OpenSSL gives what `generation` made.
+        let software = unsafe { generation.cast::<software::Context>().as_mut() }?.generate()?;
+        Some(KeySlot::from(Arc::new(Key::new(software, true))))
+    })
 }
 
 unsafe extern "C" fn has(place: *const c_void, selection: c_int) -> c_int {

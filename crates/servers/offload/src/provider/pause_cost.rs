@@ -11,14 +11,22 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 
 use super::alarm::Alarm;
 use super::sys;
-use crate::Ticket;
 use crate::event::Event;
 use crate::multi_buffer::cpu_time;
+use crate::{CompletedBy, Ticket, Way};
 
 const RUNS: usize = 64;
 
+/// What it costs a server that waits for batches so; nothing where it pauses no job by a descriptor.
+pub(super) fn of_server(way: Way, completed_by: CompletedBy) -> Duration {
+    match completed_by {
+        CompletedBy::Event if way == Way::Asynchronous => measure(),
+        _ => Duration::ZERO,
+    }
+}
+
 /// The CPU time of one, by the median of many; none where no job can be paused here. The caller is in no job.
-pub(crate) fn measure() -> Duration {
+fn measure() -> Duration {
     let Ok(poller) = epoll::create(CreateFlags::CLOEXEC) else { return Duration::ZERO };
     let one = |_| {
         let start = cpu_time();

@@ -10,6 +10,7 @@ use counters::Row;
 use crypto_mb::CryptoMb;
 use openssl_sys as ffi;
 
+use super::pause_cost;
 use super::sys::{self, CoreGetParams, Dispatch};
 use crate::{Accelerator, Batching, CompletedBy, Description, Kind, Way};
 
@@ -31,7 +32,10 @@ impl Which {
         match self {
             Self::Model(description) => Accelerator::make(&description),
             Self::MultiBuffer(library, batching) => {
-                Accelerator::make_multi_buffer(*library, &batching, CompletedBy::Event)
+                // Now, for in a job of its own no other can be started.
+                let by = CompletedBy::Event;
+                let pause = pause_cost::of_server(batching.way, by);
+                Accelerator::make_multi_buffer(*library, &batching, by, pause)
             }
         };
     }

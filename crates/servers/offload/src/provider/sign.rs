@@ -10,7 +10,7 @@ use ffi::OSSL_PARAM;
 use openssl::hash::MessageDigest;
 use openssl_sys as ffi;
 
-use super::guarded;
+use super::guard::{self, guarded, input, made};
 use super::software::{self, Table};
 use super::sys::{self, Dispatch};
 
@@ -51,7 +51,7 @@ pub(super) struct Functions<K>(PhantomData<K>);
 impl<K: SigningKey> Functions<K> {
     pub(super) const TABLE: &'static [Dispatch] = &[
         Dispatch::new(sys::SIGNATURE_NEWCTX, new::<K> as *const ()),
-        Dispatch::new(sys::SIGNATURE_FREECTX, free::<K> as *const ()),
+        Dispatch::new(sys::SIGNATURE_FREECTX, guard::free::<Signing<K>> as *const ()),
         Dispatch::new(sys::SIGNATURE_DIGEST_SIGN_INIT, begin::<K> as *const ()),
         Dispatch::new(sys::SIGNATURE_DIGEST_SIGN, sign::<K> as *const ()),
         Dispatch::new(sys::SIGNATURE_DIGEST_VERIFY_INIT, begin_verifying::<K> as *const ()),
@@ -113,14 +113,7 @@ unsafe extern "C" fn new<K: SigningKey>(
     _context: *mut c_void,
     _properties: *const c_char,
 ) -> *mut c_void {
-    Box::into_raw(Box::new(Signing::<K>(None))).cast()
-}
-
-unsafe extern "C" fn free<K: SigningKey>(signing: *mut c_void) {
-    if !signing.is_null() {
-        // SAFETY: OpenSSL gives back what `new` made, once.
-        drop(unsafe { Box::from_raw(signing.cast::<Signing<K>>()) });
-    }
+    made(|| Some(Signing::<K>(None)))
 }
 
 unsafe extern "C" fn begin<K: SigningKey>(
@@ -189,18 +182,13 @@ unsafe extern "C" fn sign<K: SigningKey>(
             *out_length = size;
             return Some(());
         }
-        let message = super::input(&message, message_length)?;
-        let made = if out.is_null() { None } else { begun.in_batch(message) };
-        let Some(made) = made else {
+        let message = input(&message, message_length)?;
+        let signature = if out.is_null() { None } else { begun.in_batch(message) };
+        let Some(signature) = signature else {
             *out_length = out_size;
             return begun.software()?.sign(out, &mut *out_length, message);
         };
-        if made.len() > out_size {
-            return None;
-        }
-        out.copy_from_nonoverlapping(made.as_ptr(), made.len());
-        *out_length = made.len();
-        Some(())
+        guard::give(&signature, out, out_length, out_size)
     })
 }
 
@@ -214,8 +202,8 @@ unsafe extern "C" fn verify<K: SigningKey>(
     // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
     guarded(|| unsafe {
         let begun = signing.cast::<Signing<K>>().as_mut()?.0.as_mut()?;
-        let signature = super::input(&signature, signature_length)?;
-        let message = super::input(&message, message_length)?;
+        let signature = input(&signature, signature_length)?;
+        let message = input(&message, message_length)?;
         begun.software()?.verify(signature, message).then_some(())
     })
 }

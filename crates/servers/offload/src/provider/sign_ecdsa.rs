@@ -9,10 +9,11 @@ use openssl::ecdsa::EcdsaSig;
 use openssl::hash::{MessageDigest, hash};
 use openssl_sys::OSSL_PARAM;
 
+use super::batch::in_batch;
 use super::curve_key::{CurveKey, Secret};
+use super::curve_keymgmt;
 use super::sign::SigningKey;
 use super::software::{self, Table};
-use super::{curve_keymgmt, in_batch};
 use crate::multi_buffer::Work;
 
 impl SigningKey for CurveKey {

@@ -9,10 +9,11 @@ use ffi::OSSL_PARAM;
 use openssl::hash::{MessageDigest, hash};
 use openssl_sys as ffi;
 
+use super::batch::in_batch;
 use super::key::{self, Key};
 use super::sign::SigningKey;
 use super::software::{self, Table};
-use super::{in_batch, padding, sys};
+use super::{padding, sys};
 use crate::multi_buffer::Work;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]

@@ -28,7 +28,7 @@ const TLS12: u32 = 0x0303;
 static COUNTERS: LazyLock<(File, PathBuf)> = LazyLock::new(|| {
     let file = tempfile::tempfile().unwrap();
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    counts::count_in(Row::open(&path).unwrap());
+    crate::count_in(Row::open(&path).unwrap());
     (file, path)
 });
 

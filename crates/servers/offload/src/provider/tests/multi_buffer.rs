@@ -16,7 +16,7 @@ use support::CryptoMbStandIn;
 
 use super::*;
 use crate::Batching;
-use crate::multi_buffer::{Class, MultiBuffer, STACK_SIZE, compute, make_keys};
+use crate::multi_buffer::{Class, MultiBuffer, STACK_SIZE, Wake, Work, compute, make_keys};
 use crate::provider::curve_key::{Secret, Which};
 
 const TOLL: &CStr = c"?provider=toll";
@@ -28,7 +28,8 @@ fn installed(
     batching: &Batching,
     completed_by: CompletedBy,
 ) -> &'static MultiBuffer {
-    let accelerator = Accelerator::make_multi_buffer(library, batching, completed_by);
+    let pause = pause_cost::of_server(batching.way, completed_by);
+    let accelerator = Accelerator::make_multi_buffer(library, batching, completed_by, pause);
     add_provider().unwrap();
     LazyLock::force(&COUNTERS);
     accelerator.multi_buffer().expect("each test in its own process: cargo nextest")
