@@ -125,8 +125,8 @@ unsafe extern "C" fn settable<A: Algorithm>(
     _exchange: *mut c_void,
     _context: *mut c_void,
 ) -> *const OSSL_PARAM {
-    static OF_NIST: OnceLock<Table> = OnceLock::new();
-    static OF_X25519: OnceLock<Table> = OnceLock::new();
+    static OF_NIST: OnceLock<[Table; 1]> = OnceLock::new();
+    static OF_X25519: OnceLock<[Table; 1]> = OnceLock::new();
     let table = if A::ONLY.is_some() { &OF_X25519 } else { &OF_NIST };
-    table.get_or_init(|| software::exchange_params(A::EXCHANGE)).0
+    table.get_or_init(|| software::exchange_params(A::EXCHANGE))[0].0
 }

@@ -43,7 +43,7 @@ pub(super) trait SigningKey: Sized + 'static {
     ) -> Option<Vec<u8>>;
 
     /// The table of settings, which is asked for with each signature.
-    fn settable() -> &'static OnceLock<Table>;
+    fn settable() -> &'static OnceLock<[Table; 1]>;
 }
 
 pub(super) struct Functions<K>(PhantomData<K>);
@@ -220,5 +220,5 @@ unsafe extern "C" fn settable<K: SigningKey>(
     _signing: *mut c_void,
     _context: *mut c_void,
 ) -> *const OSSL_PARAM {
-    K::settable().get_or_init(|| software::signature_params(K::ALGORITHM)).0
+    K::settable().get_or_init(|| software::signature_params(K::ALGORITHM))[0].0
 }

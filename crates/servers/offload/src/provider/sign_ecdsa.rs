@@ -59,8 +59,8 @@ impl SigningKey for CurveKey {
         EcdsaSig::from_private_components(number(r)?, number(s)?).ok()?.to_der().ok()
     }
 
-    fn settable() -> &'static OnceLock<Table> {
-        static TABLE: OnceLock<Table> = OnceLock::new();
+    fn settable() -> &'static OnceLock<[Table; 1]> {
+        static TABLE: OnceLock<[Table; 1]> = OnceLock::new();
         &TABLE
     }
 }

@@ -95,8 +95,8 @@ impl SigningKey for Key {
         in_batch(Work::Rsa { of: KeyUse::RsaSign, operation }).map(|made| made.to_vec())
     }
 
-    fn settable() -> &'static OnceLock<Table> {
-        static TABLE: OnceLock<Table> = OnceLock::new();
+    fn settable() -> &'static OnceLock<[Table; 1]> {
+        static TABLE: OnceLock<[Table; 1]> = OnceLock::new();
         &TABLE
     }
 }

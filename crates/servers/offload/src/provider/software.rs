@@ -1,7 +1,7 @@
 //! OpenSSL's own provider in a library context that nothing else uses: asked for an algorithm, it gives its own
 //! implementation and never this one.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use ffi::{EVP_PKEY, EVP_PKEY_CTX, OSSL_LIB_CTX, OSSL_PARAM};
@@ -12,34 +12,29 @@ use openssl_sys as ffi;
 
 use super::sys;
 
-/// It lives as long as the process: OpenSSL frees its own at an end that comes in no known order.
-pub(super) fn library() -> *mut OSSL_LIB_CTX {
-    struct Library(*mut OSSL_LIB_CTX);
-    // SAFETY: OpenSSL locks it where that is needed.
-    unsafe impl Send for Library {}
-    // SAFETY: OpenSSL locks it where that is needed.
-    unsafe impl Sync for Library {}
+/// What lives as long as the process: OpenSSL frees its own at an end that comes in no known order.
+struct Lasting<T>(*mut T);
 
-    static LIBRARY: OnceLock<Library> = OnceLock::new();
+// SAFETY: OpenSSL locks it where that is needed.
+unsafe impl<T> Send for Lasting<T> {}
+// SAFETY: OpenSSL locks it where that is needed.
+unsafe impl<T> Sync for Lasting<T> {}
+
+pub(super) fn library() -> *mut OSSL_LIB_CTX {
+    static LIBRARY: OnceLock<Lasting<OSSL_LIB_CTX>> = OnceLock::new();
     // SAFETY: it takes nothing, and returns null where there is no memory. That would be the default
     // context, whose RSA may be this provider's.
-    let library = LIBRARY.get_or_init(|| Library(unsafe { sys::OSSL_LIB_CTX_new() }));
+    let library = LIBRARY.get_or_init(|| Lasting(unsafe { sys::OSSL_LIB_CTX_new() }));
     assert!(!library.0.is_null(), "no memory for a library context of OpenSSL");
     library.0
 }
 
 /// OpenSSL's own provider there, which is loaded as long as that.
 pub(super) fn provider() -> *mut ffi::OSSL_PROVIDER {
-    struct Provider(*mut ffi::OSSL_PROVIDER);
-    // SAFETY: OpenSSL locks it where that is needed.
-    unsafe impl Send for Provider {}
-    // SAFETY: OpenSSL locks it where that is needed.
-    unsafe impl Sync for Provider {}
-
-    static PROVIDER: OnceLock<Provider> = OnceLock::new();
+    static PROVIDER: OnceLock<Lasting<ffi::OSSL_PROVIDER>> = OnceLock::new();
     // SAFETY: the library context is valid, and the name ends with zero.
     let load = || unsafe { ffi::OSSL_PROVIDER_load(library(), c"default".as_ptr()) };
-    PROVIDER.get_or_init(|| Provider(load())).0
+    PROVIDER.get_or_init(|| Lasting(load())).0
 }
 
 /// Parameters as they were given, for whoever needs them later.
@@ -175,6 +170,12 @@ impl Key {
         // SAFETY: the key is valid.
         unsafe { ffi::EVP_PKEY_get_bits(self.0) }.unsigned_abs()
     }
+
+    /// The numbers of a private key.
+    pub(super) fn rsa(&self) -> Option<Rsa<Private>> {
+        // SAFETY: the key is valid while it is borrowed.
+        unsafe { PKeyRef::<Private>::from_ptr(self.0) }.rsa().ok()
+    }
 }
 
 impl PartialEq for Key {
@@ -188,14 +189,6 @@ impl Drop for Key {
     fn drop(&mut self) {
         // SAFETY: it is not used afterwards.
         unsafe { ffi::EVP_PKEY_free(self.0) };
-    }
-}
-
-impl Key {
-    /// The numbers of a private key.
-    pub(super) fn rsa(&self) -> Option<Rsa<Private>> {
-        // SAFETY: the key is valid while it is borrowed.
-        unsafe { PKeyRef::<Private>::from_ptr(self.0) }.rsa().ok()
     }
 }
 
@@ -249,9 +242,7 @@ impl Signing {
         };
         (done == 1).then_some(())
     }
-}
 
-impl Signing {
     /// Whether a signature is one of a message, once.
     pub(super) fn verify(&mut self, signature: &[u8], message: &[u8]) -> bool {
         let (signature, length) = (signature.as_ptr(), signature.len());
@@ -416,55 +407,44 @@ pub(super) fn key_types(name: &CStr, selection: c_int) -> Table {
 /// The parameters of a key that can be asked for, those of one that is to be made, and those of one that can be
 /// set.
 pub(super) fn key_params(name: &CStr) -> [Table; 3] {
-    // SAFETY: the name ends with zero. What is fetched stays.
-    unsafe {
-        let keys = sys::EVP_KEYMGMT_fetch(library(), name.as_ptr(), std::ptr::null());
-        if keys.is_null() {
-            return [Table::EMPTY; 3];
-        }
-        [
-            Table(sys::EVP_KEYMGMT_gettable_params(keys)),
-            Table(sys::EVP_KEYMGMT_gen_settable_params(keys)),
-            Table(sys::EVP_KEYMGMT_settable_params(keys)),
-        ]
-    }
+    let tables = [
+        sys::EVP_KEYMGMT_gettable_params,
+        sys::EVP_KEYMGMT_gen_settable_params,
+        sys::EVP_KEYMGMT_settable_params,
+    ];
+    fetched(sys::EVP_KEYMGMT_fetch, name, tables)
 }
 
 /// The parameters of an RSA operation that can be asked for, and those that can be set.
 pub(super) fn cipher_params() -> [Table; 2] {
-    // SAFETY: the name ends with zero. What is fetched stays.
-    unsafe {
-        let cipher = sys::EVP_ASYM_CIPHER_fetch(library(), c"RSA".as_ptr(), std::ptr::null());
-        if cipher.is_null() {
-            return [Table::EMPTY; 2];
-        }
-        [
-            Table(sys::EVP_ASYM_CIPHER_gettable_ctx_params(cipher)),
-            Table(sys::EVP_ASYM_CIPHER_settable_ctx_params(cipher)),
-        ]
-    }
+    let tables =
+        [sys::EVP_ASYM_CIPHER_gettable_ctx_params, sys::EVP_ASYM_CIPHER_settable_ctx_params];
+    fetched(sys::EVP_ASYM_CIPHER_fetch, c"RSA", tables)
 }
 
 /// The parameters of a signature that can be set.
-pub(super) fn signature_params(name: &CStr) -> Table {
-    // SAFETY: the name ends with zero. What is fetched stays.
-    unsafe {
-        let signature = sys::EVP_SIGNATURE_fetch(library(), name.as_ptr(), std::ptr::null());
-        if signature.is_null() {
-            return Table::EMPTY;
-        }
-        Table(sys::EVP_SIGNATURE_settable_ctx_params(signature))
-    }
+pub(super) fn signature_params(name: &CStr) -> [Table; 1] {
+    fetched(sys::EVP_SIGNATURE_fetch, name, [sys::EVP_SIGNATURE_settable_ctx_params])
 }
 
 /// The parameters of a key exchange that can be set.
-pub(super) fn exchange_params(name: &CStr) -> Table {
+pub(super) fn exchange_params(name: &CStr) -> [Table; 1] {
+    fetched(sys::EVP_KEYEXCH_fetch, name, [sys::EVP_KEYEXCH_settable_ctx_params])
+}
+
+type Fetch<T> = unsafe extern "C" fn(*mut OSSL_LIB_CTX, *const c_char, *const c_char) -> *mut T;
+
+/// Tables of an algorithm of OpenSSL's own provider, of a type that has functions to fetch it and to ask it for these.
+fn fetched<T, const N: usize>(
+    fetch: Fetch<T>,
+    name: &CStr,
+    tables: [unsafe extern "C" fn(*const T) -> *const OSSL_PARAM; N],
+) -> [Table; N] {
     // SAFETY: the name ends with zero. What is fetched stays.
-    unsafe {
-        let exchange = sys::EVP_KEYEXCH_fetch(library(), name.as_ptr(), std::ptr::null());
-        if exchange.is_null() {
-            return Table::EMPTY;
-        }
-        Table(sys::EVP_KEYEXCH_settable_ctx_params(exchange))
-    }
+    let algorithm = unsafe { fetch(library(), name.as_ptr(), std::ptr::null()) };
+    tables.map(|table| match algorithm.is_null() {
+        true => Table::EMPTY,
+        // SAFETY: the algorithm is valid.
+        false => Table(unsafe { table(algorithm) }),
+    })
 }

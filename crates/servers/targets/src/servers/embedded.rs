@@ -8,6 +8,7 @@ use std::time::Instant;
 use offload::{CompletedBy, Kind};
 use rustix::process::Resource;
 use serde::Deserialize;
+use serde_json::Value;
 use tls::{AskClient, LibraryContext, SendMode, Stack};
 
 use crate::launch_context::{ANNOUNCEMENT, LaunchContext};
@@ -129,7 +130,6 @@ pub(crate) fn counts(server: &Running) -> Result<SendCounters, TargetError> {
 
 fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     let settings = context.settings;
-    let on = |setting| if setting { "on" } else { "off" };
     let mut arguments: Vec<OsString> = ["serve", "--json"].map(Into::into).to_vec();
     let at = |addresses: &[SocketAddr]| match context.settings.target.listen.is_empty() {
         true => "127.0.0.1:0".into(),
@@ -157,38 +157,38 @@ fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {
     if settings.target.names.is_some() {
         add("--names", context.folder.join(NAMES).into());
     }
-    add("--tickets", on(settings.target.tickets).into());
-    add("--session-cache", on(settings.target.session_cache).into());
-    add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
     let target = &settings.target;
+    let mut keys = vec!["tickets", "session-cache", "encrypt-then-mac"];
     if target.accelerator != Kind::None {
-        add("--accelerator", target.accelerator.to_string().into());
-        add("--offload", target.offload.to_string().into());
+        keys.extend(["accelerator", "offload"]);
     }
-    if target.accelerator == Kind::MultiBuffer {
-        add("--batch-wait", target.batch_wait.exact().into());
+    keys.extend(match target.accelerator {
+        Kind::None => &[][..],
+        Kind::MultiBuffer => &["batch-wait"],
+        Kind::Model => &[
+            "accelerator-rate",
+            "accelerator-latency",
+            "accelerator-queue",
+            "accelerator-count",
+            "accelerator-completion",
+        ],
+    });
+    if target.provider.is_some() {
+        keys.extend(["provider", "offload"]);
     }
-    if target.accelerator == Kind::Model {
-        add("--accelerator-rate", target.accelerator_rate.to_string().into());
-        add("--accelerator-latency", target.accelerator_latency.exact().into());
-        add("--accelerator-queue", target.accelerator_queue.to_string().into());
-        add("--accelerator-count", target.accelerator_count.to_string().into());
-        if let Some(completion) = target.accelerator_completion {
-            add("--accelerator-completion", completion.to_string().into());
-        }
+    keys.extend(["congestion", "send", "record-size", "records-per-write"]);
+    if target.library_context != LibraryContext::default() {
+        keys.push("library-context");
     }
-    if let Some(provider) = &settings.target.provider {
-        add("--provider", provider.to_string().into());
-        add("--offload", settings.target.offload.to_string().into());
-    }
-    if let Some(congestion) = &settings.target.congestion {
-        add("--congestion", congestion.to_string().into());
-    }
-    add("--send", settings.target.send.to_string().into());
-    add("--record-size", settings.target.record_size.to_string().into());
-    add("--records-per-write", settings.target.records_per_write.to_string().into());
-    if settings.target.library_context != LibraryContext::default() {
-        add("--library-context", settings.target.library_context.to_string().into());
+    let values = serde_json::to_value(target).unwrap_or_default();
+    for key in keys {
+        let value = match &values[key] {
+            Value::Null => continue,
+            Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        add(&format!("--{key}"), value.into());
     }
     add("--counters", context.logs.join(COUNTERS).into());
     if nobody::is_wanted(context) {
