@@ -204,31 +204,10 @@ impl<L: Library> Connection<L> {
                         return Ok(next);
                     }
                 }
-                State::Response(transfer, afterwards) => {
-                    let afterwards = *afterwards;
-                    let mode = self.channel.send_mode();
-                    written += match &mut self.channel {
-                        Channel::Tls(session) if !mode.is_kernels() => {
-                            let before = session.wire().gathered();
-                            transfer.encrypt(session, &mut shared.writing)?;
-                            session.wire().gathered() - before
-                        }
-                        channel => {
-                            let wire = channel.wire();
-                            let before = wire.sent();
-                            if !transfer.send_plain(wire, &mut shared.writing, mode)? {
-                                return Ok(Next::Wait);
-                            }
-                            (wire.sent() - before) as usize + 1
-                        }
-                    };
-                    if transfer.is_written() {
-                        if transfer.persistence() == Persistence::Close {
-                            return self.end(afterwards);
-                        }
-                        self.await_request(shared);
-                    }
-                }
+                State::Response(..) => match self.transfer(shared)? {
+                    Ok(count) => written += count,
+                    Err(next) => return Ok(next),
+                },
                 State::Multiplexed(_) => match self.multiplex(shared)? {
                     Ok(count) => written += count,
                     Err(next) => return Ok(next),
@@ -240,6 +219,35 @@ impl<L: Library> Connection<L> {
                 State::Linger => return self.drop_input(shared),
             }
         }
+    }
+
+    /// Writes more of a response; how much, or what is to be done instead.
+    fn transfer(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Result<usize, Next>> {
+        let State::Response(transfer, afterwards) = &mut self.state else { return Ok(Ok(0)) };
+        let mode = self.channel.send_mode();
+        let count = match &mut self.channel {
+            Channel::Tls(session) if !mode.is_kernels() => {
+                let before = session.wire().gathered();
+                transfer.encrypt(session, &mut shared.writing)?;
+                session.wire().gathered() - before
+            }
+            channel => {
+                let wire = channel.wire();
+                let before = wire.sent();
+                if !transfer.send_plain(wire, &mut shared.writing, mode)? {
+                    return Ok(Err(Next::Wait));
+                }
+                (wire.sent() - before) as usize + 1
+            }
+        };
+        if transfer.is_written() {
+            if transfer.persistence() == Persistence::Close {
+                let afterwards = *afterwards;
+                return self.end(afterwards).map(Err);
+            }
+            self.await_request(shared);
+        }
+        Ok(Ok(count))
     }
 
     /// Takes what has come over HTTP/2, and writes what is due; how much, or what is to be done instead.

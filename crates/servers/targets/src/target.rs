@@ -4,9 +4,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::LazyLock;
 
-use clap::ArgAction;
 use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args as _, Command, FromArgMatches as _};
 use congestion::CongestionControl;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
@@ -365,56 +366,15 @@ pub enum IfMissing {
 }
 
 impl Default for Target {
+    /// Each field has the default of its attribute, but for encrypt-then-MAC.
     fn default() -> Self {
-        Self {
-            server: &EMBEDDED,
-            if_missing: IfMissing::Skip,
-            host: None,
-            listen: Vec::new(),
-            cpus: CpuList::from(0),
-            cores: None,
-            threads_per_core: None,
-            certificate_key: CertificateKey::Rsa(2048),
-            client_certificate: AskClient::None,
-            client_certificate_key: CertificateKey::EcdsaP256,
-            library: TlsLibrary::default(),
-            object: Mix::of_size(OBJECT),
-            storage: Storage::Memory,
-            files: NonZeroU32::MIN,
-            backend: None,
-            backend_connections: BackendConnections::Kept,
-            backend_verify: true,
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
-            accelerator: Kind::None,
-            offload: Way::default(),
-            batch_wait: Batching::WAIT,
-            accelerator_rate: Rates::default(),
-            accelerator_latency: Description::LATENCY,
-            accelerator_queue: Description::QUEUE,
-            accelerator_count: NonZeroUsize::MIN,
-            accelerator_completion: None,
-            provider: None,
-            send: SendMode::User,
-            sendfile: None,
-            congestion: None,
-            record_size: RecordSize::default(),
-            records_per_write: RecordsPerWrite::default(),
-            library_context: LibraryContext::default(),
-            directives: Directives::default(),
-            library_path: LibraryPath::System,
-            environment: Environment::default(),
-            warmup: None,
-            crypto: Crypto::Jdk,
-            aes: Aes::On,
-            command: None,
-            url: None,
-            connect_to: None,
-            names: None,
-            pid: None,
-            i_operate_this_host: false,
-        }
+        static DEFAULT: LazyLock<Target> = LazyLock::new(|| {
+            let flags = Target::augment_args(Command::new("target").no_binary_name(true));
+            let given = flags.get_matches_from([""; 0]);
+            let target = Target::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+            Target { encrypt_then_mac: false, ..target }
+        });
+        DEFAULT.clone()
     }
 }
 
@@ -452,9 +412,13 @@ impl Target {
         if self.send.is_kernels() {
             add("send", "decides whether sendfile is used", &["sendfile"]);
         }
-        let device =
-            ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
-        let completion = "accelerator-completion";
+        let device = [
+            "accelerator-rate",
+            "accelerator-latency",
+            "accelerator-queue",
+            "accelerator-count",
+            "accelerator-completion",
+        ];
         if self.accelerator != Kind::MultiBuffer {
             add("accelerator", "does not compute in batches", &["batch-wait"]);
         }
@@ -464,22 +428,16 @@ impl Target {
                 add("accelerator", why, &["offload"]);
             }
             add("accelerator", why, &device);
-            add("accelerator", why, &[completion]);
         } else {
             add("accelerator", "has a provider of its own", &["provider"]);
             if self.accelerator == Kind::MultiBuffer {
-                let why = "is as fast as the CPU";
-                add("accelerator", why, &device);
-                add("accelerator", why, &[completion]);
+                add("accelerator", "is as fast as the CPU", &device);
             }
             match self.offload {
                 _ if self.accelerator == Kind::MultiBuffer => {}
                 Way::Asynchronous => {}
-                Way::Synchronous => add("offload", "pauses no handshake", &[completion]),
-                Way::Inline => {
-                    add("offload", "answers at once, without a device", &device);
-                    add("offload", "answers at once, without a device", &[completion]);
-                }
+                Way::Synchronous => add("offload", "pauses no handshake", &device[4..]),
+                Way::Inline => add("offload", "answers at once, without a device", &device),
             }
         }
         conflicts
@@ -838,8 +796,6 @@ fn generated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mix, D::Error
 
 #[cfg(test)]
 mod tests {
-    use clap::{Args, Command};
-
     use super::*;
 
     #[test]
