@@ -68,3 +68,31 @@ pub(super) unsafe fn give(
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_given_whole_or_not_at_all() {
+        let (mut room, mut length) = ([0; 4], 9);
+        let (out, size) = (room.as_mut_ptr(), room.len());
+        // SAFETY: the room is as long as it is said to be.
+        let given = unsafe {
+            [give(&[7; 5], out, &raw mut length, size), give(&[1, 2], out, &raw mut length, size)]
+        };
+        assert_eq!(given, [None, Some(())]);
+        assert_eq!((room, length), ([1, 2, 0, 0], 2));
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_null_and_what_was_made_can_be_freed() {
+        assert!(made(|| None::<String>).is_null());
+        assert!(made::<String>(|| panic!("no key")).is_null());
+        // SAFETY: what was made, of this type, once; and nothing.
+        unsafe {
+            free::<String>(new::<String>(std::ptr::null_mut()));
+            free::<String>(std::ptr::null_mut());
+        }
+    }
+}
