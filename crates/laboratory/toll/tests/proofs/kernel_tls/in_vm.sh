@@ -1,6 +1,7 @@
-# What this test runs in a virtual machine whose kernel has TLS. It prints what the test looks at, in parts
-# that begin with a line `== NAME`.
+# What these tests run in virtual machines whose kernel has TLS: studies, or servers and their faults. It prints
+# what they look at, in parts that begin with a line `== NAME`.
 toll=$1
+what=$2
 part() { echo "== $1"; }
 # The counters of a server whose connections are all closed, as numbers; the first is even then.
 counters() {
@@ -49,16 +50,19 @@ mkdir -p /tmp/served/files && cd /tmp/served
 head -c 3000000 "$toll" >files/long
 echo short >files/short
 
-part study
-run study ktls --scale vm
-part study-journal
-cat study/*/journal.jsonl
+if [ "$what" = studies ]; then
+    part study
+    run study ktls --scale vm
+    part study-journal
+    cat study/*/journal.jsonl
 
-part suites
-run suites /suites.toml --only case=nginx-walked --only case=nginx-decrypted \
-    --only case=embedded-walked --only case=embedded-decrypted
-part suites-journal
-cat suites/*/journal.jsonl
+    part suites
+    run suites /suites.toml --only case=nginx-walked --only case=nginx-decrypted \
+        --only case=embedded-walked --only case=embedded-decrypted
+    part suites-journal
+    cat suites/*/journal.jsonl
+    exit
+fi
 
 large large
 part strace

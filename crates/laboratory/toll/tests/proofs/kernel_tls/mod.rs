@@ -45,8 +45,8 @@ fn in_vm(options: &[&str], script: &str, arguments: &[&str]) -> Option<String> {
 struct Parts(BTreeMap<String, String>);
 
 impl Parts {
-    fn print() -> Option<Self> {
-        let printed = in_vm(&["--cpus", "2", "--mem", "1536"], "in_vm.sh", &[])?;
+    fn print(what: &str) -> Option<Self> {
+        let printed = in_vm(&["--cpus", "2", "--mem", "1536"], "in_vm.sh", &[what])?;
         let parts = printed.split("== ").filter_map(|part| part.split_once('\n'));
         Some(Self(parts.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()))
     }
@@ -102,17 +102,9 @@ fn counters(part: &str) -> Vec<SendCounters> {
     lines.map(read).collect()
 }
 
-/// One machine for all: its boot and its servers' starts take longer than what is asked of them.
 #[test]
-fn the_kernel_sends_in_every_mode_and_servers_go_on_after_faults() {
-    let Some(parts) = Parts::print() else { return };
-    studies_have_every_mode(&parts);
-    servers_send_by_the_kernel(&parts);
-    servers_go_on_after_faults(&parts);
-    without_the_kernels_tls_no_trial_is_valid(&parts);
-}
-
-fn studies_have_every_mode(parts: &Parts) {
+fn studies_send_in_every_mode() {
+    let Some(parts) = Parts::print("studies") else { return };
     let study = parts.part("study");
     assert!(study.contains("exit 0"), "{study}");
     for words in ["kTLS sendfile", "ahead of user TLS", "Intel's Xeon Gold 6142 had"] {
@@ -135,6 +127,15 @@ fn studies_have_every_mode(parts: &Parts) {
     let suites = trials(parts.part("suites-journal"));
     assert_eq!(suites.len(), 8);
     check(&suites);
+}
+
+/// One machine for all: its boot and its servers' starts take longer than what is asked of them.
+#[test]
+fn servers_send_by_the_kernel_and_go_on_after_faults() {
+    let Some(parts) = Parts::print("servers") else { return };
+    servers_send_by_the_kernel(&parts);
+    servers_go_on_after_faults(&parts);
+    without_the_kernels_tls_no_trial_is_valid(&parts);
 }
 
 fn servers_send_by_the_kernel(parts: &Parts) {
