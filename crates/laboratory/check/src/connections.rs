@@ -3,7 +3,9 @@
 use observe::NetCounters;
 use units::{Bytes, thousands};
 
-use crate::{Fix, Found, Measured, Root, bad, graded, ok, warning};
+use crate::item::{Fix, Found, bad, graded, ok, warning};
+use crate::measured::Measured;
+use observe::Root;
 
 /// Fewer do not carry a load of some thousand connections.
 const FEW_FILES: u64 = 4_096;

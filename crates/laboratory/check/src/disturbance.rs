@@ -1,6 +1,7 @@
 //! What takes CPU time from a measurement: other machines of the same host, and other programs.
 
-use crate::{Fix, Found, Snapshot, graded};
+use crate::item::{Fix, Found, graded};
+use observe::Snapshot;
 
 /// Shares of a CPU that idles. Of a busy one the hypervisor takes more, so they lie below the share at which
 /// a trial's verdict is noise.

@@ -2,7 +2,9 @@
 use observe::Availability;
 use observe::machine;
 
-use crate::{Fix, Found, Measured, Root, ok, warning};
+use crate::item::{Fix, Found, ok, warning};
+use crate::measured::Measured;
+use observe::Root;
 
 const MODULE: &str = "the module `tls` is not loaded";
 const LOAD: &str = "modprobe tls";

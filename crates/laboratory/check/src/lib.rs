@@ -20,13 +20,12 @@ mod programs;
 pub mod settings_file;
 mod system;
 
+use item::Found;
 pub use item::{Fix, Item, Judgement, Trouble};
-use item::{Found, bad, graded, ok, warning};
 pub use kernel_tls::kernel_tls_lacking;
-pub use measured::{Measured, Stage, noise};
-use observe::{Root, Snapshot};
+pub use measured::{AesGcm, Measured, Stage, noise};
+use observe::Root;
 pub use programs::Program;
-pub use system::AesGcm;
 
 type Judge = fn(&Root, &Measured) -> Found;
 

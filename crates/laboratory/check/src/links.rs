@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use cpus::CpuList;
 
-use crate::{Fix, Found, Root, ok, warning};
+use crate::item::{Fix, Found, ok, warning};
+use observe::Root;
 
 const FOLDER: &str = "/sys/class/net";
 

@@ -6,7 +6,16 @@ use crate::programs::{self, Program};
 use observe::machine::{self, Descriptors};
 use observe::{Availability, CpuMeter, Fact, ObserveError, SiblingRatio, contention};
 
-use crate::{AesGcm, Item, Snapshot, disturbance};
+use crate::disturbance;
+use crate::item::Item;
+use observe::Snapshot;
+
+/// Core cycles per byte of AES-128-GCM at 16 KiB.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AesGcm {
+    pub openssl: f64,
+    pub ring: f64,
+}
 
 /// What no file says: it was tried, measured, or watched for 1 s.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,9 @@
 
 use congestion::{CongestionControl, UNPACED};
 
-use crate::{Fix, Found, Measured, Root, ok, warning};
+use crate::item::{Fix, Found, ok, warning};
+use crate::measured::Measured;
+use observe::Root;
 
 const SETTING: &str = "net.ipv4.tcp_congestion_control";
 

@@ -6,7 +6,9 @@ use observe::machine::{self, Accelerators, IdleState, Mitigation, NO_IDLE_STATES
 use observe::tuning::Change;
 use units::thousands;
 
-use crate::{Fix, Found, Measured, Root, bad, graded, ok, warning};
+use crate::item::{Fix, Found, bad, graded, ok, warning};
+use crate::measured::Measured;
+use observe::Root;
 
 const SHARED_CORE: &str = "work on one hyperthread slows the other by up to half";
 

@@ -8,7 +8,7 @@ use observe::Fact;
 use peers::{Peer, PeerError};
 use targets::{SERVERS, Server, Settings};
 
-use crate::{Item, ok};
+use crate::item::{Item, ok};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {

@@ -4,7 +4,7 @@
 use observe::Fact;
 use serde::Serialize;
 
-use crate::Root;
+use observe::Root;
 
 /// A setting of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,7 +2,9 @@
 
 use observe::{Availability, Fact, PARANOID_ALLOWS_CPUS};
 
-use crate::{Fix, Found, Measured, Root, ok, warning};
+use crate::item::{Fix, Found, ok, warning};
+use crate::measured::{AesGcm, Measured};
+use observe::Root;
 
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0";
 /// Those that are read without leaving the program.
@@ -118,13 +120,6 @@ pub(crate) fn counters(root: &Root, measured: &Measured) -> Found {
 
 /// How many times as much OpenSSL may cost: two good implementations differ by less.
 const MOST_OVER_RING: f64 = 1.25;
-
-/// Core cycles per byte of AES-128-GCM at 16 KiB.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AesGcm {
-    pub openssl: f64,
-    pub ring: f64,
-}
 
 /// How fast the system's OpenSSL is at the algorithm of most connections, compared with another library.
 pub(crate) fn openssl(measured: &Measured) -> Found {

@@ -8,7 +8,7 @@ mod tree;
 use super::*;
 use observe::machine::Descriptors;
 use observe::tuning::Change;
-use observe::{Availability, CpuMeter, Fact, SiblingRatio};
+use observe::{Availability, CpuMeter, Fact, SiblingRatio, Snapshot};
 use std::time::{Duration, Instant};
 use tree::Tree;
 

@@ -10,9 +10,7 @@ use cpus::CpuList;
 use load::{Engine, Load, Plan, Progress, Rank, Source};
 use peers::{Client, Peer};
 use rustix::time::{ClockId, clock_gettime};
-use trial::{
-    ClientFigures, Hooks, Measured, Neighbours, Reports, ServerReport, ThisMachine, Trial,
-};
+use trial::{Hooks, Measured, Neighbours, Reports, ServerReport, ThisMachine, Trial};
 
 use crate::member::{Loader, Stage};
 use crate::share::Share;
@@ -168,5 +166,5 @@ fn load(
         }
     };
     let Measured { line, outcome } = measured?;
-    Ok(Done { outcome, client: ClientFigures::of(&line) })
+    Ok(Done { outcome, client: line.client_figures() })
 }

@@ -2,6 +2,7 @@
 //!
 //! [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
 
+mod bench;
 mod description;
 mod found_server;
 mod length;
@@ -21,11 +22,13 @@ use cpus::CpuList;
 use journal::Results;
 use study::Study;
 
+pub use bench::{Ask, Bench};
 pub(crate) use description::too_few;
-pub use run::{Ask, Bench, run};
+pub use run::run;
 pub use this_bench::{ThisBench, ThisTarget, commands};
 
-use crate::{DryRun, Ended, Event, Experiment, RunError};
+use crate::kind::{DryRun, Ended, Event, Experiment};
+use crate::run_error::RunError;
 
 /// The cells of a study.
 struct Cells<'a>(&'a Study);

@@ -21,7 +21,8 @@ pub use child::Child;
 pub use run::{Meter, PartReading, run};
 
 use crate::cells::too_few;
-use crate::{DryRun, Ended, Event, Experiment, RunError};
+use crate::kind::{DryRun, Ended, Event, Experiment};
+use crate::run_error::RunError;
 
 /// The tables of a study.
 struct Tables<'a>(&'a Study);

@@ -71,8 +71,14 @@ impl<'a> Case<'a> {
         Ok((draft, sweeps))
     }
 
+    /// How many cells a study has with those of this case, if they are not too many.
+    pub(super) fn size_with(&self, before: usize) -> Result<usize, Flaw> {
+        let size = before.saturating_add(self.size());
+        if size > MOST_CELLS { Err(too_many(&self.name, self.line)) } else { Ok(size) }
+    }
+
     /// How many cells there are.
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         self.sweeps.iter().map(|sweep| sweep.values.len()).fold(1, usize::saturating_mul)
     }
 
@@ -207,7 +213,7 @@ fn check_size(fields: Field<'_>, name: &str, line: usize) -> Result<(), Flaw> {
 }
 
 /// With the cells of the case of this name, a study has too many.
-pub(super) fn too_many(name: &str, line: usize) -> Flaw {
+fn too_many(name: &str, line: usize) -> Flaw {
     let what =
         format!("with case {name} the study has more than {MOST_CELLS} cells; sweep fewer values");
     Flaw::at(line, what)

@@ -13,8 +13,8 @@ use serde_with::DeserializeFromStr;
 use study::{Hosts, Metric, RatioGate, Until};
 use targets::{Restart, Target};
 
-use super::find::SearchKeys;
 use super::primitives::{PrimitiveKeys, Scaled};
+use super::search_keys::SearchKeys;
 use super::up_to::UpTo;
 
 /// The only form of study files so far.

@@ -3,7 +3,7 @@
 use load::Plan;
 use targets::Target;
 
-use super::find::SearchKeys;
+use super::search_keys::SearchKeys;
 use ::keys::did_you_mean;
 use study::Cell;
 

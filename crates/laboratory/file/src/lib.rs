@@ -28,6 +28,7 @@ mod primitives;
 mod ranks;
 mod read;
 mod scale;
+mod search_keys;
 mod shipped;
 mod syntax;
 #[cfg(test)]
@@ -44,7 +45,7 @@ pub use error::StudyError;
 pub use only::only;
 pub use shipped::{StudyFile, shipped};
 
-use case::{Case, MOST_CELLS};
+use case::Case;
 use document::{Document, StudyName};
 use draft::Draft;
 use error::Flaw;
@@ -189,14 +190,8 @@ fn cases<'a>(fields: Field<'a>, shared: &Draft<'a>) -> Result<Vec<Case<'a>>, Fla
             let what = format!("a case {name} begins at line {line} already; rename one");
             return Err(Flaw::at(case.line, what));
         }
-        size = check_size(size, &case)?;
+        size = case.size_with(size)?;
         cases.push(case);
     }
     Ok(cases)
-}
-
-/// How many cells there are with those of this case.
-fn check_size(before: usize, case: &Case<'_>) -> Result<usize, Flaw> {
-    let size = before.saturating_add(case.size());
-    if size > MOST_CELLS { Err(case::too_many(&case.name, case.line)) } else { Ok(size) }
 }

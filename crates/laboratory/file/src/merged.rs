@@ -10,9 +10,9 @@ use targets::Target;
 
 use super::error::Flaw;
 use super::fields::Field;
-use super::find::SearchKeys;
 use super::keys::{KeyTable, StudyKey};
 use super::read;
+use super::search_keys::SearchKeys;
 
 /// The keys of a table, from all levels.
 #[derive(Clone, Default)]

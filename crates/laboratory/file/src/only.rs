@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::StudyError;
+use super::error::StudyError;
 use super::fields::{Field, Source};
 use super::keys::StudyKey;
 use super::merged::canonical;

@@ -213,5 +213,5 @@ fn set_sweep<'a>(
     if !is_swept {
         return Err(field.flaw("is swept by no case of this study; leave it out of the scale"));
     }
-    cases.iter().try_fold(0, super::check_size).map(drop)
+    cases.iter().try_fold(0, |size, case| case.size_with(size)).map(drop)
 }

@@ -36,15 +36,3 @@ impl DrawnChart {
         Self::Curve(DrawnCurve::of(curve))
     }
 }
-
-/// A mark of an axis.
-#[derive(Debug, Serialize)]
-struct Tick {
-    at: f64,
-    label: String,
-}
-
-/// To a hundredth: less than a thousandth of a pixel would only make the page longer.
-fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
-}

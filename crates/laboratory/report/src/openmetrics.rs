@@ -11,7 +11,7 @@ use study::Metric;
 use study::metric::MetricRow;
 use units::Quantity;
 
-use crate::Run;
+use crate::run::Run;
 
 /// The base unit of a quantity, which the format puts at the end of names, and how many of it one of
 /// the unit is in which figures are kept.

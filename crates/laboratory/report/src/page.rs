@@ -17,8 +17,9 @@ use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use observe::Machine;
 
 use crate::left_out::{cut, left_out};
+use crate::run::Run;
 use crate::text::{sentence, visible};
-use crate::{Run, when};
+use crate::when;
 
 /// The page could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -12,9 +12,9 @@ use answer::findings::{Column, Findings, Headline, Listing, ShownAnswer, SmallPr
 use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 
-use crate::Run;
 use crate::left_out::{cut, left_out};
 use crate::page::{incomplete, nothing};
+use crate::run::Run;
 use crate::text::on_one_line;
 pub use wrap::wrapped;
 

@@ -1,6 +1,7 @@
 //! The figures on which a verdict stands, for every candidate, whether or not it was the limit.
 
 mod network;
+mod rounding;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use crate::operations::Operations;
 use crate::reading::{Readings, Usage};
 
 pub use network::{Interface, NetworkEvidence};
+use rounding::rounded;
 
 with_prefix!(server_cpus_idle "server_cpus_idle");
 with_prefix!(pub(crate) steal "steal");
@@ -421,9 +423,4 @@ impl Facts<'_> {
         let own = (used + self.backend_on(on)) * self.readings.part_of(window.seconds());
         Some(CpuShare { share: programs.share - own / cpus.len() as f64, ..programs })
     }
-}
-
-/// To four decimals: more would be noise in the journal. Never a negative zero.
-fn rounded(share: f64) -> f64 {
-    (share * 1e4).round() / 1e4 + 0.0
 }

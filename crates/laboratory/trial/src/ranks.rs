@@ -13,7 +13,6 @@ use observe::CpuShare;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::TrialRecord;
 use crate::evidence::{Evidence, NetworkEvidence};
 use crate::mismatch::Mismatch;
 
@@ -94,21 +93,6 @@ pub struct ClientFigures {
     /// Its interface; absent where the server was on the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkEvidence>,
-}
-
-impl ClientFigures {
-    /// Of the client of a trial on this machine.
-    pub fn of(line: &TrialRecord) -> Self {
-        let evidence = &line.verdict.evidence;
-        Self {
-            cpu_ns: line.cpu_ns.client,
-            busy: evidence.client_busy,
-            waiting: evidence.client_waiting,
-            steal: evidence.steal,
-            congestion: line.receipt.obtained.client_congestion.clone(),
-            network: evidence.network.clone(),
-        }
-    }
 }
 
 impl RankFigures {
@@ -227,6 +211,7 @@ impl RankReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TrialRecord;
     use crate::nouns::Nouns;
     use crate::testing::{example, share};
     use crate::verdict::{Limit, Verdict};

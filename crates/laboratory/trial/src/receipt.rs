@@ -10,7 +10,8 @@ use targets::{Directives, Environment, Library, Target, TlsLibrary};
 use tls::{CertificateKey, Stack};
 
 use crate::asked::Asked;
-use crate::mismatch::{Mismatch, compare_names, compare_peer, mismatches};
+use crate::differences::{compare_names, compare_peer, mismatches};
+use crate::mismatch::Mismatch;
 use crate::obtained::Obtained;
 
 /// What was asked, what was got, and where they differ.

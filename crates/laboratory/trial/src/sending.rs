@@ -8,7 +8,8 @@ use targets::SendCounters;
 use tls::{Mac, SendMode, Suite};
 use units::thousands;
 
-use crate::mismatch::{Mismatch, handshakes_in_words};
+use crate::differences::handshakes_in_words;
+use crate::mismatch::Mismatch;
 use crate::obtained::SendCalls;
 use crate::receipt::Receipt;
 

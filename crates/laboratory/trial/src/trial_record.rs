@@ -18,7 +18,7 @@ use crate::energy_use::EnergyUse;
 use crate::littles_law::LittlesLaw;
 use crate::memory_use::MemoryUse;
 use crate::operations::Operations;
-use crate::ranks::RankFigures;
+use crate::ranks::{ClientFigures, RankFigures};
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
 use crate::verdict::Verdict;
@@ -250,6 +250,19 @@ impl TrialRecord {
         let per_second = |opened| rates(opened, 0, Nanos(self.window_ns)).0;
         let connections_per_s = self.connections_opened.map(per_second);
         Self { rate_per_s, goodput_bps, connections_per_s, ..self }
+    }
+
+    /// What the client of a trial on this machine used of it.
+    pub fn client_figures(&self) -> ClientFigures {
+        let evidence = &self.verdict.evidence;
+        ClientFigures {
+            cpu_ns: self.cpu_ns.client,
+            busy: evidence.client_busy,
+            waiting: evidence.client_waiting,
+            steal: evidence.steal,
+            congestion: self.receipt.obtained.client_congestion.clone(),
+            network: evidence.network.clone(),
+        }
     }
 
     /// Whether the client was to end connections after a number of requests, so that requests and handshakes

@@ -5,6 +5,7 @@
 
 mod controllers;
 mod resctrl;
+mod source;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,25 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use controllers::{Direction, Event};
 use resctrl::Resctrl;
+pub use source::MemorySource;
 
 use crate::perf_event::{Counted, PerfEvent};
 use crate::root::Root;
 use crate::{Availability, ObserveError, PARANOID_ALLOWS_CPUS};
-
-/// What counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum MemorySource {
-    /// Intel's memory controllers.
-    UncoreImc,
-    /// AMD's memory controllers, from Zen 4 on.
-    AmdUmc,
-    /// AMD's data fabric, before Zen 4.
-    AmdDf,
-    /// The processor's count of what its caches exchange with memory.
-    Resctrl,
-}
 
 /// Bytes that moved since the counters began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

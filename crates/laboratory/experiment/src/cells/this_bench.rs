@@ -18,8 +18,8 @@ use targets::{
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
+use super::bench::{Ask, Bench};
 use super::found_server::FoundServer;
-use super::run::{Ask, Bench};
 use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
-use crate::{Ended, Event, RunError};
+use crate::kind::{Ended, Event};
+use crate::run_error::RunError;
 use journal::primitive::{BoundLine, RowLine};
 use journal::{Entries, Entry, Results};
 use primitives::Row;

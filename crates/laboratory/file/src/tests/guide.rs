@@ -9,8 +9,8 @@ use study::Hosts;
 use targets::Target;
 
 use crate::document::{AnswerKeys, CaseKeys, ClaimKeys, Document, ScaleKeys};
-use crate::find::SearchKeys;
 use crate::primitives::PrimitiveKeys;
+use crate::search_keys::SearchKeys;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/study-files.md");
 const DOCUMENT: &str = include_str!("../document.rs");
@@ -55,7 +55,7 @@ fn all() -> [Described; 11] {
         },
         described("Rank", rank, ::keys::names::<Rank>()),
         described("CaseKeys", DOCUMENT, ::keys::names::<CaseKeys>()),
-        described("SearchKeys", include_str!("../find.rs"), ::keys::names::<SearchKeys>()),
+        described("SearchKeys", include_str!("../search_keys.rs"), ::keys::names::<SearchKeys>()),
         described(
             "PrimitiveKeys",
             include_str!("../primitives.rs"),

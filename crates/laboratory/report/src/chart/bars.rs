@@ -6,8 +6,7 @@ use answer::wording::{interval, joined};
 use serde::Serialize;
 use units::percent;
 
-use super::scale::AxisScale;
-use super::{Tick, rounded};
+use super::scale::{AxisScale, Tick, rounded};
 
 /// A horizontal bar chart.
 #[derive(Debug, Serialize)]

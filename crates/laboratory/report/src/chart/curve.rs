@@ -4,8 +4,7 @@ use answer::findings::{self, Axis, ChartLine, Dot};
 use serde::Serialize;
 use units::Unit;
 
-use super::scale::AxisScale;
-use super::{Tick, rounded};
+use super::scale::{AxisScale, Tick, rounded};
 
 /// A drawing of curves, or of dots alone.
 #[derive(Debug, Serialize)]

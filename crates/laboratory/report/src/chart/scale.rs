@@ -1,6 +1,18 @@
 //! An axis from zero, or through it, with ticks at 1, 2 or 5 times a power of ten.
 
-use super::rounded;
+use serde::Serialize;
+
+/// A mark of an axis.
+#[derive(Debug, Serialize)]
+pub(super) struct Tick {
+    pub(super) at: f64,
+    pub(super) label: String,
+}
+
+/// To a hundredth: less than a thousandth of a pixel would only make the page longer.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
 
 /// An axis: which value lies where.
 #[derive(Debug, Clone, Copy, PartialEq)]

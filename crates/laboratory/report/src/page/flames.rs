@@ -9,7 +9,7 @@ use minijinja::context;
 use minijinja::value::Value;
 use units::thousands;
 
-use crate::Run;
+use crate::run::Run;
 
 /// All pictures of a page together, in bytes: a page is to stay small enough to be sent around.
 const MOST: usize = 2_000_000;

@@ -8,8 +8,8 @@ use trial::{CoreSeries, TrialRecord};
 use units::{Hertz, Nanos, Quantity, Unit};
 
 use super::evidence::shares_and_counts;
-use crate::Run;
 use crate::chart::sparkline;
+use crate::run::Run;
 
 /// The trials of all cells that have some, in the order of the cells; last, those that belong to no cell of the
 /// study.

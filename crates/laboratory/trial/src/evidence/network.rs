@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rounding::rounded;
 use crate::reading::{LinkUsage, Readings};
 
 /// An interface that carries this share of its speed is full: on Ethernet a tenth goes to what the
@@ -43,7 +44,7 @@ impl NetworkEvidence {
         let usages = readings.links();
         let all = interfaces.iter().zip(usages).map(|(interface, usage)| interface.evidence(usage));
         let nearest = Self::nearest(all)?;
-        Some(Self { retransmitted: readings.retransmitted().map(super::rounded), ..nearest })
+        Some(Self { retransmitted: readings.retransmitted().map(rounded), ..nearest })
     }
 
     /// The one of these that is nearest to being the limit.
@@ -81,8 +82,8 @@ impl Interface {
         NetworkEvidence {
             interface: self.name.clone(),
             bits_per_s: usage.bits_per_s.round() as u64,
-            used: self.speed.map(|speed| super::rounded(usage.bits_per_s / speed)),
-            queued: super::rounded(usage.queued),
+            used: self.speed.map(|speed| rounded(usage.bits_per_s / speed)),
+            queued: rounded(usage.queued),
             queue_drops: usage.queue_drops,
             queue_overlimits: usage.queue_overlimits,
             retransmitted: None,

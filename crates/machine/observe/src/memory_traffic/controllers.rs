@@ -3,7 +3,7 @@
 
 use cpus::CpuList;
 
-use super::MemorySource;
+use super::source::MemorySource;
 use crate::root::Root;
 
 const FOLDER: &str = "/sys/bus/event_source/devices";

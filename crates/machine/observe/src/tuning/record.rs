@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::TuningError;
+use super::error::TuningError;
 use crate::Root;
 
 const NAME: &str = "settings.json";

@@ -4,9 +4,10 @@ use agent::Refusal;
 use load::Client;
 use targets::{IfMissing, Restart, Target};
 
-use super::Bench;
 use super::agenda::Task;
-use crate::{Event, RunError};
+use crate::cells::bench::Bench;
+use crate::kind::Event;
+use crate::run_error::RunError;
 use journal::{Results, Role, TargetRecord, TrialLine};
 use study::{Cell, Only, Study};
 

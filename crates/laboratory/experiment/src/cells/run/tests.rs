@@ -16,6 +16,7 @@ use super::*;
 use crate::ErrorClass;
 use crate::cells::order::interleaved;
 use crate::testing::folder_in_memory;
+use agent::Refusal;
 use study::testing::{cell, server};
 use study::{AnswerRule, Only};
 use trial::testing::example;

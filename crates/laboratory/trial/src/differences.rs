@@ -1,0 +1,499 @@
+//! Where what was got differs from what was asked.
+//!
+//! Verification is sampled, so its absence is a mismatch only after enough operations that chance
+//! cannot explain it.
+
+use load::{
+    Arrival, EndedConnections, Job, KeyExchangeMode, Negotiated, Operation, Outcome, PeerClient,
+    Percent, Receive, SessionsGiven,
+};
+use tls::{KeyExchange, Version};
+use units::{Nanos, counted, percent, thousands};
+
+use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
+use crate::mismatch::Mismatch;
+use crate::obtained::Obtained;
+use crate::verdict::ERRORS;
+
+/// With a share of one in K, after 16 K events a sample that is none has a probability of
+/// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
+const SAMPLES_EXPECTED: u64 = 16;
+
+/// How far the share of resumed handshakes may be from the one that was asked.
+const RESUMPTION_TOLERANCE: f64 = 0.10;
+
+/// All differences from what was asked.
+pub(crate) fn mismatches(
+    job: &Job,
+    outcome: &Outcome,
+    asked: &Asked,
+    obtained: &Obtained,
+) -> Vec<Mismatch> {
+    let mut mismatch = Vec::new();
+    if job.url.is_tls() {
+        compare_names(outcome, asked, obtained, &mut mismatch);
+        compare_handshakes(job, outcome, &mut mismatch);
+        compare_turns(job, outcome, &mut mismatch);
+    }
+    compare_presence(job, outcome, &mut mismatch);
+    compare_http2(job, outcome, &mut mismatch);
+    compare_closes(outcome, obtained, &mut mismatch);
+    compare_ends(job, outcome, asked, &mut mismatch);
+    compare_certificates(job, obtained, &mut mismatch);
+    compare_objects(job, outcome, &mut mismatch);
+    compare_verification(job, outcome, &mut mismatch);
+    mismatch
+}
+
+/// The part of its time that another program must have loaded.
+const WHOLE: f64 = 0.95;
+
+/// Whether another program loaded for as long as it was told to, and accounts for all that it began.
+pub(crate) fn compare_peer(
+    job: &Job,
+    peer: &PeerClient,
+    outcome: &Outcome,
+    mismatch: &mut Vec<Mismatch>,
+) {
+    if outcome.interrupted || !outcome.lost.is_empty() {
+        return;
+    }
+    let (asked, window) = (job.plan.duration, outcome.window);
+    let shorter = peer.ran.min(window);
+    if (shorter.0 as f64) < WHOLE * asked.0 as f64 {
+        let obtained = format!("{} ended after {shorter}", peer.name);
+        mismatch.push(Mismatch::new("duration", asked.to_string(), obtained));
+    } else if peer.ran > Nanos(asked.0.saturating_add(peer.slack.0)) {
+        let obtained = format!("{} ended after {}", peer.name, peer.ran);
+        mismatch.push(Mismatch::new("duration", asked.to_string(), obtained));
+    }
+    if job.plan.is_http2() && outcome.completed > 0 && outcome.http2.connections == 0 {
+        let obtained = format!("{} reports another protocol, or none", peer.name);
+        mismatch.push(Mismatch::new("http", "2", obtained));
+    }
+    if let Some(lost @ 1..) = peer.unaccounted {
+        mismatch.push(Mismatch::new(
+            "operation",
+            "an end for each that began",
+            format!(
+                "{} that {} began, that did not end, and that had no open connection left",
+                thousands(lost),
+                peer.name
+            ),
+        ));
+    }
+}
+
+/// Names that are not the one that was asked for, each with its count, and handshakes without a
+/// name: every handshake must have had the one that was asked for.
+pub(crate) fn compare_names(
+    outcome: &Outcome,
+    asked: &Asked,
+    obtained: &Obtained,
+    mismatch: &mut Vec<Mismatch>,
+) {
+    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
+    let without_group = count(|kind| has_group(kind) && kind.group.is_none());
+    // A resumed handshake has no certificate.
+    let without_key = count(|kind| !kind.resumed && kind.certificate_key.is_none());
+    for (what, asked, obtained, nameless) in [
+        ("tls", &asked.tls, &obtained.tls, 0),
+        ("suite", &asked.suite, &obtained.suite, 0),
+        ("group", &asked.group, &obtained.group, without_group),
+        ("certificate_key", &asked.certificate_key, &obtained.certificate_key, without_key),
+    ] {
+        let Some(asked) = asked else { continue };
+        let mut differs = |name: &str, count: u64| {
+            let obtained = format!("{name} in {}", handshakes_in_words(count));
+            mismatch.push(Mismatch::new(what, asked, obtained));
+        };
+        for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
+            differs(name, *count);
+        }
+        if nameless > 0 {
+            differs("none known to toll", nameless);
+        }
+    }
+}
+
+/// Whether there was a key exchange by group: not with static RSA, nor where TLS 1.2 resumes.
+fn has_group(kind: &Negotiated) -> bool {
+    kind.suite.key_exchange != KeyExchange::Rsa && !(kind.resumed && kind.version == Version::Tls12)
+}
+
+fn count_handshakes(outcome: &Outcome, is: fn(&Negotiated) -> bool) -> u64 {
+    outcome.negotiated.iter().filter(|(kind, _)| is(kind)).map(|(_, count)| count).sum()
+}
+
+/// Kinds of handshakes, and how many there must have been.
+fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
+    let mut differs = |what: &str, asked: &str, obtained: String| {
+        mismatch.push(Mismatch::new(what, asked, obtained));
+    };
+    let handshakes = count(|_| true);
+    let asked_encrypt_then_mac = job.plan.encrypt_then_mac.unwrap_or(false);
+    let with = count(|kind| kind.encrypt_then_mac);
+    match asked_encrypt_then_mac {
+        false if with > 0 => differs(
+            "encrypt_then_mac",
+            "off",
+            format!("encrypt-then-MAC in {}", handshakes_in_words(with)),
+        ),
+        true if with < handshakes => differs(
+            "encrypt_then_mac",
+            "on",
+            format!("MAC-then-encrypt in {}", handshakes_in_words(handshakes - with)),
+        ),
+        _ => {}
+    }
+    let resumed = count(|kind| kind.resumed);
+    let wanted = job.plan.resumption;
+    if wanted == Percent::default() && resumed > 0 {
+        differs(
+            "resumption_percent",
+            "full handshakes",
+            format!("{} resumed", handshakes_in_words(resumed)),
+        );
+    }
+    if wanted != Percent::default() && is_other_share(job, outcome, handshakes, resumed) {
+        let given = outcome.collected.map_or_else(String::new, |collected| {
+            let SessionsGiven { tickets, ids } = collected.given;
+            let ids = match ids {
+                0 => String::new(),
+                ids => {
+                    format!(" and {} session ids, which need its session cache,", thousands(ids))
+                }
+            };
+            let (tickets, connections) = (thousands(tickets), thousands(collected.connections));
+            format!("; the server gave {tickets} tickets{ids} on {connections} connections")
+        });
+        let share = match resumed {
+            0 => "none".to_owned(),
+            _ => percent(resumed as f64 / handshakes as f64),
+        };
+        differs(
+            "resumption_percent",
+            &wanted.to_string(),
+            format!("{share} of {} resumed{given}", handshakes_in_words(handshakes)),
+        );
+    }
+    let retried = outcome.hello_retry_requests;
+    if job.plan.key_exchange() == KeyExchangeMode::Retried && retried < handshakes {
+        differs(
+            "key_exchange",
+            "a HelloRetryRequest in each handshake",
+            format!("{} in {}", thousands(retried), handshakes_in_words(handshakes)),
+        );
+    }
+    let (requests, sent) = (outcome.certificate_requests, count(|kind| kind.client.is_some()));
+    let full = handshakes - resumed;
+    if job.plan.client_certificate.is_some() && sent < full {
+        let of = |count| handshakes_in_words(count);
+        let obtained = match requests {
+            0 => format!("none in {}: the server never asked for it", of(full)),
+            _ => format!(
+                "{} of {}; the server asked for it in {requests}, and must accept a scheme of its key",
+                thousands(sent),
+                of(full)
+            ),
+        };
+        differs("client_certificates", EACH_FULL_HANDSHAKE, obtained);
+    }
+    // Where there is a response, it shows that the server goes on without the certificate.
+    if job.plan.operation == Operation::Handshakes
+        && job.plan.client_certificate.is_none()
+        && requests > 0
+    {
+        differs(
+            "certificate_requests",
+            "handshakes that need none",
+            format!(
+                "a server that asks for one in {}; of a client that has one they would cost it more",
+                handshakes_in_words(requests)
+            ),
+        );
+    }
+    let needed = match (job.plan.operation, &job.plan.requests_per_connection) {
+        (Operation::Requests, Some(asked)) => outcome.completed.div_ceil(asked.most().into()),
+        (Operation::Requests | Operation::Session, _) => outcome.completed.min(1),
+        (Operation::Handshakes | Operation::OneRequestPerConnection, _) => outcome.completed,
+    };
+    if handshakes < needed {
+        differs(
+            "operation",
+            &format!("{} for each connection", handshakes_in_words(1)),
+            format!("{} for {needed} connections", handshakes_in_words(handshakes)),
+        );
+    }
+}
+
+/// Whether clearly another share of the handshakes resumed than was asked for. The first one of each
+/// connection can only be full, unless tickets were collected before.
+fn is_other_share(job: &Job, outcome: &Outcome, handshakes: u64, resumed: u64) -> bool {
+    let wanted = f64::from(job.plan.resumption.get()) / 100.0;
+    // Where connections are kept, more handshakes do not come.
+    if job.plan.keeps_connections() && resumed == 0 && handshakes as f64 * wanted >= 1.0 {
+        return true;
+    }
+    let first = match outcome.collected {
+        Some(_) => 0,
+        None => handshakes.min(job.plan.connections as u64),
+    };
+    let (lowest, highest) = interval(resumed, handshakes - first);
+    highest < wanted - RESUMPTION_TOLERANCE || lowest > wanted + RESUMPTION_TOLERANCE
+}
+
+/// Between which shares of all the one lies of which this part was seen, but for one in a thousand times
+/// (Wilson's score interval; Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion",
+/// 2001). Of none it may be any.
+fn interval(part: u64, of: u64) -> (f64, f64) {
+    const Z: f64 = 3.29;
+    if of == 0 {
+        return (0.0, 1.0);
+    }
+    let n = of as f64;
+    let share = (part as f64 / n).min(1.0);
+    let (square, width) =
+        (Z * Z / n, Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt());
+    let at = |sign: f64| (share + square / 2.0 + sign * width) / (1.0 + square);
+    (at(-1.0), at(1.0))
+}
+
+/// Whether each connection of a closed loop had its turn within the window, well or not. If not, the count
+/// is of the first ones only, whatever the server does with the others.
+fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let are_connections =
+        matches!(job.plan.operation, Operation::Handshakes | Operation::OneRequestPerConnection);
+    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
+    let (completed, connections) = (outcome.completed, job.plan.connections as u64);
+    let is_whole = job.operations.is_none() && !outcome.interrupted;
+    let ended = completed + outcome.failures.total();
+    if are_connections && is_closed_loop && is_whole && 0 < completed && ended < connections {
+        mismatch.push(Mismatch::new(
+            "connections",
+            format!("{} at a time, each in its turn", thousands(connections)),
+            format!(
+                "{}: the window is too short for the others, or the server does not answer them",
+                handshakes_in_words(completed)
+            ),
+        ));
+    }
+}
+
+/// The part of a window in which connections may be missing from a closed loop that keeps them.
+const MISSING: f64 = 0.1;
+
+/// Whether the connections that a closed loop keeps were up: those that are not do not load the server,
+/// and the figures are those of the others. A load that ends by itself has its opening in the window, and
+/// one whose server closes connections opens them again and again, of which there is a warning.
+fn compare_presence(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
+    let is_judged = job.plan.operation == Operation::Requests
+        && job.plan.keeps_connections()
+        && is_closed_loop
+        && !job.ends_by_itself()
+        && outcome.latencies.connect.len() <= job.plan.connections as u64
+        && outcome.completed > 0;
+    let Some(up) = outcome.up.filter(|_| is_judged) else { return };
+    if up.short.0 as f64 > MISSING * outcome.window.0 as f64 {
+        let connections = thousands(job.plan.connections as u64);
+        mismatch.push(Mismatch::new(
+            "connections",
+            format!("{connections} kept open"),
+            format!(
+                "fewer than 95% of them up for {} of the window ({} when it began, {} when it ended){}",
+                percent(up.short.0 as f64 / outcome.window.0 as f64),
+                thousands(up.at_begin as u64),
+                thousands(up.at_end as u64),
+                if up.at_begin < up.at_end { "; warm up longer (--warmup)" } else { "" }
+            ),
+        ));
+    }
+}
+
+/// The part of their time for which operations may wait for a stream that the server does not allow.
+const NO_STREAM: f64 = 0.05;
+
+/// Whether all connections spoke HTTP/2, and had as many streams open as were asked for.
+fn compare_http2(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let (plan, counts) = (&job.plan, &outcome.http2);
+    if !plan.is_http2() || outcome.completed == 0 {
+        return;
+    }
+    let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+    let is_right = counts.connections > 0 && counts.by_alpn == handshakes;
+    if !is_right {
+        let of = thousands(handshakes.max(counts.connections));
+        let obtained = format!("HTTP/2 on {} of {of} connections", thousands(counts.connections));
+        mismatch.push(Mismatch::new("http", "2", obtained));
+    }
+    // Other loads, and those that have just begun, need not have all streams open at any time.
+    let is_full = plan.arrival == Arrival::CLOSED
+        && job.operations.is_none()
+        && outcome.completed >= plan.most_open() as u64;
+    let (streams, most) = (plan.streams() as u64, counts.most_streams);
+    let carried = plan.requests_per_connection.as_ref().map_or(u32::MAX, |of| of.most());
+    // Of the few requests of a connection that ends soon the first may be answered before the last is sent: half
+    // of them at once show that they overlap.
+    let carried = u64::from(carried);
+    let asked = if carried <= streams { carried.div_ceil(2) } else { streams };
+    let allowed = counts.allowed_streams.filter(|allowed| u64::from(*allowed) < asked);
+    // The most streams may have been open in the warm-up only, or for a moment.
+    let of_all = counts.open_for.seconds() + counts.no_stream_for.seconds();
+    let is_held_up = allowed.is_some() && counts.no_stream_for.seconds() > of_all * NO_STREAM;
+    if is_held_up || is_full && most < asked {
+        let connection_time = outcome.window.seconds() * plan.connections as f64;
+        let on_average = counts.open_for.seconds() / connection_time;
+        let held_up = match is_held_up {
+            true => format!(" and {on_average:.1} on average in the window"),
+            false => String::new(),
+        };
+        let allowed = allowed.map_or_else(String::new, |allowed| {
+            format!("; the server's SETTINGS allow {}", thousands(allowed.into()))
+        });
+        mismatch.push(Mismatch::new(
+            "streams",
+            thousands(asked),
+            format!("{} open at most on one connection{held_up}{allowed}", thousands(most)),
+        ));
+    }
+}
+
+/// Whether the server closed connections after their last request. The client waits for its close instead
+/// of connecting again; one that keeps them would answer another request where it was asked to close.
+fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
+    let kept = obtained.kept_open.unwrap_or_default();
+    if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {
+        mismatch.push(Mismatch::new(
+            "close",
+            "the server's close after the last request",
+            format!(
+                "{} connections that it kept open, for {} responses",
+                thousands(kept),
+                thousands(outcome.completed)
+            ),
+        ));
+    }
+}
+
+/// Whether a server that was given a certificate for each name showed it.
+fn compare_certificates(job: &Job, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
+    // A handshake that resumes a session shows no certificate.
+    let names = obtained.names_certified.or(obtained.names);
+    let (Some(names), Some(certificates)) = (names, obtained.certificates) else { return };
+    if !job.names.is_empty() && job.plan.names.is_none() && certificates != names {
+        mismatch.push(Mismatch::new(
+            "certificates",
+            format!("one for each of {} names", thousands(names as u64)),
+            thousands(certificates as u64),
+        ));
+    }
+}
+
+/// Whether connections carried as many requests as planned. A server that closes them before makes more
+/// handshakes, and where none has ended, the rate of handshakes is chance.
+fn compare_ends(job: &Job, outcome: &Outcome, asked: &Asked, mismatch: &mut Vec<Mismatch>) {
+    let Some(asked) = &asked.requests_per_connection else { return };
+    let EndedConnections { by_requests, rests, by_server } = &outcome.ended;
+    let all = by_requests.iter().map(|(_, count)| count).sum::<u64>() + rests + by_server;
+    let obtained = if *by_server > 0 && *by_server as f64 >= ERRORS * all as f64 {
+        format!(
+            "{} of {} connections that the server closed before (nginx: keepalive_requests, \
+             keepalive_timeout)",
+            thousands(*by_server),
+            thousands(all)
+        )
+    } else if all == 0 && outcome.completed > 0 && !job.ends_by_itself() && !outcome.interrupted {
+        format!(
+            "no connection that ended in {}; give a longer --duration or a smaller number",
+            outcome.window
+        )
+    } else {
+        return;
+    };
+    mismatch.push(Mismatch::new("requests_per_connection", asked.clone(), obtained));
+}
+
+/// Whether each object had its share. Draws are independent, so a count is binomial: beyond six
+/// standard deviations is one trial in 500 million. The window cuts off what is under way at either
+/// end, where large objects are more often found than small ones: a connection's worth each.
+fn compare_objects(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    const STANDARD_DEVIATIONS: f64 = 6.0;
+    let Some(mix) = &job.objects else { return };
+    let all = outcome.objects.iter().sum::<u64>() as f64;
+    for (i, portion) in mix.portions().iter().enumerate() {
+        let (share, count) = (portion.share(), outcome.objects.get(i).copied().unwrap_or(0));
+        let room = STANDARD_DEVIATIONS * (all * share * (1.0 - share)).sqrt();
+        if (count as f64 - all * share).abs() > room + job.plan.most_open() as f64 {
+            mismatch.push(Mismatch::new(
+                "objects",
+                format!("{} of {}", percent(share), portion.path),
+                format!("{} of {all} responses", percent(count as f64 / all)),
+            ));
+        }
+    }
+}
+
+/// What must have been verified, given how much was done.
+fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let Outcome { completed, verified, .. } = outcome;
+    let (is_tls, has_requests) = (job.url.is_tls(), job.plan.operation != Operation::Handshakes);
+    let is_enough = |events: u64| events >= SAMPLES_EXPECTED * u64::from(job.plan.verify().0.get());
+    let sample_expected = is_enough(*completed);
+    let mut differs = |what: &str, asked: String, obtained: String| {
+        mismatch.push(Mismatch::new(what, asked, obtained));
+    };
+    // With static RSA the server signs nothing: it proves its key by decrypting.
+    let signed = count_handshakes(outcome, |kind| kind.signature_scheme.is_some());
+    if is_tls
+        && !job.plan.keeps_connections()
+        && is_enough(signed.min(*completed))
+        && verified.signatures == 0
+    {
+        differs(
+            "verify",
+            format!("{} of the signatures", job.plan.verify()),
+            format!("none verified in {}", handshakes_in_words(signed)),
+        );
+    }
+    if is_tls && has_requests {
+        let proven = verified.walked + verified.opened;
+        if *completed > 0 && proven == 0 {
+            differs(
+                "receive",
+                "authenticated records".to_owned(),
+                format!("no record opened in {completed} responses"),
+            );
+        } else if sample_expected && verified.opened == 0 {
+            differs(
+                "verify",
+                format!("{} of the bodies", job.plan.verify()),
+                format!("none opened whole in {completed} responses"),
+            );
+        }
+        if job.plan.receive() == Receive::Decrypt && verified.walked > 0 {
+            differs(
+                "receive",
+                "decrypt".to_owned(),
+                format!("{} responses walked", verified.walked),
+            );
+        }
+    }
+    let is_generated =
+        job.plan.expects_objects() && job.paths().all(|path| objects::size_of(path).is_some());
+    if has_requests && is_generated && sample_expected && verified.compared == 0 {
+        differs(
+            "verify",
+            format!("{} of the bodies compared with the object", job.plan.verify()),
+            format!("none compared in {completed} responses"),
+        );
+    }
+}
+
+pub(crate) fn handshakes_in_words(count: u64) -> String {
+    counted(count, "handshake")
+}
+
+#[cfg(test)]
+mod tests;
