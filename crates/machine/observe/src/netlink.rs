@@ -99,8 +99,8 @@ fn add_answers(mut bytes: &[u8], question: Query, answers: &mut Vec<Vec<u8>>) ->
         let kind = u16_at(bytes, 4).ok_or_else(malformed)?;
         let body = bytes.get(HEADER..length).ok_or_else(malformed)?;
         match kind {
-            DONE => return Ok(false),
-            ERROR => {
+            // A dump that failed ends with a code, too.
+            DONE | ERROR => {
                 let code = u32_at(body, 0).ok_or_else(malformed)?.cast_signed();
                 return match code {
                     0 => Ok(false),
@@ -183,6 +183,16 @@ mod tests {
         bytes.extend(body);
         bytes.resize(aligned(bytes.len()), 0);
         bytes
+    }
+
+    #[test]
+    fn a_dump_that_failed_is_no_empty_list() {
+        let mut answers = Vec::new();
+        let absent = (-2i32).to_ne_bytes();
+        for end in [DONE, ERROR] {
+            let error = add_answers(&message(end, &absent), ANY, &mut answers).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{end}");
+        }
     }
 
     #[test]
