@@ -143,7 +143,7 @@ impl Series {
     }
 
     /// The figure of the samples; `None` where there is no sample at all.
-    pub fn figure(&self) -> Option<Figure> {
+    pub fn figure(&self) -> Option<TimedFigure> {
         let is_quiet = self.good.len() >= FEWEST;
         let mut costs = self.good.clone();
         if !is_quiet {
@@ -151,7 +151,7 @@ impl Series {
         }
         let cycles = Quartiles::of(costs.iter().map(|cost| cost.cycles).collect())?;
         let nanos = Quartiles::of(costs.iter().map(|cost| cost.nanos).collect())?;
-        Some(Figure {
+        Some(TimedFigure {
             cycles,
             nanos: nanos.median,
             samples: costs.len(),
@@ -229,7 +229,7 @@ pub enum Quality {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct TimedFigure {
     pub cycles: Quartiles,
     /// Time, the median.
     pub nanos: f64,

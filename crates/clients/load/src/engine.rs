@@ -21,7 +21,7 @@ use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
 use crate::requests::AllRequests;
 use crate::running::{Load, Progress};
-use crate::schedule::{Part, Ramp};
+use crate::schedule::{Ramp, ThreadPart};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 use crate::{Arrival, Operation, ports, source};
@@ -187,7 +187,7 @@ impl Engine {
             let slots =
                 connections / thread_count + usize::from(thread < connections % thread_count);
             let window_start = window.start();
-            let part = Part {
+            let part = ThreadPart {
                 thread,
                 threads: thread_count,
                 slots: slots * streams,
@@ -198,7 +198,7 @@ impl Engine {
                 period: period.unwrap_or_default(),
             };
             // A connection is a slot there.
-            let collecting_part = Part { slots, connections, window_start: 0, ..part };
+            let collecting_part = ThreadPart { slots, connections, window_start: 0, ..part };
             let sessions = collecting.clone().map(|job| {
                 let window = Arc::new(worker::collecting_window(&job, slots, names_asked));
                 windows.push(window.clone());

@@ -68,14 +68,14 @@ impl Plan {
         let cpus: usize = ranks.iter().map(|rank| rank.cpus.len()).sum();
         let mut before = 0;
         let share = |rank: &Rank| {
-            let part = Part { before, own: rank.cpus.len(), all: cpus };
+            let part = CpuPart { before, own: rank.cpus.len(), all: cpus };
             before += part.own;
             self.share(rank, part)
         };
         ranks.iter().map(share).collect()
     }
 
-    fn share(&self, rank: &Rank, part: Part) -> Result<Self, WrongValue> {
+    fn share(&self, rank: &Rank, part: CpuPart) -> Result<Self, WrongValue> {
         let connections = part.of(self.connections as u64) as usize;
         if connections == 0 {
             let why = format!(
@@ -117,13 +117,13 @@ impl Plan {
 
 /// The CPUs of a rank among those of all.
 #[derive(Clone, Copy)]
-struct Part {
+struct CpuPart {
     before: usize,
     own: usize,
     all: usize,
 }
 
-impl Part {
+impl CpuPart {
     /// Its share of a total; those of all ranks add up to it.
     fn of(self, total: u64) -> u64 {
         let until = |cpus: usize| u128::from(total) * cpus as u128 / self.all as u128;

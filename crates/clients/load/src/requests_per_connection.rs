@@ -9,7 +9,7 @@ use random::Random;
 use serde::{Deserialize, Deserializer};
 use serde_with::SerializeDisplay;
 
-use crate::schedule::Part;
+use crate::schedule::ThreadPart;
 
 /// Arrivals, objects and samples use other random streams.
 const FIRST_STREAM: u64 = 1 << 48;
@@ -107,7 +107,7 @@ pub(crate) struct CountDraws {
 impl CountDraws {
     /// Where the load has a warm-up or a time, the first connection of each slot begins in the middle of
     /// its life. Otherwise all would end together, again and again.
-    pub(crate) fn new(asked: &RequestsPerConnection, part: &Part, counts_all: bool) -> Self {
+    pub(crate) fn new(asked: &RequestsPerConnection, part: &ThreadPart, counts_all: bool) -> Self {
         Self {
             portions: asked.0.clone(),
             random: Random::stream(part.seed, FIRST_STREAM + part.thread as u64),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn draws(text: &str, seed: u64, thread: usize, slots: usize) -> CountDraws {
-        let part = Part {
+        let part = ThreadPart {
             thread,
             threads: 2,
             slots,

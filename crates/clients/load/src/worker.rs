@@ -16,7 +16,7 @@ use crate::own_time::{OwnTime, ThreadUse};
 use crate::recorder::{Recorder, Times};
 use crate::requests::AllRequests;
 use crate::requests_per_connection::CountDraws;
-use crate::schedule::{Part, Schedule};
+use crate::schedule::{Schedule, ThreadPart};
 use crate::session::{Site, User};
 use crate::slots::{After, Slots};
 use crate::window::{Edge, Window};
@@ -56,7 +56,7 @@ pub(crate) struct Share<'a> {
     pub(crate) window: &'a Window,
     pub(crate) base: Instant,
     /// This thread's part of the load.
-    pub(crate) part: Part,
+    pub(crate) part: ThreadPart,
     pub(crate) counters: &'a Counters,
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn collect(
     job: &Job,
     window: &Window,
     base: Instant,
-    part: Part,
+    part: ThreadPart,
     clients: &[Box<dyn Client>],
     names: usize,
 ) -> io::Result<Outcome> {
@@ -132,7 +132,7 @@ struct Worker<'a> {
     context: Context<'a>,
     slots: Slots,
     schedule: Schedule,
-    part: Part,
+    part: ThreadPart,
     /// The first slot that has not joined the load.
     joining: usize,
     /// Whether slots join when their connections were opened ahead of their first operations. Only some are
@@ -155,7 +155,7 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(context: Context<'a>, part: Part) -> Self {
+    fn new(context: Context<'a>, part: ThreadPart) -> Self {
         // Where each operation has its own connection there is nothing to open ahead. In a closed
         // loop without think time the first operation opens the connection.
         let plan = context.plan;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use load::{ByteCounts, Job, Load, Outcome, PeerClient, Progress};
 use rustix::process::{Pid, Signal, kill_process};
-use targets::{Captured, Process};
+use targets::{Captured, GuardedProcess};
 use units::Nanos;
 
 use crate::program::{Program, read, spawn, written};
@@ -30,7 +30,7 @@ const NEAR_END: Duration = Duration::from_millis(20);
 pub struct PeerLoad {
     program: Program,
     job: Job,
-    process: RefCell<Process>,
+    process: RefCell<GuardedProcess>,
     watch: Watch,
     stdout: File,
     stderr: File,

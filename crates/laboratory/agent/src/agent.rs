@@ -14,7 +14,7 @@ use targets::{ClientPem, Objects, Ports, TargetError};
 use tempfile::TempDir;
 use trial::Machine;
 
-use crate::request::{Answer, Greeting, MachineQuery, Request, ServerStarted};
+use crate::request::{AgentRequest, Answer, Greeting, MachineQuery, ServerStarted};
 use crate::{LocalServer, Refusal};
 
 /// The folder of logs in that of results.
@@ -67,38 +67,38 @@ impl Agent {
         Ok(Self { servers: Vec::new(), reserved: None, watched: None, objects: None, folder })
     }
 
-    fn answer(&mut self, request: Request) -> Result<Value, Refusal> {
+    fn answer(&mut self, request: AgentRequest) -> Result<Value, Refusal> {
         match request {
-            Request::Machine { cpus } => {
+            AgentRequest::Machine { cpus } => {
                 cpus.check_allowed().map_err(Refusal::of)?;
                 value(observe::Machine::read(&cpus))
             }
-            Request::Noise => {
+            AgentRequest::Noise => {
                 let noise = check::noise();
                 value(noise.into_iter().map(|item| item.seen).collect::<Vec<_>>())
             }
-            Request::Objects { sizes, files } => {
+            AgentRequest::Objects { sizes, files } => {
                 let folder = self.folder.path();
                 let made = Objects::make(&sizes, folder)?.with_files(&files, folder)?;
                 let note = made.note().map(str::to_owned);
                 self.objects = Some(Arc::new(made));
                 value(note)
             }
-            Request::Reserve { listen, nonce } => {
+            AgentRequest::Reserve { listen, nonce } => {
                 let ports = Ports::reserve(&listen)?;
                 let addresses: Vec<SocketAddr> = [ports.https(), ports.http()].concat();
                 let prover = Prover::start(&addresses, &nonce).map_err(Refusal::of)?;
                 self.reserved = Some((ports, prover));
                 value(addresses)
             }
-            Request::Start(settings) => {
+            AgentRequest::Start(settings) => {
                 let ports = Some(self.proven()?);
                 let objects = self.objects.as_ref().ok_or_else(|| no("objects"))?;
                 let server = LocalServer::start(*settings, objects, self.folder.path(), ports)?;
                 self.servers.push(Some(server));
                 self.started(self.servers.len() - 1)
             }
-            Request::Restart(number, settings) => {
+            AgentRequest::Restart(number, settings) => {
                 let ports = Some(self.proven()?);
                 self.watched = None;
                 let before = self.servers.get_mut(number).and_then(Option::take);
@@ -106,15 +106,15 @@ impl Agent {
                 self.servers[number] = Some(server);
                 self.started(number)
             }
-            Request::Logs => value(logs(&self.folder.path().join(LOGS))),
-            Request::Server(number, query) => {
+            AgentRequest::Logs => value(logs(&self.folder.path().join(LOGS))),
+            AgentRequest::Server(number, query) => {
                 self.server(number)?.answer(query).map_err(Refusal::of)
             }
-            Request::Watch(number) => {
+            AgentRequest::Watch(number) => {
                 self.watched = Some(self.server(number)?.machine().map_err(Refusal::of)?);
                 value(())
             }
-            Request::Watched(query) => {
+            AgentRequest::Watched(query) => {
                 let machine = self.watched.as_deref_mut().ok_or_else(|| no("trial"))?;
                 answer(machine, query)
             }

@@ -13,7 +13,7 @@ use targets::{
 };
 
 use crate::Refusal;
-use crate::request::{Answer, Greeting, Request};
+use crate::request::{AgentRequest, Answer, Greeting};
 
 /// How long the shell has until the agent greets: a host that drops packets never answers.
 const GREETING: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     output: Output,
     lines: Receiver<Line>,
     /// The process that it is reached through, if there is one.
-    shell: Option<Process>,
+    shell: Option<AgentProcess>,
     /// Why it is over.
     over: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
 /// What came through the pipe: a line, or the beginning of what is none.
 type Line = Result<String, String>;
 
-struct Process {
+struct AgentProcess {
     child: Child,
     complaints: Receiver<String>,
 }
@@ -66,7 +66,7 @@ impl Connection {
             return Err(format!("{} has no pipes", words[0]));
         };
         let mut this = Self::over(host, output, input, silence.sign_of_life());
-        this.shell = Some(Process { child, complaints: complaints(errors) });
+        this.shell = Some(AgentProcess { child, complaints: complaints(errors) });
         let greeting = this.greeting(&words.join(" "));
         // What has not greeted is no agent, whose end would be worth waiting for.
         this.over = greeting.as_ref().err().cloned();
@@ -141,7 +141,10 @@ impl Connection {
     ///
     /// # Errors
     /// The agent's refusal, or why there is no answer; then the connection is over.
-    pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, Refusal> {
+    pub(crate) fn ask<T: DeserializeOwned>(
+        &mut self,
+        request: &AgentRequest,
+    ) -> Result<T, Refusal> {
         if let Some(why) = self.why_over() {
             return Err(Refusal::of(why));
         }
@@ -173,7 +176,7 @@ impl Connection {
         self.over.clone()
     }
 
-    fn exchange(&mut self, request: &Request, limit: Duration) -> Result<Answer, String> {
+    fn exchange(&mut self, request: &AgentRequest, limit: Duration) -> Result<Answer, String> {
         let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
         // What keeps it from being written shows where the answer is read.
         let _: io::Result<()> = send(&self.output, &line);
@@ -211,7 +214,7 @@ impl Connection {
 
     /// How the shell ended, and its last line of complaint.
     fn end_of_shell(&mut self) -> (String, Option<String>) {
-        let Some(Process { child, complaints }) = &mut self.shell else {
+        let Some(AgentProcess { child, complaints }) = &mut self.shell else {
             return ("the pipe is closed".to_owned(), None);
         };
         let status = wait_for(child, Duration::from_secs(2)).map(|status| status.to_string());
@@ -224,7 +227,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         // The agent ends with its input, and takes its servers with it.
         self.close();
-        let Some(Process { child, .. }) = &mut self.shell else { return };
+        let Some(AgentProcess { child, .. }) = &mut self.shell else { return };
         let limit = if self.over.is_none() { STOP_TIMEOUT } else { Duration::from_secs(1) };
         wait_or_kill(child, limit);
     }
@@ -324,7 +327,7 @@ mod tests {
 
     fn answered(answers: &[&str]) -> (Result<Vec<String>, String>, Connection) {
         let mut connection = to("", answers);
-        let answer = connection.ask(&Request::Noise).map_err(|refusal| refusal.why);
+        let answer = connection.ask(&AgentRequest::Noise).map_err(|refusal| refusal.why);
         (answer, connection)
     }
 
@@ -351,7 +354,7 @@ mod tests {
             "{\"refused\":{\"is_missing\":true,\"why\":\"no\"}}\n",
         ]);
         assert_eq!(answer.unwrap(), ["steal 9%"]);
-        let refusal = connection.ask::<Vec<String>>(&Request::Noise).unwrap_err();
+        let refusal = connection.ask::<Vec<String>>(&AgentRequest::Noise).unwrap_err();
         assert_eq!((refusal.is_missing, refusal.why.as_str()), (true, "no"));
     }
 
@@ -364,7 +367,7 @@ mod tests {
             said.push((answer.escape_debug().to_string(), why.clone()));
             // It says the same from then on, and asks no more.
             assert_eq!(connection.why_over(), Some(why.clone()));
-            assert_eq!(connection.ask::<()>(&Request::Noise).unwrap_err().why, why);
+            assert_eq!(connection.ask::<()>(&AgentRequest::Noise).unwrap_err().why, why);
         }
         support::assert_golden!(said);
     }
@@ -395,7 +398,7 @@ mod tests {
         let (here, there) = UnixStream::pair().unwrap();
         there.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut connection = over(here, Duration::from_millis(20));
-        let asks = std::thread::spawn(move || connection.ask::<Vec<String>>(&Request::Noise));
+        let asks = std::thread::spawn(move || connection.ask::<Vec<String>>(&AgentRequest::Noise));
         let mut lines = BufReader::new(there.try_clone().unwrap()).lines().map(Result::unwrap);
         assert_eq!(lines.find(|line| !line.is_empty()).as_deref(), Some("\"noise\""));
         assert_eq!([lines.next(), lines.next()], [Some(String::new()), Some(String::new())]);
@@ -408,7 +411,7 @@ mod tests {
         let (here, _there) = UnixStream::pair().unwrap();
         let mut connection = over(here, Silence::default().sign_of_life());
         let limit = Duration::from_millis(1);
-        let why = connection.exchange(&Request::Noise, limit).unwrap_err();
+        let why = connection.exchange(&AgentRequest::Noise, limit).unwrap_err();
         assert_eq!(why, "does not answer within 0 s");
     }
 }

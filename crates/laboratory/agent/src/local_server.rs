@@ -10,7 +10,7 @@ use cpus::CpuList;
 use observe::ProcessTree;
 use serde::Serialize;
 use serde_json::Value;
-use targets::{Facts, Objects, Ports, Running, Settings};
+use targets::{Objects, Ports, Running, ServerFacts, Settings};
 use trial::{Machine, ThisMachine};
 
 use crate::Refusal;
@@ -20,7 +20,7 @@ use crate::request::ServerQuery;
 #[derive(Debug)]
 pub struct LocalServer {
     running: RefCell<Running>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ServerFacts,
     settings: Settings,
 }
 

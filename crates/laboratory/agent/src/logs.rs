@@ -8,7 +8,7 @@ use targets::Host;
 
 use crate::Refusal;
 use crate::connection::Connection;
-use crate::request::Request;
+use crate::request::AgentRequest;
 
 /// The logs of an agent's servers.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Logs {
     /// Copies them, as far as they can be had.
     pub(crate) fn copy(&self) {
         let logs: Result<Vec<(PathBuf, String)>, Refusal> =
-            self.connection.borrow_mut().ask(&Request::Logs);
+            self.connection.borrow_mut().ask(&AgentRequest::Logs);
         for (name, text) in logs.unwrap_or_default() {
             if !stays_within(&name) {
                 continue;

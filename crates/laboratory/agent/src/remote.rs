@@ -8,12 +8,12 @@ use std::rc::Rc;
 use cpus::CpuList;
 use load::Source;
 use objects::Files;
-use targets::{ClientFiles, ClientPem, Facts, Host, Settings, Shell, Silence, shortened};
+use targets::{ClientFiles, ClientPem, Host, ServerFacts, Settings, Shell, Silence, shortened};
 use units::Bytes;
 
 use crate::connection::Connection;
 use crate::logs::{Logs, stays_within};
-use crate::request::{Greeting, Request, ServerStarted};
+use crate::request::{AgentRequest, Greeting, ServerStarted};
 use crate::{Refusal, RemoteServer, RunningServer};
 
 /// Checks from other machines whether these addresses answer a number; the error says which does not.
@@ -62,7 +62,7 @@ impl RemoteHost {
         let logs = Rc::new(Logs::new(Rc::clone(&connection), logs, &folder, host));
         let mut this = Self { host: host_name, connection, address, folder, logs, note: None };
         if !sizes.is_empty() {
-            let request = Request::Objects { sizes, files };
+            let request = AgentRequest::Objects { sizes, files };
             this.note = this.connection.borrow_mut().ask(&request).map_err(|why| why.on(host))?;
         }
         Ok(this)
@@ -87,7 +87,7 @@ impl RemoteHost {
     /// # Errors
     /// It lacks one of the CPUs; the agent is lost.
     pub fn machine(&self, cpus: &CpuList) -> Result<observe::Machine, Refusal> {
-        self.ask(&Request::Machine { cpus: cpus.clone() })
+        self.ask(&AgentRequest::Machine { cpus: cpus.clone() })
     }
 
     /// What disturbs it now, a clause each; watched for 1 s.
@@ -95,7 +95,7 @@ impl RemoteHost {
     /// # Errors
     /// The agent is lost.
     pub fn noise(&self) -> Result<Vec<String>, Refusal> {
-        self.ask(&Request::Noise)
+        self.ask(&AgentRequest::Noise)
     }
 
     /// Starts a server there, once its addresses have proved to be that machine's to all clients.
@@ -107,7 +107,7 @@ impl RemoteHost {
         settings: Settings,
         clients: &Clients<'_>,
     ) -> Result<RunningServer, Refusal> {
-        self.begin(settings, clients, Request::Start)
+        self.begin(settings, clients, AgentRequest::Start)
     }
 
     /// Ends a server and starts another process of it; also a server that was lost with its agent.
@@ -122,7 +122,7 @@ impl RemoteHost {
     ) -> Result<RunningServer, Refusal> {
         match before {
             RunningServer::Remote(server) if !server.is_lost() => {
-                self.begin(settings, clients, |new| Request::Restart(server.number, new))
+                self.begin(settings, clients, |new| AgentRequest::Restart(server.number, new))
             }
             _ => self.start(settings, clients),
         }
@@ -132,7 +132,7 @@ impl RemoteHost {
         &self,
         mut settings: Settings,
         clients: &Clients<'_>,
-        request: impl FnOnce(Box<Settings>) -> Request,
+        request: impl FnOnce(Box<Settings>) -> AgentRequest,
     ) -> Result<RunningServer, Refusal> {
         let Self { host, address, .. } = self;
         if settings.target.listen.is_empty() {
@@ -178,7 +178,7 @@ impl RemoteHost {
             })
         });
         let client = client.transpose()?;
-        let facts = Facts { name, certificate: path, client, ..facts };
+        let facts = ServerFacts { name, certificate: path, client, ..facts };
         let connection = Rc::clone(&self.connection);
         let (host, logs) = (host.clone(), Rc::clone(&self.logs));
         Ok(RunningServer::Remote(RemoteServer {
@@ -199,7 +199,7 @@ impl RemoteHost {
         clients: &Clients<'_>,
     ) -> Result<(Vec<SocketAddr>, Vec<IpAddr>), Refusal> {
         let nonce = proof::nonce().map_err(Refusal::of)?;
-        let request = Request::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
+        let request = AgentRequest::Reserve { listen: listen.to_vec(), nonce: nonce.clone() };
         let addresses: Vec<SocketAddr> = self.ask(&request)?;
         let mut own = None;
         for source in clients.sources {
@@ -218,7 +218,7 @@ impl RemoteHost {
         Ok((addresses, clients))
     }
 
-    fn ask<T: serde::de::DeserializeOwned>(&self, request: &Request) -> Result<T, Refusal> {
+    fn ask<T: serde::de::DeserializeOwned>(&self, request: &AgentRequest) -> Result<T, Refusal> {
         let answer = self.connection.borrow_mut().ask(request);
         let is_lost = self.is_lost();
         // Of a connection that is over, the reason names the host.
@@ -261,17 +261,17 @@ mod tests {
             let requests = BufReader::new(there).lines().map_while(Result::ok);
             for request in requests.filter(|line| !line.is_empty()) {
                 let done = match serde_json::from_str(&request).unwrap() {
-                    Request::Reserve { listen, nonce } => {
+                    AgentRequest::Reserve { listen, nonce } => {
                         let ports = Ports::reserve(&listen).unwrap();
                         addresses = [ports.https(), ports.http()].concat();
                         reserved = Some((Prover::start(&addresses, &nonce).unwrap(), ports));
                         json!(addresses)
                     }
-                    Request::Start(_) => {
+                    AgentRequest::Start(_) => {
                         drop(reserved.take());
                         begun(server, &addresses)
                     }
-                    Request::Logs => json!(logs),
+                    AgentRequest::Logs => json!(logs),
                     other => panic!("{other:?}"),
                 };
                 writeln!(output, "{}", json!({ "done": done })).unwrap();

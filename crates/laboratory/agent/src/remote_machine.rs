@@ -17,7 +17,7 @@ use trial::{
 };
 
 use crate::connection::Connection;
-use crate::request::{MachineQuery, Request};
+use crate::request::{AgentRequest, MachineQuery};
 
 pub(crate) struct RemoteMachine {
     /// The client's.
@@ -39,7 +39,7 @@ impl RemoteMachine {
     }
 
     fn ask<T: DeserializeOwned>(&self, query: MachineQuery) -> Result<T, ObserveError> {
-        let answer = self.there.borrow_mut().ask(&Request::Watched(query));
+        let answer = self.there.borrow_mut().ask(&AgentRequest::Watched(query));
         answer.map_err(|refusal| ObserveError::OnHost(refusal.why))
     }
 

@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use serde::de::DeserializeOwned;
-use targets::{Facts, Host};
+use targets::{Host, ServerFacts};
 use trial::{Machine, ThisMachine};
 
 use crate::connection::Connection;
 use crate::logs::Logs;
 use crate::remote_machine::RemoteMachine;
-use crate::request::{Request, ServerQuery};
+use crate::request::{AgentRequest, ServerQuery};
 
 /// A server that an agent started.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct RemoteServer {
     pub(crate) connection: Rc<RefCell<Connection>>,
     /// Its number in requests.
     pub(crate) number: usize,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ServerFacts,
     /// Those of [`Facts::client`], which have no names: they are there as long as these are open.
     #[expect(dead_code, reason = "kept open")]
     pub(crate) client_files: Vec<File>,
@@ -36,7 +36,7 @@ impl RemoteServer {
     }
 
     pub(crate) fn ask<T: DeserializeOwned>(&self, query: ServerQuery) -> Result<T, String> {
-        let answer = self.connection.borrow_mut().ask(&Request::Server(self.number, query));
+        let answer = self.connection.borrow_mut().ask(&AgentRequest::Server(self.number, query));
         answer.map_err(|refusal| match self.is_lost() {
             // The reason that there is no agent names the host.
             true => refusal.why,
@@ -45,7 +45,7 @@ impl RemoteServer {
     }
 
     pub(crate) fn machine(&self) -> Result<Box<dyn Machine>, String> {
-        let watched = self.connection.borrow_mut().ask(&Request::Watch(self.number));
+        let watched = self.connection.borrow_mut().ask(&AgentRequest::Watch(self.number));
         let () = watched.map_err(|refusal| refusal.why)?;
         let here = ThisMachine::without_server();
         Ok(Box::new(RemoteMachine::new(here, Rc::clone(&self.connection), self.clients.clone())))

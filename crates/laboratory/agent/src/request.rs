@@ -7,7 +7,7 @@ use std::time::Duration;
 use cpus::CpuList;
 use objects::Files;
 use serde::{Deserialize, Serialize};
-use targets::{ClientPem, Facts, Settings};
+use targets::{ClientPem, ServerFacts, Settings};
 use units::Bytes;
 
 use crate::Refusal;
@@ -28,7 +28,7 @@ pub(crate) struct Greeting {
 /// A line to the agent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Request {
+pub(crate) enum AgentRequest {
     /// What the machine is: [`observe::Machine`].
     Machine { cpus: CpuList },
     /// What disturbs it now, a clause each.
@@ -57,7 +57,7 @@ pub(crate) enum Request {
 pub(crate) struct ServerStarted {
     /// Its number in requests.
     pub(crate) server: usize,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ServerFacts,
     /// In PEM form.
     pub(crate) certificate: String,
     /// With what its clients are to authenticate themselves.
@@ -110,7 +110,7 @@ pub(crate) enum Answer {
     Refused(Refusal),
 }
 
-impl Request {
+impl AgentRequest {
     /// How long its answer may take.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(match self {

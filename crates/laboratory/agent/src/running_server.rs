@@ -1,5 +1,5 @@
 use serde::de::DeserializeOwned;
-use targets::{CryptoFacts, Facts, ServerCounts};
+use targets::{CryptoFacts, ServerCounts, ServerFacts};
 use trial::Machine;
 use units::Nanos;
 
@@ -19,7 +19,7 @@ pub enum RunningServer {
 
 impl RunningServer {
     /// What it is, and where.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &ServerFacts {
         match self {
             Self::Local(server) => &server.facts,
             Self::Remote(server) => &server.facts,

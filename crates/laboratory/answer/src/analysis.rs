@@ -197,11 +197,11 @@ fn is_empty(costs: &Costs) -> bool {
 }
 
 /// Trials of the rows, and steps of searches that say nothing, in the order in which they ran.
-fn all_invalid(trials: &[&TrialLine], rows: &[row::Row<'_>]) -> Vec<Invalid> {
+fn all_invalid(trials: &[&TrialLine], rows: &[row::AnalysedRow<'_>]) -> Vec<Invalid> {
     let of_trial = |TrialLine { place, line }: &TrialLine| {
         Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
     };
-    let of_search = |row: &row::Row<'_>| {
+    let of_search = |row: &row::AnalysedRow<'_>| {
         let steps = row.search.iter().flat_map(|search| &search.path).filter(|step| !step.is_held);
         let of = |step: &SearchStep| {
             Some(Invalid {

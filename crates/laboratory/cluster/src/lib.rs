@@ -31,4 +31,4 @@ pub use cluster::{Cluster, ClusterLoad};
 pub use messages::Messages;
 pub use mpirun::Hosts;
 pub use open_mpi::OpenMpi;
-pub use program::{Process, main};
+pub use program::{RankProcess, main};

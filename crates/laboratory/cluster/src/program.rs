@@ -18,7 +18,7 @@ use crate::{control, diagnosis, machine};
 const END_LIMIT: u32 = 2;
 
 /// This process as one of the ranks of `mpirun`.
-pub trait Process: Messages {
+pub trait RankProcess: Messages {
     /// The number of this process.
     fn rank(&self) -> usize;
     /// Its implementation of MPI, with the version.
@@ -31,7 +31,7 @@ pub trait Process: Messages {
 
 /// Runs a rank, which `init` makes of this process: rank 0 passes on what toll says on its standard input, and what the others say on its
 /// standard output; they load.
-pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
+pub fn main<P: RankProcess>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
     let after = |word: &str| std::env::args().skip_while(|other| other != word).nth(1);
     let of = after("--of");
     let own = build_identity::own();
@@ -86,7 +86,7 @@ pub fn main<P: Process>(init: impl FnOnce() -> Result<P, String>) -> ExitCode {
 }
 
 /// Until it is told to end, or hears nothing any more.
-fn member(mpi: &mut impl Process, silence: Duration) -> Step {
+fn member(mpi: &mut impl RankProcess, silence: Duration) -> Step {
     let mut member = Member::new(TrialLoader::default(), silence, Instant::now());
     loop {
         match member.step(Instant::now(), mpi) {
@@ -97,7 +97,7 @@ fn member(mpi: &mut impl Process, silence: Duration) -> Step {
 }
 
 /// Until toll closes its end, which it does after it has told the others to end.
-fn relay(mpi: &mut impl Process, silence: Duration) -> Step {
+fn relay(mpi: &mut impl RankProcess, silence: Duration) -> Step {
     let mut relay = Relay::new(silence, Instant::now());
     let mut input = Input::default();
     let mut output = BufWriter::new(io::stdout().lock());
@@ -127,7 +127,7 @@ fn relay(mpi: &mut impl Process, silence: Duration) -> Step {
 }
 
 /// Gives what was passed on last the time to leave.
-fn end(relay: &mut Relay, mpi: &mut impl Process, output: &mut impl io::Write) -> Step {
+fn end(relay: &mut Relay, mpi: &mut impl RankProcess, output: &mut impl io::Write) -> Step {
     let deadline = Instant::now() + Duration::from_millis(100);
     while Instant::now() < deadline && mpi.is_sending() {
         let _ = relay.step(Instant::now(), mpi, output);

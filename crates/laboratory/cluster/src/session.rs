@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use load::Rank;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
-use targets::{Launch, Process, Silence};
+use targets::{GuardedProcess, Launch, Silence};
 use trial::rank_name;
 
 use crate::diagnosis;
@@ -35,7 +35,7 @@ const MOST_COMPLAINT: usize = 64 << 10;
 
 /// A running `mpirun`; dropping it ends it, and all ranks.
 pub(crate) struct Session<'a> {
-    process: Process,
+    process: GuardedProcess,
     /// `None` while it ends.
     lines: Option<Sender<RankCommand>>,
     reports: Receiver<RankMessage>,
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         let (its_stdin, stdin) = io::pipe()?;
         let (stdout, its_stdout) = io::pipe()?;
         let stderr = tempfile::tempfile()?;
-        let process = Process::start(Launch {
+        let process = GuardedProcess::start(Launch {
             program,
             arguments: arguments.into_iter().map(Into::into).collect(),
             environment: Vec::new(),

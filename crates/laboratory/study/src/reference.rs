@@ -17,12 +17,12 @@ pub struct Reference {
     /// Where and when they were published.
     pub source: String,
     #[serde(rename = "figure")]
-    figures: Vec<Figure>,
+    figures: Vec<PublishedFigure>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Figure {
+struct PublishedFigure {
     name: String,
     what: String,
     unit: PublishedUnit,
@@ -172,7 +172,7 @@ impl Reference {
             return Err(format!("schema = {} is not known here", reference.schema));
         }
         for (place, figure) in reference.figures.iter().enumerate() {
-            let Figure { name, low, high, .. } = figure;
+            let PublishedFigure { name, low, high, .. } = figure;
             let is_range = match (*low, *high) {
                 (Some(low), high) => {
                     let high = high.unwrap_or(low);

@@ -14,7 +14,7 @@ use primitives::{Algorithm, Cache, Hardware, Library, library};
 use study::primitive::{MessageSize, SIZES};
 
 use self::one_round::OneRound;
-use crate::progress::{Progress, in_minutes};
+use crate::progress::{ProgressLine, in_minutes};
 use crate::{Exit, Failure, interrupt};
 
 /// Measure what algorithms cost in each library, in core cycles per byte and operations per second.
@@ -128,7 +128,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         samples: arguments.samples.into(),
     };
     let is_wanted = !arguments.quiet && !arguments.json;
-    let bar = Progress::new(is_wanted, "{bar:24} {wide_msg}");
+    let bar = ProgressLine::new(is_wanted, "{bar:24} {wide_msg}");
     let mut sampling_began = None;
     let mut report = |stage| match stage {
         Stage::Preparing { done, all } => bar.show(done as u64, all as u64, || {

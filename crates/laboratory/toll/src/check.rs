@@ -14,7 +14,7 @@ use primitives::row::Outcome;
 use primitives::{Aes, Algorithm, Cache, library};
 use serde::Serialize;
 
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::{Exit, Failure, json};
 
 /// Show what on this machine will spoil a measurement, and how to fix it.
@@ -135,7 +135,7 @@ fn compare(root: &Root, file: &Path, json: bool) -> Result<Exit, Failure> {
 impl Arguments {
     fn items(&self, root: &Root) -> Result<Vec<Item>, Failure> {
         let cpus = crate::allowed_cpus()?;
-        let line = Progress::new(!self.json, "{wide_msg}");
+        let line = ProgressLine::new(!self.json, "{wide_msg}");
         line.show(0, 0, || "measuring AES-GCM of OpenSSL and ring".to_owned());
         let aes_gcm = aes_gcm(&cpus).map_or_else(Fact::unknown, Fact::Known);
         let mut report = |stage: Stage| line.show(0, 0, || printed::stage(stage).to_owned());

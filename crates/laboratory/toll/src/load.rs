@@ -10,7 +10,7 @@ use trial::{
 };
 use units::Nanos;
 
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::screen::Screen;
 use crate::summary::{self, Detail};
 use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, interrupt, json};
@@ -221,7 +221,7 @@ impl Arguments {
         };
         // Another client reports nothing before its end.
         let is_wanted = !self.quiet && !self.json && peer.is_none();
-        let line = Progress::new(is_wanted, "{bar:24} {wide_msg}");
+        let line = ProgressLine::new(is_wanted, "{bar:24} {wide_msg}");
         let mut show = |moment: Moment| {
             let Moment { elapsed, window, .. } = moment;
             line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {

@@ -16,12 +16,12 @@ use crate::{Failure, screen};
 pub(crate) struct Parts {
     name: String,
     question: String,
-    parts: Vec<Part>,
+    parts: Vec<StudyPart>,
     /// Of the first whose results cannot be read.
     pub(crate) broken: Option<Failure>,
 }
 
-struct Part {
+struct StudyPart {
     study: Study,
     results: Results,
     /// What was found, or why nothing was.
@@ -56,7 +56,7 @@ impl Parts {
                 Ok(found) => Ok(found),
                 Err(failure) => Err(broken.get_or_insert(failure).message.clone()),
             };
-            Ok(Part { study, results, found })
+            Ok(StudyPart { study, results, found })
         };
         let parts = Self::studies(results, study)?.into_iter().map(part);
         let parts = parts.collect::<Result<_, Failure>>()?;
@@ -103,7 +103,7 @@ impl Parts {
     /// What was left out and why, a clause each.
     pub(crate) fn left_out(&self) -> Vec<String> {
         let why =
-            |part: &Part| Some(format!("{}: {}", part.study.name, part.found.as_ref().err()?));
+            |part: &StudyPart| Some(format!("{}: {}", part.study.name, part.found.as_ref().err()?));
         self.parts.iter().filter_map(why).collect()
     }
 
@@ -117,13 +117,13 @@ impl Parts {
             headline: Some(headline.clone()),
             ..ShownAnswer::default()
         });
-        let item = |part: &Part| {
+        let item = |part: &StudyPart| {
             let text = part.found.as_ref().err()?.clone();
             Some(Item { label: part.study.name.clone(), text, is_warning: true })
         };
         let items: Vec<Item> = self.parts.iter().filter_map(item).collect();
         let about = if items.is_empty() { "" } else { "Nothing of these is shown." };
-        let claims = |part: &Part| match &part.found {
+        let claims = |part: &StudyPart| match &part.found {
             Ok(found) => found.analysis.claims_of_paper(),
             Err(why) => PaperClaims::not_measured(&part.study, why),
         };

@@ -12,9 +12,9 @@ use trial::TrialRecord;
 const PER_SECOND: u8 = 5;
 
 /// A line on stderr, where that is a terminal; gone when this is dropped.
-pub(crate) struct Progress(ProgressBar);
+pub(crate) struct ProgressLine(ProgressBar);
 
-impl Progress {
+impl ProgressLine {
     /// A line with the parts of `template`, as indicatif names them.
     pub(crate) fn new(is_wanted: bool, template: &'static str) -> Self {
         let target = match is_wanted {
@@ -43,7 +43,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
@@ -51,7 +51,7 @@ impl Drop for Progress {
 
 /// How far a run is: the time that is over, of all that it takes.
 pub(crate) struct RunProgress {
-    line: Progress,
+    line: ProgressLine,
     /// When its first part began.
     began: Option<Instant>,
     noise: Noise,
@@ -91,7 +91,7 @@ const WHOLE: u64 = 1000;
 
 impl RunProgress {
     pub(crate) fn new(is_wanted: bool) -> Self {
-        let line = Progress::new(is_wanted, "{bar:24} {wide_msg}");
+        let line = ProgressLine::new(is_wanted, "{bar:24} {wide_msg}");
         Self { line, began: None, noise: Noise::default() }
     }
 

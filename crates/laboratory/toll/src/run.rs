@@ -111,7 +111,7 @@ pub(crate) struct Arguments {
 
 /// What is measured at once: a study, or one of those that a study includes.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct PartOfRun<'a> {
     study: &'a Study,
     unchecked: &'a [LeftOut],
     results: &'a Results,
@@ -121,7 +121,7 @@ struct Part<'a> {
     later: Duration,
 }
 
-impl<'a> Part<'a> {
+impl<'a> PartOfRun<'a> {
     fn alone(study: &'a Study, unchecked: &'a [LeftOut], results: &'a Results) -> Self {
         Self { study, unchecked, results, name: "", later: Duration::ZERO }
     }
@@ -207,7 +207,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     let is_new = file.is_some();
     let written =
         file.map_or(Ok(()), |file| results.write_study(&file.text, &study).map_err(RunError::from));
-    let part = Part::alone(&study, &unchecked, &results);
+    let part = PartOfRun::alone(&study, &unchecked, &results);
     let ended = written.and_then(|()| arguments.measure(&part, &interrupted));
     let found = match &ended {
         // Nothing was done, so nothing that was measured before is to be told again.
@@ -280,8 +280,8 @@ impl Arguments {
     }
 
     /// Measures what the journal lacks.
-    fn measure(&self, part: &Part<'_>, interrupted: &AtomicBool) -> Result<Ended, RunError> {
-        let Part { study, unchecked, results, name, later } = *part;
+    fn measure(&self, part: &PartOfRun<'_>, interrupted: &AtomicBool) -> Result<Ended, RunError> {
+        let PartOfRun { study, unchecked, results, name, later } = *part;
         let experiments = experiment::of(study);
         experiments.iter().try_for_each(|experiment| experiment.check())?;
         write_machine(&experiments, results)?;

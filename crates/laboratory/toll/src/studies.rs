@@ -16,12 +16,12 @@ struct Listed {
     study: &'static str,
     question: String,
     /// As it is, then in each of its scales.
-    forms: Vec<Form>,
+    forms: Vec<StudySize>,
 }
 
 /// A study in one size.
 #[derive(Serialize)]
-struct Form {
+struct StudySize {
     /// The name for `--scale`; absent of the whole study.
     #[serde(skip_serializing_if = "Option::is_none")]
     scale: Option<String>,
@@ -47,12 +47,12 @@ pub(crate) fn list(machine: &Topology, is_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn forms(study: &str, machine: &Topology) -> Result<Vec<Form>, StudyError> {
+fn forms(study: &str, machine: &Topology) -> Result<Vec<StudySize>, StudyError> {
     let file = StudyFile::find(study)?;
     let scales = file.scales().into_iter().map(Some);
     let form = |scale: Option<String>| match time(&file, machine, scale.as_deref()) {
-        Ok(time) => Form { scale, seconds: Some(time.as_secs().max(1)), why_not: None },
-        Err(why) => Form { scale, seconds: None, why_not: Some(why.to_string()) },
+        Ok(time) => StudySize { scale, seconds: Some(time.as_secs().max(1)), why_not: None },
+        Err(why) => StudySize { scale, seconds: None, why_not: Some(why.to_string()) },
     };
     Ok(std::iter::once(None).chain(scales).map(form).collect())
 }
@@ -76,11 +76,11 @@ pub(crate) fn time_of(study: &Study) -> Duration {
 
 /// A row for each form: how it is called, how long it takes, and what the study asks.
 fn in_words(listed: &[Listed], width: usize) -> String {
-    let call = |study: &Listed, form: &Form| match &form.scale {
+    let call = |study: &Listed, form: &StudySize| match &form.scale {
         None => study.study.to_owned(),
         Some(scale) => format!("  --scale {scale}"),
     };
-    let time = |form: &Form| match form.seconds {
+    let time = |form: &StudySize| match form.seconds {
         Some(seconds) => Nanos(seconds * 1_000_000_000).to_string(),
         None => "not here".to_owned(),
     };
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn rows_are_aligned_and_questions_wrap_under_themselves() {
-        let form = |scale: Option<&str>, seconds, why: Option<&str>| Form {
+        let form = |scale: Option<&str>, seconds, why: Option<&str>| StudySize {
             scale: scale.map(str::to_owned),
             seconds,
             why_not: why.map(str::to_owned),

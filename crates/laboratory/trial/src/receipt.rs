@@ -6,7 +6,7 @@
 
 use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
 use serde::{Deserialize, Serialize};
-use targets::{Directives, Environment, Library, Target, TlsLibrary};
+use targets::{Directives, Environment, MappedLibrary, Target, TlsLibrary};
 use tls::{CertificateKey, Stack};
 
 use crate::asked::Asked;
@@ -31,7 +31,7 @@ pub struct RunsOn {
     /// Its description.
     pub target: Target,
     /// The TLS libraries that its processes have mapped.
-    pub libraries: Vec<Library>,
+    pub libraries: Vec<MappedLibrary>,
     /// Where it reports which TLS library it runs on: that, with its version.
     pub stack: Option<(Stack, String)>,
 }
@@ -130,15 +130,17 @@ mod tests {
 
     #[test]
     fn a_server_on_another_library_than_asked_is_a_mismatch() {
-        let library =
-            |path: &str| Library { path: path.into(), version: Some("OpenSSL 3.0.22".to_owned()) };
-        let on = |target, libraries: &[Library]| {
+        let library = |path: &str| MappedLibrary {
+            path: path.into(),
+            version: Some("OpenSSL 3.0.22".to_owned()),
+        };
+        let on = |target, libraries: &[MappedLibrary]| {
             let libraries = libraries.to_vec();
             let mut receipt = Receipt::default();
             receipt.add_server(&RunsOn { target, libraries, stack: None });
             receipt
         };
-        let receipt = |path: &str, libraries: &[Library]| {
+        let receipt = |path: &str, libraries: &[MappedLibrary]| {
             let target = Target {
                 library_path: path.parse().unwrap(),
                 environment: "A=1".parse().unwrap(),
@@ -188,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_library_that_is_opened_is_to_be_mapped() {
-        let receipt = |libraries: &[Library]| {
+        let receipt = |libraries: &[MappedLibrary]| {
             let library = TlsLibrary::Own(Stack::GnuTls);
             let mut receipt = Receipt::default();
             receipt.add_server(&RunsOn {
@@ -199,7 +201,7 @@ mod tests {
             receipt
         };
         let version = Some("GnuTLS 3.7.9".to_owned());
-        let mapped = Library { path: "/lib/libgnutls.so.30.34.3".into(), version };
+        let mapped = MappedLibrary { path: "/lib/libgnutls.so.30.34.3".into(), version };
         let proven = receipt(&[mapped]);
         assert!(proven.mismatch.is_empty(), "{:?}", proven.mismatch);
         assert_eq!(proven.obtained.library, ["/lib/libgnutls.so.30.34.3 (GnuTLS 3.7.9)"]);

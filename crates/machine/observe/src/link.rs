@@ -81,7 +81,7 @@ impl Link {
         Ok((!is_local && !facts.is_loopback).then(|| Self::of(netlink, facts)))
     }
 
-    fn of(netlink: Netlink, facts: Facts) -> Self {
+    fn of(netlink: Netlink, facts: LinkFacts) -> Self {
         let speed = facts.has_speed.then(|| speed(&facts.name)).flatten();
         Self { netlink, index: facts.index, name: facts.name, speed }
     }
@@ -178,7 +178,7 @@ fn route(netlink: &Netlink, address: IpAddr, from: Option<IpAddr>) -> io::Result
 }
 
 /// What is known of an interface.
-struct Facts {
+struct LinkFacts {
     index: u32,
     name: String,
     is_loopback: bool,
@@ -189,13 +189,13 @@ struct Facts {
 /// Kinds of interfaces in software that pass on the speed of the hardware below them.
 const ON_HARDWARE: [&str; 5] = ["bond", "team", "vlan", "macvlan", "ipvlan"];
 
-fn link(netlink: &Netlink, index: u32) -> io::Result<Facts> {
+fn link(netlink: &Netlink, index: u32) -> io::Result<LinkFacts> {
     let mut body = [0; LINK_FIXED];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
     link_of(netlink, &body)
 }
 
-fn link_of(netlink: &Netlink, body: &[u8]) -> io::Result<Facts> {
+fn link_of(netlink: &Netlink, body: &[u8]) -> io::Result<LinkFacts> {
     let answers = netlink.ask(LINK, body)?;
     let answer = answers.first().ok_or_else(|| not_told("the interface is gone"))?;
     let find = |kind| attribute(answer, LINK_FIXED, kind);
@@ -204,7 +204,7 @@ fn link_of(netlink: &Netlink, body: &[u8]) -> io::Result<Facts> {
     let stats = find(LINK_STATS64).unwrap_or_default();
     // struct rtnl_link_stats64: packets received and sent, then bytes received and sent.
     let stat = |number: usize| u64_at(stats, 8 * number).unwrap_or_default();
-    Ok(Facts {
+    Ok(LinkFacts {
         index: u32_at(answer, 4).ok_or_else(|| not_told("an interface without a number"))?,
         name,
         is_loopback: u32_at(answer, 8).is_some_and(|flags| flags & LINK_FLAG_LOOPBACK != 0),

@@ -16,7 +16,7 @@ use crate::places::{
     ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, OWNER, PLAIN,
     TLS_REQUESTS, USED,
 };
-use crate::process::Process;
+use crate::process::RowOwner;
 
 /// How long connections and operations may take to end after a load.
 const SETTLED_WITHIN: Duration = Duration::from_secs(1);
@@ -186,7 +186,7 @@ impl SendCounters {
 
     fn of_row(cells: &Cells) -> (bool, Self) {
         // Before its counts are read: those of a process that is gone are the last.
-        let owner = Process(cells.numbers[OWNER].load(Acquire));
+        let owner = RowOwner(cells.numbers[OWNER].load(Acquire));
         let is_gone = owner.0 != 0 && owner.is_gone();
         let (is_settled, mut counters) = Self::counted_in(cells);
         if is_gone && let Some(counts) = &mut counters.accelerator {
@@ -288,7 +288,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::{Call, KeyUse, PROCESSES, Row, UseCounts, Uses, create};
+    use crate::{Call, CounterRow, KeyUse, PROCESSES, UseCounts, Uses, create};
 
     fn file(rows: usize) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -311,7 +311,7 @@ mod tests {
     fn the_counts_of_all_threads_are_added() {
         let file = file(2);
         let settled = || SendCounters::settled(file.path()).unwrap();
-        let count = |row: Row, bytes| {
+        let count = |row: CounterRow, bytes| {
             row.count_connection(SendMode::User);
             row.count_connection(SendMode::KtlsWrite);
             row.count_connection(SendMode::KtlsWrite);
@@ -322,7 +322,7 @@ mod tests {
             row.count_requests(true, 7);
             row.count_requests(false, 2);
         };
-        let rows = Row::open(file.path()).unwrap();
+        let rows = CounterRow::open(file.path()).unwrap();
         assert_eq!(rows.len(), 2);
         count(rows[0], 5);
         let one = settled();
@@ -350,7 +350,7 @@ mod tests {
         let file = file(1);
         // Each maps the file as a process of its own does.
         for _ in 0..2 {
-            let row = Row::open(file.path()).unwrap()[0];
+            let row = CounterRow::open(file.path()).unwrap()[0];
             row.has_accelerator(false);
             row.count_accelerated(&ACCELERATED);
         }
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!((both.submitted, both.in_flight_max, both.in_flight()), (1800, 70, 1288));
         assert!(!is_settled);
         let over = AcceleratorCounts { completed: 1288, ..AcceleratorCounts::default() };
-        Row::open(file.path()).unwrap()[0].count_accelerated(&over);
+        CounterRow::open(file.path()).unwrap()[0].count_accelerated(&over);
         SendCounters::reset_in_flight_max(file.path()).unwrap();
         let (is_settled, after) = SendCounters::read(file.path()).unwrap();
         assert!(is_settled);
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn batches_are_counted_where_there_are_some() {
         let file = file(1);
-        let row = Row::open(file.path()).unwrap()[0];
+        let row = CounterRow::open(file.path()).unwrap()[0];
         row.has_accelerator(true);
         let mut batches = BatchCounts {
             by_size: [1, 0, 0, 0, 0, 0, 0, 9],
@@ -404,11 +404,11 @@ mod tests {
     #[test]
     fn what_a_process_that_is_gone_had_under_way_is_abandoned() {
         let file = file(1);
-        let rows = Row::open_for_processes(file.path()).unwrap();
+        let rows = CounterRow::open_for_processes(file.path()).unwrap();
         assert_eq!(rows.len(), PROCESSES);
         let counted = || SendCounters::read(file.path()).unwrap().1.accelerator.unwrap();
-        let own = Row::take(&rows).unwrap();
-        assert_eq!(Row::take(&rows), Some(own));
+        let own = CounterRow::take(&rows).unwrap();
+        assert_eq!(CounterRow::take(&rows), Some(own));
         rows[own].has_accelerator(false);
         rows[own].count_accelerated(&ACCELERATED);
         assert_eq!((counted().in_flight(), counted().abandoned), (644, 6));
@@ -423,10 +423,10 @@ mod tests {
         assert_eq!((counted().in_flight(), counted().abandoned), (0, 650));
         // Its row is taken where no other is left, and nothing is counted twice.
         (1..PROCESSES).for_each(|place| set_owner(place, 1));
-        assert_eq!(Row::take(&rows), Some(own));
+        assert_eq!(CounterRow::take(&rows), Some(own));
         assert_eq!((counted().in_flight(), counted().abandoned), (0, 650));
         set_owner(own, 1);
-        assert_eq!(Row::take(&rows), None);
+        assert_eq!(CounterRow::take(&rows), None);
     }
 
     /// The numbers of a round follow one another, and differ from round to round: were a round called settled
@@ -436,7 +436,7 @@ mod tests {
         /// How many rounds the reader sees, of the many that there are.
         const SEEN: u64 = 1_000;
         let file = file(1);
-        let row = Row::open(file.path()).unwrap()[0];
+        let row = CounterRow::open(file.path()).unwrap()[0];
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -479,7 +479,7 @@ mod tests {
     #[test]
     fn a_load_that_is_under_way_is_not_settled() {
         let file = file(2);
-        let rows = Row::open(file.path()).unwrap();
+        let rows = CounterRow::open(file.path()).unwrap();
         let is_settled = || SendCounters::read(file.path()).unwrap().0;
         assert!(is_settled());
         rows[1].begin();
@@ -494,6 +494,6 @@ mod tests {
         std::fs::write(file.path(), "short").unwrap();
         assert!(SendCounters::settled(file.path()).is_err());
         assert!(create(Path::new("/nowhere/counters"), 1).is_err());
-        assert!(Row::open(Path::new("/")).is_err());
+        assert!(CounterRow::open(Path::new("/")).is_err());
     }
 }

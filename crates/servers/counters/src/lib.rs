@@ -18,4 +18,4 @@ mod row;
 pub use batches::{BatchCounts, KeyUse, UseCounts, Uses};
 pub use block::{PROCESSES, create};
 pub use counts::{AcceleratorCounts, Calls, SendCounters};
-pub use row::{Call, Row};
+pub use row::{Call, CounterRow};

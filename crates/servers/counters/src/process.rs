@@ -7,9 +7,9 @@ const PID_BITS: u32 = 22;
 
 /// A process, as it is kept in a row; its start is 0 where it could not be read. The number 0 is no process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Process(pub(crate) u64);
+pub(crate) struct RowOwner(pub(crate) u64);
 
-impl Process {
+impl RowOwner {
     /// The caller's.
     pub(crate) fn own() -> Self {
         let pid = std::process::id();
@@ -61,14 +61,14 @@ mod tests {
 
     #[test]
     fn a_process_is_gone_when_it_has_ended_or_another_has_its_number() {
-        let own = Process::own();
+        let own = RowOwner::own();
         assert!(own.sees_others() && !own.is_gone());
         assert_eq!(own.pid(), std::process::id());
-        assert!(Process(own.0 + (1 << PID_BITS)).is_gone());
-        assert!(!Process(u64::from(own.pid())).is_gone());
+        assert!(RowOwner(own.0 + (1 << PID_BITS)).is_gone());
+        assert!(!RowOwner(u64::from(own.pid())).is_gone());
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let other =
-            Process(started(child.id()).unwrap().unwrap() << PID_BITS | u64::from(child.id()));
+            RowOwner(started(child.id()).unwrap().unwrap() << PID_BITS | u64::from(child.id()));
         assert!(!other.is_gone());
         child.kill().unwrap();
         while !other.is_gone() {

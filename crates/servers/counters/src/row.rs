@@ -12,7 +12,7 @@ use crate::places::{
     ACCELERATOR, CALLS, HAS_ACCELERATOR, IN_BATCHES, IN_FLIGHT_MAX, ONE_BY_ONE, OWNER, PLAIN,
     TLS_REQUESTS,
 };
-use crate::process::Process;
+use crate::process::RowOwner;
 use crate::{AcceleratorCounts, BatchCounts, KeyUse, SendCounters};
 
 /// A system call that sends.
@@ -25,9 +25,9 @@ pub enum Call {
 /// A row of a file of counters. Only [`count_accelerated`](Self::count_accelerated) may be called by several
 /// threads at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Row(&'static Cells);
+pub struct CounterRow(&'static Cells);
 
-impl Row {
+impl CounterRow {
     /// All rows of a file, at least one; a new file where there is none. They stay mapped as long as the process
     /// lives.
     ///
@@ -48,7 +48,7 @@ impl Row {
     /// The place of the calling process's row: the one that it has, or one of nobody, or that of a process that has ended,
     /// whose operations are abandoned then. `None` where other processes have all.
     pub fn take(rows: &[Self]) -> Option<usize> {
-        let own = Process::own();
+        let own = RowOwner::own();
         let owner = |row: &Self| row.0.numbers[OWNER].load(Acquire);
         let take = |row: &Self, from: u64| {
             row.0.numbers[OWNER].compare_exchange(from, own.0, AcqRel, Acquire).is_ok()
@@ -57,7 +57,7 @@ impl Row {
         let free = || rows.iter().find(|row| take(row, 0));
         let left = || {
             rows.iter().find(|row| {
-                let former = Process(owner(row));
+                let former = RowOwner(owner(row));
                 if !own.sees_others() || !former.is_gone() {
                     return false;
                 }

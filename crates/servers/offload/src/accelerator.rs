@@ -4,14 +4,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use counters::Row;
+use counters::CounterRow;
 use units::Nanos;
 
 use crate::counts;
 use crate::device::{Device, Premaster};
 use crate::model::Model;
 use crate::multi_buffer::MultiBuffer;
-use crate::queue::{Progress, Queue};
+use crate::queue::{DeviceReply, Queue};
 use crate::{Batching, CompletedBy, Description, Ticket, Way};
 
 /// That of this process.
@@ -191,14 +191,14 @@ impl Accelerator {
             // Released before the wait, in which another connection may come here.
             let progress = locked(queue).take(ticket, now);
             match progress {
-                Progress::UnderWay { due } => {
+                DeviceReply::UnderWay { due } => {
                     wait(ticket, Nanos(due.0.saturating_sub(now.0)).into())
                 }
-                Progress::Answered(premaster) => {
+                DeviceReply::Answered(premaster) => {
                     counts::add(|counts| counts.completed += 1);
                     return Some(premaster);
                 }
-                Progress::Silent => {
+                DeviceReply::Silent => {
                     counts::add(|counts| counts.timed_out += 1);
                     return None;
                 }
@@ -213,7 +213,7 @@ impl Accelerator {
 
 /// From now on, once the accelerator is made, all threads of this process count their operations in one of these
 /// rows, and so does each process that it forks.
-pub fn count_in(rows: Vec<Row>) {
+pub fn count_in(rows: Vec<CounterRow>) {
     counts::count_in(rows, |row| {
         let device = Accelerator::get().and_then(Accelerator::multi_buffer);
         row.has_accelerator(device.is_some());

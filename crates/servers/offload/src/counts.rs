@@ -4,25 +4,25 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use counters::{AcceleratorCounts, KeyUse, Row};
+use counters::{AcceleratorCounts, CounterRow, KeyUse};
 
-static ROWS: OnceLock<(Vec<Row>, Begin)> = OnceLock::new();
+static ROWS: OnceLock<(Vec<CounterRow>, Begin)> = OnceLock::new();
 /// The process that has taken a row, and the place of that after it; none where no row was left.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 const NO_ROW: u32 = u32::MAX;
 
 /// What a process counts first, in the row that it has taken.
-type Begin = fn(Row);
+type Begin = fn(CounterRow);
 
 /// From now on, all threads of this process count their operations in one of these rows, and so does each process
 /// that it forks.
-pub(crate) fn count_in(rows: Vec<Row>, begin: Begin) {
+pub(crate) fn count_in(rows: Vec<CounterRow>, begin: Begin) {
     ROWS.get_or_init(|| (rows, begin));
     row();
 }
 
 /// That of the calling process.
-fn row() -> Option<Row> {
+fn row() -> Option<CounterRow> {
     let (rows, begin) = ROWS.get()?;
     let process = std::process::id();
     let taken = TAKEN.load(Ordering::Relaxed);
@@ -30,7 +30,7 @@ fn row() -> Option<Row> {
         return rows.get(taken as u32 as usize).copied();
     }
     // Two threads may come here at once: the second one finds the row of the first.
-    let place = Row::take(rows).unwrap_or(NO_ROW as usize);
+    let place = CounterRow::take(rows).unwrap_or(NO_ROW as usize);
     TAKEN.store(u64::from(process) << 32 | place as u64, Ordering::Relaxed);
     let row = *rows.get(place)?;
     begin(row);

@@ -41,7 +41,7 @@ pub(crate) struct MultiBuffer {
     wait: Duration,
     /// CPU time of the pause that an operation makes.
     pause: Duration,
-    operations: Mutex<Operations>,
+    operations: Mutex<TicketedOperations>,
     break_evens: Mutex<BTreeMap<Class, usize>>,
 }
 
@@ -52,11 +52,11 @@ struct Pending {
 }
 
 #[derive(Default)]
-struct Operations {
+struct TicketedOperations {
     next: u64,
     threads: HashMap<ThreadId, Waiting>,
     /// Those that nobody has taken.
-    progress: HashMap<Ticket, Progress>,
+    progress: HashMap<Ticket, OperationState>,
 }
 
 /// The operations of a thread.
@@ -68,7 +68,7 @@ struct Waiting {
     ready: Vec<Ticket>,
 }
 
-enum Progress {
+enum OperationState {
     Waiting {
         /// The thread that it is with.
         owner: ThreadId,
@@ -156,7 +156,7 @@ impl MultiBuffer {
             let mut operations = self.operations();
             let ticket = Ticket(operations.next);
             operations.next += 1;
-            operations.progress.insert(ticket, Progress::Waiting { owner, class, wake });
+            operations.progress.insert(ticket, OperationState::Waiting { owner, class, wake });
             let queues = &mut operations.threads.entry(owner).or_default().queues;
             queues.entry(class).or_default().push_back(Pending { ticket, since, work });
             (ticket, operations.progress.len())
@@ -234,7 +234,7 @@ impl MultiBuffer {
     /// forgotten; whether that is still to come.
     pub(crate) fn wake_by(&self, ticket: Ticket, event: Arc<Event>) -> bool {
         match self.operations().progress.get_mut(&ticket) {
-            Some(Progress::Waiting { wake, .. }) => {
+            Some(OperationState::Waiting { wake, .. }) => {
                 *wake = Wake::Event(event);
                 true
             }
@@ -255,11 +255,11 @@ impl MultiBuffer {
         let end = Instant::now() + PATIENCE;
         loop {
             let (owner, class) = match self.operations().progress.get_mut(&ticket) {
-                Some(Progress::Waiting { owner, class, wake }) => {
+                Some(OperationState::Waiting { owner, class, wake }) => {
                     *wake = Wake::Caller;
                     (*owner, *class)
                 }
-                Some(Progress::Over(_)) | None => return,
+                Some(OperationState::Over(_)) | None => return,
             };
             if !self.run_batches(owner, Which::Of(class)) {
                 // Another thread computes it.
@@ -288,8 +288,8 @@ impl MultiBuffer {
     pub(crate) fn take(&self, ticket: Ticket) -> Option<Answer> {
         let mut operations = self.operations();
         match operations.progress.remove(&ticket)? {
-            Progress::Over(answer) => Some(answer),
-            waiting @ Progress::Waiting { .. } => {
+            OperationState::Over(answer) => Some(answer),
+            waiting @ OperationState::Waiting { .. } => {
                 operations.progress.insert(ticket, waiting);
                 None
             }
@@ -307,12 +307,12 @@ impl MultiBuffer {
             queue.front().filter(|_| place == 0).map(|one| one.ticket)
         });
         // The first is the one that looks whether others come.
-        if let Some(Progress::Waiting { wake: Wake::Event(event), .. }) =
+        if let Some(OperationState::Waiting { wake: Wake::Event(event), .. }) =
             next.and_then(|next| operations.progress.get(&next))
         {
             event.set(true);
         }
-        matches!(operations.progress.remove(&ticket), Some(Progress::Waiting { .. }))
+        matches!(operations.progress.remove(&ticket), Some(OperationState::Waiting { .. }))
     }
 
     /// Forgets all operations; how many were still to be done.
@@ -320,7 +320,7 @@ impl MultiBuffer {
         let mut operations = self.operations();
         operations.threads.clear();
         let all = mem::take(&mut operations.progress);
-        all.values().filter(|one| matches!(one, Progress::Waiting { .. })).count()
+        all.values().filter(|one| matches!(one, OperationState::Waiting { .. })).count()
     }
 
     /// How long an operation may wait for company.
@@ -379,7 +379,8 @@ impl MultiBuffer {
                 // One that was forgotten is counted as such.
                 let Some(progress) = operations.progress.get_mut(&ticket) else { continue };
                 count(&mut new, of, answer.is_some(), is_too_small);
-                let Progress::Waiting { wake, .. } = mem::replace(progress, Progress::Over(answer))
+                let OperationState::Waiting { wake, .. } =
+                    mem::replace(progress, OperationState::Over(answer))
                 else {
                     continue;
                 };
@@ -400,7 +401,7 @@ impl MultiBuffer {
         events.iter().for_each(|event| event.set(true));
     }
 
-    fn operations(&self) -> MutexGuard<'_, Operations> {
+    fn operations(&self) -> MutexGuard<'_, TicketedOperations> {
         self.operations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -409,10 +410,10 @@ impl MultiBuffer {
     }
 }
 
-impl Operations {
+impl TicketedOperations {
     /// The operations that wait where one does, with it unless it is being computed.
     fn queue_of(&mut self, ticket: Ticket) -> Option<&mut VecDeque<Pending>> {
-        let Progress::Waiting { owner, class, .. } = self.progress.get(&ticket)? else {
+        let OperationState::Waiting { owner, class, .. } = self.progress.get(&ticket)? else {
             return None;
         };
         self.threads.get_mut(owner)?.queues.get_mut(class)

@@ -12,7 +12,7 @@ pub(crate) const PATIENCE: Nanos = Nanos(1_000_000_000);
 
 /// What is known of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum DeviceReply {
     UnderWay {
         /// When it is worth looking again.
         due: Nanos,
@@ -44,7 +44,7 @@ struct Waiting {
 struct Entry {
     /// The thread that looks for it among those that are ready, where one does.
     owner: Option<ThreadId>,
-    progress: Progress,
+    progress: DeviceReply,
 }
 
 impl Queue {
@@ -75,7 +75,7 @@ impl Queue {
         if let Some(owner) = owner {
             self.threads.entry(owner).or_default().due.push_back(due);
         }
-        self.operations.insert(ticket, Entry { owner, progress: Progress::UnderWay { due } });
+        self.operations.insert(ticket, Entry { owner, progress: DeviceReply::UnderWay { due } });
         self.patience.push_back((Nanos(due.0 + PATIENCE.0), ticket));
         Some(ticket)
     }
@@ -86,15 +86,15 @@ impl Queue {
     }
 
     /// How an operation stands; it is forgotten with a final answer.
-    pub(crate) fn take(&mut self, ticket: Ticket, now: Nanos) -> Progress {
+    pub(crate) fn take(&mut self, ticket: Ticket, now: Nanos) -> DeviceReply {
         self.advance(now);
         match self.operations.get(&ticket).map(|entry| entry.progress) {
-            Some(progress @ Progress::UnderWay { .. }) => progress,
+            Some(progress @ DeviceReply::UnderWay { .. }) => progress,
             Some(progress) => {
                 self.operations.remove(&ticket);
                 progress
             }
-            None => Progress::Silent,
+            None => DeviceReply::Silent,
         }
     }
 
@@ -119,19 +119,19 @@ impl Queue {
     fn advance(&mut self, now: Nanos) {
         while let Some(completion) = self.device.collect(now) {
             // A device that is late or answers twice names one that is over.
-            self.finish(completion.ticket, Progress::Answered(completion.premaster));
+            self.finish(completion.ticket, DeviceReply::Answered(completion.premaster));
         }
         while let Some(&(end, ticket)) = self.patience.front()
             && end <= now
         {
             self.patience.pop_front();
-            self.finish(ticket, Progress::Silent);
+            self.finish(ticket, DeviceReply::Silent);
         }
     }
 
-    fn finish(&mut self, ticket: Ticket, progress: Progress) {
+    fn finish(&mut self, ticket: Ticket, progress: DeviceReply) {
         if let Some(entry) = self.operations.get_mut(&ticket)
-            && matches!(entry.progress, Progress::UnderWay { .. })
+            && matches!(entry.progress, DeviceReply::UnderWay { .. })
         {
             entry.progress = progress;
             if let Some(waiting) = entry.owner.and_then(|owner| self.threads.get_mut(&owner)) {
@@ -182,11 +182,11 @@ mod tests {
     fn an_operation_is_ready_once_and_taken_once() {
         let mut queue = queue(&[(10, 0, 1)]);
         let ticket = submit(&mut queue, 0);
-        assert_eq!(queue.take(ticket, Nanos(9)), Progress::UnderWay { due: Nanos(0) });
+        assert_eq!(queue.take(ticket, Nanos(9)), DeviceReply::UnderWay { due: Nanos(0) });
         assert_eq!((queue.ready(me(), Nanos(9)), queue.next(me())), (vec![], Some(Nanos(0))));
         assert_eq!((queue.ready(me(), Nanos(10)), queue.next(me())), (vec![ticket], None));
         assert_eq!((queue.ready(me(), Nanos(10)), queue.in_flight()), (Vec::new(), 1));
-        assert_eq!(queue.take(ticket, Nanos(11)), Progress::Answered([1; 48]));
+        assert_eq!(queue.take(ticket, Nanos(11)), DeviceReply::Answered([1; 48]));
         assert_eq!(queue.in_flight(), 0);
     }
 
@@ -206,9 +206,9 @@ mod tests {
         let tickets = [0, 5].map(|now| submit(&mut queue, now));
         assert_eq!(queue.ready(me(), Nanos(PATIENCE.0 - 1)), []);
         assert_eq!(queue.ready(me(), PATIENCE), [tickets[0]]);
-        assert_eq!(queue.take(tickets[0], PATIENCE), Progress::Silent);
+        assert_eq!(queue.take(tickets[0], PATIENCE), DeviceReply::Silent);
         assert_eq!(queue.ready(me(), Nanos(PATIENCE.0 + 5)), [tickets[1]]);
-        assert_eq!(queue.take(tickets[1], Nanos(PATIENCE.0 + 5)), Progress::Silent);
+        assert_eq!(queue.take(tickets[1], Nanos(PATIENCE.0 + 5)), DeviceReply::Silent);
         assert_eq!(queue.in_flight(), 0);
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let ticket = queue.submit(None, 2048, [7; 48], Nanos(0)).unwrap();
         assert_eq!((queue.abandon(ticket), queue.in_flight()), (true, 0));
         assert!(!queue.abandon(ticket));
-        assert_eq!(queue.take(ticket, Nanos(1)), Progress::Silent);
+        assert_eq!(queue.take(ticket, Nanos(1)), DeviceReply::Silent);
     }
 
     #[test]
@@ -227,9 +227,9 @@ mod tests {
         let mut queue = queue(&[(1, 9, 9), (2, 1, 1), (3, 1, 2), (late, 0, 3)]);
         let (first, second) = (submit(&mut queue, 0), submit(&mut queue, 0));
         assert_eq!(queue.ready(me(), Nanos(3)), [second]);
-        assert_eq!(queue.take(second, Nanos(3)), Progress::Answered([1; 48]));
-        assert_eq!(queue.take(first, PATIENCE), Progress::Silent);
-        assert_eq!(queue.take(first, Nanos(late)), Progress::Silent);
+        assert_eq!(queue.take(second, Nanos(3)), DeviceReply::Answered([1; 48]));
+        assert_eq!(queue.take(first, PATIENCE), DeviceReply::Silent);
+        assert_eq!(queue.take(first, Nanos(late)), DeviceReply::Silent);
         // It was named as ready when it was given up, and is over since.
         assert_eq!(queue.ready(me(), Nanos(late)), [first]);
     }
@@ -260,7 +260,7 @@ mod tests {
             prop_assert_eq!(&ready, &submitted);
             for ticket in ready {
                 let progress = queue.take(ticket, Nanos(now));
-                let is_over = !matches!(progress, Progress::UnderWay { .. });
+                let is_over = !matches!(progress, DeviceReply::UnderWay { .. });
                 prop_assert!(is_over, "{progress:?}");
             }
             prop_assert_eq!(queue.in_flight(), 0);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use inferno::flamegraph::{self, Options};
 
-use crate::stack::Stack;
+use crate::stack::CallStack;
 
 /// The stacks in the folded format of flame graphs, `nginx;main;write 12`, outermost function first.
-pub fn folded<'a>(stacks: impl IntoIterator<Item = &'a Stack>) -> String {
+pub fn folded<'a>(stacks: impl IntoIterator<Item = &'a CallStack>) -> String {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for stack in stacks {
         let names =
@@ -65,9 +65,9 @@ mod tests {
     use super::*;
     use crate::stack::Frame;
 
-    fn stack(functions: &[&str]) -> Stack {
+    fn stack(functions: &[&str]) -> CallStack {
         let frame = |name: &&str| Frame { library: None, function: Some((*name).to_owned()) };
-        Stack {
+        CallStack {
             process: 7,
             thread: "nginx".to_owned(),
             frames: functions.iter().map(frame).collect(),

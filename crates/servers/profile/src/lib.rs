@@ -15,4 +15,4 @@ pub use futexes::Futexes;
 pub use perf::{Event, FREQUENCY, Maps, PerfError, Recording, Samples, read};
 pub use profile::Profile;
 pub use rules::{Rules, RulesError};
-pub use stack::{Frame, Stack};
+pub use stack::{CallStack, Frame};

@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::futexes::Futexes;
 use crate::perf::{Event, FREQUENCY, Samples};
 use crate::rules::Rules;
-use crate::stack::Stack;
+use crate::stack::CallStack;
 
 /// From fewer samples a share is not worth printing.
 const FEWEST: u64 = 1_000;
@@ -53,7 +53,7 @@ impl Profile {
         server: &[u32],
         futexes: Fact<Futexes>,
         rules: &Rules,
-    ) -> (Self, Vec<Stack>) {
+    ) -> (Self, Vec<CallStack>) {
         let mut profile = Self {
             event,
             frequency_hz: FREQUENCY,
@@ -132,7 +132,7 @@ impl Profile {
 }
 
 /// Kernel threads have no program, and names such as `ksoftirqd/0`, `kworker/0:1`, `rcu_sched`.
-fn is_kernel_thread(stack: &Stack) -> bool {
+fn is_kernel_thread(stack: &CallStack) -> bool {
     ["ksoftirqd", "kworker", "rcu", "migration", "kswapd", "irq", "jbd2", "kcompactd"]
         .iter()
         .any(|name| stack.thread.starts_with(name))
@@ -145,17 +145,17 @@ mod tests {
 
     const SERVER: u32 = 7;
 
-    fn sample(at: u64, process: u32, thread: &str, functions: &[&str]) -> (u64, Stack) {
+    fn sample(at: u64, process: u32, thread: &str, functions: &[&str]) -> (u64, CallStack) {
         let frame = |name: &&str| {
             let (library, function) = name.split_once(':').unwrap_or(("[kernel.kallsyms]", *name));
             Frame { library: Some(library.to_owned()), function: Some(function.to_owned()) }
         };
         let frames = functions.iter().map(frame).collect();
-        (at, Stack { process, thread: thread.to_owned(), frames })
+        (at, CallStack { process, thread: thread.to_owned(), frames })
     }
 
     /// Of the samples from 100 to 199.
-    fn profile(stacks: Vec<(u64, Stack)>) -> (Profile, Vec<Stack>) {
+    fn profile(stacks: Vec<(u64, CallStack)>) -> (Profile, Vec<CallStack>) {
         let samples = Samples { stacks, lost: 0 };
         let futexes = Fact::Known(Futexes { calls: 3, operations: 6 });
         Profile::of(samples, Event::CpuClock, (100, 200), &[SERVER], futexes, &Rules::built_in())

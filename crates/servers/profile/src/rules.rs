@@ -9,7 +9,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::class::Class;
-use crate::stack::{Frame, Stack};
+use crate::stack::{CallStack, Frame};
 
 /// The rules that toll comes with.
 const BUILT_IN: &str = include_str!("rules.toml");
@@ -93,7 +93,7 @@ impl Rules {
     }
 
     /// What the CPU was doing.
-    pub fn class(&self, stack: &Stack) -> Class {
+    pub fn class(&self, stack: &CallStack) -> Class {
         let decision = |place| {
             self.0.iter().find(|rule| rule.matches(&stack.frames, place)).map(|rule| rule.class)
         };
@@ -161,7 +161,7 @@ mod tests {
             }
         };
         let frames = functions.iter().map(frame).collect();
-        rules.class(&Stack { process: 7, thread: "nginx".to_owned(), frames })
+        rules.class(&CallStack { process: 7, thread: "nginx".to_owned(), frames })
     }
 
     fn built_in(functions: &[&str]) -> Class {

@@ -2,7 +2,7 @@
 
 /// What a CPU ran at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Stack {
+pub struct CallStack {
     pub process: u32,
     /// The thread's name: `nginx`, `ksoftirqd/0`.
     pub thread: String,

@@ -3,12 +3,12 @@
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use counters::Row;
+use counters::CounterRow;
 use tls::SendMode;
 
 use crate::content::Contents;
 use crate::input::Input;
-use crate::library::{Handshake, Library, Pause, Session};
+use crate::library::{Handshake, Pause, Session, TlsContext};
 use crate::multiplexed::Multiplexed;
 use crate::request::{self, Parsed, Request};
 use crate::response::{Persistence, Status};
@@ -25,7 +25,7 @@ pub(crate) struct Shared<'a, L> {
     pub(crate) library: &'a L,
     pub(crate) contents: &'a Contents,
     /// Where its thread counts, if anywhere.
-    pub(crate) row: Option<Row>,
+    pub(crate) row: Option<CounterRow>,
     pub(crate) writing: Writing,
     /// The time of this round.
     pub(crate) now: Instant,
@@ -48,7 +48,7 @@ pub(crate) enum Next {
 }
 
 /// A connection, encrypted or not.
-pub(crate) struct Connection<L: Library> {
+pub(crate) struct Connection<L: TlsContext> {
     channel: Channel<L::Session>,
     state: State,
     input: Input,
@@ -92,7 +92,7 @@ enum Afterwards {
     Linger,
 }
 
-impl<L: Library> Connection<L> {
+impl<L: TlsContext> Connection<L> {
     pub(crate) fn plain(wire: Wire, deadline: Instant) -> Self {
         Self::new(Channel::Plain(wire), State::Request, deadline)
     }

@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use congestion::CongestionControl;
-use counters::Row;
+use counters::CounterRow;
 use cpus::CpuList;
 use offload::Accelerator;
 use tls::{Mac, Stack, Suite};
@@ -43,7 +43,7 @@ pub use nobody::become_nobody;
 pub use settings::{AcceleratorSource, CertificateSource, Settings};
 
 use content::Contents;
-use library::{AnyLibrary, Library};
+use library::{AnyLibrary, TlsContext};
 use listener::Listeners;
 use worker::Worker;
 
@@ -65,7 +65,7 @@ struct Service {
     tls: Vec<Listeners>,
     plain: Vec<Listeners>,
     /// A row of the file of counters for each thread; none where there is no such file.
-    rows: Vec<Row>,
+    rows: Vec<CounterRow>,
 }
 
 impl Server {
@@ -121,7 +121,7 @@ impl Server {
         }
         let rows = settings.counters.as_ref().map(|path| {
             counters::create(path, threads)
-                .and_then(|()| Row::open(path))
+                .and_then(|()| CounterRow::open(path))
                 .map_err(|source| ServerError::Counters { path: path.clone(), source })
         });
         let rows = rows.transpose()?.unwrap_or_default();
@@ -184,7 +184,7 @@ impl Service {
     /// Serves with a thread on each CPU: each with its library, or all with the one that there is.
     fn run(
         self,
-        libraries: &[impl Library],
+        libraries: &[impl TlsContext],
         stop: &AtomicBool,
         report: &Report<'_>,
     ) -> Result<(), ServerError> {

@@ -24,7 +24,7 @@ use crate::settings::{AcceleratorSource, Settings};
 use kernel::KernelTls;
 use offered::FIRST_WITH_ML_KEM;
 use opened::OpenedLibrary;
-pub(crate) use session::{Handshake, Library, Pause, Session};
+pub(crate) use session::{Handshake, Pause, Session, TlsContext};
 
 /// One of the libraries, with its settings.
 pub(crate) enum AnyLibrary {

@@ -10,7 +10,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
-use counters::{Call, Row};
+use counters::{Call, CounterRow};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 
@@ -23,7 +23,7 @@ pub(crate) type Gather = Rc<RefCell<Vec<u8>>>;
 pub(crate) struct Wire {
     socket: Rc<OwnedFd>,
     gather: Gather,
-    row: Option<Row>,
+    row: Option<CounterRow>,
     tail: Tail,
     readable: bool,
     writable: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(socket: OwnedFd, gather: Gather, row: Option<Row>) -> Self {
+    pub(crate) fn new(socket: OwnedFd, gather: Gather, row: Option<CounterRow>) -> Self {
         Self {
             socket: Rc::new(socket),
             gather,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use counters::Row;
+use counters::CounterRow;
 use offload::{Accelerator, Ticket};
 use rustix::io::Errno;
 use slab::Slab;
@@ -13,7 +13,7 @@ use slab::Slab;
 use crate::connection::{Connection, Next, Shared};
 use crate::content::Contents;
 use crate::epoll::Epoll;
-use crate::library::{Library, Pause};
+use crate::library::{Pause, TlsContext};
 use crate::listener::{self, Accepted};
 use crate::settings::Settings;
 use crate::transfer::Writing;
@@ -34,7 +34,7 @@ const JOB: u64 = 1 << 63;
 const LISTENER: u64 = 1 << 62;
 
 /// What a thread needs to begin.
-pub(crate) struct Worker<'a, L: Library> {
+pub(crate) struct Worker<'a, L: TlsContext> {
     listeners: Vec<Listener>,
     epoll: Epoll,
     connections: Slab<Connection<L>>,
@@ -69,7 +69,7 @@ enum Pending {
     Stuck,
 }
 
-impl<'a, L: Library> Worker<'a, L> {
+impl<'a, L: TlsContext> Worker<'a, L> {
     /// Makes the worker of the calling thread.
     pub(crate) fn new(
         settings: &Settings,
@@ -78,7 +78,7 @@ impl<'a, L: Library> Worker<'a, L> {
         contents: &'a Contents,
         tls: Vec<OwnedFd>,
         plain: Vec<OwnedFd>,
-        row: Option<Row>,
+        row: Option<CounterRow>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         let listener =

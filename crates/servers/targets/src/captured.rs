@@ -9,13 +9,13 @@ use std::process::Stdio;
 use cpus::CpuList;
 use rustix::process::Signal;
 
-use crate::process::{Launch, Process};
+use crate::process::{GuardedProcess, Launch};
 
 /// A running program whose output is its answer, with the unnamed files that take it. They share
 /// their offset with the program: read them after its end.
 #[derive(Debug)]
 pub struct Captured {
-    pub process: Process,
+    pub process: GuardedProcess,
     pub stdout: File,
     pub stderr: File,
 }
@@ -51,7 +51,7 @@ impl Captured {
         let failed = |error| (program.to_owned(), error);
         let (stdout, its_stdout) = file().map_err(failed)?;
         let (stderr, its_stderr) = file().map_err(failed)?;
-        let process = Process::start(Launch {
+        let process = GuardedProcess::start(Launch {
             program: program.to_owned(),
             arguments,
             environment: Vec::new(),

@@ -8,7 +8,7 @@ use cpus::CpuList;
 use serde::{Deserialize, Serialize};
 use tls::Stack;
 
-use crate::Library;
+use crate::MappedLibrary;
 
 /// A client's certificate and its key, which is there while the server runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl ClientPem {
 
 /// What a server is and where it listens, as its machine knows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct ServerFacts {
     /// Its name, with a number from the second one in a result folder on: `nginx-2`.
     pub name: String,
     /// Server and TLS library, such as `nginx/1.22.1, OpenSSL 3.0.22`.
@@ -74,7 +74,7 @@ pub struct Facts {
     pub lacks: Vec<String>,
     /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked statically,
     /// or has none that is known.
-    pub libraries: Vec<Library>,
+    pub libraries: Vec<MappedLibrary>,
     /// The CPUs that all of it is pinned to.
     pub cpus: CpuList,
     /// Those of its backend, where it passes requests on to one.

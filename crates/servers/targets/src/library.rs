@@ -101,13 +101,13 @@ fn built_folder() -> PathBuf {
 
 /// A library that a process has mapped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Library {
+pub struct MappedLibrary {
     pub path: PathBuf,
     /// The version in the file, such as `OpenSSL 3.0.22`, where it has one.
     pub version: Option<String>,
 }
 
-impl Library {
+impl MappedLibrary {
     /// Whether this file is one of that folder, or one that a link in the folder leads to.
     pub fn is_from(&self, folder: &Path) -> bool {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
@@ -130,7 +130,7 @@ impl Library {
     }
 }
 
-impl fmt::Display for Library {
+impl fmt::Display for MappedLibrary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         match &self.version {
@@ -143,7 +143,7 @@ impl fmt::Display for Library {
 /// The libraries of these names that a process has mapped or, where it has none, a descendant of it:
 /// a command may be a shell that starts the server. None where they are linked statically, where the
 /// server runs on something else, and where it is another user's.
-pub(crate) fn mapped_by_tree(pid: u32, names: &[&str]) -> Vec<Library> {
+pub(crate) fn mapped_by_tree(pid: u32, names: &[&str]) -> Vec<MappedLibrary> {
     let of_process = mapped(pid, names).unwrap_or_default();
     if !of_process.is_empty() {
         return of_process;
@@ -159,10 +159,10 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
     tasks.filter_map(|task| task.children().ok()).flatten().collect()
 }
 
-fn mapped(pid: u32, names: &[&str]) -> io::Result<Vec<Library>> {
+fn mapped(pid: u32, names: &[&str]) -> io::Result<Vec<MappedLibrary>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let paths = names.iter().filter_map(|name| path_in(&maps, name));
-    Ok(paths.map(|path| Library { version: version_of(&path), path }).collect())
+    Ok(paths.map(|path| MappedLibrary { version: version_of(&path), path }).collect())
 }
 
 /// The first mapped file whose name begins so.
@@ -237,7 +237,7 @@ pub(crate) fn check_mapped(
     server: &str,
     folder: &Path,
     library: TlsLibrary,
-    mapped: &[Library],
+    mapped: &[MappedLibrary],
 ) -> Result<(), TargetError> {
     for name in library.files() {
         let is_wanted = has(folder, name);
@@ -325,7 +325,7 @@ mod tests {
     fn an_older_openssl_lacks_the_post_quantum_group() {
         let lacks = |version: Option<&str>, group| {
             let version = version.map(str::to_owned);
-            Library { path: "/lib/libcrypto.so.3".into(), version }.lacks(group)
+            MappedLibrary { path: "/lib/libcrypto.so.3".into(), version }.lacks(group)
         };
         for group in [Group::X25519MlKem768, Group::Secp256r1MlKem768, Group::MlKem1024] {
             assert!(lacks(Some("OpenSSL 3.4.9"), group));
@@ -352,13 +352,13 @@ mod tests {
         fs::write(&own, "x").unwrap();
         check().unwrap();
 
-        let library = |path: &Path| Library { path: path.to_owned(), version: None };
+        let library = |path: &Path| MappedLibrary { path: path.to_owned(), version: None };
         let real = fs::canonicalize(&own).unwrap();
         let system = Path::new("/usr/lib/libssl.so.3");
         let openssl = TlsLibrary::default();
         check_mapped("nginx", folder.path(), openssl, &[library(&real), library(system)]).unwrap();
         let other = Path::new("/usr/lib/libcrypto.so.3");
-        let refusal = |mapped: &[Library]| {
+        let refusal = |mapped: &[MappedLibrary]| {
             check_mapped("nginx", folder.path(), openssl, mapped).unwrap_err().to_string()
         };
         assert!(refusal(&[library(other)]).contains("/usr/lib/libcrypto.so.3"));

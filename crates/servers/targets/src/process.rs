@@ -105,9 +105,9 @@ pub struct Launch<'a> {
     pub temporary: Option<TempDir>,
 }
 
-/// A running server; dropping it stops it.
+/// A running server or client with a guard that ends it when toll is gone; dropping it stops it.
 #[derive(Debug)]
-pub struct Process {
+pub struct GuardedProcess {
     server: Child,
     guard: Child,
     stopped: Option<Stopped>,
@@ -116,7 +116,7 @@ pub struct Process {
     _temporary: Option<TempDir>,
 }
 
-impl Process {
+impl GuardedProcess {
     /// Starts it.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for GuardedProcess {
     fn drop(&mut self) {
         self.stop();
     }
@@ -279,11 +279,15 @@ mod tests {
     const SHORT: StopTimeout =
         StopTimeout { of_toll: Duration::from_millis(800), of_guard: Duration::from_millis(500) };
 
-    fn shell(script: &str) -> Process {
+    fn shell(script: &str) -> GuardedProcess {
         shell_with(script, Vec::new(), None)
     }
 
-    fn shell_with(script: &str, secrets: Vec<Secret>, temporary: Option<TempDir>) -> Process {
+    fn shell_with(
+        script: &str,
+        secrets: Vec<Secret>,
+        temporary: Option<TempDir>,
+    ) -> GuardedProcess {
         start("/bin/sh", vec!["-c".into(), script.into()], secrets, temporary).unwrap()
     }
 
@@ -292,7 +296,7 @@ mod tests {
         arguments: Vec<OsString>,
         secrets: Vec<Secret>,
         temporary: Option<TempDir>,
-    ) -> Result<Process, (PathBuf, io::Error)> {
+    ) -> Result<GuardedProcess, (PathBuf, io::Error)> {
         start_with(program, arguments, secrets, temporary, SHORT)
     }
 
@@ -302,7 +306,7 @@ mod tests {
         secrets: Vec<Secret>,
         temporary: Option<TempDir>,
         patience: StopTimeout,
-    ) -> Result<Process, (PathBuf, io::Error)> {
+    ) -> Result<GuardedProcess, (PathBuf, io::Error)> {
         let null = || File::options().write(true).open("/dev/null").unwrap();
         let launch = Launch {
             program: program.into(),
@@ -317,7 +321,7 @@ mod tests {
             secrets,
             temporary,
         };
-        Process::start_with(launch, patience)
+        GuardedProcess::start_with(launch, patience)
     }
 
     /// Those of the group that are no zombies: field 3 of `/proc/PID/stat` is the state, 5 the group.

@@ -11,12 +11,12 @@ use tls::Stack;
 use crate::library;
 use crate::listening;
 use crate::log::{LogWatch, last_words};
-use crate::process::{Process, Stopped};
+use crate::process::{GuardedProcess, Stopped};
 use crate::ready::Unready;
 use crate::repin::repin;
 use crate::servers::embedded_counts;
 use crate::target_dir::TargetDir;
-use crate::{Facts, Objects, SendCounters, Settings, TargetError};
+use crate::{Objects, SendCounters, ServerFacts, Settings, TargetError};
 
 /// Between two looks at a server that starts.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 pub struct Running {
     // The first field is dropped first: the server ends before its objects go.
     server: Starting,
-    facts: Facts,
+    facts: ServerFacts,
     objects: Arc<Objects>,
 }
 
@@ -49,7 +49,7 @@ pub struct Started {
 /// A server's process and files, whether or not it answers yet.
 #[derive(Debug)]
 pub(crate) struct Starting {
-    pub(crate) process: Process,
+    pub(crate) process: GuardedProcess,
     pub(crate) dir: TargetDir,
     /// The files that it logs to, the most telling last.
     pub(crate) log_files: Vec<PathBuf>,
@@ -90,7 +90,7 @@ impl Starting {
                 // One without a file is part of toll, which has OpenSSL mapped for other things.
                 let mapped = stack.file().map(|file| mapped(&[file])).unwrap_or_default();
                 let of_version =
-                    |library| crate::Library { version: Some(version.clone()), ..library };
+                    |library| crate::MappedLibrary { version: Some(version.clone()), ..library };
                 mapped.into_iter().map(of_version).collect()
             }
         };
@@ -101,7 +101,7 @@ impl Starting {
             library::check_provider(&self.dir.name, self.process.pid(), provider)?;
         }
         Ok(Running {
-            facts: Facts {
+            facts: ServerFacts {
                 name: self.dir.name.clone(),
                 version,
                 https,
@@ -161,7 +161,7 @@ impl Starting {
 
 impl Running {
     /// What it is, and where it listens.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &ServerFacts {
         &self.facts
     }
 

@@ -15,13 +15,13 @@ use crate::backend::{self, BackendAddress};
 use crate::launch_context::{ERROR_LOG, LaunchContext, OUTPUT_LOG};
 use crate::log::LogWatch;
 use crate::port::Ports;
-use crate::process::{Launch, Process};
+use crate::process::{GuardedProcess, Launch};
 use crate::ready::Unready;
 use crate::running::Starting;
 use crate::server::{Invocation, Program, Server};
 use crate::servers::Embedded;
 use crate::target_dir::TargetDir;
-use crate::{Backend, Facts, Objects, Running, Settings, Target, TargetError};
+use crate::{Backend, Objects, Running, ServerFacts, Settings, Target, TargetError};
 
 /// The name of a backend's folders.
 const BACKEND: &str = "backend";
@@ -167,7 +167,7 @@ fn start_at(
         secrets: std::mem::take(&mut context.secrets),
         temporary: None,
     };
-    let process = Process::start(launch)
+    let process = GuardedProcess::start(launch)
         .map_err(|(program, source)| TargetError::Spawn { program, source })?;
     let limit = settings.start_limit.unwrap_or_else(|| program.start_limit());
     let deadline = Instant::now() + limit;
@@ -193,7 +193,7 @@ fn verifies_backend(settings: &Settings) -> bool {
 }
 
 fn address_of(backend: &Running, settings: &Settings) -> BackendAddress {
-    let Facts { http, https, certificate, .. } = backend.facts();
+    let ServerFacts { http, https, certificate, .. } = backend.facts();
     let is_tls = settings.target.backend() == Some(Backend::Tls);
     BackendAddress {
         address: if is_tls { *https } else { *http },

@@ -15,7 +15,7 @@ use cpus::{CpuList, pin_current_thread};
 
 use crate::bench::BenchError;
 use crate::routine::{Failed, Unavailable};
-use crate::sampler::{Figure, Instruments, Series, Spent, Subject};
+use crate::sampler::{Instruments, Series, Spent, Subject, TimedFigure};
 use crate::{CycleSource, ThisCore};
 
 pub use bounds::{Bound, Bounded, beaten, bounds};
@@ -52,9 +52,9 @@ pub struct Cost {
 /// The two costs of an instruction, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    pub latency: Figure,
+    pub latency: TimedFigure,
     /// Side by side: 0.5 means two per cycle.
-    pub throughput: Figure,
+    pub throughput: TimedFigure,
 }
 
 /// All that there are on this architecture.
@@ -113,7 +113,7 @@ impl Subject for Blocks {
     }
 }
 
-fn figure(blocks: &mut Blocks, instruments: &mut dyn Instruments) -> Option<Figure> {
+fn figure(blocks: &mut Blocks, instruments: &mut dyn Instruments) -> Option<TimedFigure> {
     let mut series = Series::default();
     for _ in 0..VISITS {
         if series.quiet() >= SAMPLES || series.visit(blocks, instruments).is_err() {
@@ -121,7 +121,7 @@ fn figure(blocks: &mut Blocks, instruments: &mut dyn Instruments) -> Option<Figu
         }
     }
     let figure = series.figure()?;
-    Some(Figure {
+    Some(TimedFigure {
         cycles: figure.cycles.per(BLOCK as f64),
         nanos: figure.nanos / BLOCK as f64,
         ..figure

@@ -29,7 +29,7 @@ pub(crate) enum Schedule {
 
 /// A thread's part of a load.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct ThreadPart {
     /// The thread's number, below the number of threads.
     pub(crate) thread: usize,
     pub(crate) threads: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Part {
     pub(crate) period: Nanos,
 }
 
-impl Part {
+impl ThreadPart {
     /// When a slot joins the load; the slots of all threads take turns.
     pub(crate) fn joins(&self, slot: usize) -> u64 {
         self.ramp.joins(self.number(slot), self.connections)
@@ -73,7 +73,7 @@ pub(crate) struct Due {
 }
 
 impl Schedule {
-    pub(crate) fn new(arrival: Arrival, part: Part) -> Self {
+    pub(crate) fn new(arrival: Arrival, part: ThreadPart) -> Self {
         match arrival {
             Arrival::Closed { think } => Self::Closed(Closed::new(think.0, part.slots)),
             Arrival::Open { rate, distribution } => {

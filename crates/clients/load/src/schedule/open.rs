@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use random::Random;
 
-use super::{Due, Part, Ramp};
+use super::{Due, Ramp, ThreadPart};
 use crate::{Distribution, Rate};
 
 /// Waiting arrivals need no queue: they are the starts in the computed sequence that have passed
@@ -19,7 +19,7 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(rate: Rate, distribution: Distribution, part: &Part) -> Self {
+    pub(super) fn new(rate: Rate, distribution: Distribution, part: &ThreadPart) -> Self {
         let starts = Starts::new(rate, distribution, part);
         Self { starts, ramp: part.ramp, free: VecDeque::new() }
     }
@@ -78,7 +78,7 @@ enum Starts {
 }
 
 impl Starts {
-    fn new(rate: Rate, distribution: Distribution, part: &Part) -> Self {
+    fn new(rate: Rate, distribution: Distribution, part: &ThreadPart) -> Self {
         let (thread, threads) = (part.thread as u64, part.threads as u64);
         match distribution {
             Distribution::Uniform => Self::Uniform { rate, number: thread, step: threads },

@@ -1,12 +1,12 @@
 //! Paced connections: each slot has its own ticks at a fixed interval.
 
-use super::{Due, Part};
+use super::{Due, ThreadPart};
 
 /// All slots have the same pace and their phases rise with their number, so their ticks come in
 /// rounds, slot by slot: the next tick is found by counting, without a queue of timers.
 #[derive(Debug)]
 pub(crate) struct Paced {
-    part: Part,
+    part: ThreadPart,
     slots: Vec<Slot>,
     /// The next tick that the schedule has not processed.
     cursor: Tick,
@@ -34,7 +34,7 @@ struct Tick {
 }
 
 impl Paced {
-    pub(super) fn new(part: Part) -> Self {
+    pub(super) fn new(part: ThreadPart) -> Self {
         let mut paced = Self {
             part,
             slots: vec![Slot { state: State::Absent, next: 0 }; part.slots],

@@ -10,8 +10,8 @@ use crate::{Distribution, Pace, Rate};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn part(slots: usize) -> Part {
-    Part {
+fn part(slots: usize) -> ThreadPart {
+    ThreadPart {
         thread: 0,
         threads: 1,
         slots,
@@ -31,12 +31,12 @@ fn paced(period: u64) -> Arrival {
     Arrival::Paced { pace: Pace::Every(Nanos(period)) }
 }
 
-fn schedule(arrival: Arrival, part: Part) -> Schedule {
+fn schedule(arrival: Arrival, part: ThreadPart) -> Schedule {
     let period = match arrival {
         Arrival::Paced { pace: Pace::Every(period) } => period,
         _ => Nanos(0),
     };
-    Schedule::new(arrival, Part { period, ..part })
+    Schedule::new(arrival, ThreadPart { period, ..part })
 }
 
 /// One operation of a simulation.
@@ -91,7 +91,7 @@ fn intended(begun: &[Started]) -> Vec<u64> {
 }
 
 /// All starts that a schedule intends before `end`.
-fn all_starts(arrival: Arrival, part: Part, end: u64) -> Vec<u64> {
+fn all_starts(arrival: Arrival, part: ThreadPart, end: u64) -> Vec<u64> {
     let mut starts = Vec::new();
     schedule(arrival, part).leave(end, |at| starts.push(at));
     starts.sort_unstable();
@@ -99,11 +99,11 @@ fn all_starts(arrival: Arrival, part: Part, end: u64) -> Vec<u64> {
 }
 
 /// The parts of a load's threads, as the engine deals its connections.
-fn parts(threads: usize, connections: usize, seed: u64) -> impl Iterator<Item = Part> {
+fn parts(threads: usize, connections: usize, seed: u64) -> impl Iterator<Item = ThreadPart> {
     (0..threads).map(move |thread| {
         let slots = connections / threads + usize::from(thread < connections % threads);
         let (window_start, ramp, period) = (0, Ramp::NONE, Nanos(0));
-        Part { thread, threads, slots, connections, window_start, seed, ramp, period }
+        ThreadPart { thread, threads, slots, connections, window_start, seed, ramp, period }
     })
 }
 
@@ -331,7 +331,7 @@ fn a_late_response_starts_the_next_at_once_and_shifts_no_tick() {
 
 #[test]
 fn a_connection_that_opens_in_the_warm_up_has_nothing_to_catch_up_with() {
-    let part = Part { window_start: 1000, ..part(2) };
+    let part = ThreadPart { window_start: 1000, ..part(2) };
     let mut schedule = schedule(paced(100), part);
     assert_eq!(schedule.freed(0, 730), None);
     assert_eq!(schedule.next(799), None);
@@ -388,7 +388,7 @@ proptest! {
         for part in parts(threads, 8, seed) {
             let starts = {
                 let mut starts = Vec::new();
-                schedule(open(rate, distribution), Part { ramp, ..part })
+                schedule(open(rate, distribution), ThreadPart { ramp, ..part })
                     .leave(end, |at| starts.push(at));
                 starts
             };
@@ -413,8 +413,8 @@ proptest! {
 #[test]
 fn slots_of_all_threads_come_and_go_in_turn() {
     let ramp = Ramp::new(60, Some(100));
-    let parts: Vec<Part> = parts(2, 6, 1).map(|part| Part { ramp, ..part }).collect();
-    let joins = |part: &Part| (0..3).map(|slot| part.joins(slot)).collect::<Vec<_>>();
+    let parts: Vec<ThreadPart> = parts(2, 6, 1).map(|part| ThreadPart { ramp, ..part }).collect();
+    let joins = |part: &ThreadPart| (0..3).map(|slot| part.joins(slot)).collect::<Vec<_>>();
     assert_eq!((joins(&parts[0]), joins(&parts[1])), (vec![0, 20, 40], vec![10, 30, 50]));
     assert_eq!((parts[0].leaves(2), parts[1].leaves(2)), (Some(140), Some(150)));
 }

@@ -11,7 +11,7 @@ use units::{Quantity, thousands};
 
 use super::compared::{Compared, Entry};
 use super::derived::Derived;
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::figure::{Decided, Figure, difference};
 
 /// All that follows for an answer about one.
@@ -24,7 +24,7 @@ pub(super) fn derived(compared: &Compared<'_>) -> Vec<Derived> {
 }
 
 /// The cell of a comparison whose server waits like this; `None` has no accelerator.
-fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a Row<'a>> {
+fn find<'a>(compared: &Compared<'a>, wanted: Option<Way>) -> Option<&'a AnalysedRow<'a>> {
     let way = |cell: &Cell| cell.target.accelerator().map(|device| device.way);
     let mut rows = compared.entries.iter().map(|entry| entry.row);
     rows.find(|row| row.cell.map(way) == Some(wanted))
@@ -52,7 +52,7 @@ fn costs(compared: &Compared<'_>) -> Vec<Derived> {
 
 /// A difference of CPU time with its share, which has been decided: what is above 0 in a round has a share
 /// above 0.
-fn cost(name: &str, [one, other]: [&Row<'_>; 2], share: Option<Decided>) -> Vec<Derived> {
+fn cost(name: &str, [one, other]: [&AnalysedRow<'_>; 2], share: Option<Decided>) -> Vec<Derived> {
     let [one, other] = [one, other].map(|row| row.samples(Metric::ServerCpuPerOperation));
     let Some((share, figure)) = share.zip(difference(one, other)) else {
         return Vec::new();
@@ -65,7 +65,7 @@ fn cost(name: &str, [one, other]: [&Row<'_>; 2], share: Option<Decided>) -> Vec<
 }
 
 /// How much later a lone handshake ends than an inline one.
-fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &Row<'_>) -> Option<Derived> {
+fn later(compared: &Compared<'_>, entry: &Entry<'_>, inline: &AnalysedRow<'_>) -> Option<Derived> {
     let device = entry.row.cell?.target.accelerator()?;
     let [latency, of_inline] = [entry.row, inline].map(|row| row.samples(Metric::P50));
     let later = difference(latency, of_inline)?;

@@ -14,7 +14,7 @@ use units::Quantity;
 
 use super::compared::{Compared, Entry};
 use super::derived::Derived;
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::comparable::ratio;
 use crate::figure::{Decided, Figure, Signed, paired};
 use crate::label::server_words;
@@ -24,7 +24,7 @@ use crate::wording::with_interval;
 /// of which the study has such a one.
 pub(super) fn with_reading(
     compared: &Compared<'_>,
-    rows: &[Row<'_>],
+    rows: &[AnalysedRow<'_>],
 ) -> (Vec<Derived>, Vec<String>) {
     let added = shares(compared, |of| ratio_of_reading(of, rows), Decided::added);
     let doubts = added.iter().filter_map(|(entry, added)| doubt(compared, entry, added)).collect();
@@ -55,7 +55,7 @@ fn doubt(compared: &Compared<'_>, entry: &Entry<'_>, added: &Decided) -> Option<
 }
 
 /// What the server's CPU time per byte of a cell is with a client that reads, over that with toll's walk.
-fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row<'_>]) -> Option<Figure> {
+fn ratio_of_reading(entry: &Entry<'_>, rows: &[AnalysedRow<'_>]) -> Option<Figure> {
     let cell = entry.row.cell?;
     if cell.load.receive() != Receive::Walk {
         return None;
@@ -69,7 +69,7 @@ fn ratio_of_reading(entry: &Entry<'_>, rows: &[Row<'_>]) -> Option<Figure> {
 }
 
 /// What TLS takes of what is sent in plain by `sendfile`, where the study has that cell beside its baseline.
-pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[Row<'_>]) -> Vec<Derived> {
+pub(super) fn share_of_sendfile(compared: &Compared<'_>, rows: &[AnalysedRow<'_>]) -> Vec<Derived> {
     let Some(plain) = plain_by_sendfile(compared, rows) else { return Vec::new() };
     let kept = |of: &Entry<'_>| ratio(of.row, plain, Metric::GoodputPerServerCpu).ok();
     let taken = shares(compared, kept, Decided::taken).into_iter().map(|(entry, by)| {
@@ -90,7 +90,10 @@ fn shares<'b, 'a>(
     ratios.filter_map(|(entry, ratio)| Some((entry, share(&ratio)?))).collect()
 }
 
-fn plain_by_sendfile<'a>(compared: &Compared<'_>, rows: &'a [Row<'a>]) -> Option<&'a Row<'a>> {
+fn plain_by_sendfile<'a>(
+    compared: &Compared<'_>,
+    rows: &'a [AnalysedRow<'a>],
+) -> Option<&'a AnalysedRow<'a>> {
     let baseline = compared.baseline()?.row.cell?;
     let target = Target { sendfile: Some(true), ..baseline.target.clone() };
     let is_it = |other: &Cell| {

@@ -7,13 +7,13 @@ use study::headline::{Comparing, Decides, HeadlineTemplates, Slot, Template};
 use study::{AnswerRule, Metric};
 use units::Quantity;
 
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::figure::{Decided, difference};
 use crate::findings::Headline;
 use crate::wording::{NO_DIFFERENCE, brief, brief_beside, factor};
 
 /// The rows by the names that the author gave them.
-pub(super) type Rows<'a> = BTreeMap<&'a str, &'a Row<'a>>;
+pub(super) type Rows<'a> = BTreeMap<&'a str, &'a AnalysedRow<'a>>;
 
 /// Two rows, one beside the other.
 pub(super) type RowPair = (Metric, [String; 2]);

@@ -16,7 +16,7 @@ use study::{AnswerRule, Metric};
 use super::cipher::{self, CipherCost};
 use super::compared::{Compared, Entry};
 use super::cycles::Cycles;
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::costs::{AlgorithmRow, Cost};
 use crate::figure::Figure;
 use crate::label::label;
@@ -78,7 +78,7 @@ pub struct Sampled {
 
 impl Sampled {
     /// `None` where nothing reliable was sampled.
-    fn of(trials: &Row<'_>) -> Option<Self> {
+    fn of(trials: &AnalysedRow<'_>) -> Option<Self> {
         let cycles = Cycles::of(trials).filter(|cycles| cycles.doubts.is_empty())?;
         let is_tls = |class: Class| class.is_crypto() || class == Class::TlsLibrary;
         let sum = |of_tls: bool| {

@@ -10,7 +10,7 @@ use crate::label::{label, label_in, server_words, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell, Metric, Param, Params};
 
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::comparable::ratio;
 use crate::figure::{Decided, Figure};
 use crate::wording::grouped;
@@ -35,12 +35,12 @@ pub(super) struct Compared<'a> {
 pub(super) type Pairs<'a> = BTreeMap<[&'a str; 2], Decided>;
 
 /// Rows of a case, each with its value of the compared key.
-type Valued<'a> = [(&'a Row<'a>, &'a Param)];
+type Valued<'a> = [(&'a AnalysedRow<'a>, &'a Param)];
 
 /// One of the cells.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
-    pub(super) row: &'a Row<'a>,
+    pub(super) row: &'a AnalysedRow<'a>,
     /// Of the compared key.
     pub(super) value: &'a Param,
     pub(super) is_baseline: bool,
@@ -53,7 +53,7 @@ pub(super) struct Entry<'a> {
 impl<'a> Compared<'a> {
     /// One for each combination of the keys that are swept beside the compared one, without the cells
     /// whose targets were left out: a report says that once.
-    pub(super) fn all(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> Vec<Self> {
+    pub(super) fn all(rule: &'a AnswerRule, rows: &'a [AnalysedRow<'a>]) -> Vec<Self> {
         let mut all = Self::every(rule, rows);
         for of in &mut all {
             let planned = of.entries.len();
@@ -65,9 +65,9 @@ impl<'a> Compared<'a> {
     }
 
     /// All of them.
-    pub(super) fn every(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> Vec<Self> {
+    pub(super) fn every(rule: &'a AnswerRule, rows: &'a [AnalysedRow<'a>]) -> Vec<Self> {
         // A table can have algorithms of bytes beside those of operations.
-        let is_of_rule = |row: &&Row<'_>| {
+        let is_of_rule = |row: &&AnalysedRow<'_>| {
             row.case == rule.case && (row.algorithm.is_none() || row.can_have(rule.metric))
         };
         let groups = grouped(rows.iter().filter(is_of_rule).filter_map(|row| {
@@ -103,8 +103,8 @@ impl<'a> Compared<'a> {
         (pairs, family): (Pairs<'a>, usize),
     ) -> Self {
         let baseline = baseline(rule, cells);
-        let entry = |&(row, value): &(&'a Row<'a>, &'a Param)| {
-            let pair = |of: &'a Row<'a>| [row, of].map(|of| of.name.as_str());
+        let entry = |&(row, value): &(&'a AnalysedRow<'a>, &'a Param)| {
+            let pair = |of: &'a AnalysedRow<'a>| [row, of].map(|of| of.name.as_str());
             let ratio = baseline.and_then(|of| pairs.get(&pair(of))).cloned();
             let figure = match rule.metric.row().kind {
                 Kind::Tax => ratio.as_ref().and_then(Decided::taken).map(|tax| tax.figure),
@@ -118,7 +118,7 @@ impl<'a> Compared<'a> {
     }
 
     /// One over another.
-    pub(super) fn ratio(&self, one: &Row<'_>, other: &Row<'_>) -> Option<Decided> {
+    pub(super) fn ratio(&self, one: &AnalysedRow<'_>, other: &AnalysedRow<'_>) -> Option<Decided> {
         of_pair(&self.pairs, one, other)
     }
 
@@ -209,10 +209,10 @@ impl<'a> Compared<'a> {
 
     /// A value of a key in the words of what the rows do: `16 connections`, `16 users`.
     pub(super) fn label(&self, key: &str, value: &Param) -> String {
-        let has = |row: &&Row<'_>| row.params.get(key).is_some_and(|own| own == value);
+        let has = |row: &&AnalysedRow<'_>| row.params.get(key).is_some_and(|own| own == value);
         let rows = self.entries.iter().map(|entry| entry.row);
         // The first that was measured knows the version of its library.
-        let mut rows: Vec<&Row<'_>> = rows.filter(has).collect();
+        let mut rows: Vec<&AnalysedRow<'_>> = rows.filter(has).collect();
         rows.sort_by_key(|row| row.trials.valid == 0);
         match rows.first() {
             Some(row) if row.algorithm.is_some() => row.label(key),
@@ -316,7 +316,7 @@ impl<'a> Compared<'a> {
 }
 
 /// What the others are compared with.
-fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a Row<'a>> {
+fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a AnalysedRow<'a>> {
     let baseline = rule.baseline();
     cells.iter().find(|(_, value)| **value == baseline).map(|(row, _)| *row)
 }
@@ -325,7 +325,7 @@ fn baseline<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Option<&'a Row<'a>> {
 /// Along a key no cell is chosen.
 fn decided<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figure)> {
     let baseline = baseline(rule, cells);
-    let rows: Vec<&Row<'a>> = cells.iter().map(|(row, _)| *row).collect();
+    let rows: Vec<&AnalysedRow<'a>> = cells.iter().map(|(row, _)| *row).collect();
     let mut ratios = ratios(rule.metric, &rows, baseline);
     if rule.along.is_some() {
         ratios.retain(|([_, other], _)| baseline.is_some_and(|of| of.name == *other));
@@ -336,10 +336,10 @@ fn decided<'a>(rule: &AnswerRule, cells: &Valued<'a>) -> Vec<([&'a str; 2], Figu
 /// Of these rows each over those after it, and all over the baseline.
 pub(super) fn ratios<'a>(
     metric: Metric,
-    rows: &[&'a Row<'a>],
-    baseline: Option<&Row<'_>>,
+    rows: &[&'a AnalysedRow<'a>],
+    baseline: Option<&AnalysedRow<'_>>,
 ) -> Vec<([&'a str; 2], Figure)> {
-    let is_baseline = |of: &Row<'_>| baseline.is_some_and(|other| other.name == of.name);
+    let is_baseline = |of: &AnalysedRow<'_>| baseline.is_some_and(|other| other.name == of.name);
     let mut ratios = Vec::new();
     for (place, one) in rows.iter().enumerate() {
         for other in &rows[place + 1..] {
@@ -352,7 +352,11 @@ pub(super) fn ratios<'a>(
 }
 
 /// One over another, as that was decided or as its inverse was.
-pub(super) fn of_pair(pairs: &Pairs<'_>, one: &Row<'_>, other: &Row<'_>) -> Option<Decided> {
+pub(super) fn of_pair(
+    pairs: &Pairs<'_>,
+    one: &AnalysedRow<'_>,
+    other: &AnalysedRow<'_>,
+) -> Option<Decided> {
     let [one, other] = [one, other].map(|of| of.name.as_str());
     let inverse = || pairs.get(&[other, one])?.inverse();
     pairs.get(&[one, other]).cloned().or_else(inverse)

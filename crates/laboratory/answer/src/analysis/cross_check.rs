@@ -15,7 +15,7 @@ use crate::label::{label, label_in, server_words};
 use study::{Metric, Param};
 use trial::{Limit, WarningKind};
 
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::comparable::ratio;
 use crate::figure::Figure;
 use crate::limits::{in_words, of_trials};
@@ -67,15 +67,15 @@ pub enum Agreement {
 }
 
 /// One for each cell that toll loaded and other programs too.
-pub(super) fn all(rows: &[Row<'_>]) -> Vec<CrossCheck> {
-    let rest = |of: &Row<'_>| {
+pub(super) fn all(rows: &[AnalysedRow<'_>]) -> Vec<CrossCheck> {
+    let rest = |of: &AnalysedRow<'_>| {
         let mut params = of.params.clone();
         params.remove(full::CLIENT);
         (of.case.to_owned(), params)
     };
     let mut checks = Vec::new();
-    let client = |of: &Row<'_>| of.cell.map(|cell| cell.load.client);
-    let is_of_toll = |of: &&Row<'_>| client(of) == Some(Client::Toll);
+    let client = |of: &AnalysedRow<'_>| of.cell.map(|cell| cell.load.client);
+    let is_of_toll = |of: &&AnalysedRow<'_>| client(of) == Some(Client::Toll);
     for toll in rows.iter().filter(is_of_toll).filter(|of| of.params.contains_key(full::CLIENT)) {
         let others = rows.iter().filter(|other| !is_of_toll(other) && rest(other) == rest(toll));
         let check = |other| Some(CrossCheck::of(toll, other, client(other)?));
@@ -85,7 +85,7 @@ pub(super) fn all(rows: &[Row<'_>]) -> Vec<CrossCheck> {
 }
 
 impl CrossCheck {
-    fn of(toll: &Row<'_>, other: &Row<'_>, client: Client) -> Self {
+    fn of(toll: &AnalysedRow<'_>, other: &AnalysedRow<'_>, client: Client) -> Self {
         let rate = ratio(other, toll, Metric::Rate);
         let why =
             rate.as_ref().err().map(|why| why.in_words([&format!("with {client}"), "with toll"]));
@@ -111,7 +111,7 @@ impl CrossCheck {
     }
 
     /// In a sentence; `why` is for one without a ratio.
-    fn in_words(&self, toll: &Row<'_>, why: Option<String>) -> String {
+    fn in_words(&self, toll: &AnalysedRow<'_>, why: Option<String>) -> String {
         let Self { client, label, .. } = self;
         let Some(rate) = &self.rate_ratio else {
             let why = why.unwrap_or_default();
@@ -192,7 +192,7 @@ fn limits_in_words(limits: &BTreeMap<Limit, usize>) -> String {
 }
 
 /// Why there is no figure of a cell, where there is none.
-fn why_lacking(of: &Row<'_>) -> Option<String> {
+fn why_lacking(of: &AnalysedRow<'_>) -> Option<String> {
     if let Some(why) = of.skipped {
         return Some(why.to_owned());
     }
@@ -205,13 +205,13 @@ fn why_lacking(of: &Row<'_>) -> Option<String> {
     })
 }
 
-fn share_a_core(of: &Row<'_>) -> bool {
+fn share_a_core(of: &AnalysedRow<'_>) -> bool {
     let is_shared = |kind| matches!(kind, WarningKind::SiblingCpus | WarningKind::SharedCpus);
     of.valid().any(|line| line.warnings.iter().any(|warning| is_shared(warning.kind)))
 }
 
 /// What was loaded: the server, what it was asked for, and what the case sweeps.
-fn loaded(of: &Row<'_>) -> String {
+fn loaded(of: &AnalysedRow<'_>) -> String {
     let Some(cell) = of.cell else { return String::new() };
     let mut parts = vec![server_words(cell.target.server)];
     match cell.load.operation {

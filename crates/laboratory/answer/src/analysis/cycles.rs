@@ -7,7 +7,7 @@ use profile::{Class, Event, Profile};
 use serde::Serialize;
 use study::Metric;
 
-use super::row::Row;
+use super::row::AnalysedRow;
 
 /// The samples of one cell. They come from trials of their own, whose rates are in no figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,7 +33,7 @@ pub struct Cycles {
 
 impl Cycles {
     /// `None` where nothing was sampled.
-    pub(super) fn of(trials: &Row<'_>) -> Option<Self> {
+    pub(super) fn of(trials: &AnalysedRow<'_>) -> Option<Self> {
         let profile =
             trials.profiles.iter().map(|&profile| profile.clone()).reduce(Profile::and)?;
         let samples = profile.samples();

@@ -4,17 +4,20 @@ use study::AnswerRule;
 use study::metric::Kind;
 
 use super::compared::{Compared, Entry};
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::gate::expression::Gate;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
 /// One for each gate of each rule, about all rows that the rule compares with a baseline.
-pub(super) fn all(rules: &[AnswerRule], rows: &[Row<'_>]) -> Vec<GateOutcome> {
+pub(super) fn all(rules: &[AnswerRule], rows: &[AnalysedRow<'_>]) -> Vec<GateOutcome> {
     rules.iter().flat_map(|rule| of(rule, rows)).collect()
 }
 
-fn of<'a>(rule: &'a AnswerRule, rows: &'a [Row<'a>]) -> impl Iterator<Item = GateOutcome> + 'a {
+fn of<'a>(
+    rule: &'a AnswerRule,
+    rows: &'a [AnalysedRow<'a>],
+) -> impl Iterator<Item = GateOutcome> + 'a {
     rule.gates.iter().map(move |gate| {
         let words = match rule.metric.row().kind {
             Kind::Cycles => "times as fast",

@@ -4,10 +4,13 @@ use study::{Published, PublishedUnit};
 use trial::TrialRecord;
 use units::{BitsPerSecond, percent};
 
-use super::row::Row;
+use super::row::AnalysedRow;
 
 /// How far from a published pace the trials of these cells ran, in a sentence.
-pub(super) fn beside_published(published: &[Published], rows: &[&Row<'_>]) -> Option<String> {
+pub(super) fn beside_published(
+    published: &[Published],
+    rows: &[&AnalysedRow<'_>],
+) -> Option<String> {
     let published = published.iter().find(|of| of.unit == PublishedUnit::Pace)?;
     let pace = |line: &TrialRecord| Some(line.receipt.obtained.pace_bps? as f64);
     let paces: Vec<f64> = rows.iter().flat_map(|row| row.valid()).filter_map(pace).collect();

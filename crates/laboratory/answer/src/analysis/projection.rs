@@ -17,7 +17,7 @@ use trial::Limit;
 
 use super::compared::Compared;
 use super::left_out::LeftOut;
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::comparable::ratio;
 use crate::figure::{Decided, Figure};
 use crate::wording::{brief, grouped};
@@ -67,7 +67,7 @@ pub struct AtCores {
 /// One number of cores with its trials.
 struct Step<'a> {
     cores: u32,
-    row: &'a Row<'a>,
+    row: &'a AnalysedRow<'a>,
     figure: Figure,
 }
 

@@ -37,21 +37,21 @@ pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -
         ports(&lines),
         accept_queue(&lines),
     ];
-    let parts: Vec<Part> = parts.into_iter().flatten().collect();
+    let parts: Vec<PurityPart> = parts.into_iter().flatten().collect();
     let is_pure = parts.iter().all(|part| part.meaning.is_none());
     let begin = if is_pure { "These were handshakes" } else { "These were not handshakes alone" };
-    let parts: Vec<String> = parts.into_iter().map(Part::in_words).collect();
+    let parts: Vec<String> = parts.into_iter().map(PurityPart::in_words).collect();
     Some(format!("{begin}: {}.", parts.join(", ")))
 }
 
 /// One thing that was looked at.
-struct Part {
+struct PurityPart {
     seen: String,
     /// Where it is not as it should be: what that means for the figure.
     meaning: Option<&'static str>,
 }
 
-impl Part {
+impl PurityPart {
     fn fine(seen: impl Into<String>) -> Option<Self> {
         Some(Self { seen: seen.into(), meaning: None })
     }
@@ -77,20 +77,20 @@ fn most(lines: &[&TrialRecord], of: fn(&Evidence) -> Option<f64>) -> Option<f64>
     lines.iter().filter_map(|line| of(&line.verdict.evidence)).max_by(f64::total_cmp)
 }
 
-fn full(lines: &[&TrialRecord]) -> Option<Part> {
+fn full(lines: &[&TrialRecord]) -> Option<PurityPart> {
     let full = sum(lines, |line| line.receipt.obtained.full.unwrap_or_default());
     let resumed = sum(lines, |line| line.receipt.obtained.resumed.unwrap_or_default());
     let share = |count: u64| count as f64 / (full + resumed) as f64;
     let seen = format!("{:.2} full handshakes per connection", share(full));
     let is_asked = |line: &&TrialRecord| line.receipt.asked.resumption_percent > Some(0);
     match resumed {
-        0 => Part::fine(seen),
-        _ if lines.iter().all(is_asked) => Part::fine(format!(
+        0 => PurityPart::fine(seen),
+        _ if lines.iter().all(is_asked) => PurityPart::fine(format!(
             "{:.2} full and {:.2} resumed handshakes per connection, as asked",
             share(full),
             share(resumed)
         )),
-        _ => Part::off(
+        _ => PurityPart::off(
             format!("{seen} and {} resumed", thousands(resumed)),
             "a resumed handshake costs the server less, so the figure is not one of full \
              handshakes",
@@ -98,55 +98,55 @@ fn full(lines: &[&TrialRecord]) -> Option<Part> {
     }
 }
 
-fn on_each(lines: &[&TrialRecord], requests: &str) -> Option<Part> {
+fn on_each(lines: &[&TrialRecord], requests: &str) -> Option<PurityPart> {
     match sum(lines, |line| line.receipt.obtained.kept_open.unwrap_or_default()) {
-        0 => Part::fine(requests),
-        kept => Part::off(
+        0 => PurityPart::fine(requests),
+        kept => PurityPart::off(
             format!("{requests} and {} kept open by the server after it", thousands(kept)),
             "the client waited for their close, so the figure is too low",
         ),
     }
 }
 
-fn connections(lines: &[&TrialRecord]) -> Option<Part> {
+fn connections(lines: &[&TrialRecord]) -> Option<PurityPart> {
     let open = lines.iter().filter_map(|line| line.receipt.obtained.connections).max()?;
-    Part::fine(format!("at most {} open", counted(open as u64, "connection")))
+    PurityPart::fine(format!("at most {} open", counted(open as u64, "connection")))
 }
 
-fn descriptors(lines: &[&TrialRecord]) -> Option<Part> {
+fn descriptors(lines: &[&TrialRecord]) -> Option<PurityPart> {
     const MEANING: &str = "the figure is what descriptors allow, not what handshakes cost";
     let lacking = sum(lines, |line| line.verdict.evidence.descriptors_lacking);
     if lacking > 0 {
         let seen = format!("no descriptor of the client's for {} connections", thousands(lacking));
-        return Part::off(seen, MEANING);
+        return PurityPart::off(seen, MEANING);
     }
     match most(lines, |evidence| evidence.server_descriptors) {
         Some(used) if used < 1.0 => {
-            Part::fine(format!("{} of the server's descriptors used", percent(used)))
+            PurityPart::fine(format!("{} of the server's descriptors used", percent(used)))
         }
-        Some(_) => Part::off("all of the server's descriptors used".to_owned(), MEANING),
-        None => Part::fine("the server's descriptors not seen"),
+        Some(_) => PurityPart::off("all of the server's descriptors used".to_owned(), MEANING),
+        None => PurityPart::fine("the server's descriptors not seen"),
     }
 }
 
-fn ports(lines: &[&TrialRecord]) -> Option<Part> {
+fn ports(lines: &[&TrialRecord]) -> Option<PurityPart> {
     match sum(lines, |line| line.verdict.evidence.ports_lacking) {
-        0 => Part::fine("no port lacking"),
-        lacking => Part::off(
+        0 => PurityPart::fine("no port lacking"),
+        lacking => PurityPart::off(
             format!("no port for {} connections", thousands(lacking)),
             "the figure is what ports allow, not what handshakes cost",
         ),
     }
 }
 
-fn accept_queue(lines: &[&TrialRecord]) -> Option<Part> {
+fn accept_queue(lines: &[&TrialRecord]) -> Option<PurityPart> {
     let drops = sum(lines, |line| {
         let Evidence { accept_queue_drops, connects_repeated, .. } = line.verdict.evidence;
         accept_queue_drops.or(connects_repeated).unwrap_or_default()
     });
     match most(lines, |evidence| evidence.accept_queue_loss) {
-        None => Part::fine("the accept queue not seen"),
-        Some(_) if drops == 0 => Part::fine("no connection lost in the accept queue"),
+        None => PurityPart::fine("the accept queue not seen"),
+        Some(_) if drops == 0 => PurityPart::fine("no connection lost in the accept queue"),
         Some(loss) => {
             let seen = format!(
                 "{} connections lost in the accept queue, at most {} of their time in a trial",
@@ -154,12 +154,12 @@ fn accept_queue(lines: &[&TrialRecord]) -> Option<Part> {
                 percent(loss)
             );
             match loss >= ACCEPT_QUEUE_LOSS {
-                true => Part::off(
+                true => PurityPart::off(
                     seen,
                     "they wait a second each, so the figure is what the queue takes, not what \
                      handshakes cost",
                 ),
-                false => Part::fine(seen),
+                false => PurityPart::fine(seen),
             }
         }
     }

@@ -24,7 +24,7 @@ const MOST_SPREAD: f64 = 0.25;
 
 /// A measured row with what it was measured from.
 #[derive(Debug, derive_more::Deref)]
-pub(super) struct Row<'a> {
+pub(super) struct AnalysedRow<'a> {
     #[deref]
     pub(super) measured: MeasuredRow,
     /// What was measured, where that is a server under load.
@@ -50,9 +50,9 @@ pub(super) fn rows<'a>(
     entries: &'a Entries,
     targets: &'a [TargetRecord],
     algorithms: &'a [AlgorithmRow],
-) -> Vec<Row<'a>> {
+) -> Vec<AnalysedRow<'a>> {
     let mut rows = of_cells(study, entries, targets);
-    rows.extend(algorithms.iter().map(Row::of_algorithm));
+    rows.extend(algorithms.iter().map(AnalysedRow::of_algorithm));
     rows
 }
 
@@ -63,7 +63,7 @@ pub(super) fn of_cells<'a>(
     study: &'a Study,
     entries: &'a Entries,
     targets: &'a [TargetRecord],
-) -> Vec<Row<'a>> {
+) -> Vec<AnalysedRow<'a>> {
     let lines = &entries.trials;
     let mut of_cell: BTreeMap<&str, Vec<&TrialLine>> = BTreeMap::new();
     for trial in lines.iter().filter(|trial| !trial.line.interrupted) {
@@ -96,7 +96,7 @@ pub(super) fn of_cells<'a>(
             .find_map(|target| target.skipped.as_deref());
         let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
         let planned = if skipped.is_some() || is_infeasible { 0 } else { rounds as usize };
-        let mut row = Row {
+        let mut row = AnalysedRow {
             measured: of_trials(cell, planned, &lines),
             cell: Some(cell),
             algorithm: None,
@@ -155,7 +155,7 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> AnalysedRow<'a> {
     fn of_algorithm(of: &'a AlgorithmRow) -> Self {
         let skipped = of.unavailable();
         let samples = of.samples();
@@ -198,7 +198,7 @@ impl<'a> Row<'a> {
     }
 }
 
-impl Row<'_> {
+impl AnalysedRow<'_> {
     pub(super) fn valid(&self) -> impl Iterator<Item = &TrialRecord> {
         self.lines.iter().map(|trial| &trial.line).filter(|line| line.valid)
     }

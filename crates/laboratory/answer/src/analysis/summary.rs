@@ -10,7 +10,7 @@ use trial::Limit;
 
 use super::cpu_use::CpuUse;
 use super::cycles::Cycles;
-use super::row::Row;
+use super::row::AnalysedRow;
 use super::search::SearchPath;
 use crate::figure::Figure;
 use crate::mark::Mark;
@@ -64,7 +64,7 @@ impl CellSummary {
             && self.search.as_ref().is_none_or(|search| search.path.is_empty())
     }
 
-    pub(super) fn of(row: &Row<'_>) -> Self {
+    pub(super) fn of(row: &AnalysedRow<'_>) -> Self {
         Self {
             label_parts: row.label_parts(),
             operation: row.operation(),

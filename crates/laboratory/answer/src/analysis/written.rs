@@ -9,7 +9,7 @@ use study::{AnswerRule, Param, Params};
 use super::authored::{Authored, RowPair, Rows};
 use super::best::{Rivals, best};
 use super::compared::{Compared, Entry};
-use super::row::Row;
+use super::row::AnalysedRow;
 use crate::comparable::ratio;
 use crate::figure::Decided;
 use crate::findings::Headline;
@@ -23,7 +23,7 @@ const LIMITED: &str = " Something other than the server was the limit in some tr
 pub(super) fn headline<'a>(
     rule: &'a AnswerRule,
     compared: &[Compared<'a>],
-    all: &'a [Row<'a>],
+    all: &'a [AnalysedRow<'a>],
 ) -> Option<Headline> {
     let written = rule.written.as_ref()?;
     // The first is taken whatever it shows: to go on until one shows a difference would find one by chance.
@@ -47,7 +47,7 @@ pub(super) fn headline<'a>(
 fn choices<'a>(
     rule: &'a AnswerRule,
     written: &'a HeadlineTemplates,
-    all: &'a [Row<'a>],
+    all: &'a [AnalysedRow<'a>],
 ) -> impl Iterator<Item = Rows<'a>> {
     let first = written.rows.first_key_value().into_iter();
     let firsts = first.flat_map(move |(_, first)| {
@@ -141,7 +141,7 @@ impl<'a> Authored<'a> {
     fn rivals<'b>(
         &self,
         compared: &'b [Compared<'a>],
-    ) -> impl Iterator<Item = (&'a Row<'a>, &'b Entry<'a>)> {
+    ) -> impl Iterator<Item = (&'a AnalysedRow<'a>, &'b Entry<'a>)> {
         let best_of =
             self.best_of().and_then(|(name, of)| Some((*self.rows.get(name.as_str())?, of)));
         let rivals = best_of.and_then(|(best, of)| {
@@ -189,7 +189,7 @@ impl<'a> Authored<'a> {
     }
 
     /// Which of several cells the rows are, where they leave that open: `nginx, 1 core`.
-    fn context(&self, all: &[Row<'_>]) -> Option<String> {
+    fn context(&self, all: &[AnalysedRow<'_>]) -> Option<String> {
         let (name, row) = self.written.rows.first_key_value()?;
         let own = self.rows.get(name.as_str())?;
         let ran = || all.iter().filter(|of| of.case == own.case && of.trials.done > 0);

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
-use cluster::{Messages, Process};
+use cluster::{Messages, RankProcess};
 
 unsafe extern "C" {
     fn toll_mpi_init(rank: *mut c_int, size: *mut c_int) -> c_int;
@@ -22,16 +22,16 @@ pub(crate) struct Mpi {
     rank: usize,
     size: usize,
     /// What is being sent.
-    sending: Vec<(Request, Vec<u8>)>,
+    sending: Vec<(MpiRequest, Vec<u8>)>,
     /// What is being received, and its sender.
-    receiving: Option<(Request, usize, Vec<u8>)>,
-    barrier: Option<Request>,
+    receiving: Option<(MpiRequest, usize, Vec<u8>)>,
+    barrier: Option<MpiRequest>,
 }
 
 /// Something that is under way.
-struct Request(NonNull<c_void>);
+struct MpiRequest(NonNull<c_void>);
 
-impl Request {
+impl MpiRequest {
     fn new(request: *mut c_void) -> Self {
         // MPI has no memory or was given a rank that is not there.
         Self(NonNull::new(request).unwrap_or_else(|| abort()))
@@ -71,7 +71,7 @@ impl Mpi {
     }
 }
 
-impl Process for Mpi {
+impl RankProcess for Mpi {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -108,7 +108,7 @@ impl Messages for Mpi {
         let length = c_int::try_from(bytes.len()).unwrap_or_else(|_| abort());
         // SAFETY: the bytes are kept, where they are, until the request is done.
         let request = unsafe { toll_mpi_isend(bytes.as_ptr(), length, to as c_int) };
-        self.sending.push((Request::new(request), bytes));
+        self.sending.push((MpiRequest::new(request), bytes));
     }
 
     fn receive(&mut self) -> Option<(usize, Vec<u8>)> {
@@ -127,7 +127,7 @@ impl Messages for Mpi {
             // many as the message has.
             let request = unsafe { toll_mpi_receive(bytes.as_mut_ptr(), length, from) };
             let from = usize::try_from(from).unwrap_or_default();
-            self.receiving = Some((Request::new(request), from, bytes));
+            self.receiving = Some((MpiRequest::new(request), from, bytes));
         }
         let (request, from, bytes) = self.receiving.take()?;
         if request.is_done() {
@@ -139,11 +139,11 @@ impl Messages for Mpi {
 
     fn enter_barrier(&mut self) {
         // SAFETY: it takes nothing.
-        self.barrier = Some(Request::new(unsafe { toll_mpi_ibarrier() }));
+        self.barrier = Some(MpiRequest::new(unsafe { toll_mpi_ibarrier() }));
     }
 
     fn has_passed_barrier(&mut self) -> bool {
-        let has_passed = self.barrier.as_ref().is_none_or(Request::is_done);
+        let has_passed = self.barrier.as_ref().is_none_or(MpiRequest::is_done);
         if has_passed {
             self.barrier = None;
         }

@@ -16,7 +16,7 @@ use super::length::time;
 use super::order::trial_seed;
 use crate::kind::{Ended, Event};
 use crate::run_error::RunError;
-use agenda::{Agenda, Task};
+use agenda::{Agenda, NextTrial};
 use answer::analysis::widest_interval;
 use journal::{
     Entries, Entry, ImpossibleStep, Journal, Place, Results, ResultsError, Role, TrialLine,
@@ -186,7 +186,7 @@ impl Run<'_, '_> {
         bench: &mut B,
         (target, process): (&mut B::Target, u32),
         agenda: &Agenda<'_>,
-        task: &Task,
+        task: &NextTrial,
         order: u32,
     ) -> Result<Became, RunError> {
         let cell = &self.study.cells[task.cell];
@@ -259,7 +259,7 @@ impl Run<'_, '_> {
     fn not_begun(
         &mut self,
         cell: &Cell,
-        task: &Task,
+        task: &NextTrial,
         order: u32,
         why: String,
     ) -> Result<Became, RunError> {
@@ -298,7 +298,7 @@ impl Run<'_, '_> {
 }
 
 /// What is random in a trial follows from this; no two trials share it.
-fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
+fn seed(study: u64, cell: &Cell, task: &NextTrial) -> u64 {
     let what = match task.role {
         Role::Measure if task.again => ", again",
         Role::Measure => "",
@@ -309,7 +309,7 @@ fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
 }
 
 /// The cell as it is in this trial.
-fn at(cell: &Cell, task: &Task) -> Cell {
+fn at(cell: &Cell, task: &NextTrial) -> Cell {
     match (&cell.find, task.load, task.role) {
         (Some(find), Some(load), Role::Search) => find.at(cell, load, find.step),
         (Some(find), Some(load), Role::Measure) => find.at(cell, load, find.hold),

@@ -13,7 +13,8 @@ use load::{Engine, Files, Job, Operation, Plan, Progress, Source, Trust, Url};
 use peers::{Client, Peer, PeerError};
 use profile::Rules;
 use targets::{
-    CryptoFacts, Facts, Host, Objects, SendCounters, ServerCounts, Settings, Target, TargetError,
+    CryptoFacts, Host, Objects, SendCounters, ServerCounts, ServerFacts, Settings, Target,
+    TargetError,
 };
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
@@ -520,7 +521,7 @@ impl ThisTarget {
 
     /// What it should run on and what it runs on, if toll started it.
     fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
-        let Facts { libraries, stack, .. } = self.facts()?;
+        let ServerFacts { libraries, stack, .. } = self.facts()?;
         let (libraries, stack) = (libraries.clone(), stack.clone());
         Some(RunsOn { target: cell.target.clone(), libraries, stack })
     }
@@ -534,7 +535,7 @@ impl ThisTarget {
     }
 
     /// What is known of it, where toll started it.
-    fn facts(&self) -> Option<&Facts> {
+    fn facts(&self) -> Option<&ServerFacts> {
         self.started().map(RunningServer::facts)
     }
 
@@ -599,7 +600,7 @@ impl ThisTarget {
 }
 
 /// The TLS library of a server, where it lacks the group.
-fn lacking(facts: &Facts, group: Group) -> Option<String> {
+fn lacking(facts: &ServerFacts, group: Group) -> Option<String> {
     let stack = facts.stack.as_ref().map(|(stack, _)| stack);
     if let Some(stack) = stack.filter(|stack| !stack.has_group(group)) {
         return Some(stack.to_string());

@@ -24,7 +24,7 @@ pub(crate) struct DrawnBars {
     is_share: bool,
     /// For the longest text beside a bar, in characters.
     room: usize,
-    rows: Vec<Row>,
+    rows: Vec<LabelledBars>,
     /// What the colours of a stack mean.
     legend: Vec<(Series, String)>,
     published: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct DrawnBars {
 
 /// A label with its bars.
 #[derive(Debug, Serialize)]
-struct Row {
+struct LabelledBars {
     label: String,
     /// The mark in words.
     mark: Option<&'static str>,
@@ -51,7 +51,7 @@ struct RuledLine {
     name: String,
     /// Where its text begins, in percent: right of all that is drawn.
     end: f64,
-    parts: Vec<Part>,
+    parts: Vec<BarSegment>,
     /// Whether the figure is not the server's maximum.
     is_hatched: bool,
     /// The ends of the interval in percent, where there is an interval.
@@ -72,7 +72,7 @@ struct Value {
 
 /// A bar, or a part of a stack.
 #[derive(Debug, Serialize)]
-struct Part {
+struct BarSegment {
     series: Series,
     /// Its left end and its length in percent.
     x: f64,
@@ -111,7 +111,8 @@ impl DrawnBars {
             true => AxisScale::around(bars.values().into_iter().map(|share| share.min(1.0))),
             false => AxisScale::around(bars.values()),
         };
-        let mut rows: Vec<Row> = bars.rows.iter().map(|row| Row::of(row, bars, &scale)).collect();
+        let mut rows: Vec<LabelledBars> =
+            bars.rows.iter().map(|row| LabelledBars::of(row, bars, &scale)).collect();
         let mut titles: Vec<String> = Vec::new();
         let lines = rows.iter_mut().flat_map(|row| &mut row.lines);
         for band in lines.filter_map(|line| line.band.as_mut()) {
@@ -127,7 +128,7 @@ impl DrawnBars {
         Self {
             title: bars.title.clone(),
             subtitle: bars.subtitle.clone(),
-            description: rows.iter().map(Row::in_words).collect::<Vec<_>>().join(" "),
+            description: rows.iter().map(LabelledBars::in_words).collect::<Vec<_>>().join(" "),
             axis: bars.axis.clone(),
             ticks: scale.ticks().filter_map(tick).collect(),
             zero: scale.percent(0.0).unwrap_or(0.0),
@@ -140,7 +141,7 @@ impl DrawnBars {
     }
 }
 
-impl Row {
+impl LabelledBars {
     fn of(row: &findings::BarRow, chart: &findings::Bars, scale: &AxisScale) -> Self {
         let lines: Vec<RuledLine> = match chart.is_stacked {
             true => RuledLine::stack(row, chart, scale).into_iter().collect(),
@@ -188,7 +189,7 @@ impl RuledLine {
             values: vec![Value { series: bar.series, text }],
             name: if row.bars.len() > 1 { bar.name.clone() } else { String::new() },
             end: 0.0,
-            parts: Part::between(bar.series, 0.0, figure.estimate.median, scale)
+            parts: BarSegment::between(bar.series, 0.0, figure.estimate.median, scale)
                 .into_iter()
                 .collect(),
             is_hatched: bar.mark.is_some_and(Mark::is_not_a_maximum),
@@ -214,12 +215,12 @@ impl RuledLine {
         let whole: f64 = medians.iter().map(|(_, _, length)| length).sum();
         let has_shares = !chart.is_share && medians.len() > FEW_PARTS;
         let part = |(bar, begin, length): &(&findings::Bar, f64, f64)| {
-            let part = Part::between(bar.series, *begin, begin + length, scale)?;
+            let part = BarSegment::between(bar.series, *begin, begin + length, scale)?;
             let has_share = has_shares && part.width >= ROOM_FOR_SHARE;
             let share = has_share.then(|| format!("{:.0}%", 100.0 * length / whole));
-            Some(Part { share, ..part })
+            Some(BarSegment { share, ..part })
         };
-        let parts: Vec<Part> = medians.iter().filter_map(part).collect();
+        let parts: Vec<BarSegment> = medians.iter().filter_map(part).collect();
         // The unit follows only the last of several numbers.
         let number = |(place, (bar, _, length)): (usize, &(&findings::Bar, f64, f64))| Value {
             series: bar.series,
@@ -260,7 +261,7 @@ impl RuledLine {
     }
 }
 
-impl Part {
+impl BarSegment {
     /// `None` where it cannot be drawn, because an end is no finite number, or it has no length.
     fn between(series: Series, begin: f64, end: f64, scale: &AxisScale) -> Option<Self> {
         let (begin, end) = (scale.percent(begin)?, scale.percent(end)?.min(100.0));

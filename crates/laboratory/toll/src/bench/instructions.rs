@@ -7,7 +7,7 @@ use answer::findings::{Column, Findings, Table};
 use journal::primitive::BoundLine;
 use primitives::CycleSource;
 use primitives::instructions::{self, Bound, Cost, Timing};
-use primitives::sampler::{Figure, Quality, Quartiles};
+use primitives::sampler::{Quality, Quartiles, TimedFigure};
 use serde::Serialize;
 use trial::SCHEMA;
 
@@ -89,7 +89,7 @@ fn findings(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> Findings {
     let words = |name: &str, of: fn(&Cost) -> &str| {
         Column::words(name, costs.iter().map(|cost| of(cost).to_owned()))
     };
-    let cycles = |name: &str, of: fn(&Timing) -> &Figure| {
+    let cycles = |name: &str, of: fn(&Timing) -> &TimedFigure| {
         let cell = |cost: &Cost| match &cost.measured {
             Ok(timing) => {
                 let mark = if quality(cost) == Quality::Disturbed { "!" } else { "" };

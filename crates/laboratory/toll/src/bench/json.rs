@@ -14,12 +14,12 @@ struct BenchJson<'a> {
     threads: usize,
     hardware: Hardware,
     interrupted: bool,
-    libraries: Vec<Library<'a>>,
+    libraries: Vec<LibraryVersion<'a>>,
     rows: Vec<JsonRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct Library<'a> {
+struct LibraryVersion<'a> {
     id: &'a str,
     title: &'a str,
     /// What the library says that it uses of the processor.
@@ -66,7 +66,7 @@ pub(crate) fn of<'a>(round: &OneRound<'a>, costs: &Costs) -> impl Serialize + 'a
         libraries: round
             .libraries
             .iter()
-            .map(|library| Library {
+            .map(|library| LibraryVersion {
                 id: library.id(),
                 title: library.title(),
                 processor_features: library.processor_features(),

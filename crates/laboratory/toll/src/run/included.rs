@@ -11,7 +11,7 @@ use journal::Results;
 use study::Study;
 use units::Nanos;
 
-use super::{Arguments, Part, in_words};
+use super::{Arguments, PartOfRun, in_words};
 use crate::parts::Parts;
 use crate::studies::{self, time_of};
 use crate::{Exit, Failure};
@@ -85,7 +85,7 @@ fn measure(
         let name = format!("{} of {}, {}: ", place + 1, parts.len(), study.name);
         let later = parts[place + 1..].iter().map(|(study, _)| time_of(study)).sum();
         arguments.say(&format!("\n{name}{}", study.question));
-        let part = Part { study, unchecked: &[], results, name: &name, later };
+        let part = PartOfRun { study, unchecked: &[], results, name: &name, later };
         let error = match arguments.measure(&part, interrupted) {
             Ok(Ended::Complete) => {
                 ended.is_any_measured = true;

@@ -15,13 +15,13 @@ pub(crate) const SIZE: usize = 128 << 10;
 const GUARD: usize = 4 << 10;
 
 thread_local! {
-    static STACK: RefCell<Option<Stack>> = const { RefCell::new(None) };
+    static STACK: RefCell<Option<CoroutineStack>> = const { RefCell::new(None) };
     /// What is to run on it.
     static NEXT: Cell<*mut c_void> = const { Cell::new(std::ptr::null_mut()) };
 }
 
 /// With the contexts of who is on it and of who waits for that.
-struct Stack {
+struct CoroutineStack {
     memory: NonNull<c_void>,
     contexts: Box<[ucontext_t; 2]>,
 }
@@ -31,7 +31,7 @@ struct Call<F, T> {
     result: Option<Result<T, Box<dyn Any + Send>>>,
 }
 
-impl Stack {
+impl CoroutineStack {
     fn new() -> Option<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let (any, length) = (std::ptr::null_mut(), GUARD + SIZE);
@@ -66,7 +66,7 @@ impl Stack {
     }
 }
 
-impl Drop for Stack {
+impl Drop for CoroutineStack {
     fn drop(&mut self) {
         // SAFETY: what `new` has mapped, on which nothing runs any more.
         let _ = unsafe { munmap(self.memory.as_ptr(), GUARD + SIZE) };
@@ -87,7 +87,7 @@ extern "C" fn enter<T, F: FnOnce() -> T>() {
 pub(super) fn run<T>(act: impl FnOnce() -> T) -> Option<T> {
     STACK.with_borrow_mut(|stack| {
         if stack.is_none() {
-            *stack = Stack::new();
+            *stack = CoroutineStack::new();
         }
         stack.as_mut()?.run(act)
     })

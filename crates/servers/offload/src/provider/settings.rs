@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
-use counters::Row;
+use counters::CounterRow;
 use crypto_mb::CryptoMb;
 use openssl_sys as ffi;
 
@@ -17,7 +17,7 @@ use crate::{Accelerator, Batching, CompletedBy, Description, Kind, Way};
 pub(super) struct Settings {
     pub(super) accelerator: Which,
     /// Where to count.
-    pub(super) counters: Option<Vec<Row>>,
+    pub(super) counters: Option<Vec<CounterRow>>,
 }
 
 /// What the provider asks.
@@ -92,7 +92,7 @@ pub(super) unsafe fn read(
         Kind::Model => Which::Model(description),
     };
     let counters = lines.text(c"counters").map(|path| {
-        let rows = Row::open_for_processes(Path::new(path));
+        let rows = CounterRow::open_for_processes(Path::new(path));
         rows.map_err(|error| format!("counters = {path}: {error}"))
     });
     Ok(Settings { accelerator, counters: counters.transpose()? })

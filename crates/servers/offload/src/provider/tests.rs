@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use counters::{AcceleratorCounts, Row, SendCounters};
+use counters::{AcceleratorCounts, CounterRow, SendCounters};
 use foreign_types::ForeignType;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};
@@ -28,7 +28,7 @@ const TLS12: u32 = 0x0303;
 static COUNTERS: LazyLock<(File, PathBuf)> = LazyLock::new(|| {
     let file = tempfile::tempfile().unwrap();
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    crate::count_in(Row::open(&path).unwrap());
+    crate::count_in(CounterRow::open(&path).unwrap());
     (file, path)
 });
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use targets::Captured;
 
 use super::{Maps, PerfError, start};
-use crate::stack::{Frame, Stack};
+use crate::stack::{CallStack, Frame};
 
 /// How long `perf` may take to read a recording; those of trials take it seconds.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -22,7 +22,7 @@ const MOST_OUTPUT: u64 = 64 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
     /// Each with its time on the monotonic clock, in ns.
-    pub stacks: Vec<(u64, Stack)>,
+    pub stacks: Vec<(u64, CallStack)>,
     /// Samples that the kernel had no room for, or could not hand over.
     pub lost: u64,
 }
@@ -69,7 +69,7 @@ pub fn read(data: &Path, maps: &Maps) -> Result<Samples, PerfError> {
 }
 
 impl Sample {
-    fn stack(self, maps: &Maps) -> Stack {
+    fn stack(self, maps: &Maps) -> CallStack {
         // The idle task has the number -1 in JSON.
         let process = u32::try_from(self.pid).unwrap_or_default();
         let frame = |caller: Caller| {
@@ -78,7 +78,7 @@ impl Sample {
             Frame { library: caller.dso.or_else(mapped), function: caller.symbol }
         };
         let frames = self.callchain.into_iter().map(frame).collect();
-        Stack { process, thread: self.comm, frames }
+        CallStack { process, thread: self.comm, frames }
     }
 }
 

@@ -18,7 +18,7 @@ use openssl_sys as ffi;
 use tls::SendMode;
 
 use super::jobs::{leave_jobs, paused};
-use super::session::{Handshake, Library, Session};
+use super::session::{Handshake, Session, TlsContext};
 use crate::wire::Wire;
 
 /// `SSL_OP_ENABLE_KTLS` and `BIO_CTRL_GET_KTLS_SEND`, which openssl-sys does not name.
@@ -38,7 +38,7 @@ impl KernelTls {
     }
 }
 
-impl Library for KernelTls {
+impl TlsContext for KernelTls {
     type Session = KernelSession;
 
     fn accept(&self, wire: Wire) -> io::Result<KernelSession> {

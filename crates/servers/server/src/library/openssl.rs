@@ -21,7 +21,7 @@ use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
 use super::offered::{FIRST_WITH_ML_KEM, client_authorities};
 use super::own_context::{OwnContext, TICKET_KEYS, set_ticket_keys};
-use super::session::{Handshake, Library, Session};
+use super::session::{Handshake, Session, TlsContext};
 use crate::error::ServerError;
 use crate::settings::{AcceleratorSource, Settings};
 use crate::wire::Wire;
@@ -34,7 +34,7 @@ const ALPN: &[u8] = b"\x02h2\x08http/1.1";
 /// Frames are written, so that whoever sends by `sendfile` speaks no HTTP/2.
 const ALPN_OF_SENDFILE: &[u8] = b"\x08http/1.1";
 
-impl Library for SslContext {
+impl TlsContext for SslContext {
     type Session = SslStream<Wire>;
 
     fn accept(&self, wire: Wire) -> io::Result<SslStream<Wire>> {

@@ -20,7 +20,7 @@ use rustls::{
 use tls::{AskClient, Identity, Stack, Version};
 
 use super::offered::client_authorities;
-use super::session::{Handshake, Library, Session};
+use super::session::{Handshake, Session, TlsContext};
 use crate::error::ServerError;
 use crate::settings::Settings;
 use crate::wire::Wire;
@@ -41,7 +41,7 @@ pub(crate) struct RustlsSession {
     wire: Wire,
 }
 
-impl Library for Arc<ServerConfig> {
+impl TlsContext for Arc<ServerConfig> {
     type Session = RustlsSession;
 
     fn accept(&self, wire: Wire) -> io::Result<RustlsSession> {

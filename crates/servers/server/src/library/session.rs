@@ -8,7 +8,7 @@ use tls::SendMode;
 use crate::wire::Wire;
 
 /// A TLS library with the settings and the certificate of one server.
-pub(crate) trait Library: Sync {
+pub(crate) trait TlsContext: Sync {
     type Session: Session;
 
     /// A connection on this wire, before its handshake.

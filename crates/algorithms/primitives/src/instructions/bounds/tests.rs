@@ -1,9 +1,9 @@
 use super::super::all;
 use super::*;
-use crate::sampler::{Figure, Quality, Quartiles};
+use crate::sampler::{Quality, Quartiles, TimedFigure};
 
 fn costs(latency: f64, throughput: f64) -> Vec<Cost> {
-    let figure = |cycles| Figure {
+    let figure = |cycles| TimedFigure {
         cycles: Quartiles { low: cycles, median: cycles, high: cycles },
         nanos: cycles,
         samples: 9,

@@ -23,7 +23,7 @@ use units::Nanos;
 
 /// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Task {
+pub(crate) struct NextTrial {
     /// The cell's index in the study.
     pub(crate) cell: usize,
     pub(crate) role: Role,
@@ -43,7 +43,7 @@ pub(super) struct Agenda<'a> {
     rounds: Vec<Vec<usize>>,
     /// For each server that is started again each round, its cells.
     restarted: Vec<Vec<usize>>,
-    cells: Vec<Progress>,
+    cells: Vec<CellProgress>,
     /// How many rounds there are until the next look.
     wanted: u32,
     length: Length,
@@ -53,7 +53,7 @@ pub(super) struct Agenda<'a> {
 
 /// What is known of a cell.
 #[derive(Default)]
-struct Progress {
+struct CellProgress {
     is_left_out: bool,
     /// Where the load is searched for.
     search: Option<Search>,
@@ -82,7 +82,7 @@ impl<'a> Agenda<'a> {
             None => study.trials,
         };
         let searches = interleaved(study.cells.len(), 1, study.seed).concat();
-        let cells = study.cells.iter().map(|_| Progress::default()).collect();
+        let cells = study.cells.iter().map(|_| CellProgress::default()).collect();
         let servers = study.servers().into_iter().map(|(_, cells)| cells);
         let restarted = servers
             .flat_map(|cells| match study.restart(&cells) {
@@ -173,11 +173,11 @@ impl<'a> Agenda<'a> {
         ahead.held + ahead.searching + ahead.sampling > 0 || (grows && self.next().is_some())
     }
 
-    pub(super) fn next(&self) -> Option<Task> {
+    pub(super) fn next(&self) -> Option<NextTrial> {
         let search = self.searches.iter().find_map(|&cell| match self.state(cell) {
             State::Search(load) => {
                 let round = self.cells[cell].steps;
-                Some(Task { cell, role: Role::Search, round, load: Some(load), again: false })
+                Some(NextTrial { cell, role: Role::Search, round, load: Some(load), again: false })
             }
             State::Hold(_) | State::Over => None,
         });
@@ -191,10 +191,10 @@ impl<'a> Agenda<'a> {
 
     /// Where all is measured: the next cell whose server's CPU time is to be sampled, in an order that
     /// follows from the seed.
-    pub(super) fn next_profile(&self) -> Option<Task> {
+    pub(super) fn next_profile(&self) -> Option<NextTrial> {
         self.searches.iter().find_map(|&cell| match self.state(cell) {
             State::Hold(load) if self.is_to_be_sampled(cell) => {
-                Some(Task { cell, role: Role::Profile, round: 0, load, again: false })
+                Some(NextTrial { cell, role: Role::Profile, round: 0, load, again: false })
             }
             _ => None,
         })
@@ -226,27 +226,27 @@ impl<'a> Agenda<'a> {
     }
 
     /// The trial of a cell in a round, where it was not made yet.
-    fn open(&self, round: u32, cell: usize) -> Option<Task> {
+    fn open(&self, round: u32, cell: usize) -> Option<NextTrial> {
         match self.state(cell) {
             State::Hold(load) if !self.cells[cell].has((round, load)) => {
-                Some(Task { cell, role: Role::Measure, round, load, again: false })
+                Some(NextTrial { cell, role: Role::Measure, round, load, again: false })
             }
             _ => None,
         }
     }
 
     /// The repetition of a disturbed trial, where there is time for it.
-    fn again(&self, round: u32, cell: usize) -> Option<Task> {
+    fn again(&self, round: u32, cell: usize) -> Option<NextTrial> {
         let State::Hold(load) = self.state(cell) else { return None };
         let takes = of_trial(&self.study.cells[cell]);
         let is_due = self.cells[cell].disturbed.contains(&(round, load))
             && self.length.has_time_to_repeat(round, self.repeated + takes);
-        is_due.then_some(Task { cell, role: Role::Measure, round, load, again: true })
+        is_due.then_some(NextTrial { cell, role: Role::Measure, round, load, again: true })
     }
 
     /// Where a trial measures a load that was found: what the next larger load that was tried showed,
     /// over the limit, if that broke it. To four decimals.
-    pub(super) fn beyond(&self, task: &Task) -> Option<f64> {
+    pub(super) fn beyond(&self, task: &NextTrial) -> Option<f64> {
         let search = self.cells[task.cell].search.as_ref();
         let beyond = search.filter(|_| task.role == Role::Measure)?.beyond(task.load?)?;
         Some((beyond * 1e4).round() / 1e4)
@@ -335,7 +335,7 @@ enum State {
     Over,
 }
 
-impl Progress {
+impl CellProgress {
     fn has(&self, trial: (u32, Option<u64>)) -> bool {
         self.done.contains(&trial) || self.tried.contains(&trial)
     }

@@ -4,7 +4,7 @@ use agent::Refusal;
 use load::Client;
 use targets::{IfMissing, Restart, Target};
 
-use super::agenda::Task;
+use super::agenda::NextTrial;
 use crate::cells::bench::Bench;
 use crate::kind::Event;
 use crate::run_error::RunError;
@@ -136,7 +136,7 @@ impl<T> Servers<T> {
     /// It does not come back, or as another version.
     pub(super) fn serving<B: Bench<Target = T>>(
         &mut self,
-        task: &Task,
+        task: &NextTrial,
         bench: &mut B,
     ) -> Result<Option<(&mut T, u32)>, RunError> {
         let Some(index) = self.of_cell[task.cell] else { return Ok(None) };

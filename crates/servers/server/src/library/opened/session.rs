@@ -8,7 +8,7 @@ use tls::{Group, Suite};
 use super::offered::lacks;
 use super::wire_cell::WireCell;
 use crate::error::ServerError;
-use crate::library::session::{Handshake, Library, Session};
+use crate::library::session::{Handshake, Session, TlsContext};
 use crate::settings::Settings;
 use crate::wire::Wire;
 
@@ -84,7 +84,7 @@ impl OpenedLibrary {
     }
 }
 
-impl Library for OpenedLibrary {
+impl TlsContext for OpenedLibrary {
     type Session = OpenedSession;
 
     fn accept(&self, wire: Wire) -> io::Result<OpenedSession> {
