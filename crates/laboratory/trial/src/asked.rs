@@ -40,6 +40,10 @@ pub struct Asked {
     pub accelerator: Option<String>,
     /// The share of resumed handshakes, in percent.
     pub resumption_percent: Option<u8>,
+    /// Whether the client offers 0-RTT (RFC 8446, section 4.2.10), which toll's never does.
+    pub early_data: Option<bool>,
+    /// Whether it offers Encrypted Client Hello (extension 0xfe0d), which toll's never does.
+    pub ech: Option<bool>,
     /// How the client takes part in the key exchange.
     pub key_exchange: Option<KeyExchangeMode>,
     /// What one operation is.
@@ -139,6 +143,7 @@ pub(crate) const EACH_FULL_HANDSHAKE: &str = "in each full handshake";
 impl Asked {
     pub(crate) fn of(job: &Job, certificate_key: Option<CertificateKey>) -> Self {
         let (plan, is_tls) = (&job.plan, job.url.is_tls());
+        let is_own_tls = is_tls && plan.client == Client::Toll;
         let has_requests = job.plan.operation != Operation::Handshakes;
         Self {
             tls: match is_tls {
@@ -152,6 +157,8 @@ impl Asked {
                 .then(|| EACH_FULL_HANDSHAKE.to_owned()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
             resumption_percent: is_tls.then(|| plan.resumption.get()),
+            early_data: is_own_tls.then_some(false),
+            ech: is_own_tls.then_some(false),
             key_exchange: is_tls.then(|| plan.key_exchange()),
             operation: Some(job.plan.operation),
             requests_per_connection: plan.requests_per_connection.as_ref().map(ToString::to_string),

@@ -168,6 +168,14 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             let (tickets, connections) = (thousands(tickets), thousands(collected.connections));
             format!("; the server gave {tickets} tickets{ids} on {connections} connections")
         });
+        let refused = match outcome.sessions_offered.saturating_sub(resumed) {
+            0 => String::new(),
+            refused => format!(
+                "; it refused {} of {} sessions that the client offered",
+                thousands(refused),
+                thousands(outcome.sessions_offered)
+            ),
+        };
         let share = match resumed {
             0 => "none".to_owned(),
             _ => percent(resumed as f64 / handshakes as f64),
@@ -175,7 +183,7 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
         differs(
             "resumption_percent",
             &wanted.to_string(),
-            format!("{share} of {} resumed{given}", handshakes_in_words(handshakes)),
+            format!("{share} of {} resumed{given}{refused}", handshakes_in_words(handshakes)),
         );
     }
     let retried = outcome.hello_retry_requests;

@@ -291,6 +291,7 @@ impl Trial {
         if plan.key_exchange() != KeyExchangeMode::Retried {
             warnings.extend(Warning::hello_retry_requests(&receipt.obtained));
         }
+        warnings.extend(Warning::sessions_refused(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
         warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));

@@ -91,6 +91,8 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("encrypt_then_mac", "encrypt-then-MAC", Plain),
     ("key_exchange", "key exchange", Plain),
     ("resumption_percent", "resumption", Percent),
+    ("early_data", "0-RTT offered", Plain),
+    ("ech", "ECH offered", Plain),
     ("full", "full handshakes", Plain),
     ("resumed", "resumed handshakes", Plain),
     ("hello_retry_requests", "handshakes with a HelloRetryRequest", Plain),

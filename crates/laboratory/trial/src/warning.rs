@@ -31,6 +31,10 @@ const READ_FROM_DISK: f64 = 0.5;
 /// server's group from its first handshake on.
 const RETRIED: f64 = 0.01;
 
+/// The part of the sessions that a client offers which a server may refuse: one that is too old, or that its cache
+/// has lost.
+const SESSIONS_REFUSED: f64 = 0.01;
+
 /// How long Linux waits at least before it acknowledges data for which it has nothing to send (`TCP_DELACK_MIN`),
 /// with room for its timers, in ns.
 const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<u64> = 39_000_000..=50_000_000;
@@ -120,6 +124,8 @@ pub enum WarningKind {
     DelayedAcknowledgements,
     /// The server closed kept connections before it answered their next requests.
     KeptConnectionsClosed,
+    /// The server made full handshakes of some for which the client had offered a session.
+    SessionsRefused,
 }
 
 /// A server whose speed still changed when its warm-up was over: what it completes per second of its
@@ -479,6 +485,26 @@ impl Warning {
                  measure full ones without it",
                 groups.join(" or ")
             ),
+        })
+    }
+
+    /// Sessions that the server did not take cost it full handshakes.
+    pub(crate) fn sessions_refused(obtained: &Obtained) -> Option<Self> {
+        let (offered, refused) = (obtained.sessions_offered?, obtained.sessions_refused()?);
+        (refused as f64 > offered as f64 * SESSIONS_REFUSED).then(|| Self {
+            kind: WarningKind::SessionsRefused,
+            seen: format!(
+                "the server refused {} of {} sessions that the client offered",
+                thousands(refused),
+                thousands(offered)
+            ),
+            likely_cause: "several servers or workers with ticket keys of their own at this address, keys that \
+                           changed with a reload, tickets that are good for one use, or a session cache that is \
+                           too small"
+                .into(),
+            remedy: "give them the same keys (nginx: ssl_session_ticket_key; HAProxy: tls-ticket-keys), or measure \
+                     one server: what was refused cost it full handshakes"
+                .into(),
         })
     }
 

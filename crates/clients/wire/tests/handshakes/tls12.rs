@@ -179,9 +179,9 @@ fn any_changed_byte_of_the_servers_messages_is_noticed() {
 }
 
 /// Suites, and extensions with their contents.
-type Asked = (Vec<u8>, Vec<(u16, Vec<u8>)>);
+pub(super) type Asked = (Vec<u8>, Vec<(u16, Vec<u8>)>);
 
-fn asked(hello: &[u8]) -> Asked {
+pub(super) fn asked(hello: &[u8]) -> Asked {
     let vector = |from: &mut &[u8], width: usize| {
         let (length, rest) = from.split_at(width);
         let length = length.iter().fold(0, |sum, byte| 256 * sum + usize::from(*byte));

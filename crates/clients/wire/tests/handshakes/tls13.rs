@@ -1,5 +1,6 @@
 //! TLS 1.3 with OpenSSL's server, rustls's, and a server that breaks the rules.
 
+use std::mem::take;
 use std::num::NonZeroU32;
 
 use foreign_types::ForeignTypeRef;
@@ -18,6 +19,7 @@ use wire_peer::messages::{
 };
 use wire_peer::{End, InMemory, Line, Puppet, assert_keys_agree, with_openssl};
 
+use super::tls12::asked;
 use super::{hello_of, identity, one_in, private, start, to_anyone};
 
 fn openssl_server(
@@ -82,7 +84,7 @@ fn updated(server: &mut SslStream<InMemory>, is_requested: bool, content: &[u8])
     assert_eq!(rc, 1);
     server.get_mut().outgoing.clear();
     server.ssl_write(content).unwrap();
-    std::mem::take(&mut server.get_mut().outgoing)
+    take(&mut server.get_mut().outgoing)
 }
 
 /// Own handshakes and rustls's, with every suite.
@@ -217,6 +219,53 @@ fn resumption_and_honest_key_exchange_are_left_to_rustls() {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let established = with_openssl(&mut *start(&offer), &mut server, 1000).unwrap();
         assert_keys_agree(established, &mut server);
+    }
+}
+
+/// A ticket may allow 0-RTT (RFC 8446, section 4.2.10), and the client still does not offer it, nor an encrypted
+/// ClientHello.
+#[test]
+fn no_client_hello_offers_early_data_or_is_encrypted() {
+    const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npong";
+    const PRE_SHARED_KEY: u16 = 41;
+    const EARLY_DATA: u16 = 42;
+    const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
+    let extensions = |client: &dyn Client| {
+        let (_, extensions) = asked(&hello_of(&mut *client.start().unwrap()));
+        extensions.into_iter().map(|(kind, _)| kind).collect::<Vec<u16>>()
+    };
+    let offers = [
+        tls13(),
+        Offer { version: Some(Version::Tls12), ..to_anyone() },
+        to_anyone(),
+        Offer { resumed_percent: 100, ..tls13() },
+    ];
+    for offer in offers {
+        let client = client(&offer, one_in(NonZeroU32::MIN)).unwrap();
+        let resumes = offer.resumed_percent > 0;
+        if resumes {
+            let mut server = openssl_server(CertificateKey::EcdsaP256, |builder| {
+                builder.set_max_early_data(1 << 14).unwrap();
+            });
+            let mut handshake = client.start().unwrap();
+            server.get_mut().incoming = hello_of(&mut *handshake);
+            assert!(server.accept().is_err());
+            let (mut received, mut finished) = (take(&mut server.get_mut().outgoing), Vec::new());
+            let established = handshake.advance(&mut received, &mut finished).unwrap();
+            server.get_mut().incoming = finished;
+            server.accept().unwrap();
+            let Established { opener, post_handshake, .. } = established.unwrap();
+            let mut reception =
+                Reception::tls(opener, Learned::default()).with_post_handshake(post_handshake);
+            reception.expect(Expectation::Anything, true);
+            server.ssl_write(RESPONSE).unwrap();
+            let end = Line::new(&server.get_ref().outgoing, &[usize::MAX]).run(&mut reception);
+            assert!(matches!(end, Ok(End::Complete(_))), "{end:?}");
+        }
+        let extensions = extensions(&*client);
+        assert_eq!(extensions.contains(&PRE_SHARED_KEY), resumes, "{extensions:?}");
+        let is_neither = |kind: &u16| ![EARLY_DATA, ENCRYPTED_CLIENT_HELLO].contains(kind);
+        assert!(extensions.len() > 3 && extensions.iter().all(is_neither), "{extensions:?}");
     }
 }
 

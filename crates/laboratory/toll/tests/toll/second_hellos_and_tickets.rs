@@ -1,6 +1,9 @@
 //! Receipts count what nginx needs of a handshake beside its keys: a second ClientHello, and tickets.
 
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::thread;
 
 use cpus::CpuList;
 use support::{text, toll};
@@ -23,9 +26,13 @@ fn start(groups: &[Group], tickets: bool, session_cache: bool, folder: &TempDir)
 
 /// The line of a load of so many operations.
 fn load(server: &Running, options: &[&str]) -> TrialRecord {
-    let url = format!("https://{}/bytes/1B", server.facts().https);
+    load_at(server.facts().https, &[options, &COUNT].concat())
+}
+
+fn load_at(address: SocketAddr, options: &[&str]) -> TrialRecord {
+    let url = format!("https://{address}/bytes/1B");
     let output = toll()
-        .args(["load", &url, "--json", "--insecure", "-c", "4", "-n", "40"])
+        .args(["load", &url, "--json", "--insecure", "-c", "4"])
         .args(options)
         .output()
         .unwrap();
@@ -33,6 +40,7 @@ fn load(server: &Running, options: &[&str]) -> TrialRecord {
         .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))
 }
 
+const COUNT: [&str; 2] = ["-n", "40"];
 const HANDSHAKES: [&str; 4] = ["--operation", "handshakes", "--tls", "1.3"];
 /// toll's own handshake, and rustls's.
 const DRIVERS: [&str; 2] = ["fixed", "fresh"];
@@ -126,6 +134,44 @@ fn sessions_of_tls12_are_tickets_or_identifiers_and_neither_where_the_server_giv
             );
             assert_eq!(line.valid, resuming == Some(40), "{case}");
             assert_eq!(obtained.hello_retry_requests, None);
+        }
+    }
+}
+
+/// A balancer that gives each of these servers a connection in its turn.
+fn balance(servers: [SocketAddr; 2]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for (client, server) in listener.incoming().zip(servers.into_iter().cycle()) {
+            let pair = [client.unwrap(), TcpStream::connect(server).unwrap()];
+            let copies = pair.each_ref().map(|of| of.try_clone().unwrap());
+            for (mut from, mut to) in pair.into_iter().zip(copies.into_iter().rev()) {
+                thread::spawn(move || {
+                    let _ = io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(std::net::Shutdown::Write);
+                });
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn sessions_that_servers_without_a_common_key_refuse_are_counted_and_named() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let servers = folders.each_ref().map(|folder| start(&[], true, false, folder));
+    let addresses = servers.each_ref().map(|server| server.facts().https);
+    let resume = ["--resumption", "100%"];
+    for (servers, are_refused) in [(addresses, true), ([addresses[0]; 2], false)] {
+        for end in [&COUNT[..], &["-d", "500ms", "--warmup", "200ms"]] {
+            let line = load_at(balance(servers), &[&HANDSHAKES[..], &resume, end].concat());
+            let Obtained { sessions_offered, resumed, full, .. } = line.receipt.obtained;
+            let case = format!("{sessions_offered:?} offered, {resumed:?} resumed, {full:?} full");
+            let is_warned = line.warnings.iter().any(|of| of.kind == WarningKind::SessionsRefused);
+            assert_eq!(is_warned, are_refused, "{case}");
+            assert_eq!(line.receipt.mismatch.is_empty(), !are_refused, "{case}");
+            assert_eq!(sessions_offered > resumed, are_refused, "{case}");
         }
     }
 }
