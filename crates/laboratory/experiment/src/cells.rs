@@ -3,6 +3,7 @@
 //! [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
 
 mod bench;
+mod commands;
 mod description;
 mod found_server;
 mod length;
@@ -10,6 +11,7 @@ mod order;
 mod run;
 mod sampling;
 mod this_bench;
+mod this_target;
 mod warm_up;
 
 use std::collections::BTreeMap;
@@ -23,9 +25,11 @@ use journal::Results;
 use study::Study;
 
 pub use bench::{Ask, Bench};
+pub use commands::commands;
 pub(crate) use description::too_few;
 pub use run::run;
-pub use this_bench::{ThisBench, ThisTarget, commands};
+pub use this_bench::ThisBench;
+pub use this_target::ThisTarget;
 
 use crate::kind::{DryRun, Ended, Event, Experiment};
 use crate::run_error::RunError;

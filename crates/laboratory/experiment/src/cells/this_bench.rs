@@ -1,36 +1,27 @@
 //! The real bench of a run: servers on this machine and others, loaded by the engine.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use agent::{Clients, LocalServer, Refusal, RemoteHost, RunningServer};
 use cluster::Cluster;
 use cpus::CpuList;
-use load::{Engine, Files, Job, Operation, Plan, Progress, Source, Trust, Url};
+use load::{Engine, Files, Operation, Plan, Source, Url};
 use peers::{Client, Peer, PeerError};
 use profile::Rules;
-use targets::{
-    CryptoFacts, Host, Objects, SendCounters, ServerCounts, ServerFacts, Settings, Target,
-    TargetError,
-};
-use tls::{Group, OrPlain, Suite, Version};
+use targets::{Host, Objects, ServerFacts, Settings, Target, TargetError};
+use tls::Group;
 use units::Bytes;
 
 use super::bench::{Ask, Bench};
+use super::commands::settings;
 use super::found_server::FoundServer;
 use super::sampling::Sampling;
-use super::warm_up::{self, warm_up};
-use study::{Cell, Only, Study, files, mixed_objects, offer, path};
-use trial::{
-    Hooks, Machine, Measured, Moment, Neighbours, NotSteady, Orders, Reports, RunsOn, Sending,
-    ServerReport, ThisMachine, Trial, neighbours,
-};
-
-/// How many users of the warm-up there are for each CPU of the server, most of the time.
-const USERS_PER_CPU: usize = 2;
+use super::this_target::{Life, ThisTarget, job};
+use study::{Cell, Only, Study, files, offer};
+use trial::{Hooks, Measured, Moment, Neighbours, Reports, Trial, neighbours};
 
 /// Servers on this machine and others, and the load engine.
 pub struct ThisBench<'a> {
@@ -55,26 +46,6 @@ pub struct ThisBench<'a> {
     /// Whether pairs of server and client CPUs share a core, as measured.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
     interrupt: &'a AtomicBool,
-}
-
-/// A server that can be loaded.
-#[derive(Debug)]
-pub struct ThisTarget {
-    life: Life,
-    /// How its warm-up ended, for each suite that it was warmed up with.
-    warmed_up: Vec<(Option<OrPlain<&'static Suite>>, Option<NotSteady>)>,
-    /// What its cryptography runs on, once it was asked.
-    crypto: Option<CryptoFacts>,
-    /// Whether a load of this run has been on it.
-    was_loaded: bool,
-}
-
-#[derive(Debug)]
-enum Life {
-    /// toll started it, and stops it.
-    Started(Box<RunningServer>),
-    /// It was there before.
-    Found(FoundServer),
 }
 
 impl<'a> ThisBench<'a> {
@@ -447,158 +418,6 @@ impl Bench for ThisBench<'_> {
     }
 }
 
-impl ThisTarget {
-    fn new(life: Life) -> Self {
-        // What was there before has had loads that nobody knows.
-        let was_loaded = matches!(life, Life::Found(_));
-        Self { life, warmed_up: Vec::new(), crypto: None, was_loaded }
-    }
-
-    fn running(server: RunningServer) -> Self {
-        Self::new(Life::Started(Box::new(server)))
-    }
-
-    /// Warms it up with this cell's load where the study asks for it and the suite was not used
-    /// before; where it did not become steady, with that, and with what was planned for it now.
-    fn warm_up(
-        &mut self,
-        cell: &Cell,
-        seed: u64,
-        interrupt: &AtomicBool,
-        progress: &mut dyn FnMut(Moment),
-    ) -> Result<(Option<NotSteady>, Duration), String> {
-        let Some(how) = cell.target.warmup else { return Ok((None, Duration::ZERO)) };
-        let suite = cell.load.suite;
-        if let Some((_, ended)) = self.warmed_up.iter().find(|(known, _)| *known == suite) {
-            return Ok((*ended, Duration::ZERO));
-        }
-        let job = job(cell, self, seed);
-        let few = USERS_PER_CPU * cell.target.cpus.len();
-        let spent = || self.started()?.cpu_time().map(Duration::from);
-        let plan = warm_up::WarmUpPlan { how, few, most: cell.most_connections(), spent: &spent };
-        let mut each = |prepared| {
-            let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
-            progress(Moment { prepared, elapsed, window, progress: Progress::default() });
-        };
-        let ended = self.spread(|| warm_up(&plan, job, interrupt, &mut each))??;
-        self.warmed_up.push((suite, ended));
-        Ok((ended, how.most().into()))
-    }
-
-    /// Does something while the server may use all CPUs that toll may use, if toll started it.
-    fn spread<T>(&self, what: impl FnOnce() -> T) -> Result<T, String> {
-        let Some(running) = self.started() else { return Ok(what()) };
-        running.spread()?;
-        let done = what();
-        running.pin()?;
-        Ok(done)
-    }
-
-    /// Why it is no longer the server that it was.
-    fn check_alive(&mut self) -> Result<(), String> {
-        match &mut self.life {
-            Life::Started(running) => running.check_alive(),
-            Life::Found(found) => found.check_alive(),
-        }
-    }
-
-    /// Why a trial could not be measured: if the server has died meanwhile, that, rather than what
-    /// failed because of it.
-    fn cause(&mut self, error: String) -> String {
-        match &mut self.life {
-            Life::Started(running) => running.death().unwrap_or(error),
-            Life::Found(found) => found.check_alive().err().unwrap_or(error),
-        }
-    }
-
-    /// The CPUs that it runs on, where that is known.
-    fn cpus(&self) -> Option<CpuList> {
-        match &self.life {
-            Life::Started(running) => Some(running.facts().cpus.clone()),
-            Life::Found(found) => found.cpus.clone(),
-        }
-    }
-
-    /// What it should run on and what it runs on, if toll started it.
-    fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
-        let ServerFacts { libraries, stack, .. } = self.facts()?;
-        let (libraries, stack) = (libraries.clone(), stack.clone());
-        Some(RunsOn { target: cell.target.clone(), libraries, stack })
-    }
-
-    /// The server, where toll started it.
-    fn started(&self) -> Option<&RunningServer> {
-        match &self.life {
-            Life::Started(running) => Some(running),
-            Life::Found(_) => None,
-        }
-    }
-
-    /// What is known of it, where toll started it.
-    fn facts(&self) -> Option<&ServerFacts> {
-        self.started().map(RunningServer::facts)
-    }
-
-    /// What it has counted, where toll started it.
-    fn counts(&self) -> Result<ServerCounts, String> {
-        self.started().map_or(Ok(ServerCounts::default()), RunningServer::counts)
-    }
-
-    /// What it reports of a load before which it counted this, or why it is no longer the server that
-    /// it was. It is asked about its cryptography after the first load only: a process keeps its
-    /// providers and switches.
-    fn report(&mut self, cell: &Cell, before: &ServerCounts) -> Result<ServerReport, String> {
-        self.check_alive()?;
-        let after = self.counts()?;
-        if self.crypto.is_none() {
-            self.crypto = self.started().map_or(Ok(None), RunningServer::crypto)?;
-        }
-        let target = &cell.target;
-        let since = |before: &Option<SendCounters>, after: Option<SendCounters>| {
-            before.as_ref().zip(after).map(|(before, after)| after.since(before))
-        };
-        let orders = before.orders.zip(after.orders);
-        let has_accelerator = target.accelerator().is_some() || target.batching().is_some();
-        let accelerated = before.accelerated.as_ref().zip(after.accelerated);
-        let accelerated = accelerated.filter(|_| has_accelerator);
-        let lacks_sendfile = target
-            .server
-            .program()
-            .zip(self.facts())
-            .and_then(|(program, facts)| program.lacks_sendfile(&facts.version));
-        let counted = since(&before.sent, after.sent);
-        Ok(ServerReport {
-            orders: orders.map(|(before, after)| Orders { before, after }),
-            crypto: self.crypto.clone().map(|found| ((target.crypto, target.aes), found)),
-            backend: since(&before.backend, after.backend),
-            accelerated: accelerated.map(|(before, after)| after.since(before)),
-            sending: target.server.is_configured().then_some(Sending {
-                asked: target.send,
-                counted,
-                lacks_sendfile,
-            }),
-        })
-    }
-
-    /// Its first process, where that is known and one of this machine.
-    fn pid(&self) -> Option<u32> {
-        match &self.life {
-            Life::Started(running) => running.process(),
-            Life::Found(found) => found.pid,
-        }
-    }
-
-    fn machine(&self) -> Result<Box<dyn Machine>, String> {
-        match &self.life {
-            Life::Started(running) => running.machine(),
-            Life::Found(FoundServer { pid: Some(pid), .. }) => ThisMachine::with_server(*pid)
-                .map(|machine| Box::new(machine) as Box<dyn Machine>)
-                .map_err(|error| error.to_string()),
-            Life::Found(_) => Ok(Box::new(ThisMachine::without_server())),
-        }
-    }
-}
-
 /// The TLS library of a server, where it lacks the group.
 fn lacking(facts: &ServerFacts, group: Group) -> Option<String> {
     let stack = facts.stack.as_ref().map(|(stack, _)| stack);
@@ -609,75 +428,4 @@ fn lacking(facts: &ServerFacts, group: Group) -> Option<String> {
         return facts.stack.as_ref().map(|(_, version)| version.clone());
     }
     facts.libraries.iter().find(|library| library.lacks(group)).map(ToString::to_string)
-}
-
-/// The commands that would be started for the study's servers, in the order of starting, with the
-/// places that they would have in the result folder; `objects` stands for the folder of the objects.
-/// Where a server is not installed, that is said instead.
-pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut command = |(target, only): (Target, Only)| {
-        let server = target.server;
-        if server.program().is_none() {
-            return format!("none for {server}: it runs already");
-        };
-        let settings = settings(&target, only);
-        if let Some(host) = &target.host {
-            let (root, folder) = (Path::new("OBJECTS"), Path::new("FOLDER"));
-            let command = targets::command(server, &settings, root, folder, server.name());
-            return format!("on {host}: {}", command.unwrap_or_default());
-        }
-        let number = names.iter().filter(|name| *name == server.name()).count() + 1;
-        names.push(server.name().to_owned());
-        let name = match number {
-            1 => server.name().to_owned(),
-            _ => format!("{server}-{number}"),
-        };
-        server
-            .find(&settings)
-            .and_then(|_| {
-                targets::command(server, &settings, objects.as_ref(), folder.as_ref(), &name)
-            })
-            .unwrap_or_else(|| format!("{server}: not installed"))
-    };
-    let study::Hosts { shell, silence, .. } = &study.hosts;
-    let agents = study.remote_cpus().into_keys().map(|host| shell.words(&host, *silence).join(" "));
-    agents.chain(study.servers().into_iter().map(|(setup, _)| command(setup))).collect()
-}
-
-/// All versions, suites and groups of the server's own choice, where it is to choose: what a cell
-/// wants, its client asks for.
-fn settings(target: &Target, only: Only) -> Settings {
-    let Only { version, suite, group } = only;
-    Settings {
-        versions: version.map_or_else(|| vec![Version::Tls12, Version::Tls13], |only| vec![only]),
-        suites: suite.into_iter().collect(),
-        groups: group.into_iter().collect(),
-        ..Settings::of(target.clone())
-    }
-}
-
-fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
-    let mut plan = Plan { cpus: cell.load.cpus.first(cell.load.connections), ..cell.load.clone() };
-    let is_tls = !plan.is_plain();
-    // Other programs, and a certificate of the study's, have files of their own.
-    let has_own_client = plan.client == load::Client::Toll && plan.client_certificate.is_none();
-    let (address, url, objects, known) = match &target.life {
-        Life::Started(running) => {
-            let facts = running.facts();
-            let address = if is_tls { facts.https } else { facts.http };
-            let url = Url::at(is_tls, address, path(&cell.target, &plan));
-            let trust = Trust::File(facts.certificate.clone());
-            if let Some(client) = facts.client.as_ref().filter(|_| is_tls && has_own_client) {
-                plan.client_certificate = Some(client.certificate.clone());
-                plan.client_key = Some(client.key.clone());
-            }
-            (address, url, mixed_objects(&cell.target, &plan), trust)
-        }
-        Life::Found(found) => (found.address, found.url.clone(), None, Trust::System),
-    };
-    let trust = plan.trust().unwrap_or(known);
-    let files = files(&cell.target, &plan);
-    let names = cell.target.names.into_iter().flat_map(objects::names).collect();
-    Job { files, plan, url, objects, names, address, trust, seed, operations: None }
 }

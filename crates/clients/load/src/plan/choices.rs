@@ -1,0 +1,94 @@
+//! What a load can choose from, by the names that flags and study files have for it.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// What makes a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Client {
+    /// The engine.
+    Toll,
+    /// wrk: many threads, requests.
+    Wrk,
+    /// ApacheBench: one thread, requests.
+    Ab,
+    /// h2load of nghttp2: many threads, requests on kept connections.
+    H2load,
+    /// `openssl s_time -new`: one handshake after another.
+    STime,
+}
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+pub enum Http {
+    /// One request after another on a connection (RFC 9112).
+    #[serde(rename = "1.1")]
+    #[strum(serialize = "1.1")]
+    #[value(name = "1.1")]
+    V1,
+    /// Several at once, each a stream (RFC 9113).
+    #[serde(rename = "2")]
+    #[strum(serialize = "2")]
+    #[value(name = "2")]
+    V2,
+}
+
+/// What one operation is, from its start to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Operation {
+    /// A connection with a full handshake and no request. It counts when the server has answered
+    /// the client's close without an alert or a reset. In TLS 1.3 a server that closes without
+    /// having read the client's Finished looks the same.
+    Handshakes,
+    /// A connection, its handshake, one request with `Connection: close`, the whole response.
+    OneRequestPerConnection,
+    /// A request and its whole response on a kept connection.
+    Requests,
+    /// A page of a session, with its redirects. It counts when it is what the session file says.
+    Session,
+}
+
+/// How bodies are received over TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Receive {
+    /// Read the head, drop records in the kernel, open the last.
+    Walk,
+    /// Open every record.
+    Decrypt,
+}
+
+/// How the client takes part in the key exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum KeyExchangeMode {
+    /// The client's share is the group's base point, so the shared secret is the server's own
+    /// share: the server's work is unchanged, the client's is nil. With static RSA, which has no
+    /// shares, the premaster secret is encrypted once for each key of a server and sent again.
+    Fixed,
+    /// A fresh key for each handshake.
+    Fresh,
+    /// As fixed, but the first ClientHello has no share, so that the server asks for one: a round trip and two
+    /// messages more (RFC 8446, sections 4.1.4 and 4.2.8).
+    Retried,
+}
+
+/// How the client ends its connections (RFC 9293, section 3.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Close {
+    /// By FIN. Where a connection carries one request, the server is asked to close, and waited for.
+    Fin,
+    /// By RST, which leaves no TIME-WAIT at either side. A request does not ask the server to close:
+    /// once its response is complete, the connection is reset. After a handshake the server's close
+    /// is awaited even so, for only that proves that it took the client's Finished.
+    Rst,
+}
