@@ -30,7 +30,7 @@ pub(super) fn check(
     }
     check_protocol(target, plan).map_err(|why| draft.target.flaw("server", why))?;
     let server = target.server;
-    if server.program().is_some() {
+    if server.is_started() {
         check_certificate(target, plan).map_err(|why| draft.load.flaw("suite", why))?;
     }
     check_sending(target, plan).map_err(|why| draft.target.flaw("send", why))?;

@@ -109,7 +109,7 @@ impl<'a> Draft<'a> {
         plan: &Plan,
         machine: &Topology,
     ) -> Result<Option<CpuOrder>, Flaw> {
-        if target.cores.is_none() || target.server.program().is_none() {
+        if target.cores.is_none() || !target.server.is_started() {
             return Ok(None);
         }
         if let Some(field) = self.target.field("cpus") {

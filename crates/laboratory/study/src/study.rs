@@ -300,7 +300,7 @@ impl Study {
     /// which it searched, so such a server keeps it; one that toll did not start it cannot restart.
     pub fn restart(&self, cells: &[usize]) -> Restart {
         let mut cells = cells.iter().map(|cell| &self.cells[*cell]);
-        let keeps = |cell: &Cell| cell.find.is_some() || cell.target.server.program().is_none();
+        let keeps = |cell: &Cell| cell.find.is_some() || !cell.target.server.is_started();
         match cells.clone().any(keeps) {
             true => Restart::Never,
             false => self

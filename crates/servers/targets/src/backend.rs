@@ -9,9 +9,6 @@ use openssl::ssl::{HandshakeError, Ssl, SslContext, SslMethod, SslVerifyMode};
 use openssl::x509::X509VerifyResult;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantArray};
-use tls::{CertificateKey, Group, Suite, Version};
-
-use crate::Settings;
 
 /// The name that a backend is to prove.
 pub(crate) const NAME: &str = "localhost";
@@ -51,19 +48,6 @@ pub(crate) struct BackendAddress {
     pub(crate) address: SocketAddr,
     /// What it proves its name with, in PEM form.
     pub(crate) certificate: PathBuf,
-}
-
-/// Those of a backend over TLS: version, suite and group of today, and no sessions.
-pub(crate) fn encrypted(settings: Settings) -> Settings {
-    let mut own = Settings {
-        versions: vec![Version::Tls13],
-        suites: Suite::parse(SUITE).into_iter().collect(),
-        groups: vec![Group::X25519],
-        ..settings
-    };
-    own.target.certificate_key = CertificateKey::EcdsaP256;
-    (own.target.tickets, own.target.session_cache) = (false, false);
-    own
 }
 
 impl BackendAddress {

@@ -6,11 +6,11 @@
 //!
 //! A server does not outlive toll, however toll ends: see [`Running`].
 //!
-//! A new server is a file in `servers/` with its [`Server`] and an implementation of [`Program`], and a line
-//! in [`SERVERS`].
+//! A new server is a [`Server`] among [`SERVERS`], and an implementation of [`Program`] in `servers/`.
 
 mod backend;
 mod captured;
+mod command_line;
 mod crypto;
 mod directives;
 mod environment;
@@ -18,6 +18,7 @@ mod error;
 mod facts;
 mod files;
 mod host;
+mod known_servers;
 mod launch_context;
 mod library;
 mod lines;
@@ -47,6 +48,7 @@ mod warm_up;
 
 pub use backend::{Backend, BackendConnections, SUITE as BACKEND_SUITE};
 pub use captured::{Captured, unnamed};
+pub use command_line::CommandLine;
 pub use counters::{AcceleratorCounts, BatchCounts, Calls, KeyUse, SendCounters, UseCounts};
 pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};
 pub use directives::Directives;
@@ -54,6 +56,7 @@ pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
 pub use facts::{ClientFiles, ClientPem, PrivatePem, ServerFacts};
 pub use host::Host;
+pub use known_servers::{SERVERS, by_name};
 pub use launch_context::LaunchContext;
 pub use library::{MappedLibrary, TlsLibrary};
 pub use lines::{Lines, shortened};
@@ -65,8 +68,8 @@ pub use program::{Binary, find_in, is_program, output_within};
 pub use ready::Unready;
 pub use running::{Running, Started};
 pub use secret::Secret;
-pub use server::{Invocation, Program, Restart, Server, ServerCounts};
-pub use servers::{CommandLine, SERVERS, by_name};
+pub use server::{Restart, Server};
+pub use servers::program::{Invocation, Program, ServerCounts};
 pub use settings::Settings;
 pub use shell::{RemoteStartError, Shell, one_line};
 pub use silence::Silence;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use tls::{Group, Stack};
 
-use crate::{Target, TargetError};
+use crate::TargetError;
 
 /// OpenSSL's two libraries, the one that has a version in it first.
 pub(crate) const OPENSSL: [&str; 2] = ["libcrypto.so", "libssl.so"];
@@ -79,18 +79,8 @@ impl FromStr for TlsLibrary {
     }
 }
 
-impl Target {
-    /// The folder that its OpenSSL comes from, where that is not the system's.
-    pub fn library_folder(&self) -> Option<PathBuf> {
-        match self.library {
-            TlsLibrary::Built => Some(built_folder()),
-            TlsLibrary::Own(_) => self.library_path.folder().cloned(),
-        }
-    }
-}
-
 /// The first folder that has it, or where it is looked for first.
-fn built_folder() -> PathBuf {
+pub(crate) fn built_folder() -> PathBuf {
     let mut folders: Vec<_> = shared_library::build_folders()
         .into_iter()
         .map(|folder| folder.join(BUILT_FOLDER))

@@ -158,7 +158,7 @@ fn module(path: &Path) -> Result<String, TargetError> {
 
 /// toll's own provider: where cargo has it, beside toll, or where packages put it.
 fn find(settings: &Settings) -> Result<PathBuf, TargetError> {
-    let toll = Binary::Toll.find(settings)?;
+    let toll = settings.find(Binary::Toll)?;
     let beside = toll.parent().unwrap_or(Path::new("/"));
     let folders = ["deps", ".", "../lib/toll"].map(|folder| beside.join(folder));
     let found = folders.iter().map(|folder| folder.join(LIBRARY)).find(|path| path.is_file());

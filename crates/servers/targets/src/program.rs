@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use crate::TargetError;
 use crate::process::{START_LIMIT, wait_or_kill};
-use crate::{Settings, TargetError};
 
 /// Folders that hold servers and are often not in a user's `PATH`.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
@@ -47,20 +47,6 @@ impl Binary {
             Self::Toll => "toll",
             Self::Path(path) => path,
             Self::Installed { name, .. } => name,
-        }
-    }
-
-    /// Where it is.
-    pub(crate) fn find(self, settings: &Settings) -> Result<PathBuf, TargetError> {
-        match self {
-            Self::Toll => match &settings.toll {
-                Some(path) => Ok(path.clone()),
-                None => {
-                    std::env::current_exe().map_err(TargetError::file(Path::new("/proc/self/exe")))
-                }
-            },
-            Self::Path(path) => Ok(path.into()),
-            Self::Installed { name, package } => find(name, package, &settings.program_folders),
         }
     }
 }

@@ -14,10 +14,11 @@ use crate::log::{LogWatch, last_words};
 use crate::process::{GuardedProcess, Stopped};
 use crate::ready::Unready;
 use crate::repin::repin;
-use crate::servers::embedded_counts;
 use crate::target_dir::TargetDir;
 use crate::{Objects, SendCounters, ServerFacts, Settings, TargetError};
 
+/// The file of what toll's own server has sent, in the folder of its logs.
+pub(crate) const COUNTERS: &str = "counters";
 /// Between two looks at a server that starts.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -181,7 +182,13 @@ impl Running {
     /// # Errors
     /// The counters cannot be read.
     pub fn backend_served(&self) -> Result<Option<SendCounters>, TargetError> {
-        self.backend().map(embedded_counts).transpose()
+        self.backend().map(Running::counted).transpose()
+    }
+
+    /// What it has counted so far, whether or not anything is under way, where it is toll's own.
+    pub(crate) fn counted(&self) -> Result<SendCounters, TargetError> {
+        let path = self.logs().join(COUNTERS);
+        SendCounters::read(&path).map(|(_, counts)| counts).map_err(TargetError::file(&path))
     }
 
     /// Lets it run on other CPUs too, until [`Self::pin`].

@@ -1,5 +1,5 @@
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cpus::CpuList;
@@ -8,7 +8,7 @@ use serde_with::{DisplayFromStr, serde_as};
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
 use crate::environment::LIBRARY_PATH;
-use crate::{Target, TargetError, library, program};
+use crate::{Binary, Target, TargetError, library, program};
 
 /// The settings of a server under test: its description, and what a run adds to it. What its machine decides
 /// is not sent to another one.
@@ -43,6 +43,22 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Where the file of a server is.
+    pub(crate) fn find(&self, binary: Binary) -> Result<PathBuf, TargetError> {
+        match binary {
+            Binary::Toll => match &self.toll {
+                Some(path) => Ok(path.clone()),
+                None => {
+                    std::env::current_exe().map_err(TargetError::file(Path::new("/proc/self/exe")))
+                }
+            },
+            Binary::Path(path) => Ok(path.into()),
+            Binary::Installed { name, package } => {
+                program::find(name, package, &self.program_folders)
+            }
+        }
+    }
+
     /// The settings of a server by default: both versions, its own suites and groups, an
     /// RSA-2048 key, tickets, a session cache, encrypt-then-MAC. Its program is looked for in the
     /// folders of `PATH`, `/usr/sbin` and `/usr/local/sbin`.

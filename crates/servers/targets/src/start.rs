@@ -8,20 +8,21 @@ use std::time::Instant;
 
 use cpus::CpuList;
 use rustix::process::Signal;
-use tls::CertificateKey;
+use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
 
-use crate::backend::{self, BackendAddress};
+use crate::backend::BackendAddress;
 use crate::launch_context::{ERROR_LOG, LaunchContext, OUTPUT_LOG};
 use crate::log::LogWatch;
 use crate::port::Ports;
 use crate::process::{GuardedProcess, Launch};
 use crate::ready::Unready;
 use crate::running::Starting;
-use crate::server::{Invocation, Program, Server};
+use crate::server::Server;
 use crate::servers::Embedded;
+use crate::servers::program::{Invocation, Program};
 use crate::target_dir::TargetDir;
-use crate::{Backend, Objects, Running, ServerFacts, Settings, Target, TargetError};
+use crate::{BACKEND_SUITE, Backend, Objects, Running, ServerFacts, Settings, Target, TargetError};
 
 /// The name of a backend's folders.
 const BACKEND: &str = "backend";
@@ -70,7 +71,7 @@ pub fn restart(
     let (dir, backend, objects) = running.end();
     let program = program_of(server)?;
     let settings = &with_backend(server, settings);
-    let binary = program.binary().find(settings)?;
+    let binary = settings.find(program.binary())?;
     let version = program.version(&binary, settings)?;
     start_at(dir, backend, program, (binary, version), ports, settings, &objects)
 }
@@ -97,7 +98,7 @@ fn start_as(
 ) -> Result<Running, TargetError> {
     settings.check()?;
     program.check(settings)?;
-    let binary = program.binary().find(settings)?;
+    let binary = settings.find(program.binary())?;
     let version = program.version(&binary, settings)?;
     let dir = TargetDir::claim(folder, name, settings)?;
     let backend = match settings.target.backend() {
@@ -214,7 +215,7 @@ fn start_backend(
     };
     let own = Settings { toll: settings.toll.clone(), ..Settings::new(cpus) };
     let own = match backend {
-        Backend::Tls => backend::encrypted(own),
+        Backend::Tls => encrypted(own),
         // Its other port, which nobody asks for, needs a key all the same: one that is made soon.
         Backend::Plain => Settings {
             target: Target { certificate_key: CertificateKey::EcdsaP256, ..own.target },
@@ -222,6 +223,19 @@ fn start_backend(
         },
     };
     start_as(BACKEND, &Embedded, &own, objects, folder, None)
+}
+
+/// Those of a backend over TLS: version, suite and group of today, and no sessions.
+fn encrypted(settings: Settings) -> Settings {
+    let mut own = Settings {
+        versions: vec![Version::Tls13],
+        suites: Suite::parse(BACKEND_SUITE).into_iter().collect(),
+        groups: vec![Group::X25519],
+        ..settings
+    };
+    own.target.certificate_key = CertificateKey::EcdsaP256;
+    (own.target.tickets, own.target.session_cache) = (false, false);
+    own
 }
 
 fn spare_cpus(used: &CpuList) -> Result<CpuList, TargetError> {

@@ -7,6 +7,7 @@ mod conflicts;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::builder::BoolishValueParser;
@@ -24,10 +25,10 @@ use tls::{
 };
 use units::{Bytes, Nanos};
 
-use crate::servers::EMBEDDED;
+use crate::known_servers::EMBEDDED;
 use crate::{
     Aes, Backend, BackendConnections, CommandLine, Crypto, Directives, Environment, Host,
-    LibraryPath, Server, TlsLibrary, WarmUp,
+    LibraryPath, Server, TlsLibrary, WarmUp, library,
 };
 
 /// A server under test. What is `None` is left open.
@@ -411,6 +412,14 @@ impl Target {
         self.has_device() && self.offload == Way::Asynchronous
     }
 
+    /// The folder that its OpenSSL comes from, where that is not the system's.
+    pub fn library_folder(&self) -> Option<PathBuf> {
+        match self.library {
+            TlsLibrary::Built => Some(library::built_folder()),
+            TlsLibrary::Own(_) => self.library_path.folder().cloned(),
+        }
+    }
+
     /// How requests go to its backend, where it has one.
     pub fn backend(&self) -> Option<Backend> {
         self.backend.or(self.server.backend)
@@ -430,7 +439,7 @@ impl Target {
 
     /// The CPUs that the server is pinned to, where toll does that.
     pub fn pinned_to(&self) -> Option<&CpuList> {
-        self.server.program().is_some().then_some(&self.cpus)
+        self.server.is_started().then_some(&self.cpus)
     }
 
     /// Those of them that are this machine's.

@@ -13,7 +13,7 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut command = |(target, only): (Target, Only)| {
         let server = target.server;
-        if server.program().is_none() {
+        if !server.is_started() {
             return format!("none for {server}: it runs already");
         };
         let settings = settings(&target, only);

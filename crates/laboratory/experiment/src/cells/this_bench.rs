@@ -201,7 +201,7 @@ impl<'a> ThisBench<'a> {
 /// The sizes of the objects, and the files, that the servers of a machine serve.
 fn content(cells: &[Cell], host: Option<&Host>) -> (Vec<Bytes>, Vec<Files>) {
     let cells = || cells.iter().filter(|cell| cell.target.host.as_ref() == host);
-    let served = cells().filter(|cell| cell.target.server.program().is_some());
+    let served = cells().filter(|cell| cell.target.server.is_started());
     let sizes = served.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
     (sizes, cells().filter_map(|cell| files(&cell.target, &cell.load)).collect())
 }
@@ -227,7 +227,7 @@ impl Bench for ThisBench<'_> {
         connections: usize,
     ) -> Result<ThisTarget, Refusal> {
         let server = target.server;
-        if server.program().is_none() {
+        if !server.is_started() {
             return self.find(target, only);
         }
         let settings = self.settings(target, only, connections);

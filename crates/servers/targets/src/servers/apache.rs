@@ -18,7 +18,7 @@ use crate::nobody::NOBODY;
 use crate::program::{self, Binary};
 use crate::ready::{self, Unready};
 use crate::running::Started;
-use crate::server::{Invocation, Program, Server};
+use crate::servers::program::{Invocation, Program};
 use crate::{Settings, TargetError, openssl};
 
 const CONFIGURATION: &str = "apache.conf";
@@ -31,13 +31,7 @@ const SPARE: usize = 64;
 /// The CPUs of the machine, of which Apache makes its number of listening sockets.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-struct Apache;
-
-pub(super) static APACHE: Server = Server {
-    program: Some(&Apache),
-    own_keys: &[super::CLIENTS, super::SENDFILE],
-    ..Server::named("apache")
-};
+pub(super) struct Apache;
 
 impl Program for Apache {
     fn binary(&self) -> Binary {

@@ -11,15 +11,12 @@ use tls::Version;
 
 use crate::launch_context::LaunchContext;
 use crate::program::{self, Binary};
-use crate::server::{Invocation, Program, Server};
+use crate::servers::program::{Invocation, Program};
 use crate::{Settings, TargetError};
 
 const CONFIGURATION: &str = "caddy.json";
 
-struct Caddy;
-
-pub(super) static CADDY: Server =
-    Server { program: Some(&Caddy), is_configured: false, stacks: &[], ..Server::named("caddy") };
+pub(super) struct Caddy;
 
 impl Program for Caddy {
     fn binary(&self) -> Binary {

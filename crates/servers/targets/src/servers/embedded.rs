@@ -5,27 +5,24 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
 
-use offload::{CompletedBy, Kind};
+use offload::Kind;
 use rustix::process::Resource;
 use serde::Deserialize;
 use serde_json::Value;
-use tls::{AskClient, LibraryContext, SendMode, Stack};
+use tls::{AskClient, LibraryContext, Stack};
 
 use crate::launch_context::{ANNOUNCEMENT, LaunchContext};
 use crate::nobody;
 use crate::openssl_provider;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
-use crate::running::Started;
-use crate::server::{Invocation, Program, Server};
+use crate::running::{COUNTERS, Started};
+use crate::servers::program::{Invocation, Program};
 use crate::target_dir::NAMES;
 use crate::{AcceleratorCounts, Running, SendCounters, Settings, TargetError};
 
 /// Descriptors of its process beside those of its connections, at least.
 const SPARE: u64 = 64;
-
-/// The file of what it has sent, in the folder of its logs.
-const COUNTERS: &str = "counters";
 
 pub(crate) struct Embedded;
 
@@ -44,21 +41,6 @@ struct Announcement {
     #[serde(default)]
     lacks: Vec<String>,
 }
-
-pub(crate) static EMBEDDED: Server = Server {
-    program: Some(&Embedded),
-    sends: SendMode::ALL,
-    completions: &[CompletedBy::Poll, CompletedBy::Event],
-    stacks: &Stack::ALL,
-    own_keys: &[
-        &["record-size", "records-per-write", "library-context", "batch-wait"],
-        super::CLIENTS,
-        super::OFFLOAD,
-        super::COMPLETION,
-        super::NAMES,
-    ],
-    ..Server::named("embedded")
-};
 
 impl Program for Embedded {
     fn binary(&self) -> Binary {
@@ -120,12 +102,6 @@ impl Program for Embedded {
     fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
         openssl_provider::counts(&server.logs().join(COUNTERS)).map(Some)
     }
-}
-
-/// What it has counted so far, whether or not anything is under way.
-pub(crate) fn counts(server: &Running) -> Result<SendCounters, TargetError> {
-    let path = server.logs().join(COUNTERS);
-    SendCounters::read(&path).map(|(_, counts)| counts).map_err(TargetError::file(&path))
 }
 
 fn arguments(context: &LaunchContext<'_>) -> Vec<OsString> {

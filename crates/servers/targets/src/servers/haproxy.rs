@@ -7,14 +7,12 @@ mod configuration;
 use std::ffi::OsString;
 use std::path::Path;
 
-use offload::CompletedBy;
-
 use self::configuration::{library_configuration, render};
 use crate::launch_context::LaunchContext;
 use crate::openssl_provider::{self, OPENSSL_CONF};
 use crate::program::{self, Binary};
-use crate::server::{Invocation, Program, Server};
-use crate::{AcceleratorCounts, Backend, Running, Settings, TargetError};
+use crate::servers::program::{Invocation, Program};
+use crate::{AcceleratorCounts, Running, Settings, TargetError};
 
 const CONFIGURATION: &str = "haproxy.cfg";
 /// The file of OpenSSL's configuration for it.
@@ -22,23 +20,7 @@ const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
 /// The file of certificate and key together.
 const PEM: &str = "server.pem";
 
-struct Haproxy;
-
-pub(super) static HAPROXY: Server = Server {
-    program: Some(&Haproxy),
-    // With `ssl-mode-async` it waits for the descriptors of paused jobs.
-    completions: &[CompletedBy::Event],
-    backend: Some(Backend::Plain),
-    own_keys: &[
-        super::CLIENTS,
-        super::OFFLOAD,
-        super::COMPLETION,
-        super::NAMES,
-        super::BACKEND,
-        &["batch-wait"],
-    ],
-    ..Server::named("haproxy")
-};
+pub(super) struct Haproxy;
 
 impl Program for Haproxy {
     fn binary(&self) -> Binary {

@@ -7,35 +7,20 @@ use std::path::Path;
 
 use offload::Kind;
 use rustix::process::Resource;
-use tls::SendMode;
 
 use self::configuration::Configuration;
 use crate::launch_context::LaunchContext;
 use crate::nobody;
 use crate::openssl_provider::{self, Lines, OPENSSL_CONF};
 use crate::program::{self, Binary};
-use crate::server::{Invocation, Program, Server};
+use crate::servers::program::{Invocation, Program};
 use crate::{AcceleratorCounts, Running, Settings, TargetError};
 
 const CONFIGURATION: &str = "nginx.conf";
 /// The file of OpenSSL's configuration for it, where it has one of its own.
 const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
 
-struct Nginx;
-
-pub(super) static NGINX: Server = Server {
-    program: Some(&Nginx),
-    sends: SendMode::ALL,
-    own_keys: &[
-        super::CLIENTS,
-        &["record-size", "directives", "storage", "files"],
-        super::SENDFILE,
-        super::NAMES,
-        super::BACKEND,
-        super::OFFLOAD,
-    ],
-    ..Server::named("nginx")
-};
+pub(super) struct Nginx;
 
 impl Program for Nginx {
     fn binary(&self) -> Binary {

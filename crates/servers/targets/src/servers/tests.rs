@@ -3,9 +3,8 @@
 use offload::Way;
 use tls::{CertificateKey, Group, Suite};
 
-use super::{SERVERS, by_name};
 use crate::launch_context::tests::context;
-use crate::{Settings, Target};
+use crate::{SERVERS, Settings, Target, by_name};
 
 #[test]
 fn each_is_found_by_its_name() {
@@ -228,3 +227,10 @@ backend objects
 /// OpenSSL's configuration for HAProxy.
 const HAPROXYS_OPENSSL: &str =
     "CipherString = DEFAULT:@SECLEVEL=0\nNumTickets = 0\nOptions = -EncryptThenMac\n";
+
+#[test]
+fn every_server_that_toll_starts_has_a_program() {
+    for server in SERVERS {
+        assert_eq!(server.program().is_some(), server.is_started(), "{server}");
+    }
+}

@@ -21,7 +21,7 @@ use crate::launch_context::{ANNOUNCEMENT, LaunchContext};
 use crate::program::{self, Binary};
 use crate::ready::{self, Unready};
 use crate::running::Started;
-use crate::server::{Invocation, Program, Restart, Server};
+use crate::servers::program::{Invocation, Program};
 use crate::{Aes, Crypto, CryptoFacts, Running, Settings, TargetError};
 
 const PACKAGE: &str = "openjdk-17-jdk-headless";
@@ -41,7 +41,7 @@ jdk.tls.disabledAlgorithms=SSLv3, TLSv1, TLSv1.1, DTLSv1.0, RC4, DES, MD5withRSA
 EC keySize < 224, 3DES_EDE_CBC, anon, NULL, ECDH
 ";
 
-struct Tomcat;
+pub(super) struct Tomcat;
 
 /// The line that it prints when it listens.
 #[derive(Deserialize)]
@@ -51,17 +51,6 @@ struct Announcement {
     tomcat: String,
     java: String,
 }
-
-pub(super) static TOMCAT: Server = Server {
-    program: Some(&Tomcat),
-    is_configured: false,
-    stacks: &[],
-    listens_anywhere: false,
-    // Its code is compiled again after each start, which takes many seconds.
-    restart: Restart::Never,
-    own_keys: &[&["crypto", "aes"]],
-    ..Server::named("tomcat")
-};
 
 impl Program for Tomcat {
     fn binary(&self) -> Binary {

@@ -9,7 +9,7 @@ use tls::{CertificateKey, LibraryContext, SendMode, Stack};
 
 use super::{MOST_NAMES, Target};
 use crate::TlsLibrary;
-use crate::servers::EMBEDDED;
+use crate::known_servers::EMBEDDED;
 
 impl Target {
     /// # Errors
@@ -65,9 +65,7 @@ impl Target {
         }
         let is_ml_dsa = matches!(self.certificate_key, CertificateKey::MlDsa(_));
         let has_names = self.names.is_some();
-        if is_ml_dsa
-            && (has_names || server.program().is_some() && server.name() != EMBEDDED.name())
-        {
+        if is_ml_dsa && (has_names || server.is_started() && server.name() != EMBEDDED.name()) {
             let why = format!(
                 "target.certificate-key = {}, which toll makes for embedded alone, without names; write another \
                  key",
