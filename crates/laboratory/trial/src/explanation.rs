@@ -196,8 +196,8 @@ impl Verdict {
                  -pcpu | head shows what does)"
             }
             Limit::Unknown if e.server_busy.is_none() => {
-                "name the server's process (--server-pid) and let it keep its processes, so that \
-                 toll can count its CPU time"
+                "name the server's process (--server-pid), which waits for those that it starts, so that toll can \
+                 count its CPU time"
             }
             Limit::Unknown if e.server_busiest_thread >= Some(SERVER_BUSY) => {
                 "one thread of the server is fully busy and others are not, so connections are \

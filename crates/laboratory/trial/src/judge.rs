@@ -295,7 +295,8 @@ impl Trial {
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(verdict)));
         warnings.extend(self.workers(observed).and_then(Warning::uneven_workers));
-        warnings.extend(observed.server_change.map(Warning::processes_changed));
+        let changed = |change| Warning::processes_changed(change, outcome.window);
+        warnings.extend(observed.server_change.map(changed));
         let coarse = observed.readings.too_coarse();
         warnings.extend(coarse.map(|tick| Warning::coarse_clock(tick, outcome.window)));
         let there = observed.there.as_ref().and_then(|there| there.as_ref().err());

@@ -114,6 +114,42 @@ const IDLE: Duration = Duration::from_millis(300);
 struct Server {
     pid: u32,
     tree: ProcessTree,
+    /// What the tree had used when it was found, where that could be read.
+    found: Option<TreeCpu>,
+}
+
+impl Server {
+    fn find(pid: u32) -> Result<Self, ObserveError> {
+        let tree = ProcessTree::find(pid)?;
+        let found = tree.read().ok();
+        Ok(Self { pid, tree, found })
+    }
+
+    /// What has been used since it was found, its descendants that ended since included, and how coarse the clocks
+    /// of that are; `None` where some of it went with a process that ended.
+    fn task(&self, at: Instant, cpu: &TreeCpu) -> Option<(TaskReading, Option<Nanos>)> {
+        let found = self.found.as_ref()?;
+        let ended = Nanos(cpu.ended.0.saturating_sub(found.ended.0));
+        let is_coarse = cpu.source == CpuSource::Ticks || ended > Nanos(0);
+        let task = TaskReading {
+            at,
+            on_cpu: Nanos(cpu.on_cpu.0 + ended.0),
+            // What those waited that ended is in no account.
+            waiting: cpu.waiting.filter(|_| ended == Nanos(0)),
+        };
+        cpu.has_all_since(found).then_some((task, is_coarse.then_some(TreeCpu::TICK)))
+    }
+
+    /// How its processes differ from those that were found.
+    fn change(&self) -> Option<ProcessesChanged> {
+        let (at, tree) = (Instant::now(), ProcessTree::find(self.pid).ok()?);
+        (tree != self.tree).then(|| ProcessesChanged {
+            before: self.tree.pids().len(),
+            after: tree.pids().len(),
+            began: tree.began_since(&self.tree),
+            used: tree.read().ok().and_then(|cpu| self.task(at, &cpu)).map(|(task, _)| task),
+        })
+    }
 }
 
 impl ThisMachine {
@@ -136,7 +172,7 @@ impl ThisMachine {
     /// # Errors
     /// There is no such process.
     pub fn with_server(pid: u32) -> Result<Self, ObserveError> {
-        let server = Server { pid, tree: ProcessTree::find(pid)? };
+        let server = Server::find(pid)?;
         Ok(Self { server: Some(server), ..Self::without_server() })
     }
 
@@ -145,7 +181,7 @@ impl ThisMachine {
     /// # Errors
     /// There is no such process.
     pub fn and_backend(self, pid: u32) -> Result<Self, ObserveError> {
-        let backend = Server { pid, tree: ProcessTree::find(pid)? };
+        let backend = Server::find(pid)?;
         Ok(Self { backend: Some(backend), ..self })
     }
 
@@ -177,17 +213,14 @@ impl Machine for ThisMachine {
     fn find_server(&mut self) {
         for server in [&mut self.server, &mut self.backend].into_iter().flatten() {
             // A server that is gone keeps its last tree, of which nothing can be read any more.
-            if let Ok(tree) = ProcessTree::find(server.pid) {
-                server.tree = tree;
+            if let Ok(now) = Server::find(server.pid) {
+                *server = now;
             }
         }
     }
 
     fn server_change(&self) -> Option<ProcessesChanged> {
-        let server = self.server.as_ref()?;
-        let now = ProcessTree::find(server.pid).ok()?;
-        (now != server.tree)
-            .then(|| ProcessesChanged { before: server.tree.pids().len(), after: now.pids().len() })
+        self.server.as_ref()?.change()
     }
 
     fn server_threads(&self) -> Vec<NamedThread> {
@@ -206,10 +239,9 @@ impl Machine for ThisMachine {
             })
             .collect();
         let of_tree = |server: &Server| {
-            let at = Instant::now();
-            let TreeCpu { on_cpu, waiting, threads, source, .. } = server.tree.read().ok()?;
-            let tick = (source == CpuSource::Ticks).then_some(TreeCpu::TICK);
-            Some((TaskReading { at, on_cpu, waiting }, threads, tick))
+            let (at, cpu) = (Instant::now(), server.tree.read().ok()?);
+            let (task, tick) = server.task(at, &cpu)?;
+            Some((task, cpu.threads, tick))
         };
         let server_disk_bytes =
             self.server.as_ref().and_then(|server| server.tree.read_from_disk().ok());
@@ -247,7 +279,7 @@ impl Machine for ThisMachine {
     }
 
     fn server_memory(&self, address: SocketAddr) -> Option<MemoryReading> {
-        let Server { pid, tree } = self.server.as_ref()?;
+        let Server { pid, tree, .. } = self.server.as_ref()?;
         Some(MemoryReading {
             process_bytes: tree.memory().ok()?,
             sockets: OpenSockets::at(address, *pid).ok()?,
@@ -423,7 +455,8 @@ mod tests {
             assert!(Instant::now() < deadline, "it does not fork");
             std::thread::sleep(Duration::from_millis(5));
         };
-        assert_eq!(change, ProcessesChanged { before: 1, after: 2 });
+        assert_eq!((change.before, change.after), (1, 2));
+        assert!(change.used.is_some() && change.began < Some(Nanos(30_000_000_000)), "{change:?}");
         machine.find_server();
         assert_eq!(machine.server_change(), None);
         assert!(machine.read(&[]).server.is_some());

@@ -6,6 +6,7 @@ use std::time::Instant;
 use load::ThreadUse;
 use observe::{
     CpuTimes, CpuWindow, EnergyReading, LinkCounters, MemoryBytes, MemorySource, NetCounters,
+    TreeCpu,
 };
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -103,6 +104,10 @@ pub struct ProcessesChanged {
     pub before: usize,
     /// How many there were at the end; it may be as many, but others.
     pub after: usize,
+    /// How long before the window's end the first of those began that are new, where any are.
+    pub began: Option<Nanos>,
+    /// What all of them used, those included that ended; `None` where some of that is in no account.
+    pub used: Option<TaskReading>,
 }
 
 /// How many ticks of a coarse clock there must be between two readings: a figure is wrong by one at most,
@@ -225,13 +230,17 @@ impl Readings {
         self.end = Reading { threads, ..later };
     }
 
-    /// Drops what was read of the server: it was not of all its processes.
-    pub fn forget_server(&mut self) {
+    /// Takes what was read of all of the server's processes, old and new, in place of what was read of those that it
+    /// had at the window's start.
+    pub fn server_changed(&mut self, change: &ProcessesChanged) {
         if let Some(there) = &mut self.there {
-            there.forget_server();
+            return there.server_changed(change);
         }
-        self.end.server = None;
+        self.end.server = change.used;
+        // Of those that ended the kernel says it by ticks.
+        self.end.tick = self.end.tick.max(Some(TreeCpu::TICK));
         self.end.server_disk_bytes = None;
+        self.end.server_threads.clear();
     }
 
     /// Those of the server's machine.

@@ -114,8 +114,8 @@ impl Trial {
         let server_change = machine.server_change();
         let server_threads = machine.server_threads();
         let programs = machine.other_programs(&threads);
-        if server_change.is_some() {
-            readings.forget_server();
+        if let Some(change) = &server_change {
+            readings.server_changed(change);
         }
 
         // The load shrinks, which is not counted.

@@ -197,17 +197,27 @@ impl Warning {
         })
     }
 
-    /// The server's CPU time is not known because its processes changed.
-    pub(crate) fn processes_changed(change: ProcessesChanged) -> Self {
-        let ProcessesChanged { before, after } = change;
+    /// The server's processes changed within this window.
+    pub(crate) fn processes_changed(change: ProcessesChanged, window: Nanos) -> Self {
+        let ProcessesChanged { before, after, began, used } = change;
+        let began = began.map(|ago| Nanos(window.0.saturating_sub(ago.0))).map_or_else(
+            || "none of them new".to_owned(),
+            |at| format!("the first new one began at {at}"),
+        );
+        let counted = match used {
+            Some(_) => "its CPU time is that of all of them, to the tick of 10ms",
+            None => "its CPU time is not known, for nobody waits for those that end",
+        };
         Self {
             kind: WarningKind::ProcessesChanged,
             seen: format!(
                 "the server's processes changed during the window ({before} at its start, {after} \
-                 at its end), so its CPU time is not known"
+                 at its end, {began}); {counted}"
             ),
-            likely_cause: "the server starts and stops processes with the load".into(),
-            remedy: "set a fixed number of processes, or warm up longer (--warmup)".into(),
+            likely_cause: "it was reloaded, or it starts and stops processes with the load".into(),
+            remedy: "do not reload it while it is measured; set a fixed number of processes, or warm up longer \
+                     (--warmup)"
+                .into(),
         }
     }
 
@@ -219,10 +229,9 @@ impl Warning {
                 "the server's CPU time can only be read to {tick}, and the load lasted {window}, so \
                  its CPU time is not known"
             ),
-            likely_cause:
-                "the server's processes are another user's, whose exact clocks cannot be \
-                           read"
-                    .into(),
+            likely_cause: "the server's processes are another user's, whose exact clocks cannot be read, or some of \
+                           them ended, whose time the kernel keeps by ticks"
+                .into(),
             remedy: "measure longer (--duration, -n), or run toll as root".into(),
         }
     }

@@ -11,6 +11,8 @@ pub(crate) struct PidStat {
     pub parent: u32,
     pub user_ticks: u64,
     pub system_ticks: u64,
+    /// User and system time of its descendants that have ended and were waited for.
+    pub ended_ticks: u64,
     pub threads: u64,
     /// When it started, in ticks since boot: distinguishes a process from a later one with the same
     /// id.
@@ -34,11 +36,13 @@ impl PidStat {
         let fields: Vec<&str> = behind_name.split_ascii_whitespace().collect();
         // The manual page counts from 1; the first field after the name is its third.
         let field = |number: usize| fields.get(number - 3).copied();
+        let ticks = |number: usize| field(number)?.parse::<u64>().ok();
         Some(Self {
             state: field(3)?.chars().next()?,
             parent: field(4)?.parse().ok()?,
-            user_ticks: field(14)?.parse().ok()?,
-            system_ticks: field(15)?.parse().ok()?,
+            user_ticks: ticks(14)?,
+            system_ticks: ticks(15)?,
+            ended_ticks: ticks(16)? + ticks(17)?,
             threads: field(20)?.parse().ok()?,
             start_ticks: field(22)?.parse().ok()?,
             cpu: field(39).and_then(|cpu| cpu.parse().ok()),
@@ -87,6 +91,7 @@ mod tests {
             assert_eq!((stat.state, stat.parent), ('S', 17), "{name}");
             assert_eq!((stat.user_ticks, stat.system_ticks), (250, 75), "{name}");
             assert_eq!((stat.threads, stat.start_ticks), (5, 123_456), "{name}");
+            assert_eq!(stat.ended_ticks, 17, "{name}");
             assert_eq!(stat.cpu, Some(1), "{name}");
         }
     }

@@ -1,5 +1,8 @@
 //! CPU time of a process and all its descendants, over all their threads.
 //!
+//! Of a descendant that has ended, the kernel adds its time and that of its own descendants to its parent's when the
+//! parent waits for it, and to nobody's where the parent ignores its children's ends (wait(2)).
+//!
 //! The time on a CPU comes from each process's CPU-time clock, in nanoseconds, and counts threads
 //! that have ended. A thread that runs while it is read counts up to the scheduler's last tick, at
 //! most some milliseconds ago; at both ends of a window these errors mostly cancel. The time spent
@@ -24,7 +27,7 @@ pub struct ProcessTree {
     processes: Vec<Process>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Process {
     pid: u32,
     start_ticks: u64,
@@ -34,6 +37,8 @@ struct Process {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCpu {
     pub on_cpu: Nanos,
+    /// The same of descendants that ended and that a process of the tree waited for, to the tick (10 ms).
+    pub ended: Nanos,
     /// Where `on_cpu` comes from.
     pub source: CpuSource,
     /// Time ready to run without a CPU, of the threads that live; `None` where the kernel does
@@ -49,6 +54,8 @@ pub struct TreeCpu {
     pub threads: BTreeMap<u32, Nanos>,
     /// How many threads live in all processes together.
     pub tasks: usize,
+    /// The time on a CPU of each process.
+    processes: BTreeMap<Process, Nanos>,
 }
 
 /// Where the time on a CPU comes from.
@@ -70,6 +77,7 @@ impl TreeCpu {
         let less = |now: Nanos, then: Nanos| Nanos(now.0.saturating_sub(then.0));
         Self {
             on_cpu: less(self.on_cpu, earlier.on_cpu),
+            ended: less(self.ended, earlier.ended),
             waiting: self.waiting.zip(earlier.waiting).map(|(now, then)| less(now, then)),
             user: less(self.user, earlier.user),
             system: less(self.system, earlier.system),
@@ -80,7 +88,16 @@ impl TreeCpu {
                 .collect(),
             source: self.source,
             tasks: self.tasks,
+            processes: self.processes.clone(),
         }
+    }
+
+    /// Whether all that was used since `earlier` is in this, `ended` included, though processes ended in between:
+    /// those that lived then have left at least what they had used until then to one that lives.
+    pub fn has_all_since(&self, earlier: &Self) -> bool {
+        let gone = earlier.processes.iter().filter(|(of, _)| !self.processes.contains_key(of));
+        let left: u64 = gone.map(|(_, on_cpu)| on_cpu.0).sum();
+        self.ended.0.saturating_sub(earlier.ended.0) + Self::TICK.0 > left
     }
 }
 
@@ -110,17 +127,28 @@ impl ProcessTree {
         self.processes.iter().map(|process| process.pid)
     }
 
+    /// How long before now the first process of this tree began that is not of `earlier`, to the tick (10 ms).
+    pub fn began_since(&self, earlier: &Self) -> Option<Nanos> {
+        let new = self.processes.iter().filter(|process| !earlier.processes.contains(process));
+        let first = ticks(new.map(|process| process.start_ticks).min()?);
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let now = now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs();
+        Some(Nanos(now.saturating_sub(first.0)))
+    }
+
     /// What the tree has used until now. Costs two system calls per process and three per thread,
     /// some microseconds each.
     pub fn read(&self) -> Result<TreeCpu, ObserveError> {
         let mut sum = TreeCpu {
             on_cpu: Nanos(0),
+            ended: Nanos(0),
             source: CpuSource::ProcessClock,
             waiting: None,
             user: Nanos(0),
             system: Nanos(0),
             threads: BTreeMap::new(),
             tasks: 0,
+            processes: BTreeMap::new(),
         };
         for process in &self.processes {
             process.add_to(&mut sum)?;
@@ -170,12 +198,13 @@ impl Process {
         let (user, system) = (ticks(stat.user_ticks), ticks(stat.system_ticks));
         sum.user.0 += user.0;
         sum.system.0 += system.0;
-        if let Ok(on_cpu) = clock {
-            sum.on_cpu.0 += on_cpu.0;
-        } else {
-            sum.on_cpu.0 += user.0 + system.0;
+        let on_cpu = clock.unwrap_or_else(|_| {
             sum.source = CpuSource::Ticks;
-        }
+            Nanos(user.0 + system.0)
+        });
+        sum.on_cpu.0 += on_cpu.0;
+        sum.ended.0 += ticks(stat.ended_ticks).0;
+        sum.processes.insert(self, on_cpu);
         for task in self.tasks()? {
             sum.tasks += 1;
             if let Some(Task { id, on_cpu, waiting }) = task {
@@ -321,6 +350,50 @@ mod tests {
         let (first, again) = (read(), read());
         std::fs::remove_file(&path).unwrap();
         assert!(first >= SIZE && again < SIZE / 2, "{first} {again}");
+    }
+
+    const SPINS: &str = "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done";
+
+    /// Waits until a child of the tree is there, or none is.
+    fn await_processes(tree: &mut ProcessTree, count: usize) {
+        let deadline = Instant::now() + LIMIT;
+        let root = tree.processes[0].pid;
+        while tree.pids().len() != count {
+            assert!(Instant::now() < deadline, "{tree:?}");
+            std::thread::sleep(Duration::from_millis(5));
+            *tree = ProcessTree::find(root).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_process_used_that_ended_is_its_parents() {
+        let mut group = Group::start(&format!("({SPINS}) & wait; exec sleep 60"));
+        let mut tree = ProcessTree::find(group.pid()).unwrap();
+        await_processes(&mut tree, 2);
+        let (with_child, before) = (tree.clone(), tree.read().unwrap());
+        await_processes(&mut tree, 1);
+        let after = tree.read().unwrap();
+        assert!(after.has_all_since(&before) && after.ended > before.ended, "{before:?} {after:?}");
+        assert_eq!(tree.began_since(&with_child), None);
+        group.kill();
+    }
+
+    #[test]
+    fn what_a_process_used_that_nobody_waits_for_is_lost() {
+        // The kernel lets a child go at once whose parent ignores SIGCHLD.
+        let script = format!("trap '' CHLD; ({SPINS}; sleep 0.5) & exec sleep 60");
+        let mut group = Group::start(&script);
+        let mut tree = ProcessTree::find(group.pid()).unwrap();
+        await_processes(&mut tree, 2);
+        let deadline = Instant::now() + LIMIT;
+        let mut before = tree.read().unwrap();
+        while before.on_cpu < MUCH {
+            assert!(Instant::now() < deadline);
+            before = tree.read().unwrap();
+        }
+        await_processes(&mut tree, 1);
+        assert!(!tree.read().unwrap().has_all_since(&before));
+        group.kill();
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! runs these; what needs another program, a network of its own or a verdict made false is in `proofs`.
 
 mod bench;
+mod changing_servers;
 mod check;
 mod client_certificates;
 mod command;

@@ -558,7 +558,7 @@ fn an_interrupt_counts_as_one_though_the_load_failed_over_it() {
 
 #[test]
 fn a_server_whose_processes_change_has_no_known_cpu_time() {
-    let server_change = Some(ProcessesChanged { before: 1, after: 5 });
+    let server_change = Some(ProcessesChanged { before: 1, after: 5, began: None, used: None });
     let (line, _) = run(&Trouble { server_change, ..Trouble::default() });
     assert_eq!((line.cpu_ns.server, line.verdict.evidence.server_busy), (None, None));
     assert_eq!(line.verdict.limit, Limit::Unknown);

@@ -81,7 +81,9 @@ fn each_reason_to_doubt_is_told() {
 
 #[test]
 fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
-    let changed = Warning::processes_changed(ProcessesChanged { before: 1, after: 5 });
+    let change =
+        ProcessesChanged { before: 1, after: 5, began: Some(Nanos(800_000_000)), used: None };
+    let changed = Warning::processes_changed(change, Nanos(2_000_000_000));
     let unknown = Warning::cores_unknown(&ObserveError::Sampler("it panicked".into()));
     let on_disk = Warning::objects_on_disk("the objects lie in /var/tmp");
     let varied = NotSteady { after: units::Nanos(90_000_000_000), spread: Some(0.08) };
