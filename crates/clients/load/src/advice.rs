@@ -10,6 +10,9 @@ use wire::{ErrorKind, Failure};
 /// What to do where one operation was tried and failed. `seen` is what was seen, in words;
 /// `asks_certificate` where the server asked for a certificate of the client.
 pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, job: &Job) -> String {
+    if let Some(advice) = certificate::on_long_chain(kind, &job.plan) {
+        return advice;
+    }
     if is_about_client_certificate(kind, seen, asks_certificate) {
         return match job.plan.client_certificate {
             None => {
@@ -41,9 +44,13 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, asks_certificate: bool, jo
         ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
         ErrorKind::Authentication => certificate::on_certificate(seen, &job.trust),
         ErrorKind::Reset | ErrorKind::EarlyClose if !job.url.is_tls() => {
-            "does this port speak what the URL says? A port of TLS wants an https:// URL"
+            "does this port speak what the URL says? A port of TLS wants an https:// URL, and one behind a balancer \
+             may want the PROXY protocol, which toll does not speak: load it through the balancer"
         }
-        ErrorKind::Reset | ErrorKind::EarlyClose => "does this port speak what the URL says?",
+        ErrorKind::Reset | ErrorKind::EarlyClose => {
+            "does this port speak what the URL says? One behind a balancer may want the PROXY protocol, which toll \
+             does not speak: load it through the balancer"
+        }
         ErrorKind::Status | ErrorKind::Content | ErrorKind::Redirect
             if job.plan.operation == Operation::Session =>
         {

@@ -26,7 +26,7 @@ const REFUSED: [(&str, &str); 12] = [
     ("te", "it may only ask for trailers, over HTTP/2"),
     ("trailer", "bodies are sent with their length"),
     ("transfer-encoding", "bodies are sent with their length"),
-    ("upgrade", "only HTTP/1.1 is spoken"),
+    ("upgrade", "which protocol is spoken is what --http says"),
 ];
 
 impl Header {

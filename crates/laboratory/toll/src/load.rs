@@ -125,6 +125,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
     })
 }
 
+/// The variable by which other clients would go through a proxy.
+fn proxy_variable(is_tls: bool) -> Option<&'static str> {
+    let names = match is_tls {
+        true => ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"],
+        false => ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"],
+    };
+    names.into_iter().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
 impl Arguments {
     /// The trial that is asked for, checked as far as that goes without sending anything.
     fn trial(&self) -> Result<Trial, Failure> {
@@ -193,6 +202,14 @@ impl Arguments {
         let Reached { address, refused } = reach(&addresses).map_err(|refused| {
             Failure::request(format!("{asked}: no address of {host} takes a connection: {refused}"))
         })?;
+        if !address.ip().to_canonical().is_loopback()
+            && let Some(name) = proxy_variable(self.url.is_tls())
+        {
+            eprintln!(
+                "toll: {name} is set and not used: the load goes to {address} itself; to measure the proxy, load its \
+                 own address"
+            );
+        }
         for refused in refused {
             eprintln!("toll: {host} is loaded at {address}, since it is not reached at {refused}");
         }

@@ -6,6 +6,20 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::{Exit, Failure};
 
+/// Flags that users know from curl, wrk, h2load or ab, with what toll has for them.
+const OF_OTHER_CLIENTS: [(&[&str], &str); 7] = [
+    (&["-A", "--user-agent"], "toll load has --header 'User-Agent: NAME'"),
+    (
+        &["-x", "--proxy", "--socks5"],
+        "a load goes to the server itself; to measure a proxy, load its own address",
+    ),
+    (&["-k"], "toll load has --insecure"),
+    (&["-t", "--threads"], "toll load has a thread on each of --cpus LIST"),
+    (&["-R", "--rate", "--rps"], "toll load has --arrival 'uniform RATE/s'"),
+    (&["-m", "--max-concurrent-streams"], "toll load has --streams N, with --http 2"),
+    (&["-D"], "toll load has --duration TIME"),
+];
+
 /// Prints what clap has to say: help and version in full, an error in one line.
 pub(crate) fn report(error: &clap::Error) -> Exit {
     match error.kind() {
@@ -27,6 +41,12 @@ fn in_one_line(error: &clap::Error) -> String {
         _ => None,
     };
     let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
+    if let (ErrorKind::UnknownArgument, Some(argument)) = (error.kind(), argument)
+        && let Some((_, meant)) =
+            OF_OTHER_CLIENTS.iter().find(|(names, _)| names.contains(&argument))
+    {
+        return format!("{argument} is no flag of toll; {meant}; see --help");
+    }
     match (error.kind(), argument, value, error.source()) {
         (ErrorKind::ValueValidation, Some(argument), Some(value), Some(source)) => {
             let argument = argument.split(' ').next().unwrap_or_default().trim_matches(['<', '>']);
@@ -75,6 +95,13 @@ mod tests {
             &["load", "https://localhost/", "--conections", "3"],
             &["load", "https://localhost/", "--connections"],
             &["load", "https://localhost/", "--connections", "many"],
+            &["load", "https://localhost/", "-A", "curl"],
+            &["load", "https://localhost/", "--proxy", "http://localhost:3128"],
+            &["load", "https://localhost/", "-k"],
+            &["load", "https://localhost/", "-t", "4"],
+            &["load", "https://localhost/", "--rate", "100"],
+            &["load", "https://localhost/", "-m", "32"],
+            &["load", "https://localhost/", "-D", "10"],
         ];
         support::assert_golden!(wrong.map(|arguments| {
             let message = message(arguments);

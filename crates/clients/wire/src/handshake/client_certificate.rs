@@ -77,6 +77,11 @@ impl ClientCertificate {
         })
     }
 
+    /// How long the message is that has its chain, in bytes.
+    pub fn length(&self) -> usize {
+        self.tls13.len()
+    }
+
     /// What it signs with where a server accepts these schemes.
     pub(super) fn signature(&self, schemes: &[SignatureScheme]) -> Option<ClientSignature> {
         let schemes = schemes.iter().copied().map(u16::from);

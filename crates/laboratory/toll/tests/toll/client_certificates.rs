@@ -73,6 +73,21 @@ fn nginx_serves_the_client_with_its_certificate_and_the_receipt_shows_it() {
 }
 
 #[test]
+fn a_chain_that_is_longer_than_the_server_takes_is_told_with_its_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = nginx(AskClient::Require, &folder);
+    let own = server.facts().client.clone().unwrap();
+    let certificate = std::fs::read_to_string(&own.certificate).unwrap();
+    for (times, is_told) in [(10, false), (1000, true)] {
+        let long = folder.path().join(format!("{times}.crt"));
+        std::fs::write(&long, certificate.repeat(times)).unwrap();
+        let output = load(&server, Some((&long, &own.key)), &["--tls", "1.3"]);
+        let error = text(&output.stderr);
+        assert_eq!(error.contains("give a shorter chain"), is_told, "{error}");
+    }
+}
+
+#[test]
 fn a_client_without_an_acceptable_certificate_is_told_what_to_give() {
     let folder = tempfile::tempdir().unwrap();
     let server = nginx(AskClient::Require, &folder);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
@@ -858,4 +858,32 @@ fn a_load_in_which_nothing_ended_says_what_was_waited_for() {
             (!is_silent, Some(if is_silent { 3 } else { 0 }))
         );
     }
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_named_where_others_would_use_it() {
+    let told = |url: &str, variable: &str| {
+        let mut load = toll();
+        load.args(["load", url, "--insecure", "--i-operate-this-host", "-n", "1"]);
+        let output = load.env(variable, "http://127.0.0.1:3128").output().unwrap();
+        text(&output.stderr).contains(&format!("{variable} is set and not used"))
+    };
+    let closing = |ip: IpAddr| {
+        let port = TcpListener::bind((ip, 0)).unwrap();
+        let address = port.local_addr().unwrap();
+        std::thread::spawn(move || port.incoming().for_each(drop));
+        address
+    };
+    // An address of this machine that is no loopback address, where it has one.
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let Ok(own) = socket.connect("192.0.2.1:1").and_then(|()| socket.local_addr()) else {
+        eprintln!("skipped: this machine has loopback addresses alone");
+        return;
+    };
+    let own = closing(own.ip());
+    assert!(told(&format!("https://{own}/"), "HTTPS_PROXY"));
+    assert!(told(&format!("http://{own}/"), "http_proxy"));
+    assert!(!told(&format!("http://{own}/"), "HTTPS_PROXY"));
+    let loopback = closing([127, 0, 0, 1].into());
+    assert!(!told(&format!("https://{loopback}/"), "HTTPS_PROXY"));
 }
