@@ -8,7 +8,7 @@ use load::Source;
 use observe::{
     CpuMeter, CpuSeries, CpuSource, End, EnergyMeter, KernelTlsCounters, Link, ListenQueue,
     MemoryTraffic, NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets,
-    ProcessTree, Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu,
+    ProcessTree, QuotaWatch, Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu,
 };
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -105,6 +105,7 @@ pub struct ThisMachine {
     programs: Option<Snapshot>,
     memory: Option<MemoryTraffic>,
     energy: Option<EnergyMeter>,
+    quotas: QuotaWatch,
 }
 
 /// How long the processors are watched while the server waits.
@@ -114,6 +115,14 @@ const IDLE: Duration = Duration::from_millis(300);
 struct Server {
     pid: u32,
     tree: ProcessTree,
+    quotas: QuotaWatch,
+}
+
+impl Server {
+    fn find(pid: u32) -> Result<Self, ObserveError> {
+        let tree = ProcessTree::find(pid)?;
+        Ok(Self { pid, quotas: QuotaWatch::of(tree.pids()), tree })
+    }
 }
 
 impl ThisMachine {
@@ -128,6 +137,7 @@ impl ThisMachine {
             programs: None,
             memory: MemoryTraffic::open().ok(),
             energy: EnergyMeter::open().ok(),
+            quotas: own_quotas(),
         }
     }
 
@@ -136,7 +146,7 @@ impl ThisMachine {
     /// # Errors
     /// There is no such process.
     pub fn with_server(pid: u32) -> Result<Self, ObserveError> {
-        let server = Server { pid, tree: ProcessTree::find(pid)? };
+        let server = Server::find(pid)?;
         Ok(Self { server: Some(server), ..Self::without_server() })
     }
 
@@ -145,7 +155,7 @@ impl ThisMachine {
     /// # Errors
     /// There is no such process.
     pub fn and_backend(self, pid: u32) -> Result<Self, ObserveError> {
-        let backend = Server { pid, tree: ProcessTree::find(pid)? };
+        let backend = Server::find(pid)?;
         Ok(Self { backend: Some(backend), ..self })
     }
 
@@ -177,10 +187,11 @@ impl Machine for ThisMachine {
     fn find_server(&mut self) {
         for server in [&mut self.server, &mut self.backend].into_iter().flatten() {
             // A server that is gone keeps its last tree, of which nothing can be read any more.
-            if let Ok(tree) = ProcessTree::find(server.pid) {
-                server.tree = tree;
+            if let Ok(found) = Server::find(server.pid) {
+                *server = found;
             }
         }
+        self.quotas = own_quotas();
     }
 
     fn server_change(&self) -> Option<ProcessesChanged> {
@@ -236,6 +247,12 @@ impl Machine for ThisMachine {
             server_disk_bytes,
             server_threads,
             threads,
+            server_throttling: self
+                .server
+                .as_ref()
+                .map(|server| server.quotas.read())
+                .unwrap_or_default(),
+            client_throttling: self.quotas.read(),
             cpus,
             net,
             listener_drops: self.listeners.as_ref().and_then(|queue| queue.drops().ok().flatten()),
@@ -247,7 +264,7 @@ impl Machine for ThisMachine {
     }
 
     fn server_memory(&self, address: SocketAddr) -> Option<MemoryReading> {
-        let Server { pid, tree } = self.server.as_ref()?;
+        let Server { pid, tree, .. } = self.server.as_ref()?;
         Some(MemoryReading {
             process_bytes: tree.memory().ok()?,
             sockets: OpenSockets::at(address, *pid).ok()?,
@@ -354,6 +371,11 @@ impl Machine for ThisMachine {
         let not_started = || Err(ObserveError::Sampler("it was not started".to_owned()));
         self.sampler.take().unwrap_or_else(not_started)?.stop()
     }
+}
+
+/// Those that toll is under, and with it the load that it makes.
+fn own_quotas() -> QuotaWatch {
+    QuotaWatch::of([std::process::id()])
 }
 
 /// The most CPUs of a client of which each is tried against the server's first one.
