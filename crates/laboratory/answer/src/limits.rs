@@ -9,6 +9,7 @@ pub(crate) fn in_words(limit: Limit) -> &'static str {
         Limit::Descriptors => "file descriptors ran out",
         Limit::Ports => "the client had no port left",
         Limit::AcceptQueue => "the server's accept queue was full",
+        Limit::CpuQuota => "a CPU quota was the limit",
         Limit::ClientCpu => "the client's CPU was the limit",
         Limit::Backend => "the server's backend was the limit",
         Limit::Accelerator => "the server's accelerator was the limit",

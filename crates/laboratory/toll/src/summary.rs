@@ -49,7 +49,9 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
         }
         table(&mut page, latency::columns(&line.latency_ns));
         table(&mut page, histogram::columns(&measured.outcome.latencies, screen));
-        if let Some(late) = line.latency_ns.coalescing_max {
+        // What a quota added to a pause is no coalescing; a warning has that.
+        let is_stopped = line.verdict.evidence.quota_in_latencies().is_some();
+        if let Some(late) = line.latency_ns.coalescing_max.filter(|_| !is_stopped) {
             let late = Nanos(late);
             let words = format!("answers were seen up to {late} late; --coalesce off: at once");
             row(&mut page, "coalescing", &words);

@@ -1,6 +1,7 @@
 //! The figures on which a verdict stands, for every candidate, whether or not it was the limit.
 
 mod network;
+mod quota;
 mod rounding;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::operations::Operations;
 use crate::reading::{Readings, Usage};
 
 pub use network::{Interface, NetworkEvidence};
+pub use quota::{QuotaEvidence, QuotaSide, THROTTLED};
 use rounding::rounded;
 
 with_prefix!(server_cpus_idle "server_cpus_idle");
@@ -69,6 +71,11 @@ pub struct Evidence {
     /// The share of the connections' time that they waited because of that. Where another program makes
     /// the load, at one second for each drop.
     pub accept_queue_loss: Option<f64>,
+    /// The CPU quota of the client's control groups, and what it did; absent where there is none. Where ranks made the
+    /// load, that of the rank that was held back most.
+    pub client_quota: Option<QuotaEvidence>,
+    /// The same of the server's.
+    pub server_quota: Option<QuotaEvidence>,
     /// The busiest load thread: running, or ready to run and waiting for its CPU. Where ranks made the
     /// load, that of all of them.
     pub client_busy: Option<f64>,
@@ -241,6 +248,9 @@ impl Evidence {
             accept_queue_drops: facts.of_server(Readings::listener_drops),
             connects_repeated: facts.repeated.map(|repeated| repeated.connections),
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
+            // Added below.
+            client_quota: None,
+            server_quota: None,
             client_busy: busiest.map(|usage| rounded(usage.busy())),
             client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
             // Known of the load.
@@ -277,6 +287,7 @@ impl Evidence {
             sibling_busy: facts.sibling_busy().map(CpuShare::rounded),
             network: NetworkEvidence::of(readings, facts.interfaces),
         }
+        .with_quotas(readings, facts.client_cpus.is_some())
     }
 }
 

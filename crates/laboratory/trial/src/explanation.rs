@@ -3,7 +3,7 @@
 use units::{BitsPerSecond, percent, thousands};
 
 use crate::evidence::SERVER_BUSY;
-use crate::evidence::{Evidence, NetworkEvidence};
+use crate::evidence::{Evidence, NetworkEvidence, QuotaSide};
 use crate::nouns::Nouns;
 use crate::verdict::{CLIENT_WAITING, Limit, Verdict};
 
@@ -53,9 +53,10 @@ impl Verdict {
                 thousands(e.accept_queue_drops.or(e.connects_repeated).unwrap_or_default()),
                 percent(e.accept_queue_loss.unwrap_or_default())
             ),
+            Limit::CpuQuota => quota_in_words(e),
             Limit::ClientCpu => {
                 let busy = e.client_busy.unwrap_or_default();
-                let busy = match e.client_waiting {
+                let busy = match e.waiting_for_others() {
                     Some(waiting) if waiting >= CLIENT_WAITING => format!(
                         "ran {} and waited {} of the time while other programs ran on its CPU",
                         percent(busy - waiting),
@@ -102,9 +103,12 @@ impl Verdict {
                 server_in_words(e)
             ),
             Limit::Noise => format!("noise: {}; {}", noise_in_words(e), server_in_words(e)),
-            Limit::Unknown => {
-                format!("nothing that toll can see: {}; {}", server_in_words(e), client_in_words(e))
-            }
+            Limit::Unknown => format!(
+                "nothing that toll can see: {}{}; {}",
+                server_in_words(e),
+                waiting_in_words(e),
+                client_in_words(e)
+            ),
         }
     }
 
@@ -137,7 +141,17 @@ impl Verdict {
                 "raise the server's backlog (nginx: listen ... backlog=16384) and the kernel's \
                  (sysctl -w net.core.somaxconn=16384), or lower --connections"
             }
-            Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
+            Limit::CpuQuota if self.is_of_client() => {
+                "do not take this as the server's maximum, nor the latencies as the server's: give toll's \
+                 control group more CPU time (cpu.max, cpu.cfs_quota_us; docker --cpus; Kubernetes: \
+                 resources.limits.cpu), or run it outside of that group"
+            }
+            Limit::CpuQuota => {
+                "this is what the quota allows, not the server's maximum on its CPUs: raise it (cpu.max, \
+                 cpu.cfs_quota_us; docker --cpus; Kubernetes: resources.limits.cpu), or compare figures \
+                 per CPU-second of the server"
+            }
+            Limit::ClientCpu if e.waiting_for_others() >= Some(CLIENT_WAITING) => {
                 "do not take this as the server's maximum; stop the other work on the client's \
                  CPUs, or give the client other CPUs (--cpus; of a rank, [[rank]] cpus)"
             }
@@ -203,6 +217,11 @@ impl Verdict {
                 "one thread of the server is fully busy and others are not, so connections are \
                  spread unevenly: raise --connections"
             }
+            Limit::Unknown if e.server_waiting >= Some(CLIENT_WAITING) => {
+                "find out what keeps the server's threads, which are ready to run, from a CPU: other threads \
+                 there, or a CPU quota that is not seen from here, as that around a container; or offer more \
+                 load (raise --connections)"
+            }
             Limit::Unknown => {
                 "offer more load (raise --connections); if the rate does not change, the server \
                  waits for something other than CPU"
@@ -224,6 +243,36 @@ fn server_in_words(e: &Evidence) -> String {
         }
         (Some(busy), None) => format!("the server used {} of its CPUs", percent(busy)),
     }
+}
+
+/// Whose quota it was, and what it did.
+fn quota_in_words(e: &Evidence) -> String {
+    let Some((side, quota)) = e.held_back() else { return "a CPU quota".to_owned() };
+    let whose = match (side, &e.client_rank) {
+        (QuotaSide::Server, _) => "the server's control group".to_owned(),
+        (QuotaSide::Both, _) => "the control group of server and client".to_owned(),
+        (QuotaSide::Client, Some(rank)) => {
+            format!("the control group of {rank}")
+        }
+        (QuotaSide::Client, None) => "the client's control group".to_owned(),
+    };
+    let other = match side {
+        QuotaSide::Server => client_in_words(e),
+        QuotaSide::Client | QuotaSide::Both => server_in_words(e),
+    };
+    format!(
+        "a CPU quota: {whose} may use {:.2} CPUs and was stopped {} of the time; {other}",
+        quota.cpus,
+        percent(quota.throttled)
+    )
+}
+
+/// How much the server's threads waited for a CPU, where that is much.
+fn waiting_in_words(e: &Evidence) -> String {
+    let waiting = e.server_waiting.filter(|waiting| *waiting >= CLIENT_WAITING);
+    waiting.map_or_else(String::new, |waiting| {
+        format!(", and its threads, ready to run, waited {} for one", percent(waiting))
+    })
 }
 
 fn client_in_words(e: &Evidence) -> String {

@@ -19,6 +19,7 @@ use crate::littles_law::LittlesLaw;
 use crate::nouns::Nouns;
 use crate::observed::Observed;
 use crate::operations::{Arrivals, Operations, UnderWayNs, first_words};
+use crate::quota_use::QuotaUse;
 use crate::ranks::RankReport;
 use crate::receipt::Receipt;
 use crate::trial::Trial;
@@ -157,6 +158,10 @@ impl Trial {
         if self.job.url.is_tls() && self.is_server_read() {
             receipt.obtained.kernel_tls = Some(observed.kernel_tls.clone());
         }
+        receipt.obtained.server_quota = observed.readings.server_throttled().map(QuotaUse::from);
+        let of_client = observed.readings.client_throttled();
+        receipt.obtained.client_quota =
+            of_client.filter(|_| self.client_cpus().is_some()).map(QuotaUse::from);
         if let Some(server) = &self.runs_on {
             receipt.add_server(server);
         }

@@ -37,6 +37,7 @@ mod nouns;
 mod observed;
 mod obtained;
 mod operations;
+mod quota_use;
 mod ranks;
 mod reading;
 mod receipt;
@@ -60,7 +61,9 @@ pub use busy_program::BusyProgram;
 pub use congestion::Connections;
 pub use connection_memory::{ConnectionMemory, LEAST_CONNECTIONS, MemoryReading};
 pub use energy_use::EnergyUse;
-pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
+pub use evidence::{
+    Evidence, Interface, NetworkEvidence, QuotaEvidence, QuotaSide, SERVER_BUSY, THROTTLED,
+};
 pub use http2_use::{Http2Settings, Http2Use};
 pub use invalid::WhyInvalid;
 pub use latency_log::latency_log;
@@ -71,6 +74,7 @@ pub use mismatch::Mismatch;
 pub use moment::Moment;
 pub use obtained::{Obtained, Orders, Pacing, SendCalls};
 pub use operations::{Arrivals, Operations, UnderWayNs};
+pub use quota_use::QuotaUse;
 pub use ranks::{ClientFigures, RankFigures, RankReport, name as rank_name};
 pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,

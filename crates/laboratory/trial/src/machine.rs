@@ -8,7 +8,7 @@ use load::Source;
 use observe::{
     CpuMeter, CpuSeries, CpuSource, End, EnergyMeter, KernelTlsCounters, Link, ListenQueue,
     MemoryTraffic, NamedThread, NetCounters, ObserveError, OpenDescriptors, OpenSockets,
-    ProcessTree, Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu,
+    ProcessTree, QuotaWatch, Sampler, Snapshot, TaskWindow, TcpConnections, ThreadCpu, TreeCpu,
 };
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -105,6 +105,7 @@ pub struct ThisMachine {
     programs: Option<Snapshot>,
     memory: Option<MemoryTraffic>,
     energy: Option<EnergyMeter>,
+    quotas: QuotaWatch,
 }
 
 /// How long the processors are watched while the server waits.
@@ -116,13 +117,14 @@ struct Server {
     tree: ProcessTree,
     /// What the tree had used when it was found, where that could be read.
     found: Option<TreeCpu>,
+    quotas: QuotaWatch,
 }
 
 impl Server {
     fn find(pid: u32) -> Result<Self, ObserveError> {
         let tree = ProcessTree::find(pid)?;
         let found = tree.read().ok();
-        Ok(Self { pid, tree, found })
+        Ok(Self { pid, quotas: QuotaWatch::of(tree.pids()), tree, found })
     }
 
     /// What has been used since it was found, its descendants that ended since included, and how coarse the clocks
@@ -164,6 +166,7 @@ impl ThisMachine {
             programs: None,
             memory: MemoryTraffic::open().ok(),
             energy: EnergyMeter::open().ok(),
+            quotas: own_quotas(),
         }
     }
 
@@ -217,6 +220,7 @@ impl Machine for ThisMachine {
                 *server = now;
             }
         }
+        self.quotas = own_quotas();
     }
 
     fn server_change(&self) -> Option<ProcessesChanged> {
@@ -268,6 +272,12 @@ impl Machine for ThisMachine {
             server_disk_bytes,
             server_threads,
             threads,
+            server_throttling: self
+                .server
+                .as_ref()
+                .map(|server| server.quotas.read())
+                .unwrap_or_default(),
+            client_throttling: self.quotas.read(),
             cpus,
             net,
             listener_drops: self.listeners.as_ref().and_then(|queue| queue.drops().ok().flatten()),
@@ -386,6 +396,11 @@ impl Machine for ThisMachine {
         let not_started = || Err(ObserveError::Sampler("it was not started".to_owned()));
         self.sampler.take().unwrap_or_else(not_started)?.stop()
     }
+}
+
+/// Those that toll is under, and with it the load that it makes.
+fn own_quotas() -> QuotaWatch {
+    QuotaWatch::of([std::process::id()])
 }
 
 /// The most CPUs of a client of which each is tried against the server's first one.

@@ -13,6 +13,7 @@ use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
 use crate::backend_use::BackendUse;
 use crate::http2_use::{Http2Use, protocols};
+use crate::quota_use::QuotaUse;
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[skip_serializing_none]
@@ -83,6 +84,10 @@ pub struct Obtained {
     pub client_congestion: BTreeMap<String, u64>,
     /// What held back what the server sent, where anything did.
     pub pacing: Option<Pacing>,
+    /// The CPU quota that the server was under and what it did; absent where it has none, or none is known.
+    pub server_quota: Option<QuotaUse>,
+    /// The same of the client, where it is on this machine.
+    pub client_quota: Option<QuotaUse>,
     /// What the server's backend served, where it has one.
     pub backend: Option<BackendUse>,
     /// What an accelerator of private keys did, where the server was to have one.

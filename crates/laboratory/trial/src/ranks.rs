@@ -13,7 +13,7 @@ use observe::CpuShare;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::evidence::{Evidence, NetworkEvidence};
+use crate::evidence::{Evidence, NetworkEvidence, QuotaEvidence};
 use crate::mismatch::Mismatch;
 
 /// How late a rank may have begun: this share of the window, or this time where that is more.
@@ -84,6 +84,9 @@ pub struct ClientFigures {
     pub busy: Option<f64>,
     /// The part of `busy` that was waiting.
     pub waiting: Option<f64>,
+    /// The CPU quota that it was under, where it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaEvidence>,
     /// What the hypervisor took of its CPU from which it took most.
     #[serde(flatten, with = "crate::evidence::steal", skip_serializing_if = "Option::is_none")]
     pub steal: Option<CpuShare>,
@@ -184,12 +187,19 @@ impl RankReport {
         })
     }
 
-    /// The evidence of a trial whose client they are: the busiest of them is the client that is judged,
-    /// and of all interfaces the fullest is the network.
+    /// The evidence of a trial whose client they are: the one of them that a CPU quota held back most, else the
+    /// busiest, is the client that is judged, and of all interfaces the fullest is the network.
     pub(crate) fn evidence(&self, of_server: Evidence) -> Evidence {
         let ranks = &self.figures;
-        let busy = |rank: &&RankFigures| rank.client.busy.unwrap_or_default();
-        let busiest = ranks.iter().max_by(|a, b| busy(a).total_cmp(&busy(b)));
+        let busy = |rank: &RankFigures| rank.client.busy.unwrap_or_default();
+        let held_back = |rank: &RankFigures| {
+            let quota = rank.client.quota.filter(QuotaEvidence::is_limit);
+            quota.map_or(0.0, |quota| quota.throttled)
+        };
+        let judged = ranks.iter().max_by(|a, b| {
+            held_back(a).total_cmp(&held_back(b)).then_with(|| busy(a).total_cmp(&busy(b)))
+        });
+        let quotas = ranks.iter().filter_map(|rank| rank.client.quota);
         let steal = ranks.iter().filter_map(|rank| rank.client.steal).chain(of_server.steal);
         let of_rank = |rank: &RankFigures| {
             let network = rank.client.network.clone()?;
@@ -198,9 +208,10 @@ impl RankReport {
         };
         let networks = ranks.iter().filter_map(of_rank).chain(of_server.network.clone());
         Evidence {
-            client_busy: busiest.and_then(|rank| rank.client.busy),
-            client_waiting: busiest.and_then(|rank| rank.client.waiting),
-            client_rank: busiest.map(RankFigures::name),
+            client_quota: quotas.max_by(|a, b| a.throttled.total_cmp(&b.throttled)),
+            client_busy: judged.and_then(|rank| rank.client.busy),
+            client_waiting: judged.and_then(|rank| rank.client.waiting),
+            client_rank: judged.map(RankFigures::name),
             steal: CpuShare::most(steal),
             network: NetworkEvidence::nearest(networks),
             ..of_server
@@ -336,6 +347,18 @@ mod tests {
         let reason = verdict.reason(Nouns::USUAL);
         assert!(reason.contains("rank 2 on lg2") && reason.contains("93.0%"), "{reason}");
         assert!(verdict.remedy().contains("[[rank]] cpus"));
+    }
+
+    #[test]
+    fn a_rank_that_a_quota_holds_back_is_judged_before_a_busy_one() {
+        let verdict = verdict(half_busy(), |ranks| {
+            ranks[0].client.busy = Some(0.93);
+            let quota = QuotaEvidence { cpus: 0.3, throttled: 0.4, is_shared: false };
+            ranks[1].client.quota = Some(quota);
+        });
+        assert_eq!(verdict.limit, Limit::CpuQuota);
+        let reason = verdict.reason(Nouns::USUAL);
+        assert!(reason.contains("rank 2 on lg2") && reason.contains("40.0%"), "{reason}");
     }
 
     #[test]

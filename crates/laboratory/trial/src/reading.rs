@@ -6,7 +6,7 @@ use std::time::Instant;
 use load::ThreadUse;
 use observe::{
     CpuTimes, CpuWindow, EnergyReading, LinkCounters, MemoryBytes, MemorySource, NetCounters,
-    TreeCpu,
+    Throttled, Throttling, TreeCpu,
 };
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -31,6 +31,10 @@ pub struct Reading {
     pub server_threads: BTreeMap<u32, Nanos>,
     /// The load threads that live, in the order in which they were asked for.
     pub threads: Vec<Option<TaskReading>>,
+    /// What CPU quotas had done to the server's control groups, where they have any.
+    pub server_throttling: Throttling,
+    /// The same of toll's own, which are those of the load that is made here.
+    pub client_throttling: Throttling,
     /// What the CPUs had done, where that can be read.
     pub cpus: Option<CpuTimes>,
     /// Counters of the server's network namespace, where they can be read.
@@ -311,6 +315,17 @@ impl Readings {
         Some(end.joules_since(start)? * window.seconds() / readings.seconds()?)
     }
 
+    /// What the quota did that held the server back most; `None` where it is under none.
+    pub fn server_throttled(&self) -> Option<Throttled> {
+        let Self { start, end, .. } = self.at_server();
+        end.server_throttling.since(&start.server_throttling)
+    }
+
+    /// The same of the client, where that is on this machine.
+    pub fn client_throttled(&self) -> Option<Throttled> {
+        self.end.client_throttling.since(&self.start.client_throttling)
+    }
+
     /// The usage of the server's backend.
     pub fn backend(&self) -> Option<Usage> {
         self.at_server().used(|reading| reading.backend)
@@ -429,7 +444,7 @@ impl Readings {
     }
 
     /// The time in which all between the readings happened.
-    fn seconds(&self) -> Option<f64> {
+    pub(crate) fn seconds(&self) -> Option<f64> {
         let passed = self.end.at?.checked_duration_since(self.start.at?)?;
         let seconds = self.whole.map_or(passed.as_secs_f64(), Nanos::seconds);
         (seconds > 0.0).then_some(seconds)

@@ -122,6 +122,8 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("server_congestion", "server's congestion control", Counts),
     ("client_congestion", "client's congestion control", Counts),
     ("pacing", "held back", Plain),
+    ("server_quota", "server's CPU quota", Plain),
+    ("client_quota", "client's CPU quota", Plain),
     ("backend", "backend", Plain),
     ("backend_connections", "connections to the backend", Plain),
     ("backend_verify", "backend's certificate verified", Plain),

@@ -259,6 +259,7 @@ impl TrialRecord {
             cpu_ns: self.cpu_ns.client,
             busy: evidence.client_busy,
             waiting: evidence.client_waiting,
+            quota: evidence.client_quota,
             steal: evidence.steal,
             congestion: self.receipt.obtained.client_congestion.clone(),
             network: evidence.network.clone(),

@@ -12,7 +12,7 @@ use observe::CpuShare;
 use serde::{Deserialize, Serialize};
 use strum::Display;
 
-use crate::evidence::{Evidence, SERVER_BUSY};
+use crate::evidence::{Evidence, QuotaSide, SERVER_BUSY};
 
 /// One failed operation in a hundred: with more, the mix of operations is not the one that was asked.
 pub const ERRORS: f64 = 0.01;
@@ -59,6 +59,8 @@ pub enum Limit {
     Ports,
     /// The server's accept queue overflowed.
     AcceptQueue,
+    /// The CPU time that a control group allows the client, the server or both.
+    CpuQuota,
     /// The client's CPUs.
     ClientCpu,
     /// The CPUs of the server's backend.
@@ -125,6 +127,15 @@ impl Verdict {
         share(steal) + share(foreign)
     }
 
+    /// Whether the client was the limit, so that the server could do more.
+    pub fn is_of_client(&self) -> bool {
+        match self.limit {
+            Limit::ClientCpu => true,
+            Limit::CpuQuota => !matches!(self.evidence.held_back(), Some((QuotaSide::Server, _))),
+            _ => false,
+        }
+    }
+
     /// Judges a trial by its evidence.
     pub fn of(evidence: Evidence) -> Self {
         Self { limit: limit(&evidence), evidence }
@@ -152,6 +163,9 @@ fn limit(e: &Evidence) -> Limit {
     }
     if at_least(e.accept_queue_loss, ACCEPT_QUEUE_LOSS) {
         return Limit::AcceptQueue;
+    }
+    if e.held_back().is_some() {
+        return Limit::CpuQuota;
     }
     if at_least(e.client_busy, CLIENT_BUSY) {
         return Limit::ClientCpu;

@@ -12,6 +12,7 @@ use load::PeerClient;
 use observe::ObserveError;
 
 use crate::busy_program::BusyProgram;
+use crate::evidence::QuotaEvidence;
 use crate::littles_law::{Cause, LittlesLaw};
 use crate::nouns::Nouns;
 use crate::obtained::Obtained;
@@ -686,6 +687,9 @@ impl Warning {
 
     fn late_client(verdict: &Verdict, nouns: Nouns) -> Option<Self> {
         let evidence = &verdict.evidence;
+        if let Some(quota) = evidence.quota_in_latencies() {
+            return Some(Self::stopped_client(quota));
+        }
         let late = evidence.client_late_ns.filter(|late| *late >= LATE_LEAST)?;
         let share = evidence.client_late.filter(|share| *share >= LATE)?;
         Some(Self {
@@ -702,6 +706,21 @@ impl Warning {
                      (--cpus), or lower --connections"
                 .into(),
         })
+    }
+
+    /// What the client did late, it did late because of its quota.
+    fn stopped_client(quota: QuotaEvidence) -> Self {
+        Self {
+            kind: WarningKind::LateClient,
+            seen: format!(
+                "the client's control group was stopped {} of the time, which is in the latencies",
+                percent(quota.throttled)
+            ),
+            likely_cause: format!("its CPU quota of {:.2} CPUs was used up", quota.cpus),
+            remedy: "do not read the latencies as the server's; give toll's control group more CPU time \
+                     (cpu.max, cpu.cfs_quota_us), or run it outside of that group"
+                .into(),
+        }
     }
 
     fn few_operations(operations: &Operations, connections: usize, nouns: Nouns) -> Option<Self> {

@@ -13,6 +13,7 @@ use cpus::CpuList;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::cgroup::Mount;
 use crate::cpu_share::{CpuShare, CpuTimeSource};
 use crate::interrupt_time::{self, InterruptTime};
 use crate::pid_stat::parse_schedstat;
@@ -114,14 +115,8 @@ impl CpuMeter {
 /// which has no `release_agent`, and does not count what runs outside.
 fn usage(root: &Root) -> Option<(String, CpuList)> {
     let mounts = root.text("/proc/self/mountinfo");
-    let folder = mounts.known()?.lines().find_map(|line| {
-        let (mount, of_system) = line.split_once(" - ")?;
-        let mut words = of_system.split_ascii_whitespace();
-        let is_version_1 = words.next() == Some("cgroup");
-        let has_account = words.nth(1)?.split(',').any(|option| option == "cpuacct");
-        let folder = mount.split_ascii_whitespace().nth(4)?;
-        (is_version_1 && has_account).then(|| folder.to_owned())
-    })?;
+    let mut mounts = Mount::all(mounts.known()?);
+    let folder = mounts.find(|mount| mount.is_version_1_of("cpuacct"))?.folder;
     let is_first = root.path(&format!("{folder}/release_agent")).exists();
     let possible = root.line("/sys/devices/system/cpu/possible");
     let cpus = possible.known()?.parse().ok()?;

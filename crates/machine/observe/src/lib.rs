@@ -13,6 +13,7 @@
 //! - [`TcpConnections`]: what connections really use for congestion control.
 //! - [`OpenSockets`]: how many connections a server has, and what the kernel keeps for them.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
+//! - [`CgroupLimits`], [`QuotaWatch`]: what control groups allow a process, and when they stopped it.
 //! - [`MemoryTraffic`]: what moves between the processors and the memory.
 //! - [`FutexCalls`]: how often threads wait for each other.
 //! - [`EnergyMeter`]: what the processors take from the mains.
@@ -22,6 +23,7 @@
 //! - [`tuning`]: makes settings, and takes them back.
 
 mod availability;
+mod cgroup;
 mod chains;
 pub mod contention;
 mod core_reading;
@@ -63,6 +65,7 @@ pub mod thread_cpu;
 pub mod tuning;
 
 pub use availability::{Availability, Fact};
+pub use cgroup::{CgroupLimits, CpuQuota, MemoryPressure, QuotaWatch, Throttled, Throttling};
 pub use contention::{SiblingRatio, is_quiet, siblings, throughput};
 pub use core_reading::CoreReading;
 pub use cpu_series::{CoreShares, CpuSeries, Sampler};

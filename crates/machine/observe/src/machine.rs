@@ -29,6 +29,7 @@ pub use settings::Settings;
 pub use system::{Descriptors, System, limits as descriptors};
 pub use turbo::{Turbo, turbo};
 
+use crate::cgroup::CgroupLimits;
 use crate::root::Root;
 use crate::{Availability, energy, memory_traffic};
 
@@ -45,6 +46,9 @@ pub struct Machine {
     pub memory: Memory,
     /// Kernel, distribution, hypervisor, limits.
     pub system: System,
+    /// What control groups allow toll; absent as the settings.
+    #[serde(default)]
+    pub cgroup: Option<CgroupLimits>,
     pub network: Network,
     /// The version of the OpenSSL library that toll itself runs with.
     pub openssl: String,
@@ -77,6 +81,7 @@ impl Machine {
             accelerators: Some(Accelerators::read(&root)),
             memory: Memory::read(&root),
             system: System::read(&root),
+            cgroup: Some(CgroupLimits::read(&root, "self")),
             network: Network::read(&root),
             openssl: tls::openssl_version().to_owned(),
             kernel_tls: kernel_tls::probe(),
@@ -91,22 +96,38 @@ impl Machine {
         self.processor.online_cpus.known().copied()
     }
 
-    /// How this machine differs from an `earlier` one in what figures depend on: its processor, the
-    /// number of its CPUs, its kernel, its OpenSSL. `None` where it does not.
+    /// What decides how much it can do, each with its name: a machine on which one of these is another is another
+    /// machine. `None` where it is not known.
+    pub fn capacity(&self) -> [(&'static str, Option<String>); 4] {
+        let Processor { model, online_cpus, .. } = &self.processor;
+        let limits = self.cgroup.as_ref();
+        let quota = limits.and_then(|limits| limits.cpu_quota.known());
+        let allowed = limits.and_then(|limits| limits.cpus.known());
+        let none = || "none".to_owned();
+        [
+            ("processor", model.known().cloned()),
+            ("CPUs", online_cpus.known().map(ToString::to_string)),
+            ("CPU quota", quota.map(|quota| quota.map_or_else(none, |quota| quota.to_string()))),
+            ("allowed CPUs", allowed.map(ToString::to_string)),
+        ]
+    }
+
+    /// How this machine differs from an `earlier` one in what figures depend on: its capacity, its kernel, its
+    /// OpenSSL. `None` where it does not; what is not known differs from nothing.
     pub fn difference(&self, earlier: &Self) -> Option<String> {
         let facts = |machine: &Self| {
-            let processor = &machine.processor;
-            [
-                processor.model.known().cloned(),
-                processor.online_cpus.known().map(|cpus| format!("{cpus} CPUs")),
-                machine.system.kernel_release.known().map(|kernel| format!("kernel {kernel}")),
-                Some(machine.openssl.clone()),
-            ]
+            let kernel = machine.system.kernel_release.known().cloned();
+            let library = Some(machine.openssl.clone());
+            let facts = machine.capacity().into_iter();
+            facts.chain([("kernel", kernel), ("OpenSSL", library)])
         };
-        facts(earlier).into_iter().zip(facts(self)).find_map(|(was, is)| match (was, is) {
-            (Some(was), Some(is)) if was != is => Some(format!("{was} before, {is} now")),
+        let both = facts(earlier).zip(facts(self));
+        let different = both.filter_map(|((what, was), (_, is))| match (was, is) {
+            (Some(was), Some(is)) if was != is => Some(format!("{what}: {was} before, {is} now")),
             _ => None,
-        })
+        });
+        let different: Vec<String> = different.collect();
+        (!different.is_empty()).then(|| different.join("; "))
     }
 }
 
@@ -146,9 +167,32 @@ mod tests {
         later.openssl = "OpenSSL 9".to_owned();
         assert!(later.difference(&machine).unwrap().contains("OpenSSL 9"));
         later.system.kernel_release = Fact::Known("9.9".to_owned());
-        assert!(later.difference(&machine).unwrap().contains("kernel 9.9"));
+        assert!(later.difference(&machine).unwrap().contains("9.9 now; OpenSSL: "));
         later.system.kernel_release = Fact::unknown("test");
         later.openssl = machine.openssl.clone();
         assert_eq!(later.difference(&machine), None, "what is not known differs from nothing");
+    }
+
+    #[test]
+    fn another_quota_or_other_cpus_are_another_machine() {
+        let machine = |cgroup: serde_json::Value| {
+            let read = Machine::read(&CpuList::from(CpuList::allowed().unwrap().as_slice()[0]));
+            Machine { cgroup: serde_json::from_value(cgroup).unwrap(), ..read }
+        };
+        let limits = |quota: serde_json::Value, cpus: &str| {
+            let unknown = serde_json::json!({ "not_available_here": "test" });
+            let cgroup = serde_json::json!({
+                "cpu_quota": quota, "cpus": cpus, "memory_bytes": null, "memory_pressure": unknown
+            });
+            machine(cgroup)
+        };
+        let half = || serde_json::json!({ "quota_us": 50_000, "period_us": 100_000 });
+        let free = limits(serde_json::Value::Null, "0-1");
+        assert_eq!(free.difference(&free), None);
+        assert_eq!(
+            limits(half(), "0").difference(&free).unwrap(),
+            "CPU quota: none before, 0.50 CPUs (50ms in each 100ms) now; allowed CPUs: 0-1 before, 0 now"
+        );
+        assert_eq!(limits(half(), "0").difference(&machine(serde_json::Value::Null)), None);
     }
 }

@@ -58,9 +58,10 @@ fn other_limits(compared: &Compared<'_>) -> Vec<Caveat> {
         let valid = entry.row.trials.valid;
         for (&limit, &count) in &entry.row.limits {
             let first = entry.row.valid().find(|line| line.verdict.limit == limit);
-            let Some(remedy) = first.map(|line| line.verdict.remedy()) else { continue };
+            let Some(verdict) = first.map(|line| &line.verdict) else { continue };
+            let remedy = verdict.remedy();
             if !IS_A_MAXIMUM.contains(&limit) {
-                let key = (limit != Limit::ClientCpu, limit);
+                let key = (!verdict.is_of_client(), limit);
                 let (trials, cells, _) =
                     by_limit.entry(key).or_insert_with(|| (0, Vec::new(), remedy));
                 *trials += count;

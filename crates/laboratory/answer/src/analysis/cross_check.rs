@@ -179,7 +179,7 @@ fn agreement(ratio: &Figure) -> Agreement {
 fn is_servers(limits: &BTreeMap<Limit, usize>) -> bool {
     let of = |limit| limits.get(&limit).copied().unwrap_or(0);
     let all: usize = limits.values().sum();
-    of(Limit::ClientCpu) == 0 && 2 * of(Limit::ServerCpu) > all
+    of(Limit::ClientCpu) + of(Limit::CpuQuota) == 0 && 2 * of(Limit::ServerCpu) > all
 }
 
 /// `the client's CPU was the limit in 5 of 7 trials, no limit was found in 2 of 7 trials`.

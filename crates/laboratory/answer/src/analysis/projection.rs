@@ -199,7 +199,8 @@ fn other_limit(step: &Step<'_>) -> Option<Limit> {
 fn cap(steps: &[Step<'_>]) -> Option<(f64, &'static str)> {
     let capped = steps.iter().skip(1).filter_map(|step| {
         let limit = other_limit(step)
-            .filter(|limit| !matches!(limit, Limit::ClientCpu | Limit::Noise | Limit::Errors))?;
+            .filter(|limit| !matches!(limit, Limit::Noise | Limit::Errors))
+            .filter(|_| !step.row.is_limited_by_client())?;
         Some((step.figure.median(), crate::limits::in_words(limit)))
     });
     capped.max_by(|a, b| a.0.total_cmp(&b.0))

@@ -268,8 +268,7 @@ impl AnalysedRow<'_> {
         } else if valid == 0 {
             Some(Mark::NotMeasured)
         } else if self.is_limited_by_others() {
-            let is_the_client = self.limits.contains_key(&Limit::ClientCpu);
-            Some(if is_the_client { Mark::ClientBound } else { Mark::NotServerBound })
+            Some(if self.is_limited_by_client() { Mark::ClientBound } else { Mark::NotServerBound })
         } else if self.is_disturbed() {
             Some(Mark::Disturbed)
         } else if self.is_spread() {
@@ -279,6 +278,11 @@ impl AnalysedRow<'_> {
         } else {
             (done < planned).then_some(Mark::Incomplete)
         }
+    }
+
+    /// Whether the client was the limit of some trial.
+    pub(super) fn is_limited_by_client(&self) -> bool {
+        self.valid().any(|line| line.verdict.is_of_client())
     }
 
     /// Whether the trials' rates differ so much that something other than the cell decided them.

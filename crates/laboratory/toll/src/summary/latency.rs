@@ -55,6 +55,15 @@ whole     0.310  0.400  1.500  1.900  2.000
         assert!(!text.contains("first byte") && !text.contains("coalescing"), "{text}");
         let text = shown(line(|v| v["latency_ns"]["coalescing_max"] = 9_700.into()), 80);
         assert!(text.contains("coalescing") && text.contains("9.7µs"), "{text}");
+        let stopped = shown(
+            line(|v| {
+                v["latency_ns"]["coalescing_max"] = 70_000_000.into();
+                v["verdict"]["evidence"]["client_quota"] =
+                    serde_json::json!({ "cpus": 0.3, "throttled": 0.7 });
+            }),
+            80,
+        );
+        assert!(!stopped.contains("coalescing"), "{stopped}");
     }
 
     #[test]

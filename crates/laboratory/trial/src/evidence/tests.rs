@@ -217,6 +217,8 @@ fn every_candidate_has_its_figure() {
             connects_repeated: Some(2),
             // 20 s of 64 times 6 s.
             accept_queue_loss: Some(0.0521),
+            client_quota: None,
+            server_quota: None,
             client_busy: Some(0.25),
             client_waiting: Some(0.05),
             client_late_ns: None,

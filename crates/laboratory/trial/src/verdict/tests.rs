@@ -1,5 +1,5 @@
 use super::*;
-use crate::evidence::NetworkEvidence;
+use crate::evidence::{NetworkEvidence, QuotaEvidence};
 use crate::nouns::Nouns;
 use crate::testing::share;
 
@@ -54,11 +54,32 @@ fn in_words(verdict: Verdict) -> String {
 #[test]
 fn limits_in_words() {
     type Case = (&'static str, fn(&mut Evidence));
-    let cases: [Case; 18] = [
+    let cases: [Case; 23] = [
         ("a busy server", |_| {}),
         ("a busy client", |e| e.client_busy = Some(0.9)),
         ("a client beside other programs", |e| {
             (e.client_busy, e.client_waiting) = (Some(0.97), Some(0.8));
+        }),
+        ("a client under a quota", |e| {
+            idle(e);
+            (e.client_busy, e.client_waiting) = (Some(0.99), Some(0.69));
+            e.client_quota = quota(0.3, 0.69);
+        }),
+        ("a server under a quota", |e| {
+            of_server(e, 0.5, 0.48);
+            (e.server_waiting, e.server_quota) = (Some(0.5), quota(0.5, 0.48));
+        }),
+        ("both under one quota", |e| {
+            idle(e);
+            let shared = quota(0.6, 0.5).map(|quota| QuotaEvidence { is_shared: true, ..quota });
+            (e.server_quota, e.client_quota) = (shared, shared);
+        }),
+        ("a rank under a quota", |e| {
+            (e.client_quota, e.client_rank) = (quota(0.3, 0.69), Some("rank 2 on lg1".into()));
+        }),
+        ("a server that waits for a CPU", |e| {
+            of_server(e, 0.5, 0.48);
+            e.server_waiting = Some(0.5);
         }),
         ("wrong bodies", |e| {
             (e.failed, e.failed_share) = (12, Some(0.0012));
@@ -119,7 +140,7 @@ fn limits_in_words() {
 #[test]
 fn limits_begin_at_their_thresholds_and_have_their_order() {
     type Row = (Limit, fn(&mut Evidence));
-    let rows: [Row; 37] = [
+    let rows: [Row; 42] = [
         // A server has its maximum by what it uses, or by what is left of its CPUs: work of interrupts is its own.
         (Limit::ServerCpu, |e| of_server(e, 0.95, 0.06)),
         (Limit::Unknown, |e| of_server(e, 0.949, 0.06)),
@@ -148,6 +169,14 @@ fn limits_begin_at_their_thresholds_and_have_their_order() {
         // An accept queue counts by the time that it costs.
         (Limit::AcceptQueue, |e| e.accept_queue_loss = Some(0.05)),
         (Limit::ServerCpu, |e| e.accept_queue_loss = Some(0.049)),
+        // A quota counts by the time that it costs, and goes before those who had it; after what fails.
+        (Limit::ServerCpu, |e| e.server_quota = quota(0.9, 0.049)),
+        (Limit::CpuQuota, |e| e.server_quota = quota(0.9, 0.05)),
+        (Limit::CpuQuota, |e| (e.client_quota, e.client_busy) = (quota(0.3, 0.05), Some(1.0))),
+        (Limit::ClientCpu, |e| (e.client_quota, e.client_busy) = (quota(0.3, 0.04), Some(1.0))),
+        (Limit::AcceptQueue, |e| {
+            (e.accept_queue_loss, e.server_quota) = (Some(0.05), quota(0.5, 0.5))
+        }),
         // The client goes before the backend, that before the accelerator, and these before the server.
         (Limit::ServerCpu, |e| e.client_busy = Some(0.899)),
         (Limit::ServerCpu, |e| e.backend_busy = Some(0.949)),
@@ -179,6 +208,38 @@ fn limits_begin_at_their_thresholds_and_have_their_order() {
     for (number, (limit, change)) in rows.into_iter().enumerate() {
         assert_eq!(limit_of(change), limit, "row {number}");
     }
+}
+
+/// Of so many CPUs, which stopped a side for this part of the time.
+fn quota(cpus: f64, throttled: f64) -> Option<QuotaEvidence> {
+    Some(QuotaEvidence { cpus, throttled, is_shared: false })
+}
+
+/// Time in which a thread was stopped is not time in which others ran.
+#[test]
+fn a_stopped_client_does_not_wait_for_other_programs() {
+    let waiting = |throttled: f64| {
+        let verdict = judged(|e| {
+            (e.client_busy, e.client_waiting) = (Some(0.95), Some(0.13));
+            e.client_quota = quota(0.8, throttled);
+        });
+        (verdict.limit, verdict.reason(Nouns::USUAL).contains("other programs"))
+    };
+    assert_eq!(waiting(0.0), (Limit::ClientCpu, true));
+    assert_eq!(waiting(0.04), (Limit::ClientCpu, false));
+    assert!(waiting(0.13) == (Limit::CpuQuota, false));
+}
+
+#[test]
+fn the_server_could_do_more_where_the_clients_quota_was_the_limit() {
+    let is_of_client = |change: fn(&mut Evidence)| judged(change).is_of_client();
+    assert!(is_of_client(|e| e.client_quota = quota(0.3, 0.5)));
+    assert!(is_of_client(|e| e.client_busy = Some(0.95)));
+    assert!(!is_of_client(|e| e.server_quota = quota(0.3, 0.5)));
+    assert!(!is_of_client(
+        |e| (e.client_quota, e.server_quota) = (quota(0.3, 0.01), quota(0.3, 0.5))
+    ));
+    assert!(!is_of_client(|_| {}));
 }
 
 /// The share of its CPUs that the server uses, and that is idle.
@@ -261,6 +322,7 @@ fn the_journals_names_are_those_that_are_printed() {
         Limit::Descriptors,
         Limit::Ports,
         Limit::AcceptQueue,
+        Limit::CpuQuota,
         Limit::ClientCpu,
         Limit::Backend,
         Limit::Accelerator,

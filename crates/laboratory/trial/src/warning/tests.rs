@@ -75,6 +75,12 @@ fn each_reason_to_doubt_is_told() {
         let late = Evidence { client_late_ns, client_late, ..calm() };
         assert_eq!(kinds(apart, server, late, none), expected);
     }
+    // A client that was stopped is late whatever its timers say, and once.
+    for (throttled, expected) in [(0.009, &[][..]), (0.01, &[WarningKind::LateClient])] {
+        let quota = QuotaEvidence { cpus: 0.3, throttled, is_shared: false };
+        let stopped = Evidence { client_quota: Some(quota), ..calm() };
+        assert_eq!(kinds(apart, server, stopped, none), expected);
+    }
     let few = Evidence { completed: 63, ..calm() };
     assert_eq!(kinds(apart, server, few, none), [WarningKind::FewOperations]);
 }
