@@ -174,12 +174,46 @@ impl Arguments {
                  counted as the server's; give the server's own process"
             )));
         }
+        let is_apart = observe::is_in_other_namespace(pid);
+        // Where it listens, if not here.
+        let elsewhere = || {
+            let own = observe::listening(tree.pids());
+            let is_here = |at: &SocketAddr| {
+                *at == address || at.ip().is_unspecified() && at.port() == address.port()
+            };
+            let place = if is_apart { "in a network namespace of its own at" } else { "at" };
+            let own: Vec<String> = match is_apart && own.iter().any(is_here) {
+                true => Vec::new(),
+                false => own.iter().map(ToString::to_string).collect(),
+            };
+            let own = (!own.is_empty()).then(|| own.join(", "))?;
+            Some(format!("process {pid} does not listen at {address}, but {place} {own}"))
+        };
         match observe::listens(tree.pids(), address) {
-            observe::Listens::Yes | observe::Listens::Unknown => Ok(()),
-            observe::Listens::No => Err(Failure::request(format!(
-                "--server-pid: process {pid} does not listen at {address}; give the process that \
-                 does, such as nginx's master (cat /run/nginx.pid)"
-            ))),
+            observe::Listens::Yes => Ok(()),
+            observe::Listens::Unknown => {
+                if let Some(elsewhere) = elsewhere().filter(|_| is_apart) {
+                    eprintln!(
+                        "toll: {elsewhere}; what passes connections on to it is in the figures, and not in its CPU \
+                         time: load it there"
+                    );
+                }
+                Ok(())
+            }
+            observe::Listens::No => {
+                let why = match elsewhere().zip(observe::listener(address)) {
+                    Some((elsewhere, (name, relay))) => format!(
+                        "{elsewhere}; {name} (process {relay}) listens here and may pass connections on, as \
+                         docker-proxy and socat do: load the server where it listens, or give --server-pid {relay} \
+                         to measure what passes them on"
+                    ),
+                    None => format!(
+                        "process {pid} does not listen at {address}; give the process that does, such as nginx's \
+                         master (cat /run/nginx.pid)"
+                    ),
+                };
+                Err(Failure::request(format!("--server-pid: {why}")))
+            }
         }
     }
 

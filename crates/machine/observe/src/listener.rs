@@ -1,10 +1,12 @@
-//! Whether a process is the one that listens at an address.
+//! Who listens at an address, and where a process listens.
 
 use std::net::SocketAddr;
 
 use procfs::ProcResult;
 use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
-use procfs::process::{FDTarget, Process};
+use procfs::process::{FDTarget, Process, all_processes};
+
+use crate::namespace;
 
 /// Who listens at an address, as far as can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,39 @@ pub fn listens(pids: impl IntoIterator<Item = u32>, address: SocketAddr) -> List
     if is_hidden { Listens::Unknown } else { Listens::No }
 }
 
+/// Where processes listen for TCP, each in its network namespace; those left out that may not be looked into.
+pub fn listening(pids: impl IntoIterator<Item = u32>) -> Vec<SocketAddr> {
+    let mut addresses = Vec::new();
+    for pid in pids {
+        let Ok(process) = Process::new(pid.cast_signed()) else { continue };
+        let tables = [process.tcp(), process.tcp6()].into_iter().flatten().flatten();
+        let listeners = tables.filter(|entry| entry.state == TcpState::Listen);
+        let own = listeners.filter(|entry| holds(pid, &[entry.inode]).unwrap_or(false));
+        addresses.extend(own.map(|entry| entry.local_address));
+    }
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
+}
+
+/// The first process that listens at an address of this network namespace, by its name and number; `None` where
+/// there is none that may be looked into.
+pub fn listener(address: SocketAddr) -> Option<(String, u32)> {
+    let tables = [tcp(), tcp6()].into_iter().flatten().flatten();
+    let sockets: Vec<u64> =
+        tables.filter(|entry| is_listener(entry, address)).map(|entry| entry.inode).collect();
+    let processes = all_processes().ok()?.flatten();
+    let found =
+        processes.filter(|process| holds(process.pid.cast_unsigned(), &sockets).unwrap_or(false));
+    let first = found.min_by_key(|process| process.pid)?;
+    Some((first.stat().ok()?.comm, first.pid.cast_unsigned()))
+}
+
+/// Whether a process has a network namespace of its own, as in a container; no, where that may not be seen.
+pub fn is_in_other_namespace(pid: u32) -> bool {
+    namespace::is_shared_with(pid).is_ok_and(|is_shared| !is_shared)
+}
+
 fn holds(pid: u32, sockets: &[u64]) -> ProcResult<bool> {
     // A descriptor that is closed meanwhile is none of a listener.
     let descriptors = Process::new(pid.cast_signed())?.fd()?.flatten();
@@ -63,7 +98,11 @@ mod tests {
         let me = std::process::id();
         assert_eq!(listens([me], address), Listens::Yes);
         assert_eq!(listens([], address), Listens::No);
+        assert_eq!(super::listener(address).map(|(_, pid)| pid), Some(me));
+        assert!(listening([me]).contains(&address) && !is_in_other_namespace(me));
         drop(listener);
+        assert_eq!(super::listener(address), None);
+        assert!(!listening([me]).contains(&address));
         assert_eq!(listens([me], address), Listens::Unknown);
 
         // At all addresses, and of both families.

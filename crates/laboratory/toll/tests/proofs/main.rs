@@ -2,6 +2,7 @@
 //! accelerators, kernel TLS, and verdicts and receipts that are made false from outside.
 
 mod connection_memory;
+mod containers;
 mod cross_check;
 mod crypto_mb;
 #[path = "../every_server/mod.rs"]
