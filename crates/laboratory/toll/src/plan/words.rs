@@ -6,6 +6,7 @@ use stats::{Decision, Direction, Estimate};
 use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
 use super::latency::Latency;
+use super::log;
 use super::memory::Memory;
 use super::outcome::{Check, OtherBusy, PlanOutcome};
 use super::traffic::LogOverridden;
@@ -127,6 +128,9 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         BitsPerSecond(traffic.bits_per_s()),
         minute.unwrap_or_default(),
     ));
+    if let Some(log) = &wanted.log {
+        paragraph(log::in_words(log, outcome.http));
+    }
     if let Some(LogOverridden { requests_per_connection, resumed }) = wanted.log_overridden {
         let requests =
             requests_per_connection.map(|of| format!("{} requests on each connection", number(of)));

@@ -15,7 +15,14 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         (&["--new-connections", "5/s", "--price", "cheap"], "0.043/h"),
         (&["--goodput", "1Gb/s", "--object", "/index.html"], "--object"),
         (&["--new-connections", "5/s", "--server", "ngnix"], "nginx"),
-        (&["--access-log", log], "line 1"),
+        (&["--access-log", log], "line 1: JSON without a known name for the time"),
+        (
+            &["--access-log", log, "--log-format", "$status $bytes_sent"],
+            "no time: it needs $time_local",
+        ),
+        (&["--access-log", log, "--log-format", "%t %>s"], "no bytes of the body: it needs %b"),
+        (&["--access-log", log, "--log-format", "combined"], "neither a variable of nginx"),
+        (&["--access-log", log, "--log-format", "%t %>s %b"], "line 1: it has another form"),
         (&["--new-connections", "5/s", "--latency", "p99>=5ms"], "p99<=50ms"),
         (&["--new-connections", "5/s", "--open-connections", "0"], "0"),
         (&[log], "TOML"),
@@ -29,6 +36,14 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         assert!(said.contains(about), "{arguments:?}: {said}");
         assert!(said.lines().count() <= 2 && output.stdout.is_empty(), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_format_without_a_log_is_refused() {
+    let arguments = ["plan", "--new-connections", "5/s", "--log-format", "%t %>s %b"];
+    let output = toll().args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--log-format"), "{}", text(&output.stderr));
 }
 
 #[test]
