@@ -140,7 +140,9 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
     }
     if let Some(price) = outcome.price_per_hour {
         let terabytes = traffic.bits_per_s() / 8.0 * 3_600.0 / 1e12;
-        paragraph(format!("{} per hour, {} per TB.", number(price), number(price / terabytes)));
+        // Traffic without bodies has a price of none.
+        let each = (terabytes > 0.0).then(|| format!(", {} per TB", number(price / terabytes)));
+        paragraph(format!("{} per hour{}.", number(price), each.unwrap_or_default()));
     }
     for what in &outcome.not_measured {
         paragraph(format!("Not measured: {what}."));
