@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use super::outcome::{Connections, Heads};
 use super::request::{Connection, Measure, Protocol, Request, Tls};
 use super::time::Minute;
-use super::{Connections, Heads};
 use crate::sizes::Sizes;
 
 /// A head that is longer counts as one of this length.

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::Damaged;
 use super::format::LIST;
+use super::outcome::Damaged;
 
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -6,40 +6,30 @@ use super::language::{self, LogFormat};
 use super::request::{Damage, Field, Request, Values};
 use super::template::Template;
 
-/// Those that are text: a family, a name, and the form, in the language of nginx with a few more names. The first that
-/// reads a line is its format.
-const KNOWN: [(Family, &str, &str); 6] = [
+/// Those that are text: a name, and the form in the language of nginx with a few more names. The first that reads a line
+/// is its format.
+const KNOWN: [(&str, &str); 5] = [
     (
-        Family::Common,
         "vhost_combined",
         r#"$vhost:$port $host - $user [$time_local] "$request" $status $bytes "$referer" "$agent"$rest"#,
     ),
     (
-        Family::Common,
         "combined",
         r#"$host $ident $user [$time_local] "$request" $status $bytes "$referer" "$agent"$rest"#,
     ),
+    ("common", r#"$host $ident $user [$time_local] "$request" $status $bytes$rest"#),
     (
-        Family::Common,
-        "common",
-        r#"$host $ident $user [$time_local] "$request" $status $bytes$rest"#,
-    ),
-    (
-        Family::HaProxy,
-        "HAProxy's HTTPS log",
-        r#"$client [$time_local] $frontend $backend/$server $times $status $bytes_sent $cookie $set_cookie $state $connections $queues"$request" $errors $sni/$ssl_protocol/$cipher"#,
-    ),
-    (
-        Family::HaProxy,
         "HAProxy's HTTP log",
-        r#"$client [$time_local] $frontend $backend/$server $times $status $bytes_sent $cookie $set_cookie $state $connections $queues"$request"$after"#,
+        r#"$client [$time_local] $frontend $backend/$server $times $status $bytes_sent $cookie $set_cookie $state $connections $queues"$request"$https"#,
     ),
     (
-        Family::LoadBalancer,
         "AWS ALB",
         r#"$type $time_iso8601 $elb $client $target $wait $response $send $status $target_status $received $bytes_sent "$request" "$agent" $cipher $ssl_protocol $after"#,
     ),
 ];
+
+/// So many of the first differ by so little that a damaged line of one may look like another.
+const AKIN: usize = 3;
 
 const JSON: &str = "JSON";
 const COLUMNS: &str = "#Fields:";
@@ -48,18 +38,12 @@ const COLUMNS: &str = "#Fields:";
 pub(super) const LIST: &str = "common, combined and vhost_combined of nginx and Apache with anything after it, HAProxy's \
     HTTP and HTTPS log, AWS ALB, CloudFront's and IIS's with a line `#Fields:`, Caddy's JSON and JSON with nginx's names";
 
-/// Formats of one family differ by so little that a damaged line of one may look like another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Common,
-    HaProxy,
-    LoadBalancer,
-}
-
 fn known_field(name: &str) -> Option<Field> {
     Some(match name {
         "bytes" => Field::Bytes,
         "server" | "target" => Field::Upstream,
+        // `option httpslog` has `0/0/0/0/0 SNI/TLSv1.3/CIPHER` there.
+        "https" => Field::Tls,
         "rest" => Field::Rest,
         _ => return language::nginx_field(name),
     })
@@ -111,7 +95,7 @@ impl Format {
 
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::Known(at, _) => KNOWN[*at].1,
+            Self::Known(at, _) => KNOWN[*at].0,
             Self::Given(_) => "--log-format",
             Self::Json => JSON,
             Self::Columns(_) => COLUMNS,
@@ -137,17 +121,17 @@ impl Format {
     /// The other known format that a line has which is no request in this one. With a format that was given any line
     /// may be a damaged one.
     pub(super) fn other(&self, line: &[u8]) -> Option<&'static str> {
-        let own = match self {
+        let is_akin = match self {
             Self::Given(_) => return None,
-            Self::Known(at, _) => Some(KNOWN[*at].0),
-            Self::Json | Self::Columns(_) => None,
+            Self::Known(own, _) => *own < AKIN,
+            Self::Json | Self::Columns(_) => false,
         };
         if line.starts_with(columns::FIELDS) {
             return Some(COLUMNS);
         }
         let is_request = |mut format: Self| matches!(format.read(line), Line::Request(_));
-        let others = (0..KNOWN.len()).filter(|at| Some(KNOWN[*at].0) != own);
-        let mut others = others.filter_map(|at| Some((KNOWN[at].1, Self::Known(at, known(at)?))));
+        let others = (if is_akin { AKIN } else { 0 })..KNOWN.len();
+        let mut others = others.filter_map(|at| Some((KNOWN[at].0, Self::Known(at, known(at)?))));
         let is_json = !matches!(self, Self::Json) && is_request(Self::Json);
         let found = others.find_map(|(name, format)| is_request(format).then_some(name));
         found.or(is_json.then_some(JSON))
@@ -155,7 +139,7 @@ impl Format {
 }
 
 fn known(at: usize) -> Option<Template> {
-    Template::new(language::nginx(KNOWN[at].2, known_field).ok()?).ok()
+    Template::new(language::nginx(KNOWN[at].1, known_field).ok()?).ok()
 }
 
 /// What a line of no known format looks like.

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::language::nginx_field;
 use super::request::{Field, Values};
+use super::time::Minute;
 
 /// How deep values are looked for: Caddy's `request.tls.version`.
 const DEEPEST: usize = 3;
@@ -86,6 +87,9 @@ impl<'de> Visitor<'de> for Object<'_, 'de> {
                     let object = Object { values: &mut *self.values, key, depth: self.depth - 1 };
                     object.deserialize(&mut inner).map_err(Error::custom)?;
                 }
+                // Some logs have the duration of a request under such a name.
+                (string, Named::Field(Field::Time))
+                    if Minute::parse(string.unwrap_or(text).as_bytes()).is_none() => {}
                 (string, Named::Field(field))
                     if text != "null" && !text.starts_with(['{', '[']) =>
                 {

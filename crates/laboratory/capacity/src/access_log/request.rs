@@ -269,9 +269,9 @@ impl Protocol {
 impl Tls {
     pub(super) const ALL: [Self; 3] = [Self::Older, Self::V1_2, Self::V1_3];
 
-    /// As OpenSSL names it, or its number in the protocol, which Caddy writes.
+    /// As OpenSSL names it, or its number in the protocol, which Caddy writes. HAProxy has it before the last slash.
     fn parse(text: &[u8]) -> Option<Self> {
-        match text {
+        match text.rsplit(|byte| *byte == b'/').nth(1).unwrap_or(text) {
             b"TLSv1.3" | b"772" => Some(Self::V1_3),
             b"TLSv1.2" | b"771" => Some(Self::V1_2),
             b"TLSv1.1" | b"TLSv1" | b"TLSv1.0" | b"SSLv3" | b"770" | b"769" | b"768" => {

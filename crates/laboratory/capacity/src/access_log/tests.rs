@@ -157,7 +157,7 @@ fn cases() -> [Case; 15] {
             ..Case::default()
         },
         Case {
-            format: "HAProxy's HTTPS log",
+            format: "HAProxy's HTTP log",
             text: r#"<134>Jan  8 10:11:12 lb haproxy[31]: ::1:50226 [08/Jan/2026:10:11:12.307] web~ app/s2 0/0/0/3/3 200 1071 - - ---- 1/1/0/0/0 0/0 "GET / HTTP/2.0" 0/0000000000000000/0/0/0 example.org/TLSv1.3/TLS_AES_128_GCM_SHA256"#,
             minute: "08/Jan/2026:10:11",
             size: 1071,
@@ -214,7 +214,7 @@ fn cases() -> [Case; 15] {
         },
         Case {
             format: "JSON",
-            text: r#"{"msec":1791640536.217,"server_protocol":"HTTP/3.0","status":204,"bytes_sent":188,"body_bytes_sent":0,"upstream_addr":""}"#,
+            text: r#"{"time":0.004,"msec":1791640536.217,"server_protocol":"HTTP/3.0","status":204,"bytes_sent":188,"body_bytes_sent":0,"upstream_addr":""}"#,
             minute: "2026-10-10 13:55 UTC",
             protocol: Some(Protocol::V3),
             proxied: Some(0.0),
@@ -403,9 +403,9 @@ fn up_to_one_line_in_a_hundred_may_be_damaged() {
 fn an_unknown_format_is_refused_by_what_it_looks_like() {
     for (text, look) in [
         ("{\"status\":200,\"bytes\":5}\n", "name for the time"),
-        ("{\"ts\":1,\"bytes\":5}\n", "`status`"),
-        ("{\"ts\":1,\"status\":200}\n", "for the size"),
-        ("{\"ts\":1,\"status\":200\n", "damaged JSON"),
+        ("{\"ts\":1791640536,\"bytes\":5}\n", "`status`"),
+        ("{\"ts\":1791640536,\"status\":200}\n", "for the size"),
+        ("{\"ts\":1791640536,\"status\":200\n", "damaged JSON"),
         ("200 GET / HTTP/1.1\n", "requests in another order"),
         ("hello\n", "without requests"),
         ("a\0b\n", "no text"),

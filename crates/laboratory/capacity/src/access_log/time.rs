@@ -89,9 +89,10 @@ impl Minute {
             return None;
         }
         let number = number(&text[..whole])?;
-        // As seconds these would be years after 5000.
+        // As seconds these would be years after 5000; small ones are durations.
         let seconds = match number {
-            0..100_000_000_000 => number,
+            0..100_000_000 => return None,
+            100_000_000..100_000_000_000 => number,
             100_000_000_000..100_000_000_000_000 => number / 1_000,
             100_000_000_000_000..100_000_000_000_000_000 => number / 1_000_000,
             _ => number / 1_000_000_000,
@@ -219,6 +220,8 @@ mod tests {
             "2026-13-10T13:55:36Z",
             "99999999999999999999",
             "1791640536.x",
+            "0.004",
+            "12345",
             "2026-10-10",
         ] {
             assert_eq!(read(text), None, "{text}");

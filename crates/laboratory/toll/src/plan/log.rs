@@ -166,7 +166,7 @@ mod tests {
             [of("HTTP/1.1", " 0 Initial").repeat(2), of("HTTP/2.0", " 0 Initial").repeat(3)];
         let apache = said(&apache.concat(), Http::V2);
         assert!(apache.contains("are by 2 requests. 3 requests of HTTP/2"), "{apache}");
-        let json = "{\"msec\":1,\"status\":200,\"body_bytes_sent\":5,\"connection_requests\":1}\n";
+        let json = "{\"msec\":1791640536,\"status\":200,\"body_bytes_sent\":5,\"connection_requests\":1}\n";
         let json = said(json, Http::V1);
         assert!(json.contains("requests per connection are by 1 request."), "{json}");
         let none = said(&of("HTTP/1.1", ""), Http::V1);
@@ -192,7 +192,7 @@ mod tests {
         }
         let json = |tls: &str, upstream: &str| {
             format!(
-                "{{\"msec\":1,\"status\":200,\"size\":5,\"ssl_protocol\":\"{tls}\",\"upstream_addr\":\"{upstream}\"}}\n"
+                "{{\"msec\":1791640536,\"status\":200,\"size\":5,\"ssl_protocol\":\"{tls}\",\"upstream_addr\":\"{upstream}\"}}\n"
             )
         };
         let said = said(&[json("TLSv1.3", "-"), json("TLSv1.2", "[::1]:80")].concat(), Http::V1);

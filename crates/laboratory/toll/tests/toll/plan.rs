@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use support::{text, toll};
+use support::{Killed, text, toll};
 
 #[test]
 fn what_cannot_be_planned_is_refused_in_a_line() {
@@ -44,6 +44,24 @@ fn a_format_without_a_log_is_refused() {
     let output = toll().args(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--log-format"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn ctrl_c_ends_the_reading_of_a_log() {
+    let (log, mut writer) = std::io::pipe().unwrap();
+    let mut plan = toll();
+    plan.args(["plan", "--access-log", "/dev/stdin"]).stdin(log);
+    let mut process = Killed::start(&mut plan);
+    drop(plan);
+    let line =
+        "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 5\n".repeat(10_000);
+    // More than the pipe holds, so that it is being read.
+    for _ in 0..10 {
+        writer.write_all(line.as_bytes()).unwrap();
+    }
+    process.send("-INT");
+    while writer.write_all(line.as_bytes()).is_ok() {}
+    assert_eq!(process.exit_code(), Some(130));
 }
 
 #[test]
