@@ -24,8 +24,7 @@ pub enum LogErrorReason {
     #[error(", line {line}: it is {other}, and other lines are {format}; give a log of one format")]
     Mixed { line: u64, format: &'static str, other: &'static str },
     #[error(
-        ", line {}: {}; it is the first of {damaged} among {lines} lines that are no requests by {format}, and more \
-         than 1% is too many",
+        ", line {}: {}; {damaged} of {lines} lines are no requests in this format ({format}), and at most 1% may be",
         first.line, first.why
     )]
     Damaged { first: Damaged, damaged: u64, lines: u64, format: &'static str },

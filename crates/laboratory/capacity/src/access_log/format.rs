@@ -13,11 +13,8 @@ const KNOWN: [(&str, &str); 5] = [
         "vhost_combined",
         r#"$vhost:$port $host - $user [$time_local] "$request" $status $bytes "$referer" "$agent"$rest"#,
     ),
-    (
-        "combined",
-        r#"$host $ident $user [$time_local] "$request" $status $bytes "$referer" "$agent"$rest"#,
-    ),
-    ("common", r#"$host $ident $user [$time_local] "$request" $status $bytes$rest"#),
+    ("combined", r#"$client [$time_local] "$request" $status $bytes "$referer" "$agent"$rest"#),
+    ("common", r#"$client [$time_local] "$request" $status $bytes$rest"#),
     (
         "HAProxy's HTTP log",
         r#"$client [$time_local] $frontend $backend/$server $times $status $bytes_sent $cookie $set_cookie $state $connections $queues"$request"$https"#,
@@ -44,6 +41,7 @@ fn known_field(name: &str) -> Option<Field> {
         "server" | "target" => Field::Upstream,
         // `option httpslog` has `0/0/0/0/0 SNI/TLSv1.3/CIPHER` there.
         "https" => Field::Tls,
+        "port" => Field::Port,
         "rest" => Field::Rest,
         _ => return language::nginx_field(name),
     })

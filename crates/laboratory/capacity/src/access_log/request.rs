@@ -31,6 +31,8 @@ pub(super) enum Field {
     NumberFromZero,
     /// Whether the connection resumed a session.
     Resumed,
+    /// A number, by which a format is told from one that has no port.
+    Port,
     /// What is after a known format: maybe a number and `Resumed`.
     Rest,
 }
@@ -134,6 +136,9 @@ impl<'a> Values<'a> {
 
     /// The request that they are of.
     pub(super) fn request(&self) -> Result<Request, Damage> {
+        if self.get(Field::Port).is_some_and(|port| number(port).is_none()) {
+            return Err(Damage::Form);
+        }
         let time = self.get(Field::Time).ok_or(Damage::Time)?;
         let minute = match self.get(Field::Date) {
             Some(date) => Minute::parse_columns(date, time),

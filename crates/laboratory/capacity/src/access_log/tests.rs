@@ -94,7 +94,7 @@ impl Default for Case {
     }
 }
 
-fn cases() -> [Case; 15] {
+fn cases() -> [Case; 16] {
     [
         Case {
             format: "common",
@@ -226,6 +226,13 @@ fn cases() -> [Case; 15] {
             minute: "10/Oct/2026:13:55 +0530",
             size: 850,
             heads: Heads::Included,
+            ..Case::default()
+        },
+        // By syslog.
+        Case {
+            format: "combined",
+            text: r#"<190>Oct 10 13:55:36 web nginx[81]: 192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] "HEAD / HTTP/1.1" 200 0 "-" "-""#,
+            minute: "10/Oct/2026:13:55 +0000",
             ..Case::default()
         },
     ]
@@ -445,7 +452,7 @@ proptest! {
 
     /// A line with some of its bytes changed.
     #[test]
-    fn no_damage_is_a_panic(at in 0..15usize, changes in prop::collection::vec((0..400usize, any::<u8>()), 1..5)) {
+    fn no_damage_is_a_panic(at in 0..16usize, changes in prop::collection::vec((0..400usize, any::<u8>()), 1..5)) {
         let mut text = cases()[at].text.as_bytes().to_vec();
         for (at, byte) in changes {
             let at = at % text.len();
