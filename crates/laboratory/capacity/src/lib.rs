@@ -4,6 +4,9 @@ mod access_log;
 mod model;
 mod sizes;
 
-pub use access_log::{AccessLog, Connections, LogError, read};
+pub use access_log::{
+    AccessLog, Connections, Damaged, FormatError, Heads, LogError, LogErrorReason, LogFormat,
+    LogUse, Protocol, ReadSoFar, Tls, read,
+};
 pub use model::{Checked, Costs, Load, Plan, Request, Traffic};
 pub use sizes::Sizes;

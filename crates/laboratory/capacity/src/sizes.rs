@@ -35,12 +35,22 @@ impl Sizes {
         step.bytes = step.bytes.saturating_add(size);
     }
 
+    /// Adds all of another, each smaller by so many bytes: within a step they count as their mean.
+    pub fn add_all(&mut self, other: &Self, less: u64) {
+        for step in other.0.iter().filter(|step| step.count > 0) {
+            let bytes = step.bytes.saturating_sub(less.saturating_mul(step.count));
+            let to = &mut self.0[place(bytes / step.count)];
+            to.count += step.count;
+            to.bytes = to.bytes.saturating_add(bytes);
+        }
+    }
+
     pub fn count(&self) -> u64 {
         self.0.iter().map(|step| step.count).sum()
     }
 
     pub fn bytes(&self) -> u64 {
-        self.0.iter().map(|step| step.bytes).sum()
+        self.0.iter().fold(0, |bytes, step| bytes.saturating_add(step.bytes))
     }
 
     /// Few objects that stand for all: neighbours are one, so that requests and bytes in all stay within the
@@ -83,7 +93,7 @@ impl Sizes {
         let sizes = parts.iter().zip(&shares).map(size).map(|size| {
             // Rounding must not make two sizes one.
             let size = (size.round() as u64).max(least);
-            least = size + 1;
+            least = size.saturating_add(1);
             Bytes(size)
         });
         Mix::of_sizes(sizes.zip(shares.iter().copied()))

@@ -5,6 +5,7 @@ mod cells;
 mod document;
 mod energy;
 mod latency;
+mod log;
 mod memory;
 mod outcome;
 mod page;
@@ -51,7 +52,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         return of_file(&name, &text, &arguments.out, arguments.json);
     }
     let interrupted = interrupt::flag()?;
-    let wanted = PlannedTraffic::of(arguments)?;
+    arguments.check()?;
+    let log = match &arguments.access_log {
+        Some(path) => match log::read(arguments, path, &interrupted)? {
+            Some(log) => Some(log),
+            None => return Ok(Exit::Interrupted),
+        },
+        None => None,
+    };
+    let wanted = PlannedTraffic::of(arguments, log)?;
     let cells = Cells::new(arguments, &wanted)?;
     let folder = tempfile::tempdir().map_err(Failure::request)?;
     let pilot = |number: usize, study: &str| {

@@ -63,7 +63,10 @@ fn get_object(http: SocketAddr, size: Bytes, deadline: Instant) -> Result<(), Un
         ureq::Error::Io(_) | ureq::Error::Timeout(_) => Unready::NotYet(format!("{url}: {error}")),
         error => wrong(error.to_string()),
     })?;
-    let (status, length) = (answer.status().as_u16(), answer.body().content_length());
+    // The field itself: ureq's body has no length where it is empty.
+    let length = answer.headers().get("Content-Length");
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let status = answer.status().as_u16();
     match (status, length) {
         (200, Some(length)) if length == size.0 => {}
         (200, Some(length)) => {
@@ -120,7 +123,8 @@ mod tests {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut request = [0; 1024];
                 let n = stream.read(&mut request).unwrap();
-                assert!(request[..n].starts_with(b"GET /bytes/100B HTTP/1.1\r\n"));
+                let line = format!("GET {} HTTP/1.1\r\n", objects::path(size));
+                assert!(request[..n].starts_with(line.as_bytes()));
                 stream.write_all(answer).unwrap();
             });
             attempt(address, address, size, Instant::now() + Duration::from_secs(5))
@@ -138,6 +142,25 @@ mod tests {
     #[test]
     fn the_object_is_taken() {
         assert!(against(&answer(OK, 100), Bytes(100)).is_ok());
+        assert!(against(&answer(&OK.replace("100", "0"), 0), Bytes(0)).is_ok());
+    }
+
+    #[test]
+    fn an_empty_object_has_its_length_too() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
+        for (answer, expected) in [
+            (
+                answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0),
+                "no Content-Length",
+            ),
+            (answer(head, 1), "Content-Length 1 instead of 0"),
+        ] {
+            let found = against(&answer, Bytes(0));
+            assert!(
+                matches!(&found, Err(Unready::Wrong(why)) if why.contains(expected)),
+                "{found:?}"
+            );
+        }
     }
 
     #[test]

@@ -4,12 +4,13 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use ::load::{Http, Mix, Percent};
+use capacity::LogFormat;
 use clap::ValueHint;
 use tls::{CertificateKey, Group, Suite};
 use units::{BitsPerSecond, PerSecond};
 
 use super::latency;
-use crate::OUTPUT;
+use crate::{Failure, OUTPUT};
 
 /// Say how many cores a server needs for some traffic, and check that by loading it with this traffic.
 ///
@@ -22,7 +23,7 @@ use crate::OUTPUT;
 pub(crate) struct Arguments {
     /// A file that has all of it: schema = 1 and a table [plan], whose keys are the flags below
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = [
-        "new_connections", "goodput", "access_log", "requests_per_connection", "resumed", "object", "server",
+        "new_connections", "goodput", "access_log", "log_format", "requests_per_connection", "resumed", "object", "server",
         "certificate_key", "suite", "group", "http", "streams", "busy", "latency", "open_connections", "price", "trials",
     ])]
     pub(super) file: Option<PathBuf>,
@@ -35,13 +36,21 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "RATE", conflicts_with = "access_log", help_heading = TRAFFIC)]
     pub(super) goodput: Option<BitsPerSecond>,
 
-    /// An access log of nginx or Apache (combined format, plain or .gz): its sizes and its busiest minute
+    /// An access log, plain, .gz or .zst: its sizes and its busiest minute
     ///
-    /// Lines may end with `$connection_requests $ssl_session_reused` (nginx) or `%k
+    /// Known are common, combined and vhost_combined of nginx and Apache with anything after it, HAProxy's
+    /// HTTP and HTTPS log, AWS ALB, CloudFront and IIS (`#Fields:`), Caddy's JSON and JSON with nginx's
+    /// names. Lines may end with `$connection_requests $ssl_session_reused` (nginx) or `%k
     /// %{SSL_SESSION_RESUMED}x` (Apache): requests per connection and resumption are read from them where
     /// their flags are not given. Only counts of it are kept.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "object", help_heading = TRAFFIC)]
     pub(super) access_log: Option<PathBuf>,
+
+    /// The format of the access log, where it is another: nginx's log_format or Apache's LogFormat
+    ///
+    /// As the configuration has it, such as '$remote_addr [$time_iso8601] $status $body_bytes_sent'.
+    #[arg(long, value_name = "FORMAT", requires = "access_log", conflicts_with_all = ["new_connections", "goodput"], help_heading = TRAFFIC)]
+    pub(super) log_format: Option<LogFormat>,
 
     /// Requests on each connection [default: what the access log says of them, or 1]
     #[arg(long, value_name = "N", help_heading = TRAFFIC)]
@@ -132,6 +141,19 @@ fn price(text: &str) -> Result<f64, String> {
 }
 
 impl Arguments {
+    /// Refuses what cannot be asked for together.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if !(1..=95).contains(&self.busy.get()) {
+            return Err(Failure::request(
+                "--busy is from 1% to 95%: a server needs room for bursts",
+            ));
+        }
+        if self.streams.is_some() && self.http == Http::V1 {
+            return Err(Failure::request("--streams needs --http 2"));
+        }
+        Ok(())
+    }
+
     /// How busy cores may be, 0 to 1.
     pub(super) fn busy(&self) -> f64 {
         f64::from(self.busy.get()) / 100.0

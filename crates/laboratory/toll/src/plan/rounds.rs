@@ -242,7 +242,7 @@ mod tests {
         let Command { plan: arguments } = Command::parse_from(
             TRAFFIC_OF_IT.map(|word| if word == "1000/s" { rate } else { word }),
         );
-        let wanted = PlannedTraffic::of(&arguments)?;
+        let wanted = PlannedTraffic::of(&arguments, None)?;
         let cells = Cells::new(&arguments, &wanted)?;
         outcome(&arguments, &wanted, &cells, lines, several)
     }
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn corrected_rates_keep_a_core_as_busy_as_is_asked() {
         let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
-        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments).unwrap()).unwrap();
+        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments, None).unwrap()).unwrap();
         for (full, idle) in [(100_000.0, 100_000.0), (100_000.0, 180_000.0), (9_000.0, 20_000.0)] {
             // A closed loop keeps the core full, and has neither the traffic nor a quarter.
             let closed = cells.cases.iter().filter(|case| case.busy == 0.5);
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn connections_that_no_trial_sees_end_are_kept_in_the_check() {
         let Command { plan: arguments } = Command::parse_from(TRAFFIC_OF_IT);
-        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments).unwrap()).unwrap();
+        let cells = Cells::new(&arguments, &PlannedTraffic::of(&arguments, None).unwrap()).unwrap();
         // Of 16 connections with 8 requests each: at 1,000 requests/s they live 128 ms, at 100/s 1.28 s.
         for (rate, ends, is_resumed) in
             [(2_000.0, true, true), (1_000.0, true, false), (100.0, false, false)]

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use ::load::{Http, Mix, Percent};
-use capacity::{AccessLog, Connections, Traffic};
+use ::load::{Mix, Percent};
+use capacity::{AccessLog, Connections, LogUse, Traffic};
 use serde::Serialize;
 
 use super::arguments::Arguments;
@@ -23,12 +23,15 @@ pub(super) struct PlannedTraffic {
     /// The busiest minute of the log, as the log writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) minute: Option<String>,
+    /// What was read of the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) log: Option<LogUse>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) log_overridden: Option<LogOverridden>,
 }
 
 /// What an access log says of connections where a flag says something else, which is used.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct LogOverridden {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) requests_per_connection: Option<f64>,
@@ -37,17 +40,7 @@ pub(super) struct LogOverridden {
 }
 
 impl PlannedTraffic {
-    pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
-        if !(1..=95).contains(&arguments.busy.get()) {
-            return Err(Failure::request(
-                "--busy is from 1% to 95%: a server needs room for bursts",
-            ));
-        }
-        if arguments.streams.is_some() && arguments.http == Http::V1 {
-            return Err(Failure::request("--streams needs --http 2"));
-        }
-        let log = arguments.access_log.as_deref().map(capacity::read).transpose();
-        let log = log.map_err(Failure::request)?;
+    pub(super) fn of(arguments: &Arguments, log: Option<AccessLog>) -> Result<Self, Failure> {
         let object = log.as_ref().map_or(&arguments.object, |log| &log.object).clone();
         let (requests, resumed, log_overridden) = of_connections(arguments, log.as_ref());
         let Some(mean_bytes) = object.mean_size() else {
@@ -70,12 +63,14 @@ impl PlannedTraffic {
             Traffic { connections_per_s, resumed, requests_per_connection: requests, mean_bytes };
         let whole = NonZeroU32::new(requests.round() as u32).unwrap_or(NonZeroU32::MIN);
         let percent = Percent::new((resumed * 100.0).round() as u8).unwrap_or_default();
+        let (minute, log) = log.map(|log| (log.minute, log.used)).unzip();
         Ok(Self {
             traffic,
             object,
             requests_per_connection: whole,
             resumed: percent,
-            minute: log.map(|log| log.minute),
+            minute,
+            log,
             log_overridden,
         })
     }
@@ -91,25 +86,33 @@ fn of_connections(
         arguments.requests_per_connection.map(|number| f64::from(number.get())),
         arguments.resumed.map(|share| f64::from(share.get()) / 100.0),
     );
-    let by_log = log.and_then(|log| {
-        let Connections { opened, resumed } = log.connections?;
-        Some((log.requests as f64 / opened as f64, resumed as f64 / opened as f64))
-    });
-    let (requests, resumed) = by_log.unwrap_or((1.0, 0.0));
-    let is_overridden = |of: &(f64, f64)| by_flag != (None, None) && of.0.is_finite();
-    let log_overridden = by_log.filter(is_overridden).map(|(requests, resumed)| LogOverridden {
-        requests_per_connection: by_flag.0.map(|_| requests),
-        resumed: by_flag.1.map(|_| resumed),
-    });
-    (by_flag.0.unwrap_or(requests), by_flag.1.unwrap_or(resumed), log_overridden)
+    let by_log = log.and_then(|log| log.used.connections);
+    let share = |part: u64, whole: u64| part as f64 / whole as f64;
+    let requests = by_log.map(|of| share(of.requests, of.opened));
+    // Where no connection is opened it is no number, else it may be that no line says it.
+    let has_resumption = |of: &Connections| of.with_resumption > 0 || of.opened == 0;
+    let resumed = by_log.filter(has_resumption).map(|of| share(of.resumed, of.with_resumption));
+    let unused =
+        |flag: Option<f64>, log: Option<f64>| log.filter(|log| flag.is_some() && log.is_finite());
+    let log_overridden = LogOverridden {
+        requests_per_connection: unused(by_flag.0, requests),
+        resumed: unused(by_flag.1, resumed),
+    };
+    (
+        by_flag.0.or(requests).unwrap_or(1.0),
+        by_flag.1.or(resumed).unwrap_or(0.0),
+        (log_overridden != LogOverridden::default()).then_some(log_overridden),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::sync::atomic::AtomicBool;
 
     use clap::Parser;
 
+    use super::super::log;
     use super::*;
 
     #[derive(Parser)]
@@ -130,7 +133,9 @@ mod tests {
         }
         let path = log.path().to_str().unwrap();
         let arguments = ["plan", "--access-log", path].into_iter().chain(flags.iter().copied());
-        PlannedTraffic::of(&Command::parse_from(arguments).plan)
+        let arguments = Command::parse_from(arguments).plan;
+        let log = log::read(&arguments, log.path(), &AtomicBool::new(false))?;
+        PlannedTraffic::of(&arguments, log)
     }
 
     #[test]

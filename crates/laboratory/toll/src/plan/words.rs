@@ -6,6 +6,7 @@ use stats::{Decision, Direction, Estimate};
 use units::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
 use super::latency::Latency;
+use super::log;
 use super::memory::Memory;
 use super::outcome::{Check, OtherBusy, PlanOutcome};
 use super::traffic::LogOverridden;
@@ -127,6 +128,9 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
         BitsPerSecond(traffic.bits_per_s()),
         minute.unwrap_or_default(),
     ));
+    if let Some(log) = &wanted.log {
+        paragraph(log::in_words(log, outcome.http));
+    }
     if let Some(LogOverridden { requests_per_connection, resumed }) = wanted.log_overridden {
         let requests =
             requests_per_connection.map(|of| format!("{} requests on each connection", number(of)));
@@ -136,7 +140,9 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
     }
     if let Some(price) = outcome.price_per_hour {
         let terabytes = traffic.bits_per_s() / 8.0 * 3_600.0 / 1e12;
-        paragraph(format!("{} per hour, {} per TB.", number(price), number(price / terabytes)));
+        // Traffic without bodies has a price of none.
+        let each = (terabytes > 0.0).then(|| format!(", {} per TB", number(price / terabytes)));
+        paragraph(format!("{} per hour{}.", number(price), each.unwrap_or_default()));
     }
     for what in &outcome.not_measured {
         paragraph(format!("Not measured: {what}."));

@@ -114,6 +114,17 @@ fn each_sends_the_same_objects_and_stops() {
     }
 }
 
+#[test]
+fn each_sends_an_empty_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = Arc::new(Objects::make(&[Bytes(0), Bytes(1000)], folder.path()).unwrap());
+    for kind in kinds() {
+        let server = targets::start(kind, &settings(), &objects, folder.path(), None).unwrap();
+        let (said, body) = curl(&server, "0B", &[]);
+        assert!(body.is_empty(), "{kind}: {said}");
+    }
+}
+
 /// The processes and threads below `pid`, with it, that do not run as this user in every respect.
 fn not_of_user(pid: u32, user: &str) -> Vec<String> {
     let not_of_user = |pid: &u32| {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use support::{text, toll};
 
-/// An access log of 600 requests in a minute, of which every third opens a connection.
+/// An access log of 600 requests in a minute, of which every third opens a connection, and of a line that is none.
 fn log(path: &std::path::Path) {
     let line = |number: u32| {
         let of_connection = number % 3 + 1;
@@ -12,7 +12,8 @@ fn log(path: &std::path::Path) {
             "127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 {size} \"-\" \"-\" {of_connection} .\n"
         )
     };
-    std::fs::write(path, (0..600).map(line).collect::<String>()).unwrap();
+    let torn = "127.0.0.1 - - [10/Oct/2026:13:5\n".to_owned();
+    std::fs::write(path, (0..600).map(line).chain([torn]).collect::<String>()).unwrap();
 }
 
 #[test]
@@ -31,6 +32,11 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
     assert_eq!(traffic["requests_per_connection"], 3.0);
     assert!((traffic["connections_per_s"].as_f64().unwrap() - 10.0 / 3.0).abs() < 1e-9);
     assert!((traffic["mean_bytes"].as_f64().unwrap() - 8_700.0).abs() < 50.0, "{traffic}");
+    assert_eq!(traffic["minute"], "10/Oct/2026:13:55 +0000");
+    assert_eq!(
+        (&traffic["log"]["requests"], &traffic["log"]["damaged"]["line"]),
+        (&600.into(), &601.into())
+    );
     let part = |name: &str| plan["parts"][name].as_f64().unwrap();
     assert!(part("handshakes") > 0.0 && part("requests") > 0.0, "{plan}");
     let cores = plan["cores"]["median"].as_f64().unwrap();
@@ -42,5 +48,7 @@ fn a_log_becomes_a_plan_that_its_own_traffic_checks() {
     let kept = |name: &str| std::fs::read_to_string(results.path().join(name)).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&kept("plan.json")).unwrap()["parts"], plan["parts"]);
     assert!(kept("plan.html").contains("Cores by what they do"));
+    let sentence = "Access log (combined): 600 of 601 lines; 1 was no request (line 601: it has another form).";
+    assert!(kept("plan.html").contains(sentence));
     assert!(!kept("study.toml").contains("127.0.0.1 - -"));
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use support::{text, toll};
+use support::{Killed, text, toll};
 
 #[test]
 fn what_cannot_be_planned_is_refused_in_a_line() {
@@ -15,7 +15,14 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         (&["--new-connections", "5/s", "--price", "cheap"], "0.043/h"),
         (&["--goodput", "1Gb/s", "--object", "/index.html"], "--object"),
         (&["--new-connections", "5/s", "--server", "ngnix"], "nginx"),
-        (&["--access-log", log], "line 1"),
+        (&["--access-log", log], "line 1: JSON without a known name for the time"),
+        (
+            &["--access-log", log, "--log-format", "$status $bytes_sent"],
+            "no time: it needs $time_local",
+        ),
+        (&["--access-log", log, "--log-format", "%t %>s"], "no bytes of the body: it needs %b"),
+        (&["--access-log", log, "--log-format", "combined"], "neither a variable of nginx"),
+        (&["--access-log", log, "--log-format", "%t %>s %b"], "line 1: it has another form"),
         (&["--new-connections", "5/s", "--latency", "p99>=5ms"], "p99<=50ms"),
         (&["--new-connections", "5/s", "--open-connections", "0"], "0"),
         (&[log], "TOML"),
@@ -29,6 +36,32 @@ fn what_cannot_be_planned_is_refused_in_a_line() {
         assert!(said.contains(about), "{arguments:?}: {said}");
         assert!(said.lines().count() <= 2 && output.stdout.is_empty(), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn a_format_without_a_log_is_refused() {
+    let arguments = ["plan", "--new-connections", "5/s", "--log-format", "%t %>s %b"];
+    let output = toll().args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--log-format"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn ctrl_c_ends_the_reading_of_a_log() {
+    let (log, mut writer) = std::io::pipe().unwrap();
+    let mut plan = toll();
+    plan.args(["plan", "--access-log", "/dev/stdin"]).stdin(log);
+    let mut process = Killed::start(&mut plan);
+    drop(plan);
+    let line =
+        "192.0.2.1 - - [10/Oct/2026:13:55:36 +0000] \"GET / HTTP/1.1\" 200 5\n".repeat(10_000);
+    // More than the pipe holds, so that it is being read.
+    for _ in 0..10 {
+        writer.write_all(line.as_bytes()).unwrap();
+    }
+    process.send("-INT");
+    while writer.write_all(line.as_bytes()).is_ok() {}
+    assert_eq!(process.exit_code(), Some(130));
 }
 
 #[test]
