@@ -12,7 +12,7 @@ use units::{counted, thousands};
 use super::arguments::Arguments;
 use super::words::percent;
 use crate::Failure;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 
 /// Reading that is over sooner shows nothing.
 const QUIET: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ pub(super) fn read(
     path: &Path,
     interrupted: &AtomicBool,
 ) -> Result<Option<AccessLog>, Failure> {
-    let progress = Progress::new(!arguments.json, "{bar:24} {wide_msg}");
+    let progress = ProgressLine::new(!arguments.json, "{bar:24} {wide_msg}");
     let began = Instant::now();
     let read = capacity::read(path, arguments.log_format.as_ref(), &mut |so_far| {
         if interrupted.load(Ordering::Relaxed) {
