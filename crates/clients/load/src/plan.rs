@@ -41,7 +41,7 @@ pub struct Plan {
     #[arg(skip = CpuList::from(0))]
     pub cpus: CpuList,
 
-    /// What makes the load: toll, wrk, ab, h2load or s_time
+    /// What makes the load: toll, wrk, ab, h2load, shb or s_time
     ///
     /// s_time is openssl s_time -new, for handshakes. The CPU time of both sides is measured as usual,
     /// but the counts are those of the other program: toll verifies nothing then, and has no latencies.

@@ -71,7 +71,7 @@ fn needed(peer: Peer, job: &Job, offer: Offer) -> Job {
     }
     let plan = &mut job.plan;
     match peer {
-        Peer::Wrk => (plan.tls, plan.suite, plan.group) = (None, None, None),
+        Peer::Wrk | Peer::Shb => (plan.tls, plan.suite, plan.group) = (None, None, None),
         Peer::Ab => {
             plan.group = None;
             plan.tls = plan.asked_version().map(OrPlain::Tls);

@@ -8,10 +8,8 @@ pub enum PeerError {
     /// The plan contradicts itself, or asks for something that the program cannot do.
     #[error("{0}")]
     Refused(String),
-    #[error(
-        "{program} is not installed; apt-get install {package}, or leave --client {client} out"
-    )]
-    Missing { program: &'static str, package: &'static str, client: Peer },
+    #[error("{program} is not installed; {install}, or leave --client {client} out")]
+    Missing { program: &'static str, install: &'static str, client: Peer },
     #[error("{program} could not be started: {source}")]
     Start { program: String, source: io::Error },
     #[error("{program} does not print its version; check that it is the program of that name")]

@@ -15,6 +15,8 @@ pub enum Peer {
     H2load,
     /// `openssl s_time -new`: one handshake after another.
     STime,
+    /// shb, on io_uring: many threads, requests.
+    Shb,
 }
 
 impl Peer {
@@ -29,16 +31,18 @@ impl Peer {
     }
 
     fn is_threaded(self) -> bool {
-        matches!(self, Self::Wrk | Self::H2load)
+        matches!(self, Self::Wrk | Self::H2load | Self::Shb)
     }
 
-    /// The program, the Debian package that has it, and the option that prints its version.
+    /// The program, how it is installed, and the option that prints its version.
     pub(crate) fn program(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Wrk => ("wrk", "wrk", "--version"),
-            Self::Ab => ("ab", "apache2-utils", "-V"),
-            Self::H2load => ("h2load", "nghttp2-client", "--version"),
-            Self::STime => ("openssl", "openssl", "version"),
+            Self::Wrk => ("wrk", "apt-get install wrk", "--version"),
+            Self::Ab => ("ab", "apt-get install apache2-utils", "-V"),
+            Self::H2load => ("h2load", "apt-get install nghttp2-client", "--version"),
+            Self::STime => ("openssl", "apt-get install openssl", "version"),
+            // It prints none; with Rust from 1.91 on.
+            Self::Shb => ("shb", "cargo install shb", "--help"),
         }
     }
 
@@ -76,6 +80,10 @@ impl Peer {
                  object is a generated one; compare with a load without --client"
             }
             (Self::Ab, _) => "ab sends HTTP/1.0 requests; compare with a load without --client",
+            (Self::Shb, _) => {
+                "shb takes any certificate, and lingers for several answers at once, as toll does with coalesce; compare \
+                 with a load without --client"
+            }
             (Self::H2load | Self::STime, _) => "compare with a load without --client",
         }
     }
@@ -88,6 +96,7 @@ impl From<Peer> for load::Client {
             Peer::Ab => Self::Ab,
             Peer::H2load => Self::H2load,
             Peer::STime => Self::STime,
+            Peer::Shb => Self::Shb,
         }
     }
 }

@@ -12,7 +12,7 @@ use targets::Captured;
 use units::Nanos;
 
 use crate::report::Report;
-use crate::{Peer, PeerError, ab, h2load, s_time, wrk};
+use crate::{Peer, PeerError, ab, h2load, s_time, shb, wrk};
 
 /// How long a program may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
@@ -49,6 +49,7 @@ pub(crate) fn arguments(
         Peer::Ab => ab::arguments(job, duration),
         Peer::H2load => h2load::arguments(job, duration),
         Peer::STime => s_time::arguments(job, duration),
+        Peer::Shb => shb::arguments(job, duration),
     }
 }
 
@@ -59,15 +60,16 @@ pub(crate) fn read(peer: Peer, text: &str, job: &Job) -> Result<Report, String> 
         Peer::Ab => ab::read(text),
         Peer::H2load => h2load::read(text),
         Peer::STime => s_time::read(text),
+        Peer::Shb => shb::read(text, job),
     }
 }
 
 /// The program in the folders of `PATH`.
 pub fn find(peer: Peer) -> Result<PathBuf, PeerError> {
-    let (name, package, _) = peer.program();
+    let (name, install, _) = peer.program();
     targets::find_in(std::env::var_os("PATH"), name).ok_or(PeerError::Missing {
         program: name,
-        package,
+        install,
         client: peer,
     })
 }
@@ -96,6 +98,9 @@ pub(crate) fn written(file: &File) -> io::Result<String> {
 /// # Errors
 /// It cannot be started, or prints none within 5 s.
 pub fn version(peer: Peer, program: &Path, cpus: &CpuList) -> Result<String, PeerError> {
+    if peer == Peer::Shb {
+        return Ok(shb::version(program).unwrap_or_else(|| "of an unknown version".to_owned()));
+    }
     let mut spawned = spawn(program, vec![peer.program().2.into()], cpus)?;
     spawned.process.wait(VERSION_LIMIT);
     spawned.process.stop();

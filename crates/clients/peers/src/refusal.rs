@@ -58,7 +58,7 @@ pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
         return refuse(format!("{peer} requests a single object; leave --object {objects} out"));
     }
     let duration = job.plan.duration;
-    let step = if peer == Peer::H2load { MILLISECOND } else { SECOND };
+    let step = if matches!(peer, Peer::H2load | Peer::Shb) { MILLISECOND } else { SECOND };
     if !duration.0.is_multiple_of(step) {
         return refuse(format!(
             "{peer} runs for whole {}, not for {duration}; change --duration",

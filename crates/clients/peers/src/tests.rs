@@ -14,7 +14,7 @@ use units::{Bytes, Nanos};
 
 use crate::program::read;
 use crate::report::Report;
-use crate::{Offer, Peer, PeerError, ab, check, h2load, refusal, s_time, wrk};
+use crate::{Offer, Peer, PeerError, ab, check, h2load, refusal, s_time, shb, wrk};
 
 const SECOND: Nanos = Nanos(1_000_000_000);
 const FILES: Files = Files { storage: Storage::Disk, size: Bytes(1024), count: NonZeroU32::MIN };
@@ -48,6 +48,7 @@ fn arguments(peer: Peer, job: &Job) -> Result<String, PeerError> {
         Peer::Ab => ab::arguments(job, duration),
         Peer::H2load => h2load::arguments(job, duration),
         Peer::STime => s_time::arguments(job, duration),
+        Peer::Shb => shb::arguments(job, duration),
     }?;
     let words: Vec<String> = all.into_iter().map(|word| word.into_string().unwrap()).collect();
     Ok(words.join(" "))
@@ -68,9 +69,13 @@ fn each_program_gets_the_plan_as_its_own_options() {
         arguments(Peer::Ab, &job).unwrap(),
         "-q -d -S -r -t 1 -n 200000 -c 8 -s 10 -k https://127.0.0.1:8443/bytes/1KiB"
     );
+    job.plan.duration = Nanos(1_500_000_000);
+    assert_eq!(
+        arguments(Peer::Shb, &job).unwrap(),
+        "--json --threads=1 --connections=8 --duration=1500ms --timeout=10000ms https://127.0.0.1:8443/bytes/1KiB"
+    );
     job.plan.suite = suite("TLS_AES_128_GCM_SHA256");
     job.plan.group = Some(Group::Secp256r1);
-    job.plan.duration = Nanos(1_500_000_000);
     assert_eq!(
         arguments(Peer::H2load, &job).unwrap(),
         "--h1 --threads=1 --clients=8 --duration=1500ms --connection-inactivity-timeout=10000ms \
@@ -83,6 +88,10 @@ fn each_program_gets_the_plan_as_its_own_options() {
             .unwrap()
             .starts_with("--npn-list=h2 --max-concurrent-streams=32 --th")
     );
+    (job.plan.suite, job.plan.group) = (None, None);
+    job.plan.header = vec!["X-Tenant: 7".parse().unwrap()];
+    let options = arguments(Peer::Shb, &job).unwrap();
+    assert!(options.contains(" --http2 --parallel=32 --header=X-Tenant: 7 https://"), "{options}");
     let mut job = self::job("/bytes/1KiB");
     job.plan.header = vec!["X-Tenant: 7".parse().unwrap()];
     for peer in [Peer::Wrk, Peer::Ab, Peer::H2load] {
@@ -93,6 +102,8 @@ fn each_program_gets_the_plan_as_its_own_options() {
     job.plan.operation = Operation::OneRequestPerConnection;
     let options = arguments(Peer::Wrk, &job).unwrap();
     assert!(options.contains(" -H Connection: close https://"), "{options}");
+    let options = arguments(Peer::Shb, &job).unwrap();
+    assert!(options.contains(" --disable-keepalive https://"), "{options}");
     job.plan.suite = suite("AES128-SHA");
     let options = arguments(Peer::Ab, &job).unwrap();
     assert!(options.contains(" -s 10 -f TLS1.2 -Z AES128-SHA https://"), "{options}");
@@ -107,7 +118,7 @@ fn each_program_gets_the_plan_as_its_own_options() {
 #[test]
 fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
     type Change = fn(&mut Job);
-    let all: [(Peer, Change, &str); 22] = [
+    let all: [(Peer, Change, &str); 25] = [
         (Peer::Wrk, |p| p.plan.connections = 0, "0 connections load nothing"),
         (Peer::Wrk, |p| p.operations = Some(9), "can run for a time"),
         (Peer::Ab, |p| p.plan.warmup = Some(SECOND), "contradicts --warmup 1s"),
@@ -146,6 +157,9 @@ fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
         (Peer::Ab, |p| p.plan.timeout = Nanos(500_000_000), "whole seconds, not of 500ms"),
         (Peer::Wrk, |p| p.plan.suite = suite("AES128-SHA"), "restrict the server instead"),
         (Peer::Wrk, |p| p.plan.tls = "1.3".parse().ok(), "no option for --tls 1.3"),
+        (Peer::Shb, |p| p.plan.suite = suite("AES128-SHA"), "restrict the server instead"),
+        (Peer::Shb, |p| p.plan.group = Some(Group::X25519), "no option for --group x25519"),
+        (Peer::Shb, |p| p.plan.operation = Operation::Handshakes, "use --client s_time"),
         (
             Peer::Ab,
             |p| p.plan.suite = suite("TLS_AES_128_GCM_SHA256"),
@@ -203,6 +217,25 @@ fn abs_complete_requests_are_not_all_complete() {
     let report = ab::read(fixture!("ab-dead")).unwrap();
     let expected = vec![(ErrorKind::EarlyClose, 361), (ErrorKind::EarlyClose, 361)];
     assert_eq!((report.completed, counts(&report)), (0, expected));
+}
+
+#[test]
+fn shbs_answers_with_another_status_and_connections_that_failed_are_no_successes() {
+    let job = job("/bytes/1KiB");
+    let report = shb::read(fixture!("shb-ok"), &job).unwrap();
+    assert_eq!((report.completed, report.duration), (54_321, Some(Nanos(1_001_703_194))));
+    assert_eq!((report.body, report.is_http2), ((54_321 + 8) * 1024, false));
+    assert_eq!(report.failures, []);
+    let report = shb::read(fixture!("shb-http2"), &job).unwrap();
+    assert_eq!((report.completed, report.is_http2), (76_168, true));
+    let report = shb::read(fixture!("shb-status"), &job).unwrap();
+    let wrong = vec![(ErrorKind::Status, 42_569)];
+    assert_eq!((report.completed, counts(&report)), (0, wrong));
+    // There is no server.
+    let report = shb::read(fixture!("shb-dead"), &job).unwrap();
+    let refused = vec![(ErrorKind::Refused, 59_112)];
+    assert_eq!((report.completed, counts(&report)), (0, refused));
+    assert!(shb::read("{\"requests\": 3}", &job).is_err());
 }
 
 #[test]

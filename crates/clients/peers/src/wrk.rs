@@ -87,9 +87,9 @@ pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
     })
 }
 
-/// Its bytes include the heads of the responses. Where the size of a generated object is known, at
+/// Of bytes that include the heads of the responses. Where the size of a generated object is known, at
 /// most that counts for each response that ended and each that may have been under way.
-fn body(bytes: u64, requests: u64, job: &Job) -> u64 {
+pub(crate) fn body(bytes: u64, requests: u64, job: &Job) -> u64 {
     match objects::size_of(job.url.path()) {
         Some(Bytes(size)) => {
             bytes.min(requests.saturating_add(job.plan.connections as u64).saturating_mul(size))

@@ -19,6 +19,8 @@ pub enum Client {
     H2load,
     /// `openssl s_time -new`: one handshake after another.
     STime,
+    /// shb, on io_uring: many threads, requests.
+    Shb,
 }
 
 /// A version of HTTP.

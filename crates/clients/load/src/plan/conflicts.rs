@@ -189,7 +189,7 @@ impl Plan {
             Operation::OneRequestPerConnection => "keeps its connections",
             Operation::Session => "has no sessions, which are of HTTP/1.1",
         };
-        let is_unable = !matches!(self.client, Client::Toll | Client::H2load);
+        let is_unable = !matches!(self.client, Client::Toll | Client::H2load | Client::Shb);
         let is_forbidden =
             |suite: &Suite| suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa;
         let has_forbidden = self.only_suite().is_some_and(is_forbidden);

@@ -105,7 +105,7 @@ fn a_dry_run_tells_who_makes_which_load_and_what_is_not_checked() {
     let output = desk.run(&["--cross-check", "siege"]).output().unwrap();
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert!(complaint.contains("wrk, ab, h2load, s_time"), "{complaint}");
+    assert!(complaint.contains("wrk, ab, h2load, s_time, shb"), "{complaint}");
 }
 
 #[test]

@@ -50,7 +50,14 @@ fn each_program_makes_the_load_and_both_sides_are_accounted_for() {
         ("h2load", &["-c", "4", "--suite", "TLS_AES_128_GCM_SHA256", "--group", "secp256r1"]),
         ("h2load", &["-c", "2", "--http", "2", "--streams", "8", "--tls", "1.3"]),
         ("s_time", &["-c", "1", "--operation", "handshakes", "--tls", "1.3"]),
+        ("shb", &["-c", "4"]),
+        ("shb", &["-c", "4", "--operation", "one-request-per-connection"]),
+        ("shb", &["-c", "2", "--http", "2", "--streams", "8"]),
     ] {
+        if client == "shb" && targets::find_in(std::env::var_os("PATH"), client).is_none() {
+            eprintln!("skipped: shb is not installed here (cargo install shb)");
+            continue;
+        }
         let mut load = load(&server, "bytes/64KiB");
         let (line, code) = line(load.args(["-d", "1s", "--client", client]).args(options));
         let what = format!("{client} {options:?}: {line:?}");
@@ -148,7 +155,7 @@ fn what_cannot_be_done_is_one_line_before_anything_is_sent() {
             &["--client", "ab", "--key-exchange", "fixed"],
             "makes fresh keys, which contradicts --key-exchange fixed",
         ),
-        (&["--client", "siege"], "possible values: toll, wrk, ab, h2load, s_time"),
+        (&["--client", "siege"], "possible values: toll, wrk, ab, h2load, s_time, shb"),
         // All is well but the server.
         (&["--client", "wrk"], "refused: "),
     ] {
