@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::Arc;
 
 use cpus::CpuList;
-use support::{Desk, Serve, first_cpu, text};
-use trial::{TrialRecord, WarningKind};
+use support::{Desk, Serve, first_cpu, text, toll};
+use targets::{Objects, Settings};
+use trial::{Obtained, TrialRecord, WarningKind};
+use units::Bytes;
 
 /// Runs a study with these lines under `[target]` and in its only case; its valid trials.
 fn valid(target: &str, case: &str) -> (Desk, Vec<TrialRecord>) {
@@ -96,4 +99,31 @@ fn apache_is_measured_with_what_it_negotiated() {
     let [cbc, gcm] = suites.map(str::to_owned);
     assert_eq!(negotiated, [(gcm, 4, Some(false)), (cbc, 4, Some(true))]);
     assert!(desk.results().join("targets/apache/apache.conf").is_file());
+}
+
+/// Go sends its ticket before the client has finished, in the flight that has its certificate.
+#[test]
+fn tickets_that_come_within_the_servers_first_flight_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings::new(CpuList::allowed().unwrap());
+    let objects = Arc::new(Objects::make(&[Bytes(1)], folder.path()).unwrap());
+    let caddy = targets::by_name("caddy").unwrap();
+    let server = targets::start(caddy, &settings, &objects, folder.path(), None).unwrap();
+    let url = format!("https://{}/bytes/1B", server.facts().https);
+    for (resumption, operation) in
+        [("0%", "handshakes"), ("100%", "handshakes"), ("100%", "one-request-per-connection")]
+    {
+        let output = toll()
+            .args(["load", &url, "--json", "--insecure", "-c", "4", "-n", "40", "--tls", "1.3"])
+            .args(["--operation", operation, "--resumption", resumption])
+            .output()
+            .unwrap();
+        let line: TrialRecord = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
+        let Obtained { tickets, collected_tickets, resumed, .. } = line.receipt.obtained;
+        let resumes = resumption == "100%";
+        assert!(line.valid, "{:?}", line.receipt.mismatch);
+        assert_eq!((tickets, resumed), (Some(40), Some(if resumes { 40 } else { 0 })));
+        assert_eq!(collected_tickets, resumes.then_some(4));
+    }
 }
