@@ -125,7 +125,7 @@ impl Gate {
         comparison: &Comparison,
     ) -> Result<GateOutcome, GateError> {
         match self.judged {
-            Judged::Figure(_) => self.judge(study, analysis),
+            Judged::Figure(_) => Ok(self.judge(study, analysis)?.beside(comparison)),
             Judged::Ratio | Judged::Regression => self.judge_runs(comparison),
         }
     }
@@ -171,7 +171,7 @@ impl Gate {
         cells.extend(
             only.map(|only| self.gated([&only.case, &only.cell, &only.label], None, lacking)),
         );
-        Ok(self.outcome(cells))
+        Ok(self.outcome(cells).beside(comparison))
     }
 
     /// In what a ratio of this metric is judged.

@@ -6,6 +6,7 @@ use study::gate::Comparator;
 use units::Quantity;
 
 use super::expression::{Counts, Gate, Judged};
+use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::{list, times, with_interval};
 
@@ -69,6 +70,16 @@ fn by_interval(comparator: Comparator, limit: f64, figure: &Estimate) -> Reached
         [true, true] => Reached::Met,
         [false, false] => Reached::NotMet,
         _ => Reached::Inconclusive,
+    }
+}
+
+impl GateOutcome {
+    /// Of a run that was compared: where it is not met, another machine may be why.
+    pub(super) fn beside(mut self, comparison: &Comparison) -> Self {
+        if let Some(machine) = comparison.other_machine().filter(|_| self.result != Reached::Met) {
+            self.sentence = format!("{} {machine}", self.sentence);
+        }
+        self
     }
 }
 
