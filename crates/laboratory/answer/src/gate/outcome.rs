@@ -6,7 +6,6 @@ use study::gate::Comparator;
 use units::Quantity;
 
 use super::expression::{Counts, Gate, Judged};
-use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::{list, times, with_interval};
 
@@ -75,11 +74,11 @@ fn by_interval(comparator: Comparator, limit: f64, figure: &Estimate) -> Reached
 
 impl GateOutcome {
     /// Of a run that was compared: where it is not met, another machine may be why.
-    pub(super) fn beside(mut self, comparison: &Comparison) -> Self {
-        if let Some(machine) = comparison.other_machine().filter(|_| self.result != Reached::Met) {
-            self.sentence = format!("{} {machine}", self.sentence);
+    pub(super) fn with_other_machine(self, words: Option<String>) -> Self {
+        match words.filter(|_| self.result != Reached::Met) {
+            Some(words) => Self { sentence: format!("{} {words}", self.sentence), ..self },
+            None => self,
         }
-        self
     }
 }
 

@@ -364,7 +364,7 @@ fn results_of_another_machine_are_not_gone_on_with() {
         let cpu_quota = serde_json::from_value(quota).unwrap();
         let limits = Some(observe::CgroupLimits { cpu_quota, ..limits });
         let limited = observe::Machine { cgroup: limits, ..machine.clone() };
-        assert_refused(&limited, "CPU quota: 0.13 CPUs (12.5ms in each 100ms) before, ");
+        assert_refused(&limited, "CPU quota: 0.12 CPUs (12.5ms in each 100ms) before, ");
     }
     machine.openssl = "OpenSSL 0.9.7".to_owned();
     assert_refused(&machine, "OpenSSL 0.9.7");

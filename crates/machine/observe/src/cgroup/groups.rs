@@ -1,13 +1,7 @@
 use std::io::ErrorKind;
 
-use crate::cgroup::Mount;
+use super::mounts::{Mount, Version};
 use crate::{Fact, Root};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
-    One,
-    Two,
-}
 
 /// The groups of a process under one controller: its own first, then each around it up to the root that is seen.
 #[derive(Debug, Clone)]

@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, percent};
 
 use super::cpu_quota::CpuQuota;
-use super::groups::{Groups, Version};
+use super::groups::Groups;
+use super::mounts::Version;
 use crate::{Fact, Root};
 
 /// Version 1 writes the largest number of whole pages where there is no limit.

@@ -1,4 +1,9 @@
-use super::groups::Version;
+/// Of control groups; a machine may have both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    One,
+    Two,
+}
 
 /// A hierarchy of control groups as `/proc/self/mountinfo` has it (proc_pid_mountinfo(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]

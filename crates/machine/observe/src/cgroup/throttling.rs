@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::cpu_quota::CpuQuota;
-use super::groups::{Groups, Version};
+use super::groups::Groups;
+use super::mounts::Version;
 use crate::{Fact, Root};
 
 /// The groups with a CPU quota that processes are in, to be read again and again.
