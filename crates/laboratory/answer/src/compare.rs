@@ -27,10 +27,10 @@ pub use pair::{OnlyInOne, PairedRow};
 /// What two runs say together: B over A.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
+    /// In what else the runs differ: machine, servers, settings of cells. First, for it decides what the ratios mean.
+    pub differences: Vec<Difference>,
     /// For each metric, the answer and the figures that it is made of.
     pub metrics: Vec<ComparedMetric>,
-    /// In what else the runs differ: machine, servers, settings of cells.
-    pub differences: Vec<Difference>,
     /// The cells that only one run has.
     pub only: Vec<OnlyInOne>,
     /// The trials of A that are not valid, and are in no figure.
@@ -82,6 +82,16 @@ impl Comparison {
             invalid_in_a: a.analysis.invalid.clone(),
             invalid_in_b: b.analysis.invalid.clone(),
         }
+    }
+
+    /// That the runs are of different machines, and how these differ, in a sentence; `None` where they are not.
+    pub fn other_machine(&self) -> Option<String> {
+        let differ = self.differences.iter().filter(|difference| difference.is_other_machine);
+        let words =
+            differ.map(|Difference { what, a, b, .. }| format!("{what} {a} in A, {b} in B"));
+        let words: Vec<String> = words.collect();
+        (!words.is_empty())
+            .then(|| format!("A and B are of different machines: {}.", words.join("; ")))
     }
 
     /// The answers: a sentence for each metric, or that there is nothing to compare.

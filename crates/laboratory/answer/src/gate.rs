@@ -125,7 +125,9 @@ impl Gate {
         comparison: &Comparison,
     ) -> Result<GateOutcome, GateError> {
         match self.judged {
-            Judged::Figure(_) => self.judge(study, analysis),
+            Judged::Figure(_) => {
+                Ok(self.judge(study, analysis)?.with_other_machine(comparison.other_machine()))
+            }
             Judged::Ratio | Judged::Regression => self.judge_runs(comparison),
         }
     }
@@ -171,7 +173,7 @@ impl Gate {
         cells.extend(
             only.map(|only| self.gated([&only.case, &only.cell, &only.label], None, lacking)),
         );
-        Ok(self.outcome(cells))
+        Ok(self.outcome(cells).with_other_machine(comparison.other_machine()))
     }
 
     /// In what a ratio of this metric is judged.

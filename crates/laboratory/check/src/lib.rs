@@ -30,12 +30,13 @@ pub use programs::Program;
 type Judge = fn(&Root, &Measured) -> Found;
 
 /// All items but programs.
-const ITEMS: [(&str, Judge); 27] = [
+const ITEMS: [(&str, Judge); 28] = [
     ("siblings", |root, measured| processor::siblings(root, measured)),
     ("steal", |_, measured| disturbance::steal(&measured.before, &measured.after)),
     ("background", |_, measured| {
         disturbance::background(&measured.before, &measured.after, measured.own_pid)
     }),
+    ("cpu-quota", |root, _| system::cpu_quota(root)),
     ("governor", |root, _| processor::governor(root)),
     ("turbo", |root, _| processor::turbo(root)),
     ("idle-states", |root, _| processor::idle_states(root)),

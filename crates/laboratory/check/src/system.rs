@@ -1,8 +1,8 @@
 //! The kernel and what it runs on: its clock, its accounts, its virtual machine, its OpenSSL.
 
-use observe::{Availability, Fact, PARANOID_ALLOWS_CPUS};
+use observe::{Availability, CgroupLimits, Fact, PARANOID_ALLOWS_CPUS};
 
-use crate::item::{Fix, Found, ok, warning};
+use crate::item::{Fix, Found, graded, ok, warning};
 use crate::measured::{AesGcm, Measured};
 use observe::Root;
 
@@ -89,6 +89,26 @@ pub(crate) fn irq_time(root: &Root) -> Found {
             ),
         ),
     }
+}
+
+/// With less, not even one load thread can run all the time.
+const LEAST_CPUS: f64 = 1.0;
+
+/// A control group that has used up its quota is stopped until the next period begins.
+pub(crate) fn cpu_quota(root: &Root) -> Found {
+    let limits = CgroupLimits::read(root, "self");
+    let cpus = limits.cpus.known().map(|cpus| format!("; its CPUs are {cpus}"));
+    let cpus = cpus.unwrap_or_default();
+    let Some(quota) = limits.cpu_quota.or_why()? else {
+        return ok(format!("none{cpus}"));
+    };
+    let why = "toll's control group, and with it the servers that toll starts, is stopped when it has used \
+               that up: rates are the quota's, and latencies have the pauses";
+    let fix = Fix::advice(
+        "run toll outside of that group, or raise its quota (cpu.max, cpu.cfs_quota_us; docker --cpus; \
+         Kubernetes: resources.limits.cpu)",
+    );
+    graded(format!("{quota}{cpus}"), true, quota.cpus() < LEAST_CPUS, why, fix)
 }
 
 const COUNTING_UNITS: &str = "/sys/bus/event_source/devices";

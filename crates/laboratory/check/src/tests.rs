@@ -140,6 +140,22 @@ fn no_item_of_an_empty_tree_is_ok() {
 }
 
 #[test]
+fn a_quota_is_named_and_one_of_less_than_a_cpu_is_bad() {
+    let tree = Tree::of("");
+    let measured = measured(&tree);
+    assert_not_available(&tree, &measured, "cpu-quota");
+    tree.set("/proc/self/cgroup", "0::/a");
+    tree.set("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
+    assert_ok(&tree, &measured, "cpu-quota");
+    tree.set("/sys/fs/cgroup/a/cpu.max", "150000 100000");
+    assert_warning(&tree, &measured, "cpu-quota");
+    tree.set("/sys/fs/cgroup/a/cpu.max", "50000 100000");
+    tree.set("/sys/fs/cgroup/a/cpuset.cpus.effective", "0-1");
+    let item = assert_bad(&tree, &measured, "cpu-quota");
+    assert_eq!(item.seen, "0.50 CPUs (50ms in each 100ms); its CPUs are 0-1");
+}
+
+#[test]
 fn a_small_virtual_machine_has_what_its_kernel_chose() {
     let tree = Tree::of(SMALL_VM);
     let mut measured = measured(&tree);

@@ -14,10 +14,13 @@ use crate::text::on_one_line;
 /// The comparison in lines of at most `width` columns, as far as its tables allow.
 pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String {
     let mut page = Page::new(width, style);
+    if let Some(machine) = comparison.other_machine() {
+        page.paragraph("", &machine, Look::Warning);
+    }
     for sentence in comparison.sentences() {
         page.paragraph("", sentence, Look::Bold);
     }
-    differences(&mut page, &comparison.differences);
+    differences(&mut page, comparison);
     for metric in &comparison.metrics {
         table(&mut page, metric);
     }
@@ -45,13 +48,17 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
     page.text()
 }
 
-fn differences(page: &mut Page, differences: &[Difference]) {
-    if differences.is_empty() {
+/// But for those that were named before the answers.
+fn differences(page: &mut Page, comparison: &Comparison) {
+    if comparison.differences.is_empty() {
         page.paragraph("", "Machine, servers and settings are the same in both runs.", Look::Usual);
         return;
     }
-    page.heading("What else differs");
-    for Difference { what, a, b, cells } in differences {
+    let mut others = comparison.differences.iter().filter(|of| !of.is_other_machine).peekable();
+    if others.peek().is_some() {
+        page.heading("What else differs");
+    }
+    for Difference { what, a, b, cells, .. } in others {
         let cells = match cells {
             Some(1) => " (in 1 cell)".to_owned(),
             Some(n) => format!(" (in {} cells)", thousands(*n as u64)),

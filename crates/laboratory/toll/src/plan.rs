@@ -22,6 +22,7 @@ use std::time::SystemTime;
 use answer::gate::Reached;
 use experiment::{Ended, Event};
 use journal::{Results, TrialLine};
+use observe::Machine;
 use study::Study;
 
 use crate::json::Versioned;
@@ -92,6 +93,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let mut outcome = rounds::outcome(arguments, &wanted, &cells, &lines, &on_several)?;
+    let machine = results.machine().map_err(Failure::measurement)?;
+    outcome.cpu_quota = machine.as_ref().and_then(Machine::cpu_quota);
     outcome.name_what_is_missing(arguments);
     if !cells.has_ends(&rates) {
         let why = "too few of them end in a second for a trial to have them, so that the check has kept ones";

@@ -17,6 +17,7 @@ use crate::operations::Operations;
 use crate::reading::{Readings, Usage};
 
 pub use network::{Interface, NetworkEvidence};
+use quota::quotas;
 pub use quota::{QuotaEvidence, QuotaSide, THROTTLED};
 use rounding::rounded;
 
@@ -146,6 +147,29 @@ impl Evidence {
         self.server_descriptors >= Some(1.0)
     }
 
+    /// Whom a quota held back so much that it was the limit. The client goes first: one that was stopped did not load
+    /// the server fully.
+    pub fn held_back(&self) -> Option<(QuotaSide, QuotaEvidence)> {
+        let limit = |quota: Option<QuotaEvidence>| quota.filter(QuotaEvidence::is_limit);
+        match (limit(self.client_quota), limit(self.server_quota)) {
+            (Some(quota), _) if quota.is_shared => Some((QuotaSide::Both, quota)),
+            (Some(quota), _) => Some((QuotaSide::Client, quota)),
+            (None, Some(quota)) => Some((QuotaSide::Server, quota)),
+            (None, None) => None,
+        }
+    }
+
+    /// The client's quota, where it shows in the latencies.
+    pub fn quota_in_latencies(&self) -> Option<QuotaEvidence> {
+        self.client_quota.filter(QuotaEvidence::is_in_latencies)
+    }
+
+    /// The part of `client_waiting` in which something else had the client's CPU: a stopped thread waits too.
+    pub(crate) fn waiting_for_others(&self) -> Option<f64> {
+        let throttled = self.client_quota.map_or(0.0, |quota| quota.throttled);
+        self.client_waiting.map(|waiting| (waiting - throttled).max(0.0))
+    }
+
     /// Whether the server's work was done by threads that each used a whole CPU, while other CPUs of the
     /// server were free.
     pub fn has_few_workers(&self) -> bool {
@@ -228,6 +252,7 @@ impl Evidence {
             .client_usages()
             .and_then(|usages| usages.into_iter().max_by(|a, b| a.busy().total_cmp(&b.busy())));
         let server = readings.server();
+        let [server_quota, client_quota] = quotas(readings, facts.client_cpus.is_some());
         let of_server_cpus = |cpus: f64| server_cpus.map(|list| cpus / list.len() as f64);
         Self {
             completed: operations.completed,
@@ -248,9 +273,8 @@ impl Evidence {
             accept_queue_drops: facts.of_server(Readings::listener_drops),
             connects_repeated: facts.repeated.map(|repeated| repeated.connections),
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
-            // Added below.
-            client_quota: None,
-            server_quota: None,
+            client_quota,
+            server_quota,
             client_busy: busiest.map(|usage| rounded(usage.busy())),
             client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
             // Known of the load.
@@ -287,7 +311,6 @@ impl Evidence {
             sibling_busy: facts.sibling_busy().map(CpuShare::rounded),
             network: NetworkEvidence::of(readings, facts.interfaces),
         }
-        .with_quotas(readings, facts.client_cpus.is_some())
     }
 }
 

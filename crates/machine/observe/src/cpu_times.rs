@@ -114,7 +114,7 @@ impl CpuMeter {
 /// Where the first control group counts the time of all tasks by CPU. A container sees its own group in its place,
 /// which has no `release_agent`, and does not count what runs outside.
 fn usage(root: &Root) -> Option<(String, CpuList)> {
-    let mounts = root.text("/proc/self/mountinfo");
+    let mounts = Mount::text(root);
     let mut mounts = Mount::all(mounts.known()?);
     let folder = mounts.find(|mount| mount.is_version_1_of("cpuacct"))?.folder;
     let is_first = root.path(&format!("{folder}/release_agent")).exists();

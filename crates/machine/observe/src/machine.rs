@@ -29,9 +29,9 @@ pub use settings::Settings;
 pub use system::{Descriptors, System, limits as descriptors};
 pub use turbo::{Turbo, turbo};
 
-use crate::cgroup::CgroupLimits;
+use crate::cgroup::{CgroupLimits, CpuQuota};
 use crate::root::Root;
-use crate::{Availability, energy, memory_traffic};
+use crate::{Availability, Fact, energy, memory_traffic};
 
 /// The machine as it is now; JSON in snake_case with units in the names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -96,19 +96,23 @@ impl Machine {
         self.processor.online_cpus.known().copied()
     }
 
+    /// That of toll's control groups, where they have one.
+    pub fn cpu_quota(&self) -> Option<CpuQuota> {
+        self.cgroup.as_ref().and_then(|limits| limits.cpu_quota.known().copied().flatten())
+    }
+
     /// What decides how much it can do, each with its name: a machine on which one of these is another is another
     /// machine. `None` where it is not known.
     pub fn capacity(&self) -> [(&'static str, Option<String>); 4] {
         let Processor { model, online_cpus, .. } = &self.processor;
-        let limits = self.cgroup.as_ref();
-        let quota = limits.and_then(|limits| limits.cpu_quota.known());
-        let allowed = limits.and_then(|limits| limits.cpus.known());
-        let none = || "none".to_owned();
+        let limits = self.cgroup.as_ref().map(CgroupLimits::in_words);
+        let [quota, cpus, ..] = limits.unwrap_or_else(CgroupLimits::unknown_in_words);
+        let known = |(what, words): (&'static str, Fact<String>)| (what, words.or_why().ok());
         [
             ("processor", model.known().cloned()),
             ("CPUs", online_cpus.known().map(ToString::to_string)),
-            ("CPU quota", quota.map(|quota| quota.map_or_else(none, |quota| quota.to_string()))),
-            ("allowed CPUs", allowed.map(ToString::to_string)),
+            known(quota),
+            known(cpus),
         ]
     }
 
@@ -134,7 +138,6 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Fact;
 
     #[test]
     fn a_machine_survives_json() {

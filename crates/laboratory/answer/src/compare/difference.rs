@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use observe::machine::Settings;
-use observe::{Fact, Machine};
+use observe::{CgroupLimits, Fact, Machine};
 use serde::Serialize;
 use study::primitive::LIBRARY;
 
@@ -20,6 +20,9 @@ pub struct Difference {
     pub a: String,
     /// How it was in B.
     pub b: String,
+    /// Whether it makes B's machine another one, by what that can do: no ratio is of the rest alone then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_other_machine: bool,
     /// In how many of the cells that are compared, where it is not the same for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cells: Option<usize>,
@@ -53,9 +56,7 @@ fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
     fn words<T: ToString>(fact: &Fact<T>) -> Option<String> {
         fact.known().map(ToString::to_string)
     }
-    let facts: [(&str, FactOf); 12] = [
-        ("processor", |m| words(&m.processor.model)),
-        ("CPUs", |m| words(&m.processor.online_cpus)),
+    let facts: [(&str, FactOf); 10] = [
         ("CPU features", |m| m.processor.flags.known().map(|flags| flags.join(" "))),
         ("hypervisor", |m| words(&m.processor.hypervisor)),
         ("frequency governor", |m| words(&m.processor.frequency_governor)),
@@ -72,17 +73,38 @@ fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
         .map(|(what, of)| (what, a.and_then(of), b.and_then(of)))
         .filter(|(_, a, b)| a != b)
         .map(|(what, a, b)| Difference::of(what, a, b));
-    facts.chain(processor_settings(a, b)).collect()
+    capacities(a, b).into_iter().chain(facts).chain(known_of_both(a, b)).collect()
 }
 
-/// The settings of the processor that are known of both and differ: more of them are known to root
-/// than to others, which is no difference of the machine.
-fn processor_settings(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
-    let settings = |machine: Option<&Machine>| {
-        machine.and_then(|machine| machine.settings.as_ref()).map(Settings::in_words)
+/// Of two machines that are known, what is known of both and differs.
+fn capacities(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
+    let Some(any) = a.or(b) else { return Vec::new() };
+    let names = any.capacity().map(|(what, _)| what);
+    let values = |machine: Option<&Machine>| {
+        machine.map_or_else(Default::default, |of| of.capacity().map(|(_, value)| value))
     };
-    let (Some(a), Some(b)) = (settings(a), settings(b)) else { return Vec::new() };
-    let both = a.into_iter().zip(b).filter_map(|((what, a), (_, b))| match (a, b) {
+    let has_both = a.is_some() && b.is_some();
+    let both = names.into_iter().zip(values(a)).zip(values(b));
+    let differs = both.filter(|((_, a), b)| match (a, b) {
+        (Some(a), Some(b)) => a != b,
+        _ => !has_both && a != b,
+    });
+    let difference =
+        |((what, a), b)| Difference { is_other_machine: has_both, ..Difference::of(what, a, b) };
+    differs.map(difference).collect()
+}
+
+/// The settings of the processor and the memory limit that are known of both and differ: more of them are known to
+/// root than to others, which is no difference of the machine.
+fn known_of_both(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
+    let facts = |machine: &Machine| {
+        let settings = machine.settings.as_ref().map(Settings::in_words);
+        let limits = machine.cgroup.as_ref().map(CgroupLimits::in_words);
+        let [.., memory, _] = limits.unwrap_or_else(CgroupLimits::unknown_in_words);
+        settings.map(|settings| settings.into_iter().chain([memory]))
+    };
+    let (Some(a), Some(b)) = (a.and_then(facts), b.and_then(facts)) else { return Vec::new() };
+    let both = a.zip(b).filter_map(|((what, a), (_, b))| match (a, b) {
         (Fact::Known(a), Fact::Known(b)) if a != b => Some(Difference::of(what, Some(a), Some(b))),
         _ => None,
     });
@@ -165,7 +187,8 @@ fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
 impl Difference {
     fn of(what: &str, a: Option<String>, b: Option<String>) -> Self {
         let words = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.to_owned());
-        Self { what: what.to_owned(), a: words(a), b: words(b), cells: None }
+        let (a, b) = (words(a), words(b));
+        Self { what: what.to_owned(), a, b, is_other_machine: false, cells: None }
     }
 }
 

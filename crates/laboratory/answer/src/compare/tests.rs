@@ -200,6 +200,49 @@ fn what_else_differs_is_shown_with_its_cells() {
     );
 }
 
+/// A machine whose control groups allow toll this.
+pub(crate) fn under(quota: &serde_json::Value, cpus: &str) -> observe::Machine {
+    let unknown = serde_json::json!({ "not_available_here": "test" });
+    let cgroup = serde_json::json!({
+        "cpu_quota": quota, "cpus": cpus, "memory_bytes": null, "memory_pressure": unknown
+    });
+    let first = cpus::CpuList::allowed().unwrap().as_slice()[0];
+    observe::Machine {
+        cgroup: serde_json::from_value(cgroup).unwrap(),
+        ..observe::Machine::read(&cpus::CpuList::from(first))
+    }
+}
+
+#[test]
+fn another_quota_or_other_cpus_are_another_machine() {
+    let half = serde_json::json!({ "quota_us": 50_000, "period_us": 100_000 });
+    let on = |machine| Scene { machine: Some(machine), ..bulk(&[8e9, 4e9, 2e9]) };
+    let free = on(under(&serde_json::Value::Null, "0-1"));
+    assert_eq!(compared(&free, &free).other_machine(), None);
+    let limited = compared(&free, &on(under(&half, "0")));
+    assert_eq!(
+        limited.other_machine().unwrap(),
+        "A and B are of different machines: CPU quota none in A, 0.50 CPUs (50ms in each 100ms) in B; allowed CPUs \
+         0-1 in A, 0 in B."
+    );
+    let json = serde_json::to_string(&limited).unwrap();
+    assert!(json.find("is_other_machine") < json.find("ratio"), "{json}");
+    let mut elsewhere = [free.clone(), free];
+    elsewhere[0].hosts.insert("web".to_owned(), under(&serde_json::Value::Null, "0-1"));
+    elsewhere[1].hosts.insert("web".to_owned(), under(&half, "0-1"));
+    let words = compared(&elsewhere[0], &elsewhere[1]).other_machine().unwrap();
+    assert!(words.contains("CPU quota of web none in A, 0.50 CPUs"), "{words}");
+}
+
+#[test]
+fn a_machine_of_which_no_quota_was_recorded_is_the_same() {
+    let on = |machine| Scene { machine: Some(machine), ..bulk(&[8e9, 4e9, 2e9]) };
+    let half = serde_json::json!({ "quota_us": 50_000, "period_us": 100_000 });
+    let earlier = observe::Machine { cgroup: None, ..under(&half, "0") };
+    let comparison = compared(&on(earlier), &on(under(&half, "0")));
+    assert_eq!((comparison.other_machine(), comparison.differences), (None, vec![]));
+}
+
 #[test]
 fn marks_of_both_runs_are_kept() {
     let a = bulk(&[8e9, 4e9, 2e9]);

@@ -72,6 +72,16 @@ fn by_interval(comparator: Comparator, limit: f64, figure: &Estimate) -> Reached
     }
 }
 
+impl GateOutcome {
+    /// Of a run that was compared: where it is not met, another machine may be why.
+    pub(super) fn with_other_machine(self, words: Option<String>) -> Self {
+        match words.filter(|_| self.result != Reached::Met) {
+            Some(words) => Self { sentence: format!("{} {words}", self.sentence), ..self },
+            None => self,
+        }
+    }
+}
+
 impl Gate {
     /// A figure that is judged by itself.
     pub(crate) fn alone(

@@ -4,7 +4,7 @@ use super::Reached::{Inconclusive, Met, NotMet};
 use super::*;
 use crate::analysis::tests::ciphers::ciphers;
 use crate::analysis::tests::scene::{CBC, GCM, SPREAD, Scene};
-use crate::compare::tests::{compared, compared_in};
+use crate::compare::tests::{compared, compared_in, under};
 use journal::primitive::RowLine;
 use study::testing::server;
 
@@ -51,6 +51,32 @@ fn every_cell_has_to_meet_it() {
     assert_eq!(judged(&scene, "bulk:goodput>=5Gb/s").result, NotMet);
     assert_eq!(judged(&scene, "goodput<8Gb/s").result, NotMet);
     assert_eq!(judged(&scene, "goodput<=9Gb/s").result, Met);
+}
+
+#[test]
+fn a_gate_that_is_not_met_names_another_machine() {
+    let half = serde_json::json!({ "quota_us": 50_000, "period_us": 100_000 });
+    let on = |quota: &serde_json::Value, figures| {
+        let mut scene = bulk_at(figures);
+        scene.machine = Some(under(quota, "0-1"));
+        scene
+    };
+    let a = on(&serde_json::Value::Null, [8.5e9, 2.2e9]);
+    let b = on(&half, [4.2e9, 2.2e9]);
+    let comparison = compared(&a, &b);
+    let (analysis, machine) = (b.analysis(), comparison.other_machine().unwrap());
+    for (gate, result) in [
+        ("regression<=5%", NotMet),
+        ("bulk-0002:regression<=1%", Inconclusive),
+        ("regression<=80%", Met),
+        ("goodput>=5Gb/s", NotMet),
+        ("goodput>=1Gb/s", Met),
+    ] {
+        let gate: Gate = gate.parse().unwrap();
+        let outcome = gate.judge_later((&b.study, &analysis), &comparison).unwrap();
+        assert_eq!(outcome.result, result, "{}", outcome.sentence);
+        assert_eq!(outcome.sentence.ends_with(&machine), result != Met, "{}", outcome.sentence);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use answer::wording::capitalized;
 use observe::machine::{Accelerators, Settings};
-use observe::{Availability, Fact, InterruptTime, Machine};
+use observe::{Availability, CgroupLimits, Fact, InterruptTime, Machine};
 use serde::Serialize;
 use units::{Bytes, Hertz, thousands};
 
@@ -28,7 +28,7 @@ pub(super) fn in_a_word(machine: &Machine) -> String {
 /// All of the facts.
 pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
     let Machine { processor, memory, system, network, .. } = machine;
-    vec![
+    let mut facts = vec![
         fact("Processor", &processor.model, Clone::clone),
         fact("CPUs online", &processor.online_cpus, ToString::to_string),
         known("Architecture", processor.architecture.clone()),
@@ -71,7 +71,11 @@ pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
         availability("Hardware counters", &machine.hardware_counters),
         availability("Counters of memory traffic", &machine.memory_traffic),
         availability("Counters of energy (RAPL)", &machine.energy),
-    ]
+    ];
+    let limits = machine.cgroup.iter().flat_map(CgroupLimits::in_words);
+    let of_toll = |name: &str| format!("{} (control groups of toll)", capitalized(name));
+    facts.extend(limits.map(|(name, words)| fact(&of_toll(name), &words, Clone::clone)));
+    facts
 }
 
 /// How the processor is set, what it did with its idle states, and what accelerates it.

@@ -3,7 +3,7 @@
 use ::load::Http;
 use capacity::Plan;
 use journal::TrialLine;
-use observe::KernelTlsCounters;
+use observe::{CpuQuota, KernelTlsCounters};
 use serde::Serialize;
 use stats::{Decision, Estimate};
 use tls::CertificateKey;
@@ -47,6 +47,9 @@ pub(super) struct PlanOutcome {
     pub(super) memory: Option<Memory>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) energy: Option<Energy>,
+    /// What toll's control group allowed while the plan was measured, where that is less than the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cpu_quota: Option<CpuQuota>,
     /// Per hour, where a price was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) price_per_hour: Option<f64>,

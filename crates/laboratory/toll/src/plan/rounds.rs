@@ -104,6 +104,7 @@ pub(super) fn outcome(
         not_measured,
         latency: arguments.latency.as_ref().map(|limit| limit.judge(&lines)),
         memory: None,
+        cpu_quota: None,
         energy: Energy::of(&lines),
     })
 }
@@ -301,7 +302,16 @@ mod tests {
         // 400 full handshakes of 100 us instead of 200; 100 more that are resumed, of 50.
         assert!((saved[0] - 0.08).abs() < 1e-9 && (saved[1] - 0.03).abs() < 1e-9, "{saved:?}");
         let json = serde_json::to_string_pretty(&outcome).unwrap();
-        support::assert_golden!([("a plan", words::of(&outcome)), ("to programs", json)]);
+        let quota = serde_json::json!({ "quota_us": 150_000, "period_us": 100_000 });
+        let limited = PlanOutcome { cpu_quota: serde_json::from_value(quota).unwrap(), ..outcome };
+        let limited = words::of(&limited);
+        let limited = limited.lines().skip_while(|line| !line.starts_with("Measured under"));
+        let limited = limited.take_while(|line| !line.starts_with("Traffic")).collect::<Vec<_>>();
+        support::assert_golden!([
+            ("a plan", words::of(&plan(&lines(7, 1.0)).unwrap())),
+            ("under a quota", limited.join("\n")),
+            ("to programs", json),
+        ]);
     }
 
     /// Trials of the traffic on several full cores, each with what it takes over one.

@@ -117,6 +117,12 @@ pub(super) fn paragraphs(outcome: &PlanOutcome) -> Vec<String> {
             estimate(&energy.joules_per_gigabyte, number),
         ));
     }
+    if let Some(quota) = outcome.cpu_quota {
+        paragraph(format!(
+            "Measured under a CPU quota of {quota}: the cores are of CPU time, which it does not change; as many have \
+             to be allowed where the servers will run."
+        ));
+    }
     let traffic = &wanted.traffic;
     let minute = wanted.minute.as_ref().map(|minute| format!(", the minute {minute}"));
     paragraph(format!(

@@ -190,6 +190,36 @@ fn assert_exit(output: &Output, code: i32) {
     assert_eq!(output.status.code(), Some(code), "{}", said(output));
 }
 
+/// Writes what the run's machine allowed toll.
+fn write_quota(run: &Path, quota: &Value) {
+    let machine = observe::Machine::read(&support::first_cpu());
+    let mut machine = serde_json::to_value(machine).unwrap();
+    machine["cgroup"]["cpu_quota"] = quota.clone();
+    std::fs::write(run.join("machine.json"), machine.to_string()).unwrap();
+}
+
+#[test]
+fn another_quota_is_named_before_the_ratios_and_by_a_gate_that_is_not_met() {
+    let desk = Desk::new();
+    let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [0.5; 3]));
+    write_quota(&a, &Value::Null);
+    write_quota(&b, &json!({"quota_us": 50_000, "period_us": 100_000}));
+    let words = "A and B are of different machines: CPU quota none in A, 0.50 CPUs (50ms in each 100ms) in B.";
+    let in_one_line =
+        |output: &Output| said(output).split_whitespace().collect::<Vec<_>>().join(" ");
+    let output = toll("compare", &["--gate", "regression<=5%"], &[&a, &b]);
+    assert_exit(&output, 1);
+    let text = in_one_line(&output);
+    assert!(text.starts_with(words), "{text}");
+    let (_, gate) = text.split_once("Gate regression").unwrap();
+    assert!(gate.contains(words), "{text}");
+    let met = in_one_line(&toll("compare", &["--gate", "regression<=90%"], &[&a, &b]));
+    assert_eq!(met.matches(words).count(), 1, "{met}");
+    let output = toll("compare", &["--json"], &[&a, &b]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["differences"][0]["is_other_machine"], true, "{found}");
+}
+
 #[test]
 fn the_answers_come_first_then_what_differs_and_the_cells() {
     let desk = Desk::new();

@@ -350,13 +350,24 @@ fn results_of_another_machine_are_not_gone_on_with() {
     run.finish();
     let (path, before) = (desk.results().join("machine.json"), lines(&desk).len());
     let mut machine: observe::Machine = serde_json::from_str(&desk.file("machine.json")).unwrap();
+    let assert_refused = |machine: &observe::Machine, difference: &str| {
+        std::fs::write(&path, serde_json::to_string(machine).unwrap()).unwrap();
+        let output = desk.go_on();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(difference), "{said}");
+        assert_eq!(lines(&desk).len(), before);
+    };
+    let limits = machine.cgroup.clone().unwrap();
+    if limits.cpu_quota.known().is_some() {
+        let quota = serde_json::json!({ "quota_us": 12_500, "period_us": 100_000 });
+        let cpu_quota = serde_json::from_value(quota).unwrap();
+        let limits = Some(observe::CgroupLimits { cpu_quota, ..limits });
+        let limited = observe::Machine { cgroup: limits, ..machine.clone() };
+        assert_refused(&limited, "CPU quota: 0.12 CPUs (12.5ms in each 100ms) before, ");
+    }
     machine.openssl = "OpenSSL 0.9.7".to_owned();
-    std::fs::write(&path, serde_json::to_string(&machine).unwrap()).unwrap();
-    let output = desk.go_on();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("OpenSSL 0.9.7"), "{said}");
-    assert_eq!(lines(&desk).len(), before);
+    assert_refused(&machine, "OpenSSL 0.9.7");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use observe::Throttled;
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
 use super::rounding::rounded;
 use crate::reading::{Readings, Usage};
 
@@ -52,48 +51,21 @@ impl QuotaEvidence {
     }
 }
 
-impl Evidence {
-    /// The same with the quotas of the server, and of the client where that is `client_here`.
-    pub(super) fn with_quotas(self, readings: &Readings, client_here: bool) -> Self {
-        let Some(seconds) = readings.seconds() else { return self };
-        let server = readings.server_throttled();
-        let client = readings.client_throttled().filter(|_| client_here);
-        let of_server = readings.server().map_or(0.0, |usage| usage.on_cpu);
-        let threads = readings.threads().unwrap_or_default();
-        let of_client: f64 = threads.iter().map(|Usage { on_cpu, .. }| on_cpu).sum();
-        let is_shared = !readings.is_server_elsewhere()
-            && server.as_ref().zip(client.as_ref()).is_some_and(|(a, b)| a.group == b.group);
-        let evidence = |throttled: Option<Throttled>, own: f64| {
-            let used = if is_shared { of_server + of_client } else { own };
-            throttled.map(|throttled| QuotaEvidence::of(&throttled, seconds, used, is_shared))
-        };
-        let (server_quota, client_quota) =
-            (evidence(server, of_server), evidence(client, of_client));
-        Self { server_quota, client_quota, ..self }
-    }
-
-    /// Whom a quota held back so much that it was the limit. The client goes first: one that was stopped did not load
-    /// the server fully.
-    pub fn held_back(&self) -> Option<(QuotaSide, QuotaEvidence)> {
-        let limit = |quota: Option<QuotaEvidence>| quota.filter(QuotaEvidence::is_limit);
-        match (limit(self.client_quota), limit(self.server_quota)) {
-            (Some(quota), _) if quota.is_shared => Some((QuotaSide::Both, quota)),
-            (Some(quota), _) => Some((QuotaSide::Client, quota)),
-            (None, Some(quota)) => Some((QuotaSide::Server, quota)),
-            (None, None) => None,
-        }
-    }
-
-    /// The client's quota, where it shows in the latencies.
-    pub fn quota_in_latencies(&self) -> Option<QuotaEvidence> {
-        self.client_quota.filter(QuotaEvidence::is_in_latencies)
-    }
-
-    /// The part of `client_waiting` in which something else had the client's CPU: a stopped thread waits too.
-    pub(crate) fn waiting_for_others(&self) -> Option<f64> {
-        let throttled = self.client_quota.map_or(0.0, |quota| quota.throttled);
-        self.client_waiting.map(|waiting| (waiting - throttled).max(0.0))
-    }
+/// Of the server, and of the client where that is `client_here`.
+pub(super) fn quotas(readings: &Readings, client_here: bool) -> [Option<QuotaEvidence>; 2] {
+    let Some(seconds) = readings.seconds() else { return [None; 2] };
+    let server = readings.server_throttled();
+    let client = readings.client_throttled().filter(|_| client_here);
+    let of_server = readings.server().map_or(0.0, |usage| usage.on_cpu);
+    let threads = readings.threads().unwrap_or_default();
+    let of_client: f64 = threads.iter().map(|Usage { on_cpu, .. }| on_cpu).sum();
+    let is_shared = !readings.is_server_elsewhere()
+        && server.as_ref().zip(client.as_ref()).is_some_and(|(a, b)| a.group == b.group);
+    let evidence = |throttled: Option<Throttled>, own: f64| {
+        let used = if is_shared { of_server + of_client } else { own };
+        throttled.map(|throttled| QuotaEvidence::of(&throttled, seconds, used, is_shared))
+    };
+    [evidence(server, of_server), evidence(client, of_client)]
 }
 
 #[cfg(test)]
@@ -101,6 +73,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::evidence::Evidence;
     use crate::reading::{Reading, TaskReading};
     use observe::Throttling;
     use units::Nanos;
@@ -135,7 +108,8 @@ mod tests {
         };
         let mut readings = Readings::begin(reading(0));
         readings.advance(reading(2));
-        Evidence::default().with_quotas(&readings, true)
+        let [server_quota, client_quota] = quotas(&readings, true);
+        Evidence { server_quota, client_quota, ..Evidence::default() }
     }
 
     fn throttled(quota: Option<QuotaEvidence>) -> Option<f64> {
@@ -176,7 +150,7 @@ mod tests {
         };
         let mut readings = Readings::begin(reading(0));
         readings.advance(reading(1));
-        let quota = |is_here| Evidence::default().with_quotas(&readings, is_here).client_quota;
+        let quota = |is_here| quotas(&readings, is_here)[1];
         assert_eq!((throttled(quota(true)), quota(false)), (Some(1.0), None));
     }
 }

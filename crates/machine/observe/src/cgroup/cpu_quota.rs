@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use super::groups::{Groups, Version};
+use super::groups::Groups;
+use super::mounts::Version;
 use crate::Fact;
 
 /// How much CPU time the processes of a group have in each period, all together.

@@ -1,13 +1,7 @@
 use std::io::ErrorKind;
 
-use crate::cgroup::Mount;
+use super::mounts::{Mount, Version};
 use crate::{Fact, Root};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
-    One,
-    Two,
-}
 
 /// The groups of a process under one controller: its own first, then each around it up to the root that is seen.
 #[derive(Debug, Clone)]
@@ -22,14 +16,27 @@ impl Groups {
     /// Of a process by its number, or `self`. Its path is shown from the root of the reader, and so are the reader's
     /// mounts: those of the process may be others.
     pub(super) fn of(root: &Root, process: &str, controller: &str) -> Fact<Self> {
-        let file = format!("/proc/{process}/cgroup");
-        root.text(&file).and_then(|groups| {
-            root.text("/proc/self/mountinfo")
+        Self::text(root, process).and_then(|groups| {
+            Mount::text(root)
                 .and_then(|mounts| Self::find(root, controller, &groups, &mounts).into())
         })
     }
 
-    fn find(root: &Root, controller: &str, groups: &str, mounts: &str) -> Result<Self, String> {
+    /// In which groups a process is, as the kernel says: the same for all that are in the same.
+    pub(super) fn text(root: &Root, process: &str) -> Fact<String> {
+        root.text(&format!("/proc/{process}/cgroup"))
+    }
+
+    /// The groups of a [text](Self::text), with that of the [mounts](Mount::text).
+    ///
+    /// # Errors
+    /// Why they are not seen here.
+    pub(super) fn find(
+        root: &Root,
+        controller: &str,
+        groups: &str,
+        mounts: &str,
+    ) -> Result<Self, String> {
         let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
         let of_one = lines().find(|(names, _)| names.split(',').any(|name| name == controller));
         // A controller that a hierarchy of version 1 has is not in that of version 2.

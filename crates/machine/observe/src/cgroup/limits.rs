@@ -1,8 +1,10 @@
 use cpus::CpuList;
 use serde::{Deserialize, Serialize};
+use units::{Bytes, percent};
 
 use super::cpu_quota::CpuQuota;
-use super::groups::{Groups, Version};
+use super::groups::Groups;
+use super::mounts::Version;
 use crate::{Fact, Root};
 
 /// Version 1 writes the largest number of whole pages where there is no limit.
@@ -40,6 +42,31 @@ impl CgroupLimits {
             memory_bytes: memory.clone().and_then(|groups| memory_limit(&groups)),
             memory_pressure: memory.and_then(|groups| memory_pressure(&groups)),
         }
+    }
+}
+
+/// The names of what is limited, in the order of [`CgroupLimits::in_words`].
+const NAMES: [&str; 4] = ["CPU quota", "allowed CPUs", "memory limit", "memory pressure"];
+
+impl CgroupLimits {
+    /// Each limit with its name: that of CPU time first, then the CPUs, then memory.
+    pub fn in_words(&self) -> [(&'static str, Fact<String>); 4] {
+        fn or_none<T: ToString>(limit: Option<T>) -> String {
+            limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string())
+        }
+        let Self { cpu_quota, cpus, memory_bytes, memory_pressure } = self.clone();
+        let [quota, list, memory, pressure] = NAMES;
+        [
+            (quota, cpu_quota.map(or_none)),
+            (list, cpus.map(|cpus| cpus.to_string())),
+            (memory, memory_bytes.map(|limit| or_none(limit.map(Bytes)))),
+            (pressure, memory_pressure.map(|pressure| percent(pressure.some))),
+        ]
+    }
+
+    /// The same of a machine of which they were not recorded.
+    pub fn unknown_in_words() -> [(&'static str, Fact<String>); 4] {
+        NAMES.map(|name| (name, Fact::unknown("it was not recorded")))
     }
 }
 

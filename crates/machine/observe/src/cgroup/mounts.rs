@@ -1,4 +1,11 @@
-use super::groups::Version;
+use crate::{Fact, Root};
+
+/// Of control groups; a machine may have both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    One,
+    Two,
+}
 
 /// A hierarchy of control groups as `/proc/self/mountinfo` has it (proc_pid_mountinfo(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +20,11 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
+    /// What is mounted for this process.
+    pub(crate) fn text(root: &Root) -> Fact<String> {
+        root.text("/proc/self/mountinfo")
+    }
+
     /// All that are mounted.
     pub(crate) fn all(mountinfo: &str) -> impl Iterator<Item = Self> {
         mountinfo.lines().filter_map(|line| {

@@ -1,10 +1,11 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::cpu_quota::CpuQuota;
-use super::groups::{Groups, Version};
+use super::groups::Groups;
+use super::mounts::{Mount, Version};
 use crate::{Fact, Root};
 
 /// The groups with a CPU quota that processes are in, to be read again and again.
@@ -47,13 +48,14 @@ impl QuotaWatch {
     }
 
     pub(super) fn within(root: &Root, pids: impl IntoIterator<Item = u32>) -> Self {
+        let of_process = |pid: u32| Groups::text(root, &pid.to_string()).or_why().ok();
+        let places: BTreeSet<String> = pids.into_iter().filter_map(of_process).collect();
+        let mounts = Mount::text(root).or_why().unwrap_or_default();
         let mut limited: BTreeMap<String, (Groups, CpuQuota)> = BTreeMap::new();
-        for pid in pids {
-            let groups = Groups::of(root, &pid.to_string(), "cpu");
-            // What cannot be read is not known to be a limit; `CgroupLimits` has the reason.
-            let Some(groups) = groups.known() else { continue };
+        // What cannot be read is not known to be a limit; `CgroupLimits` has the reason.
+        for groups in places.iter().filter_map(|of| Groups::find(root, "cpu", of, &mounts).ok()) {
             for folder in &groups.folders {
-                if let Fact::Known(Some(quota)) = CpuQuota::of(groups, folder) {
+                if let Fact::Known(Some(quota)) = CpuQuota::of(&groups, folder) {
                     limited.insert(folder.clone(), (groups.clone(), quota));
                 }
             }

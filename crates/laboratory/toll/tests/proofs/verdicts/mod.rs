@@ -8,6 +8,7 @@ mod bench;
 mod congestion;
 mod connections;
 mod cpu;
+mod cpu_quota;
 mod cpu_time;
 mod flow_control;
 mod handshakes;
