@@ -64,6 +64,15 @@ if [ "$what" = studies ]; then
     exit
 fi
 
+part quota
+mkdir /cgroup && mount -t cgroup2 none /cgroup && echo +cpu >/cgroup/cgroup.subtree_control
+mkdir /cgroup/half && echo "50000 100000" >/cgroup/half/cpu.max
+serve
+echo $server >/cgroup/half/cgroup.procs
+"$toll" load https://127.0.0.1:8443/short --insecure --operation handshakes -c 4 -d 3s --json --cpus 1 \
+    --server-pid $server
+end
+
 large large
 part strace
 serve --send ktls-write

@@ -9,7 +9,7 @@ use journal::TrialLine;
 use support::{text, toll_path};
 use targets::SendCounters;
 use tls::SendMode;
-use trial::{TrialRecord, WarningKind};
+use trial::{Limit, TrialRecord, WarningKind};
 
 /// Programs that the machine gets, as far as `PATH` has them.
 const PROGRAMS: [&str; 6] = ["nginx", "curl", "openssl", "strace", "chrt", "od"];
@@ -133,9 +133,19 @@ fn studies_send_in_every_mode() {
 #[test]
 fn servers_send_by_the_kernel_and_go_on_after_faults() {
     let Some(parts) = Parts::print("servers") else { return };
+    a_quota_of_a_control_group_of_version_2_is_seen(&parts);
     servers_send_by_the_kernel(&parts);
     servers_go_on_after_faults(&parts);
     without_the_kernels_tls_no_trial_is_valid(&parts);
+}
+
+/// Those of version 1 have proofs of their own, on this machine.
+fn a_quota_of_a_control_group_of_version_2_is_seen(parts: &Parts) {
+    let line: TrialRecord = serde_json::from_str(parts.part("quota")).unwrap();
+    let quota = line.receipt.obtained.server_quota.as_ref().unwrap();
+    assert_eq!((quota.cpus, quota.group.as_str()), (0.5, "/cgroup/half"));
+    assert!(quota.throttled_periods > 0 && quota.throttled_ns > 0, "{quota:?}");
+    assert_eq!(line.verdict.limit, Limit::CpuQuota, "{:?}", line.verdict);
 }
 
 fn servers_send_by_the_kernel(parts: &Parts) {
