@@ -91,15 +91,11 @@ mod tests {
             let mut command = Command::new("sh");
             let mut parent = command.args(["-c", script]).spawn().unwrap();
             let pid = parent.id();
-            let names = loop {
-                let tree = ProcessTree::find(pid).unwrap();
-                let threads = tree.serving_threads();
-                // Until the innermost has become another program.
-                if threads.iter().any(|thread| thread.name == "sleep") {
-                    let is_parent = |thread: &NamedThread| thread.id == pid && thread.is_main;
-                    break threads.iter().any(is_parent);
-                }
-            };
+            let threads = || ProcessTree::find(pid).unwrap().serving_threads();
+            // Until the innermost has become another program, before a look rather than within it.
+            while !threads().iter().any(|thread| thread.name == "sleep") {}
+            let is_parent = |thread: &NamedThread| thread.id == pid && thread.is_main;
+            let names = threads().iter().any(is_parent);
             parent.kill().unwrap();
             parent.wait().unwrap();
             names
