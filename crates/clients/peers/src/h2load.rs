@@ -7,12 +7,12 @@ use tls::Version;
 use units::Nanos;
 
 use crate::PeerError;
+use crate::refusal::milliseconds;
 use crate::report::{Report, count_before, failures, field, negotiated};
 
 /// # Errors
 /// None: where h2load has no option for a TLS setting, its report shows what was negotiated.
 pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
-    let milliseconds = |time: Nanos| format!("{}ms", time.0.div_ceil(1_000_000));
     // The name of ALPN's list before 1.58, which later versions know too.
     let mut arguments = match job.plan.is_http2() {
         true => vec![

@@ -34,15 +34,15 @@ impl Peer {
         matches!(self, Self::Wrk | Self::H2load | Self::Shb)
     }
 
-    /// The program, how it is installed, and the option that prints its version.
-    pub(crate) fn program(self) -> (&'static str, &'static str, &'static str) {
+    /// The program, how it is installed, and the option that prints its version, where it has one.
+    pub(crate) fn program(self) -> (&'static str, &'static str, Option<&'static str>) {
         match self {
-            Self::Wrk => ("wrk", "apt-get install wrk", "--version"),
-            Self::Ab => ("ab", "apt-get install apache2-utils", "-V"),
-            Self::H2load => ("h2load", "apt-get install nghttp2-client", "--version"),
-            Self::STime => ("openssl", "apt-get install openssl", "version"),
-            // It prints none; with Rust from 1.91 on.
-            Self::Shb => ("shb", "cargo install shb", "--help"),
+            Self::Wrk => ("wrk", "apt-get install wrk", Some("--version")),
+            Self::Ab => ("ab", "apt-get install apache2-utils", Some("-V")),
+            Self::H2load => ("h2load", "apt-get install nghttp2-client", Some("--version")),
+            Self::STime => ("openssl", "apt-get install openssl", Some("version")),
+            // With Rust from 1.91 on.
+            Self::Shb => ("shb", "cargo install shb", None),
         }
     }
 

@@ -98,10 +98,10 @@ pub(crate) fn written(file: &File) -> io::Result<String> {
 /// # Errors
 /// It cannot be started, or prints none within 5 s.
 pub fn version(peer: Peer, program: &Path, cpus: &CpuList) -> Result<String, PeerError> {
-    if peer == Peer::Shb {
+    let (.., Some(option)) = peer.program() else {
         return Ok(shb::version(program).unwrap_or_else(|| "of an unknown version".to_owned()));
-    }
-    let mut spawned = spawn(program, vec![peer.program().2.into()], cpus)?;
+    };
+    let mut spawned = spawn(program, vec![option.into()], cpus)?;
     spawned.process.wait(VERSION_LIMIT);
     spawned.process.stop();
     written(&spawned.stdout)

@@ -1,6 +1,7 @@
 //! What some or all peers cannot do: a plan that asks for it is refused, not silently changed.
 
 use load::{Job, Operation, Plan};
+use tls::OrPlain;
 use units::Nanos;
 
 use crate::{Peer, PeerError};
@@ -76,6 +77,22 @@ pub(crate) fn whole_seconds(peer: Peer, timeout: Nanos) -> Result<u64, PeerError
             "{peer} has time limits of whole seconds, not of {timeout}; change --timeout"
         ))),
     }
+}
+
+/// Refuses each TLS setting of a plan, for programs without options for any.
+pub(crate) fn refuse_tls_options(peer: Peer, plan: &Plan) -> Result<(), PeerError> {
+    let version = plan.tls.and_then(OrPlain::tls);
+    let flags = [
+        plan.only_suite().map(|suite| format!("--suite {suite}")),
+        version.map(|version| format!("--tls {}", version.number())),
+        plan.group.map(|group| format!("--group {group}")),
+    ];
+    flags.into_iter().try_for_each(|flag| refuse_without_option(peer, flag))
+}
+
+/// A time as programs take it that have limits of milliseconds.
+pub(crate) fn milliseconds(time: Nanos) -> String {
+    format!("{}ms", time.0.div_ceil(MILLISECOND))
 }
 
 /// Refuses a TLS setting for which a program has no option; `what` is the flag with its value,

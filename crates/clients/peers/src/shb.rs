@@ -9,10 +9,9 @@ use std::path::Path;
 
 use load::{ErrorKind, Job, Operation};
 use serde::Deserialize;
-use tls::OrPlain;
 use units::Nanos;
 
-use crate::refusal::refuse_without_option;
+use crate::refusal::{milliseconds, refuse_tls_options};
 use crate::report::{Report, failures};
 use crate::{Peer, PeerError, wrk};
 
@@ -38,11 +37,7 @@ struct Requests {
 
 pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let plan = &job.plan;
-    refuse_without_option(Peer::Shb, plan.only_suite().map(|suite| format!("--suite {suite}")))?;
-    let version = plan.tls.and_then(OrPlain::tls);
-    refuse_without_option(Peer::Shb, version.map(|v| format!("--tls {}", v.number())))?;
-    refuse_without_option(Peer::Shb, plan.group.map(|group| format!("--group {group}")))?;
-    let milliseconds = |time: Nanos| format!("{}ms", time.0.div_ceil(1_000_000));
+    refuse_tls_options(Peer::Shb, plan)?;
     let mut arguments = vec![
         "--json".to_owned(),
         format!("--threads={}", plan.cpus.len()),

@@ -8,10 +8,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use load::{ErrorKind, Job, Operation};
-use tls::OrPlain;
 use units::{Bytes, Nanos};
 
-use crate::refusal::{refuse_without_option, whole_seconds};
+use crate::refusal::{refuse_tls_options, whole_seconds};
 use crate::report::{Report, failures, field};
 use crate::{Peer, PeerError};
 
@@ -32,13 +31,7 @@ pub(crate) fn arguments(
     duration: Nanos,
     script: &Path,
 ) -> Result<Vec<OsString>, PeerError> {
-    let plan = &job.plan;
-    refuse_without_option(Peer::Wrk, plan.only_suite().map(|suite| format!("--suite {suite}")))?;
-    refuse_without_option(
-        Peer::Wrk,
-        plan.tls.and_then(OrPlain::tls).map(|v| format!("--tls {}", v.number())),
-    )?;
-    refuse_without_option(Peer::Wrk, plan.group.map(|group| format!("--group {group}")))?;
+    refuse_tls_options(Peer::Wrk, &job.plan)?;
     let timeout = whole_seconds(Peer::Wrk, job.plan.timeout)?;
     let mut arguments: Vec<OsString> = vec![
         format!("-t{}", job.plan.cpus.len()).into(),

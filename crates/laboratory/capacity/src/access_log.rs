@@ -33,7 +33,7 @@ use source::{Ending, Source};
 /// How many lines show which format a log has.
 const SAMPLE: usize = 100;
 
-/// A log of which more than one line in so many is no request is refused.
+/// A log is refused if more than one in this many lines is no request.
 const MOST_DAMAGED: u64 = 100;
 
 /// How often a caller hears how far the reading is, in lines.

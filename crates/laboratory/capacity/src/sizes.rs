@@ -35,7 +35,7 @@ impl Sizes {
         step.bytes = step.bytes.saturating_add(size);
     }
 
-    /// Adds all of another, each smaller by so many bytes: within a step they count as their mean.
+    /// Adds all of another, each smaller by `each` bytes: within a step they count as their mean.
     pub fn add_all(&mut self, other: &Self, less: u64) {
         for step in other.0.iter().filter(|step| step.count > 0) {
             let bytes = step.bytes.saturating_sub(less.saturating_mul(step.count));

@@ -178,15 +178,13 @@ impl Arguments {
         // Where it listens, if not here.
         let elsewhere = || {
             let own = observe::listening(tree.pids());
-            let is_here = |at: &SocketAddr| {
-                *at == address || at.ip().is_unspecified() && at.port() == address.port()
-            };
+            let is_here = own.iter().any(|at| observe::is_reached_at(*at, address));
+            if own.is_empty() || is_apart && is_here {
+                return None;
+            }
             let place = if is_apart { "in a network namespace of its own at" } else { "at" };
-            let own: Vec<String> = match is_apart && own.iter().any(is_here) {
-                true => Vec::new(),
-                false => own.iter().map(ToString::to_string).collect(),
-            };
-            let own = (!own.is_empty()).then(|| own.join(", "))?;
+            let own: Vec<String> = own.iter().map(ToString::to_string).collect();
+            let own = own.join(", ");
             Some(format!("process {pid} does not listen at {address}, but {place} {own}"))
         };
         match observe::listens(tree.pids(), address) {

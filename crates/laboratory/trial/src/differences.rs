@@ -13,6 +13,7 @@ use units::{Nanos, counted, percent, thousands};
 use crate::asked::{Asked, EACH_FULL_HANDSHAKE};
 use crate::mismatch::Mismatch;
 use crate::obtained::Obtained;
+use crate::refused_sessions::RefusedSessions;
 use crate::verdict::ERRORS;
 
 /// With a share of one in K, after 16 K events a sample that is none has a probability of
@@ -168,14 +169,8 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             let (tickets, connections) = (thousands(tickets), thousands(collected.connections));
             format!("; the server gave {tickets} tickets{ids} on {connections} connections")
         });
-        let refused = match outcome.sessions_offered.saturating_sub(resumed) {
-            0 => String::new(),
-            refused => format!(
-                "; it refused {} of {} sessions that the client offered",
-                thousands(refused),
-                thousands(outcome.sessions_offered)
-            ),
-        };
+        let refused = RefusedSessions::of(outcome.sessions_offered, resumed);
+        let refused = refused.map_or_else(String::new, |refused| format!("; it {refused}"));
         let share = match resumed {
             0 => "none".to_owned(),
             _ => percent(resumed as f64 / handshakes as f64),

@@ -42,6 +42,7 @@ mod ranks;
 mod reading;
 mod receipt;
 mod receipt_rows;
+mod refused_sessions;
 mod reports;
 mod run;
 mod sending;

@@ -320,11 +320,6 @@ impl Obtained {
         obtained
     }
 
-    /// How many of the sessions that were offered led to full handshakes; only where the client was to resume.
-    pub(crate) fn sessions_refused(&self) -> Option<u64> {
-        Some(self.sessions_offered?.saturating_sub(self.resumed?))
-    }
-
     fn count(&mut self, negotiated: &Negotiated, count: u64) {
         let mut add = |map: fn(&mut Self) -> &mut BTreeMap<String, u64>, name: Option<String>| {
             if let Some(name) = name {

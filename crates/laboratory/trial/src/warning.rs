@@ -18,6 +18,7 @@ use crate::nouns::Nouns;
 use crate::obtained::Obtained;
 use crate::operations::Operations;
 use crate::reading::{CoreHz, ProcessesChanged};
+use crate::refused_sessions::RefusedSessions;
 use crate::verdict::{ERRORS, Verdict};
 use crate::workers::Workers;
 
@@ -500,14 +501,10 @@ impl Warning {
 
     /// Sessions that the server did not take cost it full handshakes.
     pub(crate) fn sessions_refused(obtained: &Obtained) -> Option<Self> {
-        let (offered, refused) = (obtained.sessions_offered?, obtained.sessions_refused()?);
-        (refused as f64 > offered as f64 * SESSIONS_REFUSED).then(|| Self {
+        let refused = RefusedSessions::of(obtained.sessions_offered?, obtained.resumed?)?;
+        (refused.share() > SESSIONS_REFUSED).then(|| Self {
             kind: WarningKind::SessionsRefused,
-            seen: format!(
-                "the server refused {} of {} sessions that the client offered",
-                thousands(refused),
-                thousands(offered)
-            ),
+            seen: format!("the server {refused}"),
             likely_cause: "several servers or workers with ticket keys of their own at this address, keys that \
                            changed with a reload, tickets that are good for one use, or a session cache that is \
                            too small"

@@ -82,7 +82,7 @@ pub use interrupt_time::{InterruptTime, interrupt_time};
 pub use kernel_tls_counters::KernelTlsCounters;
 pub use link::{Link, LinkCounters, loopback_queue};
 pub use listen_queue::ListenQueue;
-pub use listener::{Listens, is_in_other_namespace, listener, listening, listens};
+pub use listener::{Listens, is_in_other_namespace, is_reached_at, listener, listening, listens};
 pub use machine::Machine;
 pub use memory_traffic::{MemoryBytes, MemorySource, MemoryTraffic};
 pub use named_thread::NamedThread;

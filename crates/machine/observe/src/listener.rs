@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use procfs::ProcResult;
-use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
+use procfs::net::{TcpState, tcp, tcp6};
 use procfs::process::{FDTarget, Process, all_processes};
 
 use crate::namespace;
@@ -22,9 +22,7 @@ pub enum Listens {
 /// Whether one of the processes `pids` holds a socket that listens at `address`
 /// (proc_pid_net(5), proc_pid_fd(5)).
 pub fn listens(pids: impl IntoIterator<Item = u32>, address: SocketAddr) -> Listens {
-    let tables = [tcp(), tcp6()].into_iter().flatten().flatten();
-    let sockets: Vec<u64> =
-        tables.filter(|entry| is_listener(entry, address)).map(|entry| entry.inode).collect();
+    let sockets = sockets_at(address);
     if sockets.is_empty() {
         return Listens::Unknown;
     }
@@ -57,9 +55,7 @@ pub fn listening(pids: impl IntoIterator<Item = u32>) -> Vec<SocketAddr> {
 /// The first process that listens at an address of this network namespace, by its name and number; `None` where
 /// there is none that may be looked into.
 pub fn listener(address: SocketAddr) -> Option<(String, u32)> {
-    let tables = [tcp(), tcp6()].into_iter().flatten().flatten();
-    let sockets: Vec<u64> =
-        tables.filter(|entry| is_listener(entry, address)).map(|entry| entry.inode).collect();
+    let sockets = sockets_at(address);
     let processes = all_processes().ok()?.flatten();
     let found =
         processes.filter(|process| holds(process.pid.cast_unsigned(), &sockets).unwrap_or(false));
@@ -72,18 +68,26 @@ pub fn is_in_other_namespace(pid: u32) -> bool {
     namespace::is_shared_with(pid).is_ok_and(|is_shared| !is_shared)
 }
 
+/// The sockets that listen at an address of this network namespace.
+fn sockets_at(address: SocketAddr) -> Vec<u64> {
+    let tables = [tcp(), tcp6()].into_iter().flatten().flatten();
+    let listeners = tables.filter(|entry| entry.state == TcpState::Listen);
+    let at = listeners.filter(|entry| is_reached_at(entry.local_address, address));
+    at.map(|entry| entry.inode).collect()
+}
+
+/// Whether who listens at `listening` is reached at `address`: it is the same, or all addresses with its port.
+pub fn is_reached_at(listening: SocketAddr, address: SocketAddr) -> bool {
+    let (ip, port) = (listening.ip(), listening.port());
+    let is_here = ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical();
+    port == address.port() && is_here
+}
+
 fn holds(pid: u32, sockets: &[u64]) -> ProcResult<bool> {
     // A descriptor that is closed meanwhile is none of a listener.
     let descriptors = Process::new(pid.cast_signed())?.fd()?.flatten();
     let mut targets = descriptors.map(|descriptor| descriptor.target);
     Ok(targets.any(|target| matches!(target, FDTarget::Socket(inode) if sockets.contains(&inode))))
-}
-
-/// Whether a socket listens at `address`, or at all addresses with its port.
-fn is_listener(entry: &TcpNetEntry, address: SocketAddr) -> bool {
-    let (ip, port) = (entry.local_address.ip(), entry.local_address.port());
-    let is_here = ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical();
-    entry.state == TcpState::Listen && port == address.port() && is_here
 }
 
 #[cfg(test)]

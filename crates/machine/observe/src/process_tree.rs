@@ -354,25 +354,19 @@ mod tests {
 
     const SPINS: &str = "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done";
 
-    /// Waits until a child of the tree is there, or none is.
-    fn await_processes(tree: &mut ProcessTree, count: usize) {
-        let deadline = Instant::now() + LIMIT;
-        let root = tree.processes[0].pid;
-        while tree.pids().len() != count {
-            assert!(Instant::now() < deadline, "{tree:?}");
-            std::thread::sleep(Duration::from_millis(5));
-            *tree = ProcessTree::find(root).unwrap();
-        }
+    /// The tree of a group, once it has this number of processes.
+    fn tree_of(group: &Group, count: usize) -> ProcessTree {
+        until(|| ProcessTree::find(group.pid()).ok().filter(|tree| tree.pids().len() == count))
     }
 
     #[test]
     fn what_a_process_used_that_ended_is_its_parents() {
         let mut group = Group::start(&format!("({SPINS}) & wait; exec sleep 60"));
-        let mut tree = ProcessTree::find(group.pid()).unwrap();
-        await_processes(&mut tree, 2);
-        let (with_child, before) = (tree.clone(), tree.read().unwrap());
-        await_processes(&mut tree, 1);
-        let after = tree.read().unwrap();
+        let with_child = tree_of(&group, 2);
+        let before = with_child.read().unwrap();
+        let tree = tree_of(&group, 1);
+        // It may have ended and not been waited for yet.
+        let after = until(|| Some(tree.read().unwrap()).filter(|now| now.ended > before.ended));
         assert!(after.has_all_since(&before) && after.ended > before.ended, "{before:?} {after:?}");
         assert_eq!(tree.began_since(&with_child), None);
         group.kill();
@@ -383,15 +377,9 @@ mod tests {
         // The kernel lets a child go at once whose parent ignores SIGCHLD.
         let script = format!("trap '' CHLD; ({SPINS}; sleep 0.5) & exec sleep 60");
         let mut group = Group::start(&script);
-        let mut tree = ProcessTree::find(group.pid()).unwrap();
-        await_processes(&mut tree, 2);
-        let deadline = Instant::now() + LIMIT;
-        let mut before = tree.read().unwrap();
-        while before.on_cpu < MUCH {
-            assert!(Instant::now() < deadline);
-            before = tree.read().unwrap();
-        }
-        await_processes(&mut tree, 1);
+        let tree = tree_of(&group, 2);
+        let before = until(|| Some(tree.read().unwrap()).filter(|used| used.on_cpu >= MUCH));
+        let tree = tree_of(&group, 1);
         assert!(!tree.read().unwrap().has_all_since(&before));
         group.kill();
     }
@@ -439,8 +427,7 @@ mod tests {
     #[test]
     fn what_a_grandchild_burns_is_counted() {
         let group = Group::start("(while :; do :; done) & wait");
-        let tree =
-            until(|| ProcessTree::find(group.pid()).ok().filter(|tree| tree.pids().len() == 2));
+        let tree = tree_of(&group, 2);
         let used = until(|| Some(tree.read().unwrap()).filter(|used| used.on_cpu >= MUCH));
         assert_eq!(tree.pids().next(), Some(group.pid()));
         assert_eq!((used.tasks, used.threads.len()), (2, 2));

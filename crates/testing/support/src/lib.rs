@@ -3,6 +3,7 @@
 //!
 //! All of it panics where a test has to fail.
 
+mod balance;
 mod clients;
 mod crypto_mb;
 mod desk;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 
+pub use balance::balance;
 pub use clients::{curl, peer, s_client};
 pub use crypto_mb::{CryptoMbStandIn, crypto_mb_is_lacking};
 pub use desk::Desk;

@@ -25,7 +25,7 @@ const KNOWN: [(&str, &str); 5] = [
     ),
 ];
 
-/// So many of the first differ by so little that a damaged line of one may look like another.
+/// The first three are so alike that a damaged line of one may be read as another.
 const AKIN: usize = 3;
 
 const JSON: &str = "JSON";

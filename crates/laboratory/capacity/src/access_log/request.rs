@@ -31,7 +31,7 @@ pub(super) enum Field {
     NumberFromZero,
     /// Whether the connection resumed a session.
     Resumed,
-    /// A number, by which a format is told from one that has no port.
+    /// Which port; where it is no number, the line has a format without one.
     Port,
     /// What is after a known format: maybe a number and `Resumed`.
     Rest,

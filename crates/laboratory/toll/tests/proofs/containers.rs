@@ -1,11 +1,9 @@
 //! A server in namespaces of its own, as a container has them, on this machine.
 
-use std::io::copy;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::process::Command;
-use std::thread;
 
-use support::{Killed, run, text, toll, toll_path};
+use support::{Killed, balance, run, text, toll, toll_path};
 use trial::TrialRecord;
 
 /// The addresses of the two ends of what joins it to this machine.
@@ -56,25 +54,6 @@ fn contained() -> Option<(Killed, String, SocketAddr)> {
     Some((container, pid, address))
 }
 
-/// Passes connections on, as docker-proxy does.
-fn relay(to: SocketAddr) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for client in listener.incoming() {
-            let pair = [client.unwrap(), TcpStream::connect(to).unwrap()];
-            let copies = pair.each_ref().map(|of| of.try_clone().unwrap());
-            for (mut from, mut to) in pair.into_iter().zip(copies.into_iter().rev()) {
-                thread::spawn(move || {
-                    let _ = copy(&mut from, &mut to);
-                    let _ = to.shutdown(Shutdown::Write);
-                });
-            }
-        }
-    });
-    address
-}
-
 #[test]
 fn a_server_in_a_container_is_measured_and_what_passes_connections_on_to_it_is_named() {
     let Some((_container, pid, address)) = contained() else { return };
@@ -90,7 +69,7 @@ fn a_server_in_a_container_is_measured_and_what_passes_connections_on_to_it_is_n
         .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
     assert!(line.valid && line.verdict.evidence.server_busy.is_some(), "{line:?}");
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
-    let output = load(relay(address));
+    let output = load(balance(&[address]));
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     let own = format!("(process {})", std::process::id());

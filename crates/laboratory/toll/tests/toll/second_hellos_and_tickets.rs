@@ -1,12 +1,10 @@
 //! Receipts count what nginx needs of a handshake beside its keys: a second ClientHello, and tickets.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread;
 
 use cpus::CpuList;
-use support::{text, toll};
+use support::{balance, text, toll};
 use targets::{Objects, Running, Settings, Target};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group};
@@ -138,25 +136,6 @@ fn sessions_of_tls12_are_tickets_or_identifiers_and_neither_where_the_server_giv
     }
 }
 
-/// A balancer that gives each of these servers a connection in its turn.
-fn balance(servers: [SocketAddr; 2]) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for (client, server) in listener.incoming().zip(servers.into_iter().cycle()) {
-            let pair = [client.unwrap(), TcpStream::connect(server).unwrap()];
-            let copies = pair.each_ref().map(|of| of.try_clone().unwrap());
-            for (mut from, mut to) in pair.into_iter().zip(copies.into_iter().rev()) {
-                thread::spawn(move || {
-                    let _ = io::copy(&mut from, &mut to);
-                    let _ = to.shutdown(std::net::Shutdown::Write);
-                });
-            }
-        }
-    });
-    address
-}
-
 #[test]
 fn sessions_that_servers_without_a_common_key_refuse_are_counted_and_named() {
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
@@ -165,7 +144,7 @@ fn sessions_that_servers_without_a_common_key_refuse_are_counted_and_named() {
     let resume = ["--resumption", "100%"];
     for (servers, are_refused) in [(addresses, true), ([addresses[0]; 2], false)] {
         for end in [&COUNT[..], &["-d", "500ms", "--warmup", "200ms"]] {
-            let line = load_at(balance(servers), &[&HANDSHAKES[..], &resume, end].concat());
+            let line = load_at(balance(&servers), &[&HANDSHAKES[..], &resume, end].concat());
             let Obtained { sessions_offered, resumed, full, .. } = line.receipt.obtained;
             let case = format!("{sessions_offered:?} offered, {resumed:?} resumed, {full:?} full");
             let is_warned = line.warnings.iter().any(|of| of.kind == WarningKind::SessionsRefused);

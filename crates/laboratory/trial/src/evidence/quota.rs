@@ -80,14 +80,14 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A group of this name with a quota of half a CPU that has stopped it for so many ns.
+    /// A group of this name with a quota of half a CPU, by which it was stopped for `stopped` ns.
     fn group(name: &str, stopped: u64) -> Throttling {
         let quota = serde_json::json!({ "quota_us": 50_000, "period_us": 100_000 });
         let group = serde_json::json!({ "quota": quota, "periods": 9, "time": Nanos(stopped) });
         serde_json::from_value(serde_json::json!({ name: group })).unwrap()
     }
 
-    /// Of two seconds in which server and client used so many CPUs, and their groups were stopped on so many.
+    /// The evidence of two seconds, by the CPUs that server and client used and those on which their groups were stopped.
     fn evidence(used: [f64; 2], groups: [Option<(&str, f64)>; 2]) -> Evidence {
         let base = Instant::now();
         let reading = |seconds: u64| {

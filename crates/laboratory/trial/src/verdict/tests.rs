@@ -210,7 +210,7 @@ fn limits_begin_at_their_thresholds_and_have_their_order() {
     }
 }
 
-/// Of so many CPUs, which stopped a side for this part of the time.
+/// A quota of that many CPUs that stopped its group for this share of the time.
 fn quota(cpus: f64, throttled: f64) -> Option<QuotaEvidence> {
     Some(QuotaEvidence { cpus, throttled, is_shared: false })
 }
