@@ -10,6 +10,7 @@ mod memory;
 mod outcome;
 mod page;
 mod parts;
+mod percent;
 mod rounds;
 mod scaling;
 mod traffic;

@@ -1,10 +1,11 @@
 //! Who listens at an address, and where a process listens.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use procfs::ProcResult;
 use procfs::net::{TcpState, tcp, tcp6};
-use procfs::process::{FDTarget, Process, all_processes};
+use procfs::process::{FDInfo, FDTarget, Process, all_processes};
 
 use crate::namespace;
 
@@ -42,10 +43,11 @@ pub fn listening(pids: impl IntoIterator<Item = u32>) -> Vec<SocketAddr> {
     let mut addresses = Vec::new();
     for pid in pids {
         let Ok(process) = Process::new(pid.cast_signed()) else { continue };
+        let Ok(own) = sockets_of(&process) else { continue };
         let tables = [process.tcp(), process.tcp6()].into_iter().flatten().flatten();
         let listeners = tables.filter(|entry| entry.state == TcpState::Listen);
-        let own = listeners.filter(|entry| holds(pid, &[entry.inode]).unwrap_or(false));
-        addresses.extend(own.map(|entry| entry.local_address));
+        let listeners = listeners.filter(|entry| own.contains(&entry.inode));
+        addresses.extend(listeners.map(|entry| entry.local_address));
     }
     addresses.sort_unstable();
     addresses.dedup();
@@ -57,8 +59,8 @@ pub fn listening(pids: impl IntoIterator<Item = u32>) -> Vec<SocketAddr> {
 pub fn listener(address: SocketAddr) -> Option<(String, u32)> {
     let sockets = sockets_at(address);
     let processes = all_processes().ok()?.flatten();
-    let found =
-        processes.filter(|process| holds(process.pid.cast_unsigned(), &sockets).unwrap_or(false));
+    let has = |own: HashSet<u64>| sockets.iter().any(|socket| own.contains(socket));
+    let found = processes.filter(|process| sockets_of(process).is_ok_and(has));
     let first = found.min_by_key(|process| process.pid)?;
     Some((first.stat().ok()?.comm, first.pid.cast_unsigned()))
 }
@@ -84,10 +86,19 @@ pub fn is_reached_at(listening: SocketAddr, address: SocketAddr) -> bool {
 }
 
 fn holds(pid: u32, sockets: &[u64]) -> ProcResult<bool> {
+    let own = sockets_of(&Process::new(pid.cast_signed())?)?;
+    Ok(sockets.iter().any(|socket| own.contains(socket)))
+}
+
+/// The sockets that a process has open, by their inodes.
+fn sockets_of(process: &Process) -> ProcResult<HashSet<u64>> {
     // A descriptor that is closed meanwhile is none of a listener.
-    let descriptors = Process::new(pid.cast_signed())?.fd()?.flatten();
-    let mut targets = descriptors.map(|descriptor| descriptor.target);
-    Ok(targets.any(|target| matches!(target, FDTarget::Socket(inode) if sockets.contains(&inode))))
+    let descriptors = process.fd()?.flatten();
+    let socket = |descriptor: FDInfo| match descriptor.target {
+        FDTarget::Socket(inode) => Some(inode),
+        _ => None,
+    };
+    Ok(descriptors.filter_map(socket).collect())
 }
 
 #[cfg(test)]

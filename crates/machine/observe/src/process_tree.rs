@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn what_a_process_used_that_ended_is_its_parents() {
-        let mut group = Group::start(&format!("({SPINS}) & wait; exec sleep 60"));
+        let group = Group::start(&format!("({SPINS}) & wait; exec sleep 60"));
         let with_child = tree_of(&group, 2);
         let before = with_child.read().unwrap();
         let tree = tree_of(&group, 1);
@@ -369,19 +369,17 @@ mod tests {
         let after = until(|| Some(tree.read().unwrap()).filter(|now| now.ended > before.ended));
         assert!(after.has_all_since(&before) && after.ended > before.ended, "{before:?} {after:?}");
         assert_eq!(tree.began_since(&with_child), None);
-        group.kill();
     }
 
     #[test]
     fn what_a_process_used_that_nobody_waits_for_is_lost() {
         // The kernel lets a child go at once whose parent ignores SIGCHLD.
         let script = format!("trap '' CHLD; ({SPINS}; sleep 0.5) & exec sleep 60");
-        let mut group = Group::start(&script);
+        let group = Group::start(&script);
         let tree = tree_of(&group, 2);
         let before = until(|| Some(tree.read().unwrap()).filter(|used| used.on_cpu >= MUCH));
         let tree = tree_of(&group, 1);
         assert!(!tree.read().unwrap().has_all_since(&before));
-        group.kill();
     }
 
     #[test]

@@ -10,7 +10,7 @@ use capacity::{AccessLog, Heads, LogUse, Protocol};
 use units::{counted, thousands};
 
 use super::arguments::Arguments;
-use super::words::percent;
+use super::percent::percent;
 use crate::Failure;
 use crate::progress::ProgressLine;
 

@@ -7,6 +7,7 @@ use stats::{Decision, Direction, Estimate};
 use units::Quantity;
 
 use super::outcome::{PlanOutcome, Saving};
+use super::percent::percent;
 use super::words;
 
 pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
@@ -19,7 +20,7 @@ pub(super) fn shown(outcome: &PlanOutcome) -> ShownAnswer {
         title: "Cores for this traffic".to_owned(),
         headline: Some(Headline {
             value: words::number(outcome.plan.cores.median),
-            unit: format!("cores at {} busy", words::percent(outcome.plan.busy)),
+            unit: format!("cores at {} busy", percent(outcome.plan.busy)),
             sentence: format!("The traffic needs {cores}."),
             advice: None,
         }),

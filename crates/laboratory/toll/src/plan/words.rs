@@ -9,6 +9,7 @@ use super::latency::Latency;
 use super::log;
 use super::memory::Memory;
 use super::outcome::{Check, OtherBusy, PlanOutcome};
+use super::percent::percent;
 use super::traffic::LogOverridden;
 use crate::screen;
 
@@ -207,8 +208,4 @@ pub(super) fn cores(of: &Estimate) -> String {
 
 pub(super) fn number(value: f64) -> String {
     decimal(value, places(value, 2))
-}
-
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
 }
