@@ -21,6 +21,7 @@ mod fields;
 mod find;
 mod headline;
 mod include;
+mod included;
 mod keys;
 mod merged;
 mod only;

@@ -9,6 +9,7 @@ mod gates;
 mod interrupt;
 mod json;
 mod load;
+mod machine;
 mod outputs;
 mod parts;
 mod plan;

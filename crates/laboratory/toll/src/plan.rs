@@ -150,7 +150,7 @@ fn measure(
     let _lock = results.lock().map_err(Failure::request)?;
     results.write_study(text, &study).map_err(Failure::measurement)?;
     let experiments = experiment::of(&study);
-    crate::run::write_machine(&experiments, results)?;
+    crate::machine::write(&experiments, results)?;
     for experiment in experiments {
         experiment.check()?;
         let mut progress = RunProgress::new(!is_silent);

@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use cpus::{CpuList, Topology};
+use cpus::Topology;
 use experiment::{DryRun, Ended, ErrorClass, Event, Experiment, RunError};
 use file::{LeftOut, StudyFile};
 use journal::{Entry, Results};
 use keys::Suggested;
-use observe::Machine;
 use peers::Peer;
 use study::{Profiling, Study};
 
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
-use crate::{Exit, Failure, LOAD, OUTPUT, TARGET, gates, interrupt, json, plan, screen, studies};
+use crate::{
+    Exit, Failure, LOAD, OUTPUT, TARGET, gates, interrupt, json, machine, plan, screen, studies,
+};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -284,7 +285,7 @@ impl Arguments {
         let PartOfRun { study, unchecked, results, name, later } = *part;
         let experiments = experiment::of(study);
         experiments.iter().try_for_each(|experiment| experiment.check())?;
-        write_machine(&experiments, results)?;
+        machine::write(&experiments, results)?;
         for note in notes(&experiments, unchecked) {
             self.say(&format!("Note: {note}."));
         }
@@ -426,24 +427,4 @@ fn notes(experiments: &[Box<dyn Experiment + '_>], unchecked: &[LeftOut]) -> Vec
     let unchecked =
         unchecked.iter().map(|LeftOut { cell, why }| format!("{cell} is not cross-checked: {why}"));
     experiments.iter().flat_map(|of| of.notes()).chain(unchecked).collect()
-}
-
-/// Writes what the machine is; where a run goes on, checks that it still is.
-pub(crate) fn write_machine(
-    experiments: &[Box<dyn Experiment + '_>],
-    results: &Results,
-) -> Result<(), RunError> {
-    let lists = experiments.iter().flat_map(|of| of.cpus());
-    // Where server and load are elsewhere, all are as good.
-    let cpus = match lists.reduce(|all, cpus| all.with(&cpus)) {
-        Some(cpus) => cpus,
-        None => CpuList::allowed().map_err(|error| RunError::Start(error.to_string()))?,
-    };
-    let machine = Machine::read(&cpus);
-    match results.machine()? {
-        Some(earlier) => machine
-            .difference(&earlier)
-            .map_or(Ok(()), |difference| Err(RunError::MachineChanged(difference))),
-        None => Ok(results.write_machine(&machine)?),
-    }
 }

@@ -4,13 +4,8 @@
 //! result is the server's own public share, which it sends to the client. The server does the same
 //! work as always. This gives no secrecy: it is for load on one's own servers.
 
-use std::borrow::Cow;
-
 use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
-use tls::Group;
-
-use super::fixed_kem::{self, FixedKem};
 
 /// One group with its base point as the client's share.
 #[derive(Debug, Clone)]
@@ -44,7 +39,7 @@ pub(super) static SECP256R1: FixedGroup = FixedGroup {
 };
 
 /// SEC 2, section 2.5.1: an uncompressed point.
-static SECP384R1: FixedGroup = FixedGroup {
+pub(super) static SECP384R1: FixedGroup = FixedGroup {
     name: NamedGroup::secp384r1,
     base_point: &point::<97, 48>(
         b"aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7\
@@ -54,7 +49,7 @@ static SECP384R1: FixedGroup = FixedGroup {
 };
 
 /// SEC 2, section 2.6.1: an uncompressed point.
-static SECP521R1: FixedGroup = FixedGroup {
+pub(super) static SECP521R1: FixedGroup = FixedGroup {
     name: NamedGroup::secp521r1,
     base_point: &point::<133, 66>(
         b"00c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3d\
@@ -64,41 +59,6 @@ static SECP521R1: FixedGroup = FixedGroup {
     ),
     secret: 1..67,
 };
-
-/// The fixed share for a group.
-pub(super) fn fixed(group: Group) -> &'static dyn SupportedKxGroup {
-    match of(group) {
-        Fixed::Point(group) => group,
-        Fixed::Kem(group) => group,
-    }
-}
-
-/// The shared secret of a group's fixed share and the server's share; `None` where that is not one of
-/// the group.
-pub(super) fn shared(group: Group, share: &[u8]) -> Option<Cow<'_, [u8]>> {
-    match of(group) {
-        Fixed::Point(group) => group.shared(share).map(Cow::Borrowed),
-        Fixed::Kem(group) => group.shared(share).map(Cow::Owned),
-    }
-}
-
-/// What a fixed share is made of.
-enum Fixed {
-    Point(&'static FixedGroup),
-    Kem(&'static FixedKem),
-}
-
-fn of(group: Group) -> Fixed {
-    match group {
-        Group::X25519 => Fixed::Point(&X25519),
-        Group::Secp256r1 => Fixed::Point(&SECP256R1),
-        Group::Secp384r1 => Fixed::Point(&SECP384R1),
-        Group::Secp521r1 => Fixed::Point(&SECP521R1),
-        Group::X25519MlKem768 => Fixed::Kem(&fixed_kem::X25519MLKEM768),
-        Group::Secp256r1MlKem768 => Fixed::Kem(&fixed_kem::SECP256R1MLKEM768),
-        Group::MlKem1024 => Fixed::Kem(&fixed_kem::MLKEM1024),
-    }
-}
 
 impl FixedGroup {
     /// Only the shape is checked: with a wrong share no record decrypts.
@@ -149,36 +109,5 @@ impl ActiveKeyExchange for FixedGroup {
 
     fn group(&self) -> NamedGroup {
         self.name
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::handshake::fresh_p521::FreshP521;
-
-    /// A server that answers the fixed share with a fresh key must compute the same secret.
-    #[test]
-    fn an_honest_server_derives_the_same_secret() {
-        let mut honest = rustls::crypto::aws_lc_rs::ALL_KX_GROUPS.to_vec();
-        honest.push(&FreshP521);
-        for group in Group::ALL {
-            let fixed = fixed(group);
-            let server = honest.iter().find(|kx| kx.name() == fixed.name()).unwrap();
-            let client = fixed.start().unwrap();
-            let answer = server.start_and_complete(client.pub_key()).unwrap();
-            let secret = client.complete(&answer.pub_key).unwrap();
-            assert_eq!(secret.secret_bytes(), answer.secret.secret_bytes(), "{group}");
-            let secret = shared(group, &answer.pub_key).unwrap();
-            assert_eq!(*secret, *answer.secret.secret_bytes(), "{group}");
-        }
-    }
-
-    #[test]
-    fn a_share_of_another_length_is_refused() {
-        for group in Group::ALL {
-            assert!(fixed(group).start().unwrap().complete(&[4; 7]).is_err());
-            assert_eq!(shared(group, &[4; 7]), None);
-        }
     }
 }

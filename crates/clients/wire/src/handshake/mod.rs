@@ -10,6 +10,7 @@ mod encoding;
 mod fingerprint;
 mod fixed_group;
 mod fixed_kem;
+mod fixed_share;
 mod fresh_p521;
 mod numbers;
 mod offer;

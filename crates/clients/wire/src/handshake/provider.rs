@@ -7,7 +7,7 @@ use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::ServerName;
 use tls::Group;
 
-use super::fixed_group::fixed;
+use super::fixed_share::fixed;
 use super::fresh_p521::FreshP521;
 use super::{Offer, OfferError};
 use crate::randomness::Buffered;

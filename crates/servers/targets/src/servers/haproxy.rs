@@ -17,8 +17,6 @@ use crate::{AcceleratorCounts, Running, Settings, TargetError};
 const CONFIGURATION: &str = "haproxy.cfg";
 /// The file of OpenSSL's configuration for it.
 const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
-/// The file of certificate and key together.
-const PEM: &str = "server.pem";
 
 pub(super) struct Haproxy;
 
@@ -67,7 +65,7 @@ impl Program for Haproxy {
 
     fn configure(&self, context: &mut LaunchContext<'_>) -> Result<(), TargetError> {
         openssl_provider::prepare(context)?;
-        context.write_identity(PEM)?;
+        context.write_identity(configuration::PEM)?;
         let Invocation { mut arguments, environment, .. } = self.launch(context);
         arguments.push("-c".into());
         context.test(CONFIGURATION, &arguments, environment, complaint)

@@ -1,6 +1,7 @@
 //! nginx, 1.19.5 or later.
 
 mod configuration;
+mod version;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,6 +10,7 @@ use offload::Kind;
 use rustix::process::Resource;
 
 use self::configuration::Configuration;
+use self::version::numbers;
 use crate::launch_context::LaunchContext;
 use crate::nobody;
 use crate::openssl_provider::{self, Lines, OPENSSL_CONF};
@@ -149,17 +151,6 @@ fn parse_version(said: &str) -> Option<String> {
     let library = library.split_once("(running with ").map_or(library, |(_, running)| running);
     let mut words = library.split_whitespace();
     Some(format!("{}, {} {}", server.trim(), words.next()?, words.next()?))
-}
-
-/// Those of nginx itself in [`Program::version`]'s answer.
-fn server_numbers(version: &str) -> Option<Vec<u32>> {
-    Some(numbers(version.split_once(", ")?.0.strip_prefix("nginx/")?))
-}
-
-/// The parts of `1.22.1 (Ubuntu)`.
-fn numbers(version: &str) -> Vec<u32> {
-    let version = version.split_whitespace().next().unwrap_or_default();
-    version.split('.').map_while(|part| part.parse().ok()).collect()
 }
 
 fn is_lost_worker(line: &str) -> bool {

@@ -7,7 +7,7 @@ use super::hello::{Hello, Retry};
 use super::protected::Protected;
 use super::{Common, Stage, no_keys};
 use crate::handshake::encoding::{CHANGE_CIPHER_SPEC, put_records};
-use crate::handshake::fixed_group::{fixed, shared};
+use crate::handshake::fixed_share::{fixed, shared};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::record::content_type;

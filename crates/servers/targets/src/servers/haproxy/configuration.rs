@@ -16,13 +16,15 @@ use std::path::Path;
 
 use tls::{AskClient, Version};
 
-use super::PEM;
 use crate::backend::{BackendAddress, NAME};
 use crate::launch_context::LaunchContext;
 use crate::nobody::{self, NOBODY};
 use crate::openssl_provider::Lines;
 use crate::target_dir::NAMES;
 use crate::{Backend, BackendConnections, Settings, TargetError, openssl};
+
+/// The file of certificate and key together.
+pub(super) const PEM: &str = "server.pem";
 
 /// Sessions that the cache holds, where there is one; HAProxy's own default.
 const SESSIONS: u32 = 20_000;

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use tls::{AskClient, SendMode, Version};
 
+use super::version::server_numbers;
 use crate::backend::NAME;
 use crate::launch_context::LaunchContext;
 use crate::target_dir::NAMES;
@@ -98,7 +99,7 @@ http {{
     /// Whether HTTP/2 is a directive, from 1.25.1 on, and then of listeners without TLS too. Before it is a
     /// word of a listener, which without TLS would take HTTP/1.1 from it.
     fn has_http2_directive(&self) -> bool {
-        super::server_numbers(&self.context.version).is_some_and(|of| of >= [1, 25, 1].into())
+        server_numbers(&self.context.version).is_some_and(|of| of >= [1, 25, 1].into())
     }
 
     /// How many workers there are, and how many connections and descriptors each may have: room for
