@@ -1,0 +1,120 @@
+//! Header blocks of the peer (RFC 7541, sections 3.2 and 6).
+
+use super::dynamic_table::DynamicTable;
+use super::{Fields, TABLE_SIZE, huffman, integer, static_table};
+
+/// The longest name or value. Servers take some 8 to 64 KiB for a whole head.
+const LONGEST_STRING: usize = 64 << 10;
+
+/// Why a block cannot be decoded. The table is unknown after that, so the connection is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HpackError {
+    /// A name or value of more than 64 KiB.
+    LongField,
+    /// More bytes of fields than this decoder takes.
+    LongHead,
+    /// What RFC 7541 forbids.
+    Wrong(&'static str),
+}
+
+const INTEGER: HpackError = HpackError::Wrong(
+    "a compressed head whose end is missing, or a number in it that is too large",
+);
+
+/// See the module.
+pub(crate) struct Decoder {
+    table: DynamicTable,
+    /// The most bytes of a head's names and values.
+    longest_head: usize,
+}
+
+impl Decoder {
+    /// One that takes heads with at most so many bytes of names and values.
+    pub(crate) fn new(longest_head: usize) -> Self {
+        Self { table: DynamicTable::new(TABLE_SIZE), longest_head }
+    }
+
+    /// A number that is the same as before only where blocks mean the same as before.
+    pub(crate) fn version(&self) -> u64 {
+        self.table.version()
+    }
+
+    /// Reads a whole block into `fields`.
+    pub(crate) fn decode(
+        &mut self,
+        mut block: &[u8],
+        fields: &mut Fields,
+    ) -> Result<(), HpackError> {
+        fields.clear();
+        while let [first @ 0x20..0x40, ..] = block {
+            debug_assert_eq!(first >> 5, 1);
+            let size = integer::take(&mut block, 5).ok_or(INTEGER)?;
+            if size > TABLE_SIZE {
+                return Err(HpackError::Wrong("a compression table beyond the agreed size"));
+            }
+            self.table.resize(size);
+        }
+        while let Some(first) = block.first() {
+            match first {
+                0x80.. => {
+                    let index = integer::take(&mut block, 7).ok_or(INTEGER)?;
+                    fields.push(self.field(index)?);
+                }
+                0x40.. => {
+                    let (name, value) = self.literal(&mut block, 6, fields)?;
+                    self.table.insert(name, value);
+                }
+                0x20.. => return Err(HpackError::Wrong("a table's size within a compressed head")),
+                _ => drop(self.literal(&mut block, 4, fields)?),
+            }
+            if fields.length() > self.longest_head {
+                return Err(HpackError::LongHead);
+            }
+        }
+        Ok(())
+    }
+
+    /// The field with this number in both tables.
+    fn field(&self, index: usize) -> Result<(&[u8], &[u8]), HpackError> {
+        let after = index.checked_sub(static_table::FIELDS.len() + 1);
+        let field = match after {
+            Some(place) => self.table.get(place),
+            None => static_table::get(index),
+        };
+        field.ok_or(HpackError::Wrong("a compressed field that is not in the table"))
+    }
+
+    /// Appends a field whose value, at least, is in the block; its name's number has a prefix of so many bits.
+    fn literal<'f>(
+        &self,
+        block: &mut &[u8],
+        prefix: u32,
+        fields: &'f mut Fields,
+    ) -> Result<(&'f [u8], &'f [u8]), HpackError> {
+        match integer::take(block, prefix).ok_or(INTEGER)? {
+            0 => string(block, fields.writer())?,
+            index => fields.writer().extend_from_slice(self.field(index)?.0),
+        }
+        let name = fields.writer().len();
+        string(block, fields.writer())?;
+        Ok(fields.end(name))
+    }
+}
+
+/// Appends a string (RFC 7541, section 5.2).
+fn string(block: &mut &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
+    let is_huffman = block.first().is_some_and(|first| first & 0x80 != 0);
+    let length = integer::take(block, 7).ok_or(INTEGER)?;
+    if length > LONGEST_STRING {
+        return Err(HpackError::LongField);
+    }
+    let text = block.split_off(..length).ok_or(INTEGER)?;
+    if !is_huffman {
+        out.extend_from_slice(text);
+        return Ok(());
+    }
+    let begin = out.len();
+    huffman::decode(text, out)
+        .ok_or(HpackError::Wrong("a text that is not in HPACK's Huffman code"))?;
+    if out.len() - begin > LONGEST_STRING { Err(HpackError::LongField) } else { Ok(()) }
+}
