@@ -90,19 +90,19 @@ impl ServerHandler for Serving {
 const REFUSED: usize = 13;
 
 struct Pair {
-    client: Client,
+    client: Client<Seen>,
     seen: Seen,
     server: Server<Serving>,
     serving: Serving,
 }
 
-fn client(window: u32) -> Client {
+fn client(window: u32) -> Client<Seen> {
     let max_frame = http2::DEFAULT_MAX_FRAME;
     Client::new(ClientSettings { window, max_frame, longest_head: 10_000 })
 }
 
 /// Asks for so many bytes, with a body of this length.
-fn ask(client: &mut Client, length: usize, tag: usize, has_body: bool) -> i32 {
+fn ask(client: &mut Client<Seen>, length: usize, tag: usize, has_body: bool) -> i32 {
     let path = format!("/{length}");
     let fields: [(&[u8], &[u8]); 4] = [
         (b":path", path.as_bytes()),

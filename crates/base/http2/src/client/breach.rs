@@ -20,6 +20,9 @@ pub enum Breach {
     LongHead,
 }
 
+/// Whether what came may go on.
+pub(super) type Taken = Result<(), Breach>;
+
 impl Breach {
     pub(super) fn protocol(what: &'static str) -> Self {
         Self::Rule { code: PROTOCOL_ERROR, what }

@@ -1,6 +1,7 @@
 //! Flow control of what is received (RFC 9113, section 5.2), for a stream or a connection.
 
-/// A window that is opened again when the server has used half of it.
+/// A window that is opened again as soon as half of it is used: no server that waits for its windows is held up, and
+/// one that does not is not noticed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiveWindow {
     size: u32,
@@ -16,15 +17,9 @@ impl ReceiveWindow {
         self.size - self.used
     }
 
-    /// Notes that a frame of this length has come; `None` where the server may not send so much.
-    pub(super) fn take(&mut self, length: u32) -> Option<()> {
-        self.used = self.used.checked_add(length).filter(|used| *used <= self.size)?;
-        Some(())
-    }
-
-    /// By how much the window is to be opened now.
-    pub(super) fn increment(&mut self) -> Option<u32> {
-        let is_due = self.used > 0 && self.used >= self.size / 2;
-        is_due.then(|| std::mem::take(&mut self.used))
+    /// Notes that a frame of this length has come, and returns by how much the window is to be opened now.
+    pub(super) fn take(&mut self, length: u32) -> Option<u32> {
+        self.used += length;
+        (self.used > self.size / 2).then(|| std::mem::take(&mut self.used))
     }
 }

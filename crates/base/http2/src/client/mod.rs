@@ -1,27 +1,43 @@
 //! The client's side of a connection (RFC 9113): a codec without sockets.
 //!
-//! Received bytes are cut into frames (`reader`), and the session does what each frame asks for (`session`). What
-//! repeats is cheap: a head whose bytes are those of a former one is neither decoded (`head`) nor encoded again
-//! (crate::hpack), a stream is found by its number (`streams`), and bodies are handed on where they are. Nothing
-//! is allocated for a request or a frame once the buffers are as large as they get.
+//! Received bytes are cut into frames (`reader`), and each frame has its effect: on the connection (`control`), or
+//! as a part of a response (`responses`). What repeats is cheap: a head whose bytes are those of a former one is
+//! neither decoded (`heads`) nor encoded again (`crate::hpack`), a stream is found by its number (`streams`), and
+//! bodies are handed on where they are. Nothing is allocated for a request or a frame once the buffers are as large
+//! as they get. Rules that a stream breaks end the stream, and those of the connection end that.
 
 mod breach;
+mod control;
 mod due;
 mod flow;
 mod frame;
-mod head;
+mod heads;
 mod reader;
-mod session;
+mod requests;
+mod responses;
 mod settings;
 mod streams;
 
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
 pub use breach::Breach;
-pub use head::Head;
+pub use heads::Head;
+pub use requests::NoMoreRequests;
 pub use settings::ClientSettings;
 
-use crate::{Frame, Stream};
-use reader::FrameReader;
-use session::Session;
+use self::breach::Taken;
+use self::due::Due;
+use self::flow::ReceiveWindow;
+use self::frame::FrameHeader;
+use self::heads::Heads;
+use self::reader::{FrameReader, Part};
+use self::requests::Waiting;
+use self::responses::PartialHead;
+use self::settings::{DEFAULT_WINDOW, ServerLimits};
+use self::streams::OpenStreams;
+use crate::hpack::Encoder;
+use crate::{Frame, FrameKind, LARGEST_WINDOW, Stream};
 
 /// The most frames in which a head goes on. A server that fills its frames has sent 1 MiB then.
 pub const MOST_CONTINUATIONS: usize = 64;
@@ -70,94 +86,237 @@ pub enum StreamEnd {
     NotSent,
 }
 
-/// The server takes no more requests on this connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoMoreRequests;
+/// The most frames in a row that are of no use to an open stream. A server that has just been told of a reset
+/// has sent fewer.
+const MOST_USELESS: usize = 10_000;
 
 /// A client's session: it sends requests, and each is a stream.
-pub struct Client {
+pub struct Client<H> {
     reader: FrameReader,
-    session: Session,
+    settings: ClientSettings,
+    server: ServerLimits,
+    heads: Heads,
+    encoder: Encoder,
+    /// The block of the request that is being sent; kept for its memory.
+    block: Vec<u8>,
+    streams: OpenStreams,
+    /// Requests for which the server takes no stream yet.
+    waiting: VecDeque<Waiting>,
+    /// Streams with more of a body to send, in turns.
+    sending: VecDeque<i32>,
+    due: Due,
+    partial: PartialHead,
+    send_window: i64,
+    receive_window: ReceiveWindow,
+    /// The number of the next stream, and of the last one that was sent.
+    next: i32,
+    sent: i32,
+    has_sent_preface: bool,
+    /// The last stream that the server processes.
+    goaway: Option<i32>,
+    is_acknowledged: bool,
+    /// Acknowledgements that are due.
+    answers: usize,
+    useless: usize,
+    breach: Option<Breach>,
+    handler: PhantomData<fn(&mut H)>,
 }
 
-impl Client {
+impl<H: ClientHandler> Client<H> {
     /// A session whose preface and SETTINGS are due.
     pub fn new(settings: ClientSettings) -> Self {
-        Self { reader: FrameReader::new(settings.max_frame), session: Session::new(settings) }
-    }
-
-    /// Asks for something: the fields with the pseudo-header fields first, names in lower case, and where
-    /// it `has_body`, what [`ClientHandler::body`] gives. The request is sent when the server takes another
-    /// stream. Returns the stream's number.
-    ///
-    /// # Errors
-    /// No request can be sent any more.
-    pub fn request<'f>(
-        &mut self,
-        fields: impl Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
-        tag: usize,
-        has_body: bool,
-    ) -> Result<i32, NoMoreRequests> {
-        self.session.request(fields, tag, has_body)
-    }
-
-    /// Takes received bytes, all of them; none after a breach.
-    pub fn receive<H: ClientHandler>(&mut self, handler: &mut H, mut bytes: &[u8]) {
-        while self.session.breach().is_none() {
-            let taken = match self.reader.next(&mut bytes) {
-                Ok(None) => return,
-                Ok(Some(part)) => self.session.take(handler, part),
-                Err(breach) => Err(breach),
-            };
-            if let Err(breach) = taken {
-                self.session.fail(breach);
-            }
+        debug_assert!((DEFAULT_WINDOW..=LARGEST_WINDOW).contains(&settings.window));
+        let mut due = Due::default();
+        due.frame(frame::SETTINGS, 0, 0, &settings.payload());
+        if settings.window > DEFAULT_WINDOW {
+            due.window_update(0, settings.window - DEFAULT_WINDOW);
+        }
+        Self {
+            reader: FrameReader::new(settings.max_frame),
+            settings,
+            server: ServerLimits::new(),
+            heads: Heads::new(settings.longest_head),
+            encoder: Encoder::new(),
+            block: Vec::new(),
+            streams: OpenStreams::new(),
+            waiting: VecDeque::new(),
+            sending: VecDeque::new(),
+            due,
+            partial: PartialHead::default(),
+            send_window: DEFAULT_WINDOW.into(),
+            receive_window: ReceiveWindow::new(settings.window),
+            next: 1,
+            sent: 0,
+            has_sent_preface: false,
+            goaway: None,
+            is_acknowledged: false,
+            answers: 0,
+            useless: 0,
+            breach: None,
+            handler: PhantomData,
         }
     }
 
-    /// Appends what is due to `out`. No more DATA is added when that holds `enough` bytes.
-    pub fn send<H: ClientHandler>(&mut self, handler: &mut H, out: &mut Vec<u8>, enough: usize) {
-        self.session.send(handler, out, enough);
-    }
-
-    /// Gives a request up.
-    pub fn cancel<H: ClientHandler>(&mut self, handler: &mut H, stream: i32) {
-        self.session.cancel(handler, stream);
+    /// Takes received bytes, all of them; none after a breach.
+    pub fn receive(&mut self, handler: &mut H, mut bytes: &[u8]) {
+        // Its parts are lent while the rest of the session takes them.
+        let mut reader = std::mem::take(&mut self.reader);
+        while self.breach.is_none() {
+            let taken = match reader.next(&mut bytes) {
+                Ok(None) => break,
+                Ok(Some(part)) => self.take(handler, part),
+                Err(breach) => Err(breach),
+            };
+            if let Err(breach) = taken {
+                self.fail(breach);
+            }
+        }
+        self.reader = reader;
     }
 
     /// What the server did wrong, where the session cannot go on for that.
     pub fn breach(&self) -> Option<Breach> {
-        self.session.breach()
+        self.breach
     }
 
     /// Whether a frame other than DATA is due.
     pub fn has_to_send(&self) -> bool {
-        self.session.has_to_send()
+        !self.due.is_empty()
     }
 
     /// How much of a stream's body the server's windows let through now: the smaller one of the stream's
     /// and the connection's.
     pub fn window(&mut self, stream: i32) -> i64 {
-        self.session.window(stream)
+        let window = self.streams.find(stream).map_or(0, |open| open.send_window);
+        window.min(self.send_window)
     }
 
     /// How much of any body the server's window for the whole connection lets through now.
     pub fn connection_window(&self) -> i64 {
-        self.session.connection_window()
+        self.send_window
     }
 
     /// How much of this side's window for the whole connection is left to the server.
     pub fn window_left(&self) -> u32 {
-        self.session.window_left()
-    }
-
-    /// Whether the server takes more requests: not after a GOAWAY, and not after 2^30 of them.
-    pub fn takes_requests(&self) -> bool {
-        self.session.takes_requests()
+        self.receive_window.left()
     }
 
     /// How many streams the server takes at once, where it has announced that.
     pub fn most_streams(&self) -> Option<u32> {
-        self.session.most_streams()
+        self.server.max_streams
+    }
+
+    /// Ends the connection.
+    fn fail(&mut self, breach: Breach) {
+        // No stream of the server was processed: it has none.
+        let payload = [0u32.to_be_bytes(), breach.code().to_be_bytes()].concat();
+        self.due.frame(frame::GOAWAY, 0, 0, &payload);
+        self.breach = Some(breach);
+    }
+
+    /// Takes a part of what the server has sent.
+    #[inline]
+    fn take(&mut self, handler: &mut H, part: Part<'_>) -> Taken {
+        match part {
+            Part::Frame(header, payload) => {
+                self.check(header)?;
+                self.frame(handler, header, payload)
+            }
+            Part::Data { header, bytes, is_first, is_last } => {
+                if is_first {
+                    self.check(header)?;
+                    self.begin_data(handler, header)?;
+                }
+                self.data(handler, header, bytes, is_last)
+            }
+        }
+    }
+
+    /// What must hold of each frame.
+    fn check(&self, header: FrameHeader) -> Taken {
+        let FrameHeader { kind, stream, .. } = header;
+        if !self.server.have_come && kind != frame::SETTINGS {
+            return Err(Breach::protocol("another frame before the server's SETTINGS"));
+        }
+        if self
+            .partial
+            .header
+            .is_some_and(|begun| (kind, stream) != (frame::CONTINUATION, begun.stream))
+        {
+            return Err(Breach::protocol("another frame within a head"));
+        }
+        match kind {
+            frame::SETTINGS | frame::PING | frame::GOAWAY if stream != 0 => {
+                Err(Breach::protocol("a frame about the connection on a stream"))
+            }
+            frame::DATA..=frame::RST_STREAM | frame::CONTINUATION if stream == 0 => {
+                Err(Breach::protocol("a frame of a stream without the stream's number"))
+            }
+            frame::DATA | frame::HEADERS | frame::RST_STREAM | frame::WINDOW_UPDATE
+                if stream != 0 && (stream % 2 == 0 || stream > self.sent) =>
+            {
+                Err(Breach::protocol("a frame on a stream that the client has not opened"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn frame(&mut self, handler: &mut H, header: FrameHeader, payload: &[u8]) -> Taken {
+        match header.kind {
+            frame::HEADERS => return self.headers(handler, header, payload),
+            frame::CONTINUATION => return self.continuation(handler, header, payload),
+            frame::GOAWAY => return self.goaway(handler, payload),
+            frame::PUSH_PROMISE => {
+                return Err(Breach::protocol(
+                    "a pushed response, which the client's SETTINGS forbid",
+                ));
+            }
+            frame::PRIORITY if payload.len() != 5 => {
+                return Err(Breach::size("PRIORITY of a wrong length"));
+            }
+            frame::SETTINGS => self.settings(header, payload)?,
+            frame::PING => self.ping(header, payload)?,
+            frame::WINDOW_UPDATE => self.window_update(handler, header, payload)?,
+            frame::RST_STREAM => self.rst_stream(handler, header, payload)?,
+            // RFC 7540's priorities, and frames that are not known here.
+            _ => self.useless()?,
+        }
+        let kind = match header.kind {
+            frame::SETTINGS => FrameKind::Settings,
+            _ => FrameKind::Other,
+        };
+        let frame = Frame { kind, length: payload.len(), ends_stream: false };
+        handler.received(self.stream(header.stream), frame);
+        Ok(())
+    }
+
+    /// A stream with its tag, or without one where it is not open.
+    fn stream(&mut self, id: i32) -> Stream {
+        Stream { id, tag: self.streams.find(id).map_or(0, |open| open.tag) }
+    }
+
+    /// Notes a frame that is of no use to an open stream.
+    fn useless(&mut self) -> Taken {
+        self.useless += 1;
+        match self.useless > MOST_USELESS {
+            true => Err(Breach::flood("more than 10,000 frames in a row that are of no use")),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends a stream with an error.
+    fn reset(&mut self, handler: &mut H, id: i32, code: u32, end: StreamEnd) {
+        self.due.frame(frame::RST_STREAM, 0, id, &code.to_be_bytes());
+        self.close(handler, id, end);
+    }
+
+    fn close(&mut self, handler: &mut H, id: i32, end: StreamEnd) {
+        if let Some(open) = self.streams.remove(id) {
+            if open.is_sending {
+                self.sending.retain(|sending| *sending != id);
+            }
+            handler.closed(Stream { id, tag: open.tag }, end);
+            self.open_waiting();
+        }
     }
 }

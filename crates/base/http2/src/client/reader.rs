@@ -5,6 +5,7 @@ use super::frame::{DATA, FrameHeader, PADDED, PADDING};
 use crate::FRAME_HEADER;
 
 /// See the module.
+#[derive(Default)]
 pub(super) struct FrameReader {
     max_frame: u32,
     state: State,
@@ -15,8 +16,9 @@ pub(super) struct FrameReader {
 }
 
 /// Where in a frame the next byte is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 enum State {
+    #[default]
     Header,
     Payload(FrameHeader),
     /// Where the length of DATA's padding is.

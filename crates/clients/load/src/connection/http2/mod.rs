@@ -29,7 +29,7 @@ const SETTINGS: ClientSettings =
 
 /// See the module.
 pub(super) struct Http2 {
-    client: Client,
+    client: Client<Streams>,
     /// Over TLS.
     tls: Option<(Records, Sealer)>,
     /// Whether anything has come.

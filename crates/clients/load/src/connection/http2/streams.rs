@@ -289,7 +289,7 @@ impl Streams {
 
     /// After something was sent: notes which bodies wait until the server opens a window. Those that wait for
     /// the socket do not.
-    pub(crate) fn note_windows(&mut self, client: &mut Client, is_flushed: bool) {
+    pub(crate) fn note_windows(&mut self, client: &mut Client<Self>, is_flushed: bool) {
         if !self.has_bodies() {
             return;
         }

@@ -1,13 +1,16 @@
 //! Requests: their heads, the turns of their bodies, and those that wait for a stream.
 
-use super::{Session, StreamEnd};
-use crate::client::flow::ReceiveWindow;
-use crate::client::frame::{self, put_header};
-use crate::client::streams::Open;
-use crate::client::{ClientHandler, NoMoreRequests};
+use super::flow::ReceiveWindow;
+use super::frame::{self, put_header};
+use super::streams::Open;
+use super::{Client, ClientHandler, StreamEnd};
 use crate::error_code::CANCEL;
 use crate::hpack::Fields;
 use crate::{DEFAULT_MAX_FRAME, Frame, FrameKind, PREFACE, Stream};
+
+/// The server takes no more requests on this connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoMoreRequests;
 
 /// A request for which the server takes no stream yet.
 pub(super) struct Waiting {
@@ -16,12 +19,19 @@ pub(super) struct Waiting {
     fields: Fields,
 }
 
-impl Session {
-    pub(in crate::client) fn takes_requests(&self) -> bool {
+impl<H: ClientHandler> Client<H> {
+    /// Whether the server takes more requests: not after a GOAWAY, and not after 2^30 of them.
+    pub fn takes_requests(&self) -> bool {
         self.goaway.is_none() && self.breach.is_none() && self.next < i32::MAX
     }
 
-    pub(in crate::client) fn request<'f>(
+    /// Asks for something: the fields with the pseudo-header fields first, names in lower case, and where
+    /// it `has_body`, what [`ClientHandler::body`] gives. The request is sent when the server takes another
+    /// stream. Returns the stream's number.
+    ///
+    /// # Errors
+    /// No request can be sent any more.
+    pub fn request<'f>(
         &mut self,
         fields: impl Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
         tag: usize,
@@ -75,7 +85,8 @@ impl Session {
         }
     }
 
-    pub(in crate::client) fn cancel<H: ClientHandler>(&mut self, handler: &mut H, id: i32) {
+    /// Gives a request up.
+    pub fn cancel(&mut self, handler: &mut H, id: i32) {
         if self.streams.find(id).is_some() {
             self.reset(handler, id, CANCEL, StreamEnd::Cancelled);
         } else if let Some(at) = self.waiting.iter().position(|one| one.stream.id == id)
@@ -86,7 +97,7 @@ impl Session {
     }
 
     /// The server takes no more requests, and has begun with none after `last`.
-    pub(super) fn leave_out<H: ClientHandler>(&mut self, handler: &mut H, last: i32) {
+    pub(super) fn leave_out(&mut self, handler: &mut H, last: i32) {
         self.due.drop_after(self.sent);
         let waiting = std::mem::take(&mut self.waiting);
         for id in self.streams.after(last.min(self.sent)) {
@@ -96,12 +107,8 @@ impl Session {
         waiting.iter().for_each(|one| handler.closed(one.stream, StreamEnd::NotSent));
     }
 
-    pub(in crate::client) fn send<H: ClientHandler>(
-        &mut self,
-        handler: &mut H,
-        out: &mut Vec<u8>,
-        enough: usize,
-    ) {
+    /// Appends what is due to `out`. No more DATA is added when that holds `enough` bytes.
+    pub fn send(&mut self, handler: &mut H, out: &mut Vec<u8>, enough: usize) {
         if !std::mem::replace(&mut self.has_sent_preface, true) {
             out.extend_from_slice(PREFACE);
         }
@@ -127,7 +134,7 @@ impl Session {
     }
 
     /// Appends a DATA frame, if the windows let one through. A stream that has more to send gets in line again.
-    fn send_body<H: ClientHandler>(&mut self, handler: &mut H, id: i32, out: &mut Vec<u8>) -> bool {
+    fn send_body(&mut self, handler: &mut H, id: i32, out: &mut Vec<u8>) -> bool {
         let Some(open) = self.streams.find(id) else { return false };
         let most = open.send_window.min(self.send_window).min(DEFAULT_MAX_FRAME.into());
         let Some(most) = usize::try_from(most).ok().filter(|most| *most > 0) else {

@@ -1,18 +1,17 @@
 //! Frames about the connection, and those about a stream that are no part of a response (RFC 9113, sections 6.4
 //! to 6.9).
 
-use super::{Session, StreamEnd};
-use crate::client::ClientHandler;
-use crate::client::breach::Breach;
-use crate::client::frame::{self, FrameHeader, number31};
+use super::breach::{Breach, Taken};
+use super::frame::{self, FrameHeader, number31};
+use super::{Client, ClientHandler, StreamEnd};
 use crate::error_code::{FLOW_CONTROL_ERROR, PROTOCOL_ERROR};
 use crate::{Frame, FrameKind, LARGEST_WINDOW, Stream};
 
 /// The most frames to acknowledge that may come before the client has sent anything.
 const MOST_ANSWERS: usize = 1000;
 
-impl Session {
-    pub(super) fn settings(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), Breach> {
+impl<H: ClientHandler> Client<H> {
+    pub(super) fn settings(&mut self, header: FrameHeader, payload: &[u8]) -> Taken {
         if header.has(frame::ACK) {
             if !payload.is_empty() {
                 return Err(Breach::size("an acknowledgement of SETTINGS that is not empty"));
@@ -37,7 +36,7 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> Result<(), Breach> {
+    pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> Taken {
         if payload.len() != 8 {
             return Err(Breach::size("PING of a wrong length"));
         }
@@ -45,7 +44,7 @@ impl Session {
     }
 
     /// Acknowledges a frame.
-    fn answer(&mut self, kind: u8, payload: &[u8]) -> Result<(), Breach> {
+    fn answer(&mut self, kind: u8, payload: &[u8]) -> Taken {
         self.answers += 1;
         if self.answers > MOST_ANSWERS {
             return Err(Breach::flood("more than 1,000 frames of SETTINGS and PING at once"));
@@ -54,12 +53,12 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn window_update<H: ClientHandler>(
+    pub(super) fn window_update(
         &mut self,
         handler: &mut H,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<(), Breach> {
+    ) -> Taken {
         let increment =
             payload.try_into().map_err(|_| Breach::size("WINDOW_UPDATE of a wrong length"))?;
         let increment = i64::from(number31(increment));
@@ -84,12 +83,12 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn rst_stream<H: ClientHandler>(
+    pub(super) fn rst_stream(
         &mut self,
         handler: &mut H,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<(), Breach> {
+    ) -> Taken {
         let code = payload.try_into().map_err(|_| Breach::size("RST_STREAM of a wrong length"))?;
         if self.streams.find(header.stream).is_none() {
             return self.useless();
@@ -98,11 +97,7 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn goaway<H: ClientHandler>(
-        &mut self,
-        handler: &mut H,
-        payload: &[u8],
-    ) -> Result<(), Breach> {
+    pub(super) fn goaway(&mut self, handler: &mut H, payload: &[u8]) -> Taken {
         let ([last, error, ..], _) = payload.as_chunks::<4>() else {
             return Err(Breach::size("GOAWAY of a wrong length"));
         };

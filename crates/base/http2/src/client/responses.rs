@@ -1,11 +1,10 @@
 //! Responses: their heads, bodies and trailers (RFC 9113, sections 6.1, 6.2, 6.10 and 8.1).
 
-use super::{Session, StreamEnd};
-use crate::client::breach::Breach;
-use crate::client::frame::{self, FrameHeader};
-use crate::client::streams::Open;
-use crate::client::{ClientHandler, MOST_CONTINUATIONS};
-use crate::error_code::{FLOW_CONTROL_ERROR, PROTOCOL_ERROR};
+use super::breach::{Breach, Taken};
+use super::frame::{self, FrameHeader};
+use super::streams::Open;
+use super::{Client, ClientHandler, MOST_CONTINUATIONS, StreamEnd};
+use crate::error_code::PROTOCOL_ERROR;
 use crate::{Frame, FrameKind, Stream};
 
 /// HEADERS and the CONTINUATION frames after it, as far as they have come.
@@ -19,13 +18,13 @@ pub(super) struct PartialHead {
     continuations: usize,
 }
 
-impl Session {
-    pub(super) fn headers<H: ClientHandler>(
+impl<H: ClientHandler> Client<H> {
+    pub(super) fn headers(
         &mut self,
         handler: &mut H,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<(), Breach> {
+    ) -> Taken {
         let fragment = header.fragment(payload)?;
         if header.has(frame::END_HEADERS) {
             return self.head(handler, header, fragment, payload.len());
@@ -36,12 +35,12 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn continuation<H: ClientHandler>(
+    pub(super) fn continuation(
         &mut self,
         handler: &mut H,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<(), Breach> {
+    ) -> Taken {
         let Some(begun) = self.partial.header else {
             return Err(Breach::protocol("CONTINUATION without a head"));
         };
@@ -60,13 +59,7 @@ impl Session {
 
     /// Takes a whole header block.
     #[inline]
-    fn head<H: ClientHandler>(
-        &mut self,
-        handler: &mut H,
-        header: FrameHeader,
-        block: &[u8],
-        length: usize,
-    ) -> Result<(), Breach> {
+    fn head(&mut self, handler: &mut H, header: FrameHeader, block: &[u8], length: usize) -> Taken {
         // It changes the table, whatever the stream is.
         let head = self.heads.read(block)?;
         let id = header.stream;
@@ -90,14 +83,8 @@ impl Session {
         self.end_frame(handler, header, FrameKind::Headers, length)
     }
 
-    pub(super) fn begin_data<H: ClientHandler>(
-        &mut self,
-        handler: &mut H,
-        header: FrameHeader,
-    ) -> Result<(), Breach> {
-        let taken = self.receive_window.take(header.length);
-        taken.ok_or(Breach::flow("more DATA than the connection's window allows"))?;
-        if let Some(increment) = self.receive_window.increment() {
+    pub(super) fn begin_data(&mut self, handler: &mut H, header: FrameHeader) -> Taken {
+        if let Some(increment) = self.receive_window.take(header.length) {
             self.due.window_update(0, increment);
         }
         let id = header.stream;
@@ -105,28 +92,23 @@ impl Session {
         if open.has_ended {
             return Err(Breach::closed("DATA on a stream that the server has ended"));
         }
-        let (code, what) = if !open.has_head {
-            (PROTOCOL_ERROR, "DATA before the response's head")
-        } else if open.receive_window.take(header.length).is_none() {
-            (FLOW_CONTROL_ERROR, "more DATA than the stream's window allows")
-        } else {
-            if let Some(increment) = open.receive_window.increment() {
-                self.due.window_update(id, increment);
-            }
-            return Ok(());
-        };
-        self.reset(handler, id, code, StreamEnd::Malformed(what));
+        if !open.has_head {
+            let end = StreamEnd::Malformed("DATA before the response's head");
+            self.reset(handler, id, PROTOCOL_ERROR, end);
+        } else if let Some(increment) = open.receive_window.take(header.length) {
+            self.due.window_update(id, increment);
+        }
         Ok(())
     }
 
     #[inline]
-    pub(super) fn data<H: ClientHandler>(
+    pub(super) fn data(
         &mut self,
         handler: &mut H,
         header: FrameHeader,
         bytes: &[u8],
         is_last: bool,
-    ) -> Result<(), Breach> {
+    ) -> Taken {
         if let Some(open) = self.streams.find(header.stream)
             && !bytes.is_empty()
         {
@@ -139,13 +121,13 @@ impl Session {
     }
 
     /// A frame of a response has come whole.
-    fn end_frame<H: ClientHandler>(
+    fn end_frame(
         &mut self,
         handler: &mut H,
         header: FrameHeader,
         kind: FrameKind,
         length: usize,
-    ) -> Result<(), Breach> {
+    ) -> Taken {
         let (id, ends_stream) = (header.stream, header.ends_stream());
         let frame = Frame { kind, length, ends_stream };
         let Some(open) = self.streams.find(id) else {
