@@ -1,6 +1,5 @@
-//! HTTP/2 (RFC 9113): a codec of our own for clients, and libnghttp2, the C library of curl and h2load, for
-//! servers. Nothing here does input or output: received bytes are given to a session, and it appends what is to be
-//! sent.
+//! HTTP/2 (RFC 9113): a codec of our own for clients, and libnghttp2, the C library of curl and h2load, for servers.
+//! Nothing here does input or output: received bytes are given to a session, and it appends what is to be sent.
 //!
 //! A session calls back into a handler, which is lent to it for each call. So a connection keeps its state beside
 //! the session, and nothing here is shared. The two sides have nothing in common but names, so that each is a
@@ -11,10 +10,7 @@ mod error_code;
 mod hpack;
 mod server;
 
-pub use client::{
-    Breach, Client, ClientHandler, ClientSettings, Head, MOST_CONTINUATIONS, NoMoreRequests,
-    StreamEnd,
-};
+pub use client::{Breach, Client, ClientHandler, ClientSettings, Head, NoMoreRequests, StreamEnd};
 pub use error_code::{REFUSED_STREAM, error_name, is_no_error};
 pub use server::{Server, ServerHandler, ServerSettings, SessionError};
 

@@ -52,11 +52,6 @@ impl Breach {
             Self::LongField => COMPRESSION_ERROR,
         }
     }
-
-    /// Whether a head is longer than the client takes, which no rule forbids.
-    pub fn is_long_head(self) -> bool {
-        !matches!(self, Self::Rule { .. })
-    }
 }
 
 impl From<HpackError> for Breach {

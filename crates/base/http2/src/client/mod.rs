@@ -40,7 +40,7 @@ use crate::hpack::Encoder;
 use crate::{Frame, FrameKind, LARGEST_WINDOW, Stream};
 
 /// The most frames in which a head goes on. A server that fills its frames has sent 1 MiB then.
-pub const MOST_CONTINUATIONS: usize = 64;
+const MOST_CONTINUATIONS: usize = 64;
 
 /// What a client's session calls. All of it comes in the order in which it was received or sent.
 pub trait ClientHandler {

@@ -5,13 +5,13 @@
 pub mod fuzzing;
 mod streams;
 
-use http2::{Breach, Client, ClientSettings, NoMoreRequests};
+use http2::{Breach, Client, ClientHandler, ClientSettings, Stream, StreamEnd};
 use wire::handshake::Established;
 use wire::reception::{Content, Given, HEAD_TOO_LONG, LONGEST_HEAD, Records, Want};
 use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
-use super::{Ended, PART, unsealed};
+use super::{PART, unsealed};
 use crate::Plan;
 use crate::context::Context;
 use crate::recorder::Begun;
@@ -89,17 +89,14 @@ impl Http2 {
         self.streams.counts.fields_sent += fields.length();
         self.is_due = true;
         let now = context.recently();
-        let has_body = self.streams.has_bodies();
-        match self.client.request(fields.iter(), place + 1, has_body) {
-            Ok(id) => {
-                let exchange = Exchange::new(begun, id, expectation, context.answers, is_compared);
-                self.streams.begin(place, exchange, now);
-            }
-            Err(NoMoreRequests) => {
-                let seen = "a connection that takes no more requests";
-                let failure = Failure::new(ErrorKind::Http2, seen);
-                self.streams.ended.push(Ended::lost(place, begun, now, failure));
-            }
+        let (tag, has_body) = (place + 1, self.streams.has_bodies());
+        let asked = self.client.request(fields.iter(), tag, has_body);
+        // No stream has the number 0.
+        let id = asked.unwrap_or(0);
+        let exchange = Exchange::new(begun, id, expectation, context.answers, is_compared);
+        self.streams.begin(place, exchange, now);
+        if asked.is_err() {
+            self.streams.closed(Stream { id, tag }, StreamEnd::NotSent);
         }
     }
 
@@ -233,8 +230,8 @@ impl Http2 {
 /// The connection cannot go on.
 fn broken(breach: Breach) -> Failure {
     match breach {
+        Breach::Rule { what, .. } => Failure::new(ErrorKind::Http2, what),
         Breach::LongHead => Failure::long_head(HEAD_TOO_LONG),
-        _ if breach.is_long_head() => Failure::long_head(&breach.to_string()),
-        _ => Failure::new(ErrorKind::Http2, breach.to_string()),
+        _ => Failure::long_head(&breach.to_string()),
     }
 }
