@@ -67,7 +67,7 @@ struct Seen {
 }
 
 impl ClientHandler for Seen {
-    fn head(&mut self, stream: Stream, head: &Head) {
+    fn head(&mut self, stream: Stream, head: Head<'_>) {
         self.heads.push((stream.tag, head.status()));
     }
 

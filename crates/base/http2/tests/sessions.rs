@@ -20,7 +20,7 @@ struct Seen {
 }
 
 impl ClientHandler for Seen {
-    fn head(&mut self, stream: Stream, head: &Head) {
+    fn head(&mut self, stream: Stream, head: Head<'_>) {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let fields = head.fields().map(|(name, value)| (text(name), text(value)));
         self.heads.entry(stream.tag).or_default().extend(fields);

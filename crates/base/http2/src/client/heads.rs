@@ -1,18 +1,14 @@
 //! Heads and trailers of responses (RFC 9113, section 8): what their fields may be.
 //!
-//! A server's heads are nearly the same bytes each time. Where a block is one of the last few, and the compression
-//! table is the same as then, what was read from it is handed out again.
+//! Where a head is one that has come before (`crate::hpack`), so is what it means.
 
 use super::breach::Breach;
-use crate::hpack::{Decoder, Fields};
-
-/// How many blocks are remembered.
-const REMEMBERED: usize = 4;
+use crate::hpack::{Fields, REMEMBERED, Repeats};
 
 /// The fields of a head or of trailers.
-#[derive(Debug)]
-pub struct Head {
-    fields: Fields,
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'h> {
+    fields: &'h Fields,
     meaning: Meaning,
 }
 
@@ -26,79 +22,58 @@ struct Known {
     content_length: Option<u64>,
 }
 
-impl Head {
+impl<'h> Head<'h> {
     /// The fields in their order, pseudo-header fields among them.
-    pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    pub fn fields(self) -> impl Iterator<Item = (&'h [u8], &'h [u8])> {
         self.fields.iter()
     }
 
     /// How many fields there are.
-    pub fn count(&self) -> usize {
+    pub fn count(self) -> usize {
         self.fields.count()
     }
 
     /// The bytes of all names and values.
-    pub fn length(&self) -> usize {
+    pub fn length(self) -> usize {
         self.fields.length()
     }
 
     /// `None` in trailers.
-    pub fn status(&self) -> Option<u16> {
+    pub fn status(self) -> Option<u16> {
         self.meaning.ok()?.status
     }
 
-    pub fn content_length(&self) -> Option<u64> {
+    pub fn content_length(self) -> Option<u64> {
         self.meaning.ok()?.content_length
     }
 
     /// The status, or which rule the fields break.
-    pub(super) fn known(&self) -> Result<Option<u16>, &'static str> {
+    pub(super) fn known(self) -> Result<Option<u16>, &'static str> {
         self.meaning.map(|known| known.status)
     }
 }
 
 /// The heads that a server sends.
 pub(super) struct Heads {
-    decoder: Decoder,
-    remembered: [Remembered; REMEMBERED],
-    /// Where the next head is read into.
-    next: usize,
-}
-
-/// A head, and its block where that means this as long as the table has this version.
-struct Remembered {
-    block: Vec<u8>,
-    version: Option<u64>,
-    head: Head,
+    repeats: Repeats,
+    meanings: [Meaning; REMEMBERED],
 }
 
 impl Heads {
     pub(super) fn new(longest_head: usize) -> Self {
-        let none = || Head { fields: Fields::default(), meaning: Ok(Known::default()) };
-        let remembered =
-            std::array::from_fn(|_| Remembered { block: Vec::new(), version: None, head: none() });
-        Self { decoder: Decoder::new(longest_head), remembered, next: 0 }
+        let meanings = [Ok(Known::default()); REMEMBERED];
+        Self { repeats: Repeats::new(longest_head), meanings }
     }
 
     /// Reads a whole block.
     #[inline]
-    pub(super) fn read(&mut self, block: &[u8]) -> Result<&Head, Breach> {
-        let version = Some(self.decoder.version());
-        let is_it = |one: &Remembered| one.version == version && one.block == block;
-        if let Some(place) = self.remembered.iter().position(is_it) {
-            return Ok(&self.remembered[place].head);
+    pub(super) fn read(&mut self, block: &[u8]) -> Result<Head<'_>, Breach> {
+        let (place, is_new) = self.repeats.read(block)?;
+        let fields = self.repeats.fields(place);
+        if is_new {
+            self.meanings[place] = meaning(fields);
         }
-        let one = &mut self.remembered[self.next];
-        self.next = (self.next + 1) % REMEMBERED;
-        one.version = None;
-        self.decoder.decode(block, &mut one.head.fields)?;
-        one.head.meaning = meaning(&one.head.fields);
-        if Some(self.decoder.version()) == version {
-            one.version = version;
-            one.block.clear();
-            one.block.extend_from_slice(block);
-        }
-        Ok(&one.head)
+        Ok(Head { fields, meaning: self.meanings[place] })
     }
 }
 
@@ -154,38 +129,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::hpack::tests::{heads, libnghttp2::Deflater, refs};
-
-    proptest! {
-        /// What is remembered is what would be decoded, also when the table changes between two heads.
-        #[test]
-        fn heads_that_repeat_are_read_as_they_were_sent(heads in heads()) {
-            let (mut deflater, mut reader) = (Deflater::new(), Heads::new(usize::MAX));
-            for (head, size) in heads {
-                if let Some(size) = size {
-                    deflater.resize(size.min(4096));
-                }
-                let read = reader.read(&deflater.deflate(&head)).unwrap();
-                prop_assert!(read.fields().eq(refs(&head)));
-                prop_assert_eq!(read.meaning, meaning(&read.fields));
-            }
-        }
-    }
-
-    #[test]
-    fn a_head_that_changes_nothing_is_decoded_once() {
-        let mut heads = Heads::new(1000);
-        let block = [&[0x88, 0x40, 1, b'x', 1, b'y'][..], &[0x88, 0xbe], &[0x88, 0xbe]];
-        let places = block.map(|block| {
-            heads.read(block).unwrap();
-            heads.next
-        });
-        // The first one enters a field into the table.
-        assert_eq!(places, [1, 2, 2]);
-    }
 
     #[test]
     fn fields_that_responses_may_not_have_are_named() {

@@ -36,7 +36,7 @@ use self::requests::Waiting;
 use self::responses::PartialHead;
 use self::settings::{DEFAULT_WINDOW, ServerLimits};
 use self::streams::OpenStreams;
-use crate::hpack::Encoder;
+use crate::hpack::{Encoder, Fields};
 use crate::{Frame, FrameKind, LARGEST_WINDOW, Stream};
 
 /// The most frames in which a head goes on. A server that fills its frames has sent 1 MiB then.
@@ -45,7 +45,7 @@ const MOST_CONTINUATIONS: usize = 64;
 /// What a client's session calls. All of it comes in the order in which it was received or sent.
 pub trait ClientHandler {
     /// A head or trailers, whose fields are as RFC 9113 wants them. A stream that has ended has no tag.
-    fn head(&mut self, _stream: Stream, _head: &Head) {}
+    fn head(&mut self, _stream: Stream, _head: Head<'_>) {}
 
     /// A part of a body.
     fn data(&mut self, _stream: Stream, _bytes: &[u8]) {}
@@ -102,6 +102,8 @@ pub struct Client<H> {
     streams: OpenStreams,
     /// Requests for which the server takes no stream yet.
     waiting: VecDeque<Waiting>,
+    /// The memory of those that have waited.
+    spare: Vec<Fields>,
     /// Streams with more of a body to send, in turns.
     sending: VecDeque<i32>,
     due: Due,
@@ -140,6 +142,7 @@ impl<H: ClientHandler> Client<H> {
             block: Vec::new(),
             streams: OpenStreams::new(),
             waiting: VecDeque::new(),
+            spare: Vec::new(),
             sending: VecDeque::new(),
             due,
             partial: PartialHead::default(),

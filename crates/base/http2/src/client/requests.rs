@@ -46,7 +46,8 @@ impl<H: ClientHandler> Client<H> {
         if self.waiting.is_empty() && self.streams.count() < self.server.streams() {
             self.open(stream, has_body, fields);
         } else {
-            let mut kept = Fields::default();
+            let mut kept = self.spare.pop().unwrap_or_default();
+            kept.clear();
             fields.for_each(|field| kept.push(field));
             self.waiting.push_back(Waiting { stream, has_body, fields: kept });
         }
@@ -82,6 +83,7 @@ impl<H: ClientHandler> Client<H> {
             && let Some(Waiting { stream, has_body, fields }) = self.waiting.pop_front()
         {
             self.open(stream, has_body, fields.iter());
+            self.spare.push(fields);
         }
     }
 

@@ -21,6 +21,24 @@ const INTEGER: HpackError = HpackError::Wrong(
     "a compressed head whose end is missing, or a number in it that is too large",
 );
 
+/// What was read from a block.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    pub(crate) fields: Fields,
+    /// For each field, whether it entered the table.
+    entered: Vec<bool>,
+    /// Whether the table had a part in what the fields are, or was resized.
+    pub(super) needs_table: bool,
+}
+
+impl Decoded {
+    /// The fields that entered the table.
+    pub(super) fn entered(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let all = self.fields.iter().zip(&self.entered);
+        all.filter(|(_, entered)| **entered).map(|(field, _)| field)
+    }
+}
+
 /// See the module.
 pub(crate) struct Decoder {
     table: DynamicTable,
@@ -39,15 +57,22 @@ impl Decoder {
         self.table.version()
     }
 
-    /// Reads a whole block into `fields`.
+    /// Enters the fields of a block into the table as the block did.
+    pub(super) fn enter_again(&mut self, decoded: &Decoded) {
+        decoded.entered().for_each(|(name, value)| self.table.insert(name, value));
+    }
+
+    /// Reads a whole block.
     pub(crate) fn decode(
         &mut self,
         mut block: &[u8],
-        fields: &mut Fields,
+        decoded: &mut Decoded,
     ) -> Result<(), HpackError> {
+        let Decoded { fields, entered, needs_table } = decoded;
         fields.clear();
-        while let [first @ 0x20..0x40, ..] = block {
-            debug_assert_eq!(first >> 5, 1);
+        entered.clear();
+        *needs_table = matches!(block, [0x20..0x40, ..]);
+        while let [0x20..0x40, ..] = block {
             let size = integer::take(&mut block, 5).ok_or(INTEGER)?;
             if size > TABLE_SIZE {
                 return Err(HpackError::Wrong("a compression table beyond the agreed size"));
@@ -55,18 +80,23 @@ impl Decoder {
             self.table.resize(size);
         }
         while let Some(first) = block.first() {
-            match first {
-                0x80.. => {
-                    let index = integer::take(&mut block, 7).ok_or(INTEGER)?;
-                    fields.push(self.field(index)?);
-                }
-                0x40.. => {
-                    let (name, value) = self.literal(&mut block, 6, fields)?;
+            let prefix = match first {
+                0x80.. => 7,
+                0x40.. => 6,
+                0x20.. => return Err(HpackError::Wrong("a table's size within a compressed head")),
+                _ => 4,
+            };
+            let index = integer::take(&mut block, prefix).ok_or(INTEGER)?;
+            *needs_table |= index > static_table::FIELDS.len();
+            if prefix == 7 {
+                fields.push(self.field(index)?);
+            } else {
+                let (name, value) = self.literal(&mut block, index, fields)?;
+                if prefix == 6 {
                     self.table.insert(name, value);
                 }
-                0x20.. => return Err(HpackError::Wrong("a table's size within a compressed head")),
-                _ => drop(self.literal(&mut block, 4, fields)?),
             }
+            entered.push(prefix == 6);
             if fields.length() > self.longest_head {
                 return Err(HpackError::LongHead);
             }
@@ -84,20 +114,20 @@ impl Decoder {
         field.ok_or(HpackError::Wrong("a compressed field that is not in the table"))
     }
 
-    /// Appends a field whose value, at least, is in the block; its name's number has a prefix of so many bits.
+    /// Appends a field whose value is in the block, and its name too where that has no number.
     fn literal<'f>(
         &self,
         block: &mut &[u8],
-        prefix: u32,
+        name: usize,
         fields: &'f mut Fields,
     ) -> Result<(&'f [u8], &'f [u8]), HpackError> {
-        match integer::take(block, prefix).ok_or(INTEGER)? {
+        match name {
             0 => string(block, fields.writer())?,
             index => fields.writer().extend_from_slice(self.field(index)?.0),
         }
-        let name = fields.writer().len();
+        let end = fields.writer().len();
         string(block, fields.writer())?;
-        Ok(fields.end(name))
+        Ok(fields.end(end))
     }
 }
 

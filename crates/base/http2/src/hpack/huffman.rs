@@ -84,16 +84,22 @@ impl Code {
 }
 
 /// Appends the text of a string; `None` where it is no string of this code.
-pub(super) fn decode(input: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let mut input = input.iter();
+pub(super) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    // The shortest code has 5 bits.
+    out.reserve(input.len() * 8 / 5);
     // The bits that are not decoded are at the left, and so many.
     let (mut bits, mut count) = (0u64, 0);
     loop {
-        while count <= 56
-            && let Some(byte) = input.next()
-        {
-            bits |= u64::from(*byte) << (56 - count);
-            count += 8;
+        if count < LONGEST as u32 {
+            if let Some((four, rest)) = input.split_first_chunk() {
+                bits |= u64::from(u32::from_be_bytes(*four)) << (32 - count);
+                (input, count) = (rest, count + 32);
+            } else {
+                for byte in std::mem::take(&mut input) {
+                    bits |= u64::from(*byte) << (56 - count);
+                    count += 8;
+                }
+            }
         }
         let (symbol, length) = match CODE.short[(bits >> 56) as usize] {
             (_, 0) => CODE.long((bits >> 32) as u32),

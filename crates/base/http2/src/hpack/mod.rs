@@ -6,13 +6,15 @@ mod encoder;
 mod fields;
 mod huffman;
 mod integer;
+mod repeats;
 mod static_table;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
-pub(crate) use decoder::{Decoder, HpackError};
+pub(crate) use decoder::HpackError;
 pub(crate) use encoder::Encoder;
 pub(crate) use fields::Fields;
+pub(crate) use repeats::{REMEMBERED, Repeats};
 
 /// How large a dynamic table may be where nothing else was agreed (RFC 9113, section 6.5.2). A decoder never
 /// agrees on more, and an encoder never uses more.

@@ -1,7 +1,6 @@
 //! The examples of RFC 7541, appendix C.
 
-use super::super::integer;
-use super::{Decoder, Encoder, Owned, decode, refs};
+use super::{Decoder, Encoder, Owned, decode, integer, refs};
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<char> = hex.chars().filter(|char| !char.is_whitespace()).collect();

@@ -6,23 +6,23 @@ use libnghttp2_sys as sys;
 
 use super::Owned;
 
-pub(crate) struct Deflater(*mut sys::nghttp2_hd_deflater);
+pub(super) struct Deflater(*mut sys::nghttp2_hd_deflater);
 
 impl Deflater {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut it = ptr::null_mut();
         // SAFETY: the pointer is written where the call succeeds.
         assert_eq!(unsafe { sys::nghttp2_hd_deflate_new(&raw mut it, 4096) }, 0);
         Self(it)
     }
 
-    pub(crate) fn resize(&mut self, size: u32) {
+    pub(super) fn resize(&mut self, size: u32) {
         // SAFETY: it was made by `new`.
         let code = unsafe { sys::nghttp2_hd_deflate_change_table_size(self.0, size as usize) };
         assert_eq!(code, 0);
     }
 
-    pub(crate) fn deflate(&mut self, fields: &Owned) -> Vec<u8> {
+    pub(super) fn deflate(&mut self, fields: &Owned) -> Vec<u8> {
         let fields: Vec<_> = fields
             .iter()
             .map(|(name, value)| sys::nghttp2_nv {
@@ -57,24 +57,24 @@ impl Drop for Deflater {
     }
 }
 
-pub(crate) struct Inflater(*mut sys::nghttp2_hd_inflater);
+pub(super) struct Inflater(*mut sys::nghttp2_hd_inflater);
 
 impl Inflater {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut it = ptr::null_mut();
         // SAFETY: the pointer is written where the call succeeds.
         assert_eq!(unsafe { sys::nghttp2_hd_inflate_new(&raw mut it) }, 0);
         Self(it)
     }
 
-    pub(crate) fn resize(&mut self, size: u32) {
+    pub(super) fn resize(&mut self, size: u32) {
         // SAFETY: it was made by `new`.
         let code = unsafe { sys::nghttp2_hd_inflate_change_table_size(self.0, size as usize) };
         assert_eq!(code, 0);
     }
 
     /// The fields of a whole block, if it is right.
-    pub(crate) fn inflate(&mut self, mut block: &[u8]) -> Option<Owned> {
+    pub(super) fn inflate(&mut self, mut block: &[u8]) -> Option<Owned> {
         let mut fields = Owned::new();
         loop {
             let mut flags = 0;

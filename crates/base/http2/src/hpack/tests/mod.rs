@@ -1,16 +1,17 @@
 //! HPACK against the examples of RFC 7541 and against libnghttp2.
 
 mod examples;
-pub(crate) mod libnghttp2;
+mod libnghttp2;
 
 use proptest::prelude::*;
 
 use self::libnghttp2::{Deflater, Inflater};
-use super::{Decoder, Encoder, Fields, HpackError, huffman};
+use super::decoder::{Decoded, Decoder};
+use super::{Encoder, Fields, HpackError, Repeats, huffman, integer};
 
-pub(crate) type Owned = Vec<(Vec<u8>, Vec<u8>)>;
+type Owned = Vec<(Vec<u8>, Vec<u8>)>;
 
-pub(crate) fn refs(fields: &Owned) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
+fn refs(fields: &Owned) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
     fields.iter().map(|(name, value)| (name.as_slice(), value.as_slice()))
 }
 
@@ -19,12 +20,12 @@ fn owned(fields: &Fields) -> Owned {
 }
 
 fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Owned, HpackError> {
-    let mut fields = Fields::default();
-    decoder.decode(block, &mut fields).map(|()| owned(&fields))
+    let mut decoded = Decoded::default();
+    decoder.decode(block, &mut decoded).map(|()| owned(&decoded.fields))
 }
 
 /// Heads as servers and clients send them: names that repeat, values that sometimes do.
-pub(crate) fn head() -> impl Strategy<Value = Owned> {
+fn head() -> impl Strategy<Value = Owned> {
     let name = prop_oneof![
         8 => prop::sample::select(&[
             "server", "date", "etag", "content-type", "content-length", "x-own", "cookie", "authorization",
@@ -46,8 +47,24 @@ pub(crate) fn head() -> impl Strategy<Value = Owned> {
     })
 }
 
+/// A field of a block: one of either table, or one that enters it or does not.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let literal = |pattern: u8| {
+        (prop::sample::select(b"xy"), prop_oneof![4 => 0usize..40, 1 => 0usize..3000]).prop_map(
+            move |(name, length)| {
+                let mut block = vec![pattern, 1, name];
+                integer::put(&mut block, 0, 7, length);
+                block.resize(block.len() + length, name);
+                block
+            },
+        )
+    };
+    let indexed = (1u8..64).prop_map(|index| vec![0x80 | index]);
+    prop_oneof![4 => literal(0x40), 1 => literal(0), 2 => indexed]
+}
+
 /// Some heads, most of which are sent more than once, each with the table's size from then on.
-pub(crate) fn heads() -> impl Strategy<Value = Vec<(Owned, Option<u32>)>> {
+fn heads() -> impl Strategy<Value = Vec<(Owned, Option<u32>)>> {
     let size = prop_oneof![8 => Just(None), 1 => (0u32..6000).prop_map(Some)];
     prop::collection::vec(head(), 1..4).prop_flat_map(move |pool| {
         prop::collection::vec((prop::sample::select(pool), size.clone()), 1..30)
@@ -104,6 +121,33 @@ proptest! {
         }
     }
 
+    /// What is remembered is what would be decoded, whatever the blocks before did to the table: those that repeat
+    /// fill it with their fields, as nginx's do, or take theirs from it.
+    #[test]
+    fn blocks_that_repeat_are_read_as_they_would_be_decoded(
+        pool in prop::collection::vec(prop::collection::vec(piece(), 0..8), 1..7),
+        order in prop::collection::vec((any::<prop::sample::Index>(), 1usize..60), 1..30),
+        size in prop_oneof![Just(4096usize), 0usize..4096],
+    ) {
+        let (mut decoder, mut repeats) = (Decoder::new(usize::MAX), Repeats::new(usize::MAX));
+        let mut first = Vec::new();
+        integer::put(&mut first, 0x20, 5, size);
+        prop_assert_eq!(decode(&mut decoder, &first), Ok(vec![]));
+        prop_assert!(repeats.read(&first).is_ok());
+        let blocks: Vec<_> = pool.iter().map(|pieces| pieces.concat()).collect();
+        for (which, times) in order {
+            for _ in 0..times {
+                let block = which.get(&blocks);
+                let read = repeats.read(block).map(|(place, _)| owned(repeats.fields(place)));
+                let expected = decode(&mut decoder, block);
+                prop_assert_eq!(&read, &expected);
+                if read.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
     #[test]
     fn every_text_has_a_code(text in prop::collection::vec(any::<u8>(), 0..300)) {
         let (mut coded, mut back) = (Vec::new(), Vec::new());
@@ -112,6 +156,19 @@ proptest! {
         prop_assert_eq!(huffman::decode(&coded, &mut back), Some(()));
         prop_assert_eq!(back, text);
     }
+}
+
+#[test]
+fn blocks_that_repeat_are_decoded_once() {
+    let (mut repeats, mut are_new) = (Repeats::new(1000), Vec::new());
+    let enters = [0x88, 0x40, 1, b'x', 1, b'y'];
+    let uses = [0x88, 0xbe];
+    let other = [0x88, 0x40, 1, b'x', 1, b'z'];
+    for block in [&enters[..], &enters, &uses, &uses, &enters, &uses, &other, &enters] {
+        are_new.push(repeats.read(block).unwrap().1);
+    }
+    // What takes a field from the table is decoded again when something has entered it.
+    assert_eq!(are_new, [true, false, true, false, false, true, true, false]);
 }
 
 /// The rules of RFC 7541, section 5.2.
@@ -135,7 +192,7 @@ fn padding_is_less_than_a_byte_of_ones() {
 fn long_fields_and_heads_are_refused() {
     let field = |length: usize| {
         let mut block = vec![0, 1, b'x'];
-        super::integer::put(&mut block, 0, 7, length);
+        integer::put(&mut block, 0, 7, length);
         block.resize(block.len() + length, b'y');
         block
     };
@@ -144,7 +201,7 @@ fn long_fields_and_heads_are_refused() {
     assert_eq!(decode(&mut decoder, &field((64 << 10) + 1)), Err(HpackError::LongField));
     // By its decoded length: "0" has 5 bits.
     let mut huffman = vec![0, 1, b'x'];
-    super::integer::put(&mut huffman, 0x80, 7, 50_000);
+    integer::put(&mut huffman, 0x80, 7, 50_000);
     huffman.resize(huffman.len() + 50_000, 0);
     assert_eq!(decode(&mut decoder, &huffman), Err(HpackError::LongField));
     assert_eq!(decode(&mut decoder, &field(60_000).repeat(3)).map(|fields| fields.len()), Ok(3));

@@ -160,7 +160,7 @@ impl Exchange {
     }
 
     /// Takes a head or trailers, unless they are too long.
-    fn take_head(&mut self, head: &Head) {
+    fn take_head(&mut self, head: Head<'_>) {
         self.head += head.length();
         let too_long = match head.count() - usize::from(head.status().is_some()) {
             _ if self.head > LONGEST_HEAD => HEAD_TOO_LONG,
@@ -412,7 +412,7 @@ impl Streams {
 }
 
 impl ClientHandler for Streams {
-    fn head(&mut self, stream: Stream, head: &Head) {
+    fn head(&mut self, stream: Stream, head: Head<'_>) {
         self.counts.fields_received += head.length() as u64;
         let Some(exchange) = self.of(stream) else { return };
         exchange.take_head(head);
