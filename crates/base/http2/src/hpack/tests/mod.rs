@@ -171,6 +171,29 @@ fn blocks_that_repeat_are_decoded_once() {
     assert_eq!(are_new, [true, false, true, false, false, true, true, false]);
 }
 
+/// However often a block was entered again, each field of the table is what it would be.
+#[test]
+fn a_table_is_filled_by_a_block_that_repeats() {
+    let literal = |value: u8| [&[0x40, 1, b'x', 60], &[value; 60][..]].concat();
+    let block: Vec<u8> = (1..=3).flat_map(literal).collect();
+    let indexed: Vec<u8> = (0xbe..0xbe + 50).collect();
+    for times in 1..40 {
+        let (mut decoder, mut repeats) = (Decoder::new(usize::MAX), Repeats::new(usize::MAX));
+        let old: Vec<u8> = (100..150).flat_map(literal).collect();
+        for block in std::iter::once(&old).chain(std::iter::repeat_n(&block, times)) {
+            decode(&mut decoder, block).unwrap();
+            repeats.read(block).unwrap();
+        }
+        // An entry takes 93 of the table's 4096 bytes.
+        for place in 0..44 {
+            let block = &indexed[place..=place];
+            let (at, _) = repeats.read(block).unwrap();
+            assert_eq!(Ok(owned(repeats.fields(at))), decode(&mut decoder, block), "{times}");
+        }
+        assert!(repeats.read(&indexed[44..45]).is_err());
+    }
+}
+
 /// The rules of RFC 7541, section 5.2.
 #[test]
 fn padding_is_less_than_a_byte_of_ones() {
