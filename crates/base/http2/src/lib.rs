@@ -10,7 +10,10 @@ mod error_code;
 mod hpack;
 mod server;
 
-pub use client::{Breach, Client, ClientHandler, ClientSettings, Head, NoMoreRequests, StreamEnd};
+pub use client::{
+    Breach, Client, ClientHandler, ClientSettings, Dropped, Head, NoMoreRequests, Position,
+    StreamEnd,
+};
 pub use error_code::{REFUSED_STREAM, error_name, is_no_error};
 pub use server::{Server, ServerHandler, ServerSettings, SessionError};
 

@@ -1,6 +1,9 @@
 //! What a client makes of each frame, right or wrong (RFC 9113).
 
-use http2::{Breach, Client, ClientHandler, ClientSettings, Frame, Head, Stream, StreamEnd};
+use http2::{
+    Breach, Client, ClientHandler, ClientSettings, Dropped, Frame, Head, Position, Stream,
+    StreamEnd,
+};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -411,4 +414,60 @@ fn a_long_head_goes_in_frames_that_every_server_takes() {
         (CONTINUATION, END_HEADERS, 5, block - (2 << 14)),
     ];
     assert_eq!(sent.iter().map(of).collect::<Vec<_>>(), expected);
+}
+
+/// What a client has left of its window for the connection, and what it has opened again of each window.
+fn windows(session: &mut Session) -> (u32, [u32; 2]) {
+    let mut opened = [0; 2];
+    for (_, _, stream, payload) in session.sent().into_iter().filter(|of| of.0 == WINDOW_UPDATE) {
+        opened[stream as usize] += u32::from_be_bytes(payload.try_into().unwrap());
+    }
+    (session.client.window_left(), opened)
+}
+
+#[test]
+fn a_body_whose_middle_was_dropped_goes_on_where_it_is_said_to() {
+    // The places where dropping begins and ends, and how many frames begin between them.
+    let sizes = [7_000, 16_000, 9_000, 16_000, 12_000];
+    let begin = frame(HEADERS, END_HEADERS, 1, OK);
+    let mut all = begin.clone();
+    let mut starts = vec![all.len()];
+    for (place, size) in sizes.iter().enumerate() {
+        let last = if place + 1 == sizes.len() { END_STREAM } else { 0 };
+        all.extend(frame(DATA, last, 1, &vec![b'a'; *size]));
+        starts.push(all.len());
+    }
+    let mut whole = Session::new();
+    whole.receive(&all);
+    assert_eq!(whole.seen.closed, [(1, StreamEnd::Complete)]);
+    let (left, opened) = windows(&mut whole);
+    let data = |left| Position::Data { left };
+    for (from, to, frames, end) in [
+        (starts[0], starts[2], 2, Position::Boundary),
+        (starts[0] + 10, starts[1], 0, Position::Boundary),
+        (starts[0] + 100, starts[3] + 10, 3, data(15_999)),
+        (starts[1] + 1_009, starts[1] + 3_009, 0, data(13_000)),
+        (starts[1], starts[4], 3, Position::Boundary),
+    ] {
+        let mut walked = Session::new();
+        walked.receive(&all[..from]);
+        let began = walked.client.position(1).unwrap();
+        assert!((from == starts[0] || from == starts[1]) == (began == Position::Boundary));
+        let dropped = Dropped { length: (to - from) as u64, frames, end };
+        walked.client.pass(1, dropped);
+        assert_eq!(walked.client.position(1), Some(end), "{from}..{to}");
+        walked.receive(&all[to..]);
+        assert_eq!(walked.seen.closed, [(1, StreamEnd::Complete)], "{from}..{to}");
+        assert_eq!(walked.seen.body as u64 + dropped.body(), 60_000, "{from}..{to}");
+        // What is open again and what is used are together what was sent.
+        let (left_then, opened_then) = windows(&mut walked);
+        assert_eq!(opened_then[0] + WINDOW - left_then, opened[0] + WINDOW - left, "{from}..{to}");
+        assert!(opened_then[1].abs_diff(opened[1]) <= WINDOW / 2, "{from}..{to}");
+    }
+    // Within a header, before the first byte after it, and in the last frame nothing is known.
+    for place in [starts[1] + 1, starts[1] + 9, starts[4] + 20] {
+        let mut session = Session::new();
+        session.receive(&all[..place]);
+        assert_eq!(session.client.position(1), None, "{place}");
+    }
 }

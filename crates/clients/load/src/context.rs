@@ -15,6 +15,7 @@ use units::Nanos;
 
 use crate::clock::{self, Clock};
 use crate::coalescing::Coalescing;
+use crate::connection::http2::walk::Shapes;
 use crate::connection::{Ended, Failed, Over};
 use crate::draw::{Draw, Drawn};
 use crate::recorder::Recorder;
@@ -111,6 +112,8 @@ pub(crate) struct Context<'a> {
     pub(crate) planned: Option<CountDraws>,
     /// What is known of the server's responses.
     pub(crate) learned: Learned,
+    /// The same of responses over HTTP/2.
+    pub(crate) shapes: Shapes,
     /// The low-water mark for bodies longer than it.
     pub(crate) mark: u32,
     pub(crate) coalescing: Coalescing,
@@ -173,6 +176,7 @@ impl<'a> Context<'a> {
             users: Vec::new(),
             planned: None,
             learned: Learned::default(),
+            shapes: Shapes::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             ended: Vec::new(),
             is_winding_up: false,

@@ -17,6 +17,7 @@ mod requests;
 mod responses;
 mod settings;
 mod streams;
+mod walk;
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -25,6 +26,7 @@ pub use breach::Breach;
 pub use heads::Head;
 pub use requests::NoMoreRequests;
 pub use settings::ClientSettings;
+pub use walk::{Dropped, Position};
 
 use self::breach::Taken;
 use self::due::Due;
@@ -37,7 +39,7 @@ use self::responses::PartialHead;
 use self::settings::{DEFAULT_WINDOW, ServerLimits};
 use self::streams::OpenStreams;
 use crate::hpack::{Encoder, Fields};
-use crate::{Frame, FrameKind, LARGEST_WINDOW, Stream};
+use crate::{FRAME_HEADER, Frame, FrameKind, LARGEST_WINDOW, Stream};
 
 /// The most frames in which a head goes on. A server that fills its frames has sent 1 MiB then.
 const MOST_CONTINUATIONS: usize = 64;

@@ -2,6 +2,7 @@
 
 use super::breach::Breach;
 use super::frame::{DATA, FrameHeader, PADDED, PADDING};
+use super::walk::Position;
 use crate::FRAME_HEADER;
 
 /// See the module.
@@ -101,6 +102,41 @@ impl FrameReader {
                 }
             }
         }
+    }
+
+    /// See [`super::Client::position`].
+    pub(super) fn position(&self, stream: i32) -> Option<Position> {
+        match self.state {
+            State::Header if self.begun.is_empty() || self.is_spent => Some(Position::Boundary),
+            State::Data { header, left, padding: 0, is_first: false }
+                if header.stream == stream && !header.ends_stream() =>
+            {
+                u32::try_from(left).ok().map(|left| Position::Data { left })
+            }
+            _ => None,
+        }
+    }
+
+    /// See [`super::Client::is_elsewhere`].
+    pub(super) fn is_elsewhere(&self, stream: i32) -> bool {
+        match self.state {
+            State::Header => false,
+            State::Payload(_) | State::Padding(_) => true,
+            State::Data { header, padding, .. } => header.stream != stream || padding > 0,
+        }
+    }
+
+    /// Goes on at this position.
+    pub(super) fn pass(&mut self, stream: i32, position: Position) {
+        self.state = match position {
+            Position::Boundary => State::Header,
+            Position::Data { left: length } => State::Data {
+                header: FrameHeader { length, kind: DATA, flags: 0, stream },
+                left: length as usize,
+                padding: 0,
+                is_first: false,
+            },
+        };
     }
 
     fn header(&mut self, input: &mut &[u8]) -> Option<FrameHeader> {

@@ -101,9 +101,7 @@ impl Connection {
                 Given::More | Given::Closed => Ok(Next::Close),
             },
             Phase::Open(Codec::Http2(http2)) if http2.streams.is_idle() => Ok(Next::Close),
-            Phase::Open(Codec::Http2(_)) => {
-                Err(Failure::new(ErrorKind::EarlyClose, "closed before a response"))
-            }
+            Phase::Open(Codec::Http2(http2)) => Err(http2.closed_early()),
             _ => Ok(Next::Close),
         }
     }
@@ -219,6 +217,7 @@ impl Connection {
         match &mut self.phase {
             Phase::Open(Codec::Http1(http1)) => http1.fail(context, failure, at),
             Phase::Open(Codec::Http2(http2)) => {
+                http2.has_failed();
                 http2.streams.fail_all(failure, at);
                 http2.streams.ends(context);
             }
@@ -242,10 +241,15 @@ impl Connection {
         match &mut self.phase {
             Phase::Open(Codec::Http2(http2)) => {
                 http2.streams.now = context.now();
-                // All records were opened, so what came is authentic.
-                for (begun, body) in http2.streams.take_all() {
+                // What was read of them is authentic.
+                for (begun, (body, opened)) in http2.streams.take_all() {
                     context.recorder.in_flight(window, begun);
-                    context.recorder.proven(body, body);
+                    context.recorder.proven(body, opened);
+                }
+                if http2.awaits_proof() {
+                    self.set_mark(1);
+                    self.readable = Readable::Unknown;
+                    return self.receive(context);
                 }
             }
             Phase::Open(Codec::Http1(http1)) => {
@@ -300,6 +304,9 @@ impl Connection {
                 http1.reception.tickets()
             }
             Phase::Open(Codec::Http2(http2)) => {
+                let (proven, unproven) = http2.dropped();
+                context.recorder.proven(proven, 0);
+                context.recorder.outcome.bytes.unproven += unproven;
                 context.recorder.outcome.http2.add(http2.streams.counts);
                 http2.tickets()
             }

@@ -218,9 +218,25 @@ impl Connection {
         self.account(context);
         // Part of a record is progress too: a slow server may need a long time for a whole one.
         let progress = if turn > 0 { context.recently() } else { self.progress };
-        let Phase::Open(Codec::Http1(http1)) = &mut self.phase else {
-            self.progress = progress;
-            return Next::Wait;
+        let http1 = match &mut self.phase {
+            Phase::Open(Codec::Http1(http1)) => http1,
+            Phase::Open(Codec::Http2(http2)) => {
+                self.progress = progress;
+                if context.is_winding_up && !http2.awaits_proof() {
+                    return Next::Close;
+                }
+                let mark = match http2.to_drop() {
+                    _ if context.is_winding_up => 1,
+                    ..LEAST_MARK => 1,
+                    left => left.min(context.mark.into()) as u32,
+                };
+                self.set_mark(mark);
+                return Next::Wait;
+            }
+            _ => {
+                self.progress = progress;
+                return Next::Wait;
+            }
         };
         if http1.ending.is_some() {
             return Next::Wait;

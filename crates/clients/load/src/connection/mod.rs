@@ -467,7 +467,7 @@ fn receive_into<C: Receive>(
             Want::Skip(left) if start < end => {
                 let here = left.min((end - start) as u64);
                 start += here as usize;
-                codec.skipped(here)?
+                codec.skipped(here, context)?
             }
             Want::Read { min, .. } if end - start >= min => {
                 let (used, given) = codec.give(&mut scratch[start..end], context)?;
@@ -499,7 +499,7 @@ fn receive_into<C: Receive>(
                     (Moved::End, _) => break Given::Closed,
                     (Moved::Bytes(count), Want::Skip(_)) => {
                         turn += count as u64;
-                        codec.skipped(count as u64)?
+                        codec.skipped(count as u64, context)?
                     }
                     (Moved::Bytes(count), Want::Read { .. }) => {
                         turn += count as u64;
@@ -523,7 +523,7 @@ trait Receive {
     fn want(&self) -> Want;
 
     /// Counts bytes that came and were dropped unread.
-    fn skipped(&mut self, count: u64) -> Result<Given, Failure>;
+    fn skipped(&mut self, count: u64, context: &Context<'_>) -> Result<Given, Failure>;
 
     /// Takes what was received, and returns how much of it was used.
     fn give(&mut self, bytes: &mut [u8], context: &Context<'_>) -> Result<(usize, Given), Failure>;
@@ -536,7 +536,7 @@ impl Receive for Reception {
     }
 
     #[inline]
-    fn skipped(&mut self, count: u64) -> Result<Given, Failure> {
+    fn skipped(&mut self, count: u64, _: &Context<'_>) -> Result<Given, Failure> {
         self.skipped(count)
     }
 
@@ -551,8 +551,8 @@ impl Receive for Http2 {
         self.want()
     }
 
-    /// Every frame is read.
-    fn skipped(&mut self, _: u64) -> Result<Given, Failure> {
+    fn skipped(&mut self, count: u64, context: &Context<'_>) -> Result<Given, Failure> {
+        self.skipped(count, context);
         Ok(Given::More)
     }
 

@@ -184,8 +184,9 @@ impl Plan {
             );
         }
         let walks = self.receive == Some(Receive::Walk);
-        let mixes = "mixes its responses, so that each record is opened";
-        found.add("http", Opposite, &[(walks, "receive", mixes)]);
+        let mixes = "are answered in records that they share, so that each is opened";
+        let has_several = walks && self.streams() > 1;
+        found.add("streams", Opposite, &[(has_several, "receive", mixes)]);
         let what = match self.operation {
             Operation::Requests => "",
             Operation::Handshakes => "needs requests",

@@ -12,6 +12,7 @@ mod heads;
 mod honest;
 mod http2;
 mod http2_messages;
+mod http2_walk;
 mod limits;
 mod memory;
 mod methods;

@@ -109,7 +109,7 @@ fn what_http2_does_not_go_with_is_refused() {
     let refused = [
         &["--streams", "8"][..],
         &["--http", "1.1", "--streams", "8"],
-        &["--http", "2", "--receive", "walk"],
+        &["--http", "2", "--streams", "8", "--receive", "walk"],
         &["--http", "2", "--operation", "handshakes"],
         &["--http", "2", "--client", "wrk"],
         &["--http", "2", "--suite", "AES128-SHA"],

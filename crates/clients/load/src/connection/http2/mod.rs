@@ -4,18 +4,20 @@
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod streams;
+pub(crate) mod walk;
 
-use http2::{Breach, Client, ClientHandler, ClientSettings, Stream, StreamEnd};
+use http2::{Breach, Client, ClientHandler, ClientSettings, Position, Stream, StreamEnd};
 use wire::handshake::Established;
 use wire::reception::{Content, Given, HEAD_TOO_LONG, LONGEST_HEAD, Records, Want};
 use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
 use super::{PART, unsealed};
-use crate::Plan;
 use crate::context::Context;
 use crate::recorder::Begun;
+use crate::{Plan, Receive};
 use streams::{Exchange, Streams};
+use walk::{Beginning, Brought, Course, Middle, Step, Walk};
 
 /// A window that no response fills, so that the client never holds the server up. It is not the largest
 /// one, which a server that adds to it would overflow.
@@ -36,6 +38,8 @@ pub(super) struct Http2 {
     has_begun: bool,
     /// How much is in hand of a record that has not come whole.
     partial: usize,
+    /// Where bodies may be dropped unread.
+    walk: Option<Walk>,
     /// Whether the server's window for the whole connection was used up, so that another one is needed.
     is_used_up: bool,
     pub(super) streams: Streams,
@@ -54,11 +58,14 @@ impl Http2 {
         streams.limits = (context.plan.timeout.0, context.plan.operation_timeout().0);
         streams.counts.connections = 1;
         streams.counts.by_alpn = u64::from(tls.is_some());
+        let is_alone = context.plan.streams() == 1 && context.plan.receive() == Receive::Walk;
+        let walk = (is_alone && tls.is_some()).then(|| Walk::new(context.shapes.clone()));
         Self {
             client: Client::new(SETTINGS),
             tls,
             has_begun: false,
             partial: 0,
+            walk,
             is_used_up: false,
             streams,
             is_due: true,
@@ -93,6 +100,9 @@ impl Http2 {
         let asked = self.client.request(fields.iter(), tag, has_body);
         // No stream has the number 0.
         let id = asked.unwrap_or(0);
+        if let Some(walk) = &mut self.walk {
+            walk.stream = id;
+        }
         let exchange = Exchange::new(begun, id, expectation, context.answers, is_compared);
         self.streams.begin(place, exchange, now);
         if asked.is_err() {
@@ -134,7 +144,133 @@ impl Http2 {
     }
 
     pub(super) fn want(&self) -> Want {
-        Want::Read { min: self.partial + 1, max: usize::MAX }
+        let min = self.partial + 1;
+        match &self.walk {
+            Some(walk) => walk.want(min, self.streams.awaits_walk()),
+            None => Want::Read { min, max: usize::MAX },
+        }
+    }
+
+    /// How many bytes are to come that will be dropped.
+    pub(super) fn to_drop(&self) -> u64 {
+        self.walk.as_ref().and_then(Walk::to_drop).unwrap_or(0)
+    }
+
+    /// Takes bytes that came and were dropped.
+    pub(super) fn skipped(&mut self, count: u64, context: &Context<'_>) {
+        let now = context.recently();
+        self.streams.progresses(now);
+        let (Some(walk), Some((records, _))) = (&mut self.walk, &mut self.tls) else { return };
+        let Some(Middle { records: count, dropped, .. }) =
+            walk.skipped(count, context.window.contains(now))
+        else {
+            return;
+        };
+        records.pass(count);
+        let before = self.begun_frames();
+        self.client.pass(self.stream(), dropped);
+        // Those that have ended: one may have been under way before, and one may be now.
+        let ended = before + dropped.frames - self.begun_frames();
+        self.streams.counts.data_frames += ended;
+        self.streams.counts.frames_received += ended;
+        self.is_due = true;
+    }
+
+    /// The only stream that is open, or was last, where bodies may be dropped.
+    fn stream(&self) -> i32 {
+        self.walk.as_ref().map_or(0, |walk| walk.stream)
+    }
+
+    /// DATA frames that have begun, as far as a walk has to know it: all that have ended, and the one under way unless
+    /// it is the last of its stream.
+    fn begun_frames(&self) -> u64 {
+        let position = self.client.position(self.stream());
+        self.streams.counts.data_frames + u64::from(matches!(position, Some(Position::Data { .. })))
+    }
+
+    /// A record opened in its place, so that those before it were as many as was expected.
+    fn proves(&mut self) {
+        if let Some(walk) = &mut self.walk
+            && let Step::Prove { body, within } = walk.step
+        {
+            walk.step = Step::Open(None);
+            if !self.streams.walked(body, within) {
+                walk.late += within;
+            }
+        }
+    }
+
+    /// Takes what a record held, and notes what it says of how responses come.
+    fn take_record(&mut self, wire: usize, bytes: &[u8]) -> Result<(), Failure> {
+        if self.walk.is_none() {
+            return self.take(bytes);
+        }
+        let awaited = !self.streams.has_begun();
+        let (frames, data) = (self.begun_frames(), self.streams.counts.data_frames);
+        let others = self.streams.counts.frames_received - data;
+        self.take(bytes)?;
+        if self.streams.has_walked() && self.client.is_elsewhere(self.stream()) {
+            return Err(lost(
+                "after dropped records: another frame where the body's last one was expected",
+            ));
+        }
+        let end = self.client.position(self.stream());
+        let brought = Brought {
+            wire,
+            length: bytes.len(),
+            frames: self.begun_frames() - frames,
+            has_others: self.streams.counts.frames_received - self.streams.counts.data_frames
+                != others,
+            end,
+        };
+        let Self { walk: Some(Walk { shapes, step, .. }), streams, .. } = self else {
+            return Ok(());
+        };
+        let Step::Open(course) = step else { return Ok(()) };
+        match course {
+            None if awaited => {
+                if let (Some(promised), Some(position)) = (streams.promises(), end) {
+                    let beginning = Beginning { promised, record: wire, position };
+                    *step = match shapes.middle(beginning).filter(|_| streams.may_walk()) {
+                        Some(middle) => Step::Drop { left: middle.wire, middle, within: 0 },
+                        None => Step::Open(Some(Course::new(beginning))),
+                    };
+                }
+            }
+            None => {}
+            Some(known) => {
+                known.take(brought);
+                if streams.is_idle() {
+                    let course = course.take().filter(|_| streams.has_just_completed());
+                    course.into_iter().for_each(|course| course.end(shapes));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether bytes of the window were dropped that a record has still to prove.
+    pub(super) fn awaits_proof(&self) -> bool {
+        self.walk.as_ref().is_some_and(Walk::awaits_proof)
+    }
+
+    /// Body bytes of the window that were dropped: proven after their operation was taken out, and not proven.
+    pub(super) fn dropped(&self) -> (u64, u64) {
+        self.walk.as_ref().map_or((0, 0), |walk| (walk.late, walk.unproven()))
+    }
+
+    /// Whether a response was wrong, or given up, of which a part was dropped.
+    fn is_lost(&self) -> bool {
+        self.streams.is_lost || self.walk.as_ref().is_some_and(|walk| walk.is_lost)
+    }
+
+    /// The connection has failed. What was expected of the response under way may have been wrong.
+    pub(super) fn has_failed(&self) {
+        if let Some(walk) = &self.walk
+            && (self.is_lost() || walk.awaits_proof() || self.streams.has_walked())
+        {
+            walk.shapes.failed();
+        }
     }
 
     /// Takes what was received, and returns how many bytes of it were used.
@@ -152,14 +288,21 @@ impl Http2 {
             self.take(bytes)?;
             used = bytes.len();
         } else {
-            while let Some((records, _)) = &mut self.tls
+            while self.to_drop() == 0
+                && let Some((records, _)) = &mut self.tls
                 && let Some((length, content)) = records.open(&mut bytes[used..])?
             {
+                self.proves();
                 match content {
                     Content::Data(range) => {
-                        self.take(&bytes[used + range.start..used + range.end])?;
+                        let content = &bytes[used + range.start..used + range.end];
+                        self.take_record(length, content)?;
                     }
-                    Content::Message => {}
+                    Content::Message => {
+                        if let Some(Walk { step: Step::Open(course), .. }) = &mut self.walk {
+                            *course = None;
+                        }
+                    }
                     Content::Closed => given = Given::Closed,
                 }
                 used += length;
@@ -197,8 +340,20 @@ impl Http2 {
             let least = streams.counts.allowed_streams.unwrap_or(most).min(most);
             streams.counts.allowed_streams = Some(least);
         }
+        if self.is_lost() {
+            return Err(lost(
+                "a response whose records were dropped, and that did not end as expected",
+            ));
+        }
+        let Self { client, streams, .. } = self;
         match client.breach() {
-            Some(breach) if !client.has_to_send() && !streams.is_idle() => Err(broken(breach)),
+            Some(breach) if !client.has_to_send() && !streams.is_idle() => {
+                let failure = broken(breach);
+                Err(match streams.has_walked() {
+                    true => lost(&format!("after dropped records: {}", failure.seen)),
+                    false => failure,
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -217,7 +372,18 @@ impl Http2 {
                 failure.kind == ErrorKind::FlowControl && self.client.connection_window() <= 0;
             self.client.cancel(&mut self.streams, exchange.id);
             self.is_due = true;
+            if let Some(walk) = &mut self.walk {
+                walk.is_lost |= walk.awaits_proof() || exchange.has_walked();
+            }
             self.streams.ended.push(exchange.ended(place, now, Err(failure), None));
+        }
+    }
+
+    /// The failure of the operations under way where the server has closed.
+    pub(super) fn closed_early(&self) -> Failure {
+        match self.streams.has_walked() {
+            true => lost("after dropped records: closed before the body's end"),
+            false => Failure::new(ErrorKind::EarlyClose, "closed before a response"),
         }
     }
 
@@ -225,6 +391,11 @@ impl Http2 {
     pub(super) fn tickets(&self) -> u64 {
         self.tls.as_ref().map_or(0, |(records, _)| records.tickets())
     }
+}
+
+/// What was dropped is not known to be what was expected.
+fn lost(seen: &str) -> Failure {
+    Failure::new(ErrorKind::UnverifiableRecord, seen)
 }
 
 /// The connection cannot go on.

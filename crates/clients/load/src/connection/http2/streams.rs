@@ -32,8 +32,9 @@ pub(crate) struct Exchange {
     opened: Option<u64>,
     /// When something of it was last sent or received.
     progress: u64,
-    /// Body bytes that arrived within the window.
+    /// Body bytes that arrived within the window, and those of them that were dropped unread.
     window_body: u64,
+    window_dropped: u64,
     expectation: Expectation,
     answers: Answers,
     /// Whether its body is compared with the object.
@@ -49,6 +50,8 @@ pub(crate) struct Exchange {
     /// The bytes of all heads.
     head: usize,
     body: u64,
+    /// The part of it that was dropped unread, and is proven.
+    dropped: u64,
     is_whole: bool,
     wrong: Option<Failure>,
     /// What the server says of a call of gRPC that failed.
@@ -70,6 +73,7 @@ impl Exchange {
             opened: None,
             progress: 0,
             window_body: 0,
+            window_dropped: 0,
             expectation,
             answers,
             is_compared,
@@ -81,6 +85,7 @@ impl Exchange {
             promised: None,
             head: 0,
             body: 0,
+            dropped: 0,
             is_whole: false,
             wrong: None,
             grpc: None,
@@ -95,8 +100,13 @@ impl Exchange {
         result: Result<Option<Completed>, Failure>,
         unanswered: Option<Unanswered>,
     ) -> Ended {
-        let (bytes, is_early) = ((self.window_body, self.window_body), self.body_left > 0);
+        let (bytes, is_early) = (self.window_bytes(), self.body_left > 0);
         Ended { place, begun: self.begun, at, bytes, result, is_early, unanswered }
+    }
+
+    /// Body bytes of the window, and those of them that were decrypted.
+    fn window_bytes(&self) -> (u64, u64) {
+        (self.window_body, self.window_body - self.window_dropped)
     }
 
     /// When its operation began.
@@ -187,6 +197,22 @@ impl Exchange {
         Failure::new(kind, format!("{body} bytes of a body of {promised}"))
     }
 
+    /// Whether a part of its response was dropped.
+    pub(crate) fn has_walked(&self) -> bool {
+        self.dropped > 0
+    }
+
+    /// A failure, which may be one of the walk where a part of the response was dropped.
+    fn lost(&self, failure: Failure) -> Failure {
+        match failure.kind {
+            ErrorKind::Content | ErrorKind::LongBody | ErrorKind::ShortBody if self.dropped > 0 => {
+                let seen = format!("after {} dropped bytes: {}", self.dropped, failure.seen);
+                Failure::new(ErrorKind::UnverifiableRecord, seen)
+            }
+            _ => failure,
+        }
+    }
+
     /// What became of it, its stream having ended so.
     fn judge(&mut self, end: StreamEnd) -> Result<Completed, Failure> {
         let fail = |kind, seen: String| Err(Failure::new(kind, seen));
@@ -229,7 +255,7 @@ impl Exchange {
         }
         Ok(Completed {
             body: self.body,
-            opened: self.body,
+            opened: self.body - self.dropped,
             compared: self.is_compared && self.expectation.size().is_some(),
             peeked: false,
             closes: false,
@@ -264,6 +290,8 @@ pub(crate) struct Streams {
     open: usize,
     /// Whether the server's SETTINGS have come.
     pub(crate) has_settings: bool,
+    /// Whether a response was wrong of which a part was dropped: the rest may be as wrong.
+    pub(crate) is_lost: bool,
     /// The body of each request.
     body: Arc<Vec<u8>>,
 }
@@ -324,10 +352,14 @@ impl Streams {
     }
 
     /// All that are under way, with their body bytes of the window.
-    pub(crate) fn take_all(&mut self) -> Vec<(Begun, u64)> {
+    pub(crate) fn take_all(&mut self) -> Vec<(Begun, (u64, u64))> {
         let places = self.places(|_| true);
         let taken = places.into_iter().filter_map(|place| self.take(place));
-        taken.map(|exchange| (exchange.begun, exchange.window_body)).collect()
+        let bytes = |exchange: Exchange| {
+            let bytes = exchange.window_bytes();
+            (exchange.begun, bytes)
+        };
+        taken.map(bytes).collect()
     }
 
     /// The places of operations that have made no progress for too long, or take too long. From now on the
@@ -354,6 +386,61 @@ impl Streams {
             self.open
         );
         Failure::new(ErrorKind::NoStream, seen)
+    }
+
+    /// The operation of a connection with one stream.
+    fn alone(&self) -> Option<&Exchange> {
+        self.places.first()?.as_ref()
+    }
+
+    /// Whether its response has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.alone().is_some_and(|exchange| exchange.has_begun)
+    }
+
+    /// Whether a part of its response was dropped.
+    pub(crate) fn has_walked(&self) -> bool {
+        self.alone().is_some_and(Exchange::has_walked)
+    }
+
+    /// Whether a part of its response may be dropped, if there is one.
+    pub(crate) fn may_walk(&self) -> bool {
+        self.alone().is_some_and(|exchange| !exchange.is_compared)
+    }
+
+    /// The same where that has not begun.
+    pub(crate) fn awaits_walk(&self) -> bool {
+        self.may_walk() && !self.has_begun()
+    }
+
+    /// The length of its response's body, where that has begun and is right so far.
+    pub(crate) fn promises(&self) -> Option<u64> {
+        let is_right = |exchange: &&Exchange| exchange.wrong.is_none() && exchange.is_right();
+        self.alone().filter(is_right)?.promised()
+    }
+
+    /// Whether the last operation that ended was completed.
+    pub(crate) fn has_just_completed(&self) -> bool {
+        self.ended.last().is_some_and(|ended| ended.result.is_ok())
+    }
+
+    /// Bytes of its response have come, at this time.
+    pub(crate) fn progresses(&mut self, now: u64) {
+        self.now = now;
+        if let Some(Some(exchange)) = self.places.first_mut() {
+            exchange.progress = now;
+        }
+    }
+
+    /// So many bytes of its response's body were dropped and are proven, of the window `within`; false where it was
+    /// taken out.
+    pub(crate) fn walked(&mut self, body: u64, within: u64) -> bool {
+        let Some(Some(exchange)) = self.places.first_mut() else { return false };
+        exchange.body += body;
+        exchange.dropped += body;
+        exchange.window_body += within;
+        exchange.window_dropped += within;
+        true
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -448,6 +535,15 @@ impl ClientHandler for Streams {
             }
             FrameKind::Other => {}
         }
+        if !matches!(frame.kind, FrameKind::Data | FrameKind::Headers)
+            && let Some(Some(walked)) = self.places.first_mut()
+            && walked.dropped > 0
+        {
+            // It may be a part of the body that was taken for a frame.
+            let seen = "after dropped records: another frame before the body's last one";
+            walked.wrong.get_or_insert_with(|| Failure::new(ErrorKind::UnverifiableRecord, seen));
+            self.rejected.push(walked.id);
+        }
         let mut is_first = false;
         let Some(exchange) = self.of(stream) else { return };
         exchange.progress = now;
@@ -492,7 +588,8 @@ impl ClientHandler for Streams {
             }
             _ => {
                 let Some(mut exchange) = self.take(place) else { return };
-                let result = exchange.judge(end);
+                let result = exchange.judge(end).map_err(|failure| exchange.lost(failure));
+                self.is_lost |= result.is_err() && exchange.dropped > 0;
                 return self.ended.push(exchange.ended(place, self.now, result.map(Some), None));
             }
         };
