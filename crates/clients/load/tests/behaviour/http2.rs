@@ -71,7 +71,8 @@ fn honest_responses_count() {
 fn padding_trailers_interim_heads_and_no_length_are_understood() {
     let (_server, job) = answering(&[], |frames, stream| {
         // 103, which is not in the static table.
-        frames.send(HEADERS, END_HEADERS, stream, &[0x08, 3, b'1', b'0', b'3'])?;
+        let interim = [&[0x08, 3, b'1', b'0', b'3'], &field("content-length", b"7")[..]].concat();
+        frames.send(HEADERS, END_HEADERS, stream, &interim)?;
         frames.send(HEADERS, 0, stream, &ok(None))?;
         frames.send(CONTINUATION, END_HEADERS, stream, &field("x", b"y"))?;
         frames.send(PING, 0, 0, &[7; 8])?;
@@ -80,7 +81,8 @@ fn padding_trailers_interim_heads_and_no_length_are_understood() {
             let padded = [&[200], piece, &[0; 200]].concat();
             frames.send(DATA_FRAME, PADDED, stream, &padded)?;
         }
-        frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &field("trailer", b"1"))
+        let trailers = [field("trailer", b"1"), field("content-length", b"7")].concat();
+        frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &trailers)
     });
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
