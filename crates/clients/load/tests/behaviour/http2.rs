@@ -336,6 +336,42 @@ fn each_fault_of_a_server_has_its_name() {
     });
 }
 
+#[test]
+fn a_wrong_response_fails_its_operation_and_leaves_those_beside_it() {
+    type Fault = fn(&mut Frames, u32) -> io::Result<()>;
+    let faults: [(ErrorKind, Fault); 3] = [
+        (ErrorKind::Http2, |frames, stream| {
+            frames.head(stream, SIZE)?;
+            frames.head(stream, SIZE)
+        }),
+        (ErrorKind::ShortBody, |frames, stream| {
+            frames.head(stream, SIZE)?;
+            frames.body(stream, &object()[..9000])
+        }),
+        (ErrorKind::LongBody, |frames, stream| {
+            frames.head(stream, SIZE - 1)?;
+            frames.body(stream, &object())
+        }),
+    ];
+    for (kind, fault) in faults {
+        let server = Server::start(move |stream| {
+            let mut frames = Frames::accept(stream, &[])?;
+            loop {
+                let wrong = frames.request()?;
+                let right = frames.request()?;
+                frames.head(right, SIZE)?;
+                fault(&mut frames, wrong)?;
+                frames.body(right, &object())?;
+            }
+        });
+        let mut job = over_http2(http(server.address(), PATH));
+        (job.plan.streams, job.operations) = (std::num::NonZeroU32::new(2), Some(10));
+        let outcome = run(job);
+        let found = (outcome.completed, kinds(&outcome), server.connections());
+        assert_eq!(found, (5, vec![(kind, 5)], 1), "{}", summary(&outcome));
+    }
+}
+
 /// As nginx sends them with TLS 1.2, and Go with TLS 1.3.
 #[test]
 fn settings_may_come_in_one_read_with_the_end_of_the_handshake() {
