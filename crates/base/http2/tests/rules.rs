@@ -1,8 +1,8 @@
 //! What a client makes of each frame, right or wrong (RFC 9113).
 
 use http2::{
-    Breach, Client, ClientHandler, ClientSettings, Dropped, Frame, Head, Position, Stream,
-    StreamEnd,
+    Breach, Client, ClientHandler, ClientSettings, Dropped, Frame, FrameKind, Head, Position,
+    Stream, StreamEnd,
 };
 
 const DATA: u8 = 0;
@@ -65,6 +65,8 @@ struct Seen {
     body: usize,
     closed: Vec<(usize, StreamEnd)>,
     received: usize,
+    /// The payloads of heads.
+    head_bytes: usize,
     /// What is left of each request's body.
     left: [usize; 8],
 }
@@ -78,8 +80,11 @@ impl ClientHandler for Seen {
         self.body += bytes.len();
     }
 
-    fn received(&mut self, _: Stream, _: Frame) {
+    fn received(&mut self, _: Stream, frame: Frame) {
         self.received += 1;
+        if frame.kind == FrameKind::Headers {
+            self.head_bytes += frame.length;
+        }
     }
 
     fn closed(&mut self, stream: Stream, end: StreamEnd) {
@@ -302,6 +307,11 @@ fn what_means_nothing_to_a_client_changes_nothing() {
     assert_eq!(session.client.breach(), None);
     assert_eq!(session.seen.heads, [(1, Some(103)), (1, Some(200)), (1, None)]);
     assert_eq!((session.seen.body, &session.seen.closed[..]), (1, &[(1, StreamEnd::Complete)][..]));
+    // Each head counts with its priority and its CONTINUATION frames.
+    let lengths = [INTERIM.len(), priority.len() + TRAILER.len(), TRAILER.len()];
+    assert_eq!(session.seen.head_bytes, lengths.iter().sum::<usize>());
+    // The server's SETTINGS, and ten frames of which one is in three parts.
+    assert_eq!(session.seen.received, 11);
     assert_eq!(session.sent(), [(SETTINGS, ACK, 0, vec![])]);
 }
 

@@ -34,13 +34,16 @@ impl Due {
     /// Appends a request's head, in as many frames as its block needs.
     pub(super) fn head(&mut self, stream: Stream, ends_stream: bool, block: &[u8]) {
         let (mut kind, mut flags) = (HEADERS, if ends_stream { END_STREAM } else { 0 });
-        let pieces = block.chunks(DEFAULT_MAX_FRAME as usize);
-        let last = pieces.len() - 1;
-        for (place, piece) in pieces.enumerate() {
-            flags |= if place == last { END_HEADERS } else { 0 };
+        let mut rest = block;
+        while flags & END_HEADERS == 0 {
+            let piece;
+            (piece, rest) = rest.split_at(rest.len().min(DEFAULT_MAX_FRAME as usize));
+            flags |= if rest.is_empty() { END_HEADERS } else { 0 };
             put_header(&mut self.bytes, piece.len(), kind, flags, stream.id);
             self.bytes.extend_from_slice(piece);
-            (kind, flags) = (CONTINUATION, 0);
+            if !rest.is_empty() {
+                (kind, flags) = (CONTINUATION, 0);
+            }
         }
         let frame = Frame { kind: FrameKind::Headers, length: block.len(), ends_stream };
         self.frames.push((stream, frame));

@@ -243,11 +243,8 @@ impl<H: ClientHandler> Client<H> {
         if !self.server.have_come && kind != frame::SETTINGS {
             return Err(Breach::protocol("another frame before the server's SETTINGS"));
         }
-        if self
-            .partial
-            .header
-            .is_some_and(|begun| (kind, stream) != (frame::CONTINUATION, begun.stream))
-        {
+        let next = self.partial.header.map(|begun| (frame::CONTINUATION, begun.stream));
+        if next.is_some_and(|next| (kind, stream) != next) {
             return Err(Breach::protocol("another frame within a head"));
         }
         match kind {

@@ -71,7 +71,8 @@ fn honest_responses_count() {
 fn padding_trailers_interim_heads_and_no_length_are_understood() {
     let (_server, job) = answering(&[], |frames, stream| {
         // 103, which is not in the static table.
-        frames.send(HEADERS, END_HEADERS, stream, &[0x08, 3, b'1', b'0', b'3'])?;
+        let interim = [&[0x08, 3, b'1', b'0', b'3'], &field("content-length", b"7")[..]].concat();
+        frames.send(HEADERS, END_HEADERS, stream, &interim)?;
         frames.send(HEADERS, 0, stream, &ok(None))?;
         frames.send(CONTINUATION, END_HEADERS, stream, &field("x", b"y"))?;
         frames.send(PING, 0, 0, &[7; 8])?;
@@ -80,7 +81,8 @@ fn padding_trailers_interim_heads_and_no_length_are_understood() {
             let padded = [&[200], piece, &[0; 200]].concat();
             frames.send(DATA_FRAME, PADDED, stream, &padded)?;
         }
-        frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &field("trailer", b"1"))
+        let trailers = [field("trailer", b"1"), field("content-length", b"7")].concat();
+        frames.send(HEADERS, END_HEADERS | END_STREAM, stream, &trailers)
     });
     let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
@@ -332,6 +334,42 @@ fn each_fault_of_a_server_has_its_name() {
             });
         }
     });
+}
+
+#[test]
+fn a_wrong_response_fails_its_operation_and_leaves_those_beside_it() {
+    type Fault = fn(&mut Frames, u32) -> io::Result<()>;
+    let faults: [(ErrorKind, Fault); 3] = [
+        (ErrorKind::Http2, |frames, stream| {
+            frames.head(stream, SIZE)?;
+            frames.head(stream, SIZE)
+        }),
+        (ErrorKind::ShortBody, |frames, stream| {
+            frames.head(stream, SIZE)?;
+            frames.body(stream, &object()[..9000])
+        }),
+        (ErrorKind::LongBody, |frames, stream| {
+            frames.head(stream, SIZE - 1)?;
+            frames.body(stream, &object())
+        }),
+    ];
+    for (kind, fault) in faults {
+        let server = Server::start(move |stream| {
+            let mut frames = Frames::accept(stream, &[])?;
+            loop {
+                let wrong = frames.request()?;
+                let right = frames.request()?;
+                frames.head(right, SIZE)?;
+                fault(&mut frames, wrong)?;
+                frames.body(right, &object())?;
+            }
+        });
+        let mut job = over_http2(http(server.address(), PATH));
+        (job.plan.streams, job.operations) = (std::num::NonZeroU32::new(2), Some(10));
+        let outcome = run(job);
+        let found = (outcome.completed, kinds(&outcome), server.connections());
+        assert_eq!(found, (5, vec![(kind, 5)], 1), "{}", summary(&outcome));
+    }
 }
 
 /// As nginx sends them with TLS 1.2, and Go with TLS 1.3.

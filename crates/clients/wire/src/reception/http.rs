@@ -208,7 +208,7 @@ fn content_length(value: &[u8]) -> Option<u64> {
 }
 
 /// A number of digits alone; `str::parse` would accept a sign too.
-pub fn digits(value: &[u8]) -> Option<u64> {
+fn digits(value: &[u8]) -> Option<u64> {
     let is_number = value.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(value).ok().filter(|_| is_number)?.parse().ok()
 }

@@ -36,7 +36,7 @@ mod stride;
 pub use answers::Answers;
 pub use http::{
     GRPC_STATUS, HEAD_TOO_LONG, HTTP2_FRAME, LONGEST_HEAD, MOST_FIELDS, TLS_RECORD,
-    TOO_MANY_FIELDS, digits, grpc_failure,
+    TOO_MANY_FIELDS, grpc_failure,
 };
 pub use kept::KeptResponse;
 pub use learned::{LEARNED_FROM, Learned};

@@ -176,8 +176,10 @@ impl Exchange {
             _ if self.head > LONGEST_HEAD => HEAD_TOO_LONG,
             count if count > MOST_FIELDS => TOO_MANY_FIELDS,
             _ => {
-                self.status = head.status().or(self.status);
-                self.promised = head.content_length().or(self.promised);
+                // Trailers promise nothing, and what an interim head promises is not kept.
+                if head.status().is_some() {
+                    (self.status, self.promised) = (head.status(), head.content_length());
+                }
                 let failure = head.fields().find_map(|(name, value)| grpc_failure(name, value));
                 self.grpc = self.grpc.take().or(failure);
                 return;
