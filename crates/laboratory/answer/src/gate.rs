@@ -5,6 +5,8 @@
 //! fails nothing: a gate that failed there would fail by chance in many runs. So it is with too few trials for an
 //! interval. A cell without a figure fails it, so that nothing passes by not being measured.
 //!
+//! So is a regression between two machines, in what depends on the machine.
+//!
 //! Of two runs all cells that a gate is about are judged together ([`stats::step_down`]): the probability that equal
 //! runs fail it is at most 5%, however many cells there are.
 
@@ -149,9 +151,10 @@ impl Gate {
         self.check_scope(of_pairs.chain(of_one))?;
 
         let about = pairs.into_iter().filter(|(_, pair)| self.is_about(&pair.case, &pair.cell_a));
-        let about = about.map(|(metric, pair)| Ok((pair, self.scale(metric, &pair.case)?)));
-        let about: Vec<(&PairedRow, Scale)> = about.collect::<Result<_, GateError>>()?;
-        let ratios = about.iter().filter_map(|(pair, scale)| Some((pair.ratio.as_ref()?, scale)));
+        let about = about.map(|(metric, pair)| Ok((metric, pair, self.scale(metric, &pair.case)?)));
+        let about: Vec<(Metric, &PairedRow, Scale)> = about.collect::<Result<_, GateError>>()?;
+        let ratios =
+            about.iter().filter_map(|(_, pair, scale)| Some((pair.ratio.as_ref()?, scale)));
         let ratios: Vec<(&RunRatio, &Scale)> = ratios.collect();
         let at = |place: usize, level| {
             let (ratio, scale) = ratios[place];
@@ -161,11 +164,18 @@ impl Gate {
         let mut steps = step_down(ratios.len(), at, is_decided).into_iter();
         let needed = trials_to_decide(ratios.len());
 
-        let of_pair = |(pair, _): &(&PairedRow, Scale)| {
+        let machine = comparison.other_machine();
+        let of_pair = |(metric, pair, _): &(Metric, &PairedRow, Scale)| {
             let step = pair.ratio.as_ref().and_then(|_| Some((steps.next()?, needed)));
             let mark = pair.mark_b.or(pair.mark_a);
             let why = pair.why.clone();
-            GatedCell { why, ..self.gated([&pair.case, &pair.cell_b, &pair.label], step, mark) }
+            let cell = self.gated([&pair.case, &pair.cell_b, &pair.label], step, mark);
+            match &machine {
+                Some(words) if self.judged == Judged::Regression && metric.depends_on_machine() => {
+                    GatedCell { why, ..cell }.undecided(words)
+                }
+                _ => GatedCell { why, ..cell },
+            }
         };
         let mut cells: Vec<GatedCell> = about.iter().map(of_pair).collect();
         let only = only.into_iter().filter(|only| self.is_about(&only.case, &only.cell));
@@ -173,7 +183,7 @@ impl Gate {
         cells.extend(
             only.map(|only| self.gated([&only.case, &only.cell, &only.label], None, lacking)),
         );
-        Ok(self.outcome(cells).with_other_machine(comparison.other_machine()))
+        Ok(self.outcome(cells).with_other_machine(machine))
     }
 
     /// In what a ratio of this metric is judged.
