@@ -12,6 +12,7 @@ use keys::Suggested;
 use peers::Peer;
 use study::{Profiling, Study};
 
+use crate::exports::Exports;
 use crate::outputs::{self, Found};
 use crate::progress::RunProgress;
 use crate::{
@@ -108,6 +109,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     gates: gates::Gates,
+
+    #[command(flatten)]
+    exports: Exports,
 }
 
 /// What is measured at once: a study, or one of those that a study includes.
@@ -168,6 +172,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         studies::list(&machine, arguments.json)?;
         return Ok(Exit::Done);
     }
+    arguments.exports.check(arguments.json.then_some("--json"))?;
     let (study, file, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
@@ -192,6 +197,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
         None => (study, Vec::new()),
     };
     arguments.gates.check(&study)?;
+    arguments.exports.check_of(&study, &arguments.gates)?;
     if arguments.dry_run {
         crate::print(&in_words(&study, &unchecked, &arguments.out));
         return Ok(Exit::Done);
@@ -239,7 +245,8 @@ impl Arguments {
             && self.scale.is_none()
             && self.cross_check.is_none()
             && !(self.profile || self.dry_run)
-            && self.gates.is_empty();
+            && self.gates.is_empty()
+            && self.exports.is_empty();
         let what = format!("{name} has a plan: only --out, --json and --quiet go with it");
         if is_plain { Ok(()) } else { Err(Failure::request(what)) }
     }
@@ -270,6 +277,7 @@ impl Arguments {
             ("--only", !self.only.is_empty()),
             ("--cross-check", self.cross_check.is_some()),
             ("--gate", !self.gates.is_empty()),
+            ("--markdown, --junit or --benchmark-json", !self.exports.is_empty()),
         ];
         match refused.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(Failure::request(format!(
@@ -337,7 +345,12 @@ impl Arguments {
 
     /// Whether it says nothing while it measures.
     fn is_silent(&self) -> bool {
-        self.quiet || self.json
+        self.quiet || self.prints_no_words()
+    }
+
+    /// Whether stdout is for a program.
+    fn prints_no_words(&self) -> bool {
+        self.json || self.exports.take_stdout()
     }
 
     fn say(&self, text: &str) {
@@ -360,6 +373,8 @@ impl Arguments {
             for check in &findings.analysis.cross_checks {
                 json::print_line(&serde_json::json!({ "cross_check": check }))?;
             }
+        }
+        if self.prints_no_words() {
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());
         } else {
@@ -378,8 +393,14 @@ impl Arguments {
             let gates = outcomes.in_words();
             crate::print(&format!("\n{words}\n{gates}{report}Everything is in {folder}{how}\n"));
         }
-        if ended.is_ok() {
-            report?;
+        let exported = findings.export(&self.exports, outcomes.all());
+        match ended {
+            Ok(_) => {
+                report?;
+                exported?;
+            }
+            // The reason why the run ended is the last line.
+            Err(_) => exported.unwrap_or_else(|failure| eprintln!("toll: {}", failure.message)),
         }
         match ended {
             Ok(Ended::Interrupted) => Ok(Exit::Interrupted),

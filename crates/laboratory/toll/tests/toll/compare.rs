@@ -1,5 +1,7 @@
 //! `toll compare`, gates and OpenMetrics on result folders that are written by hand.
 
+mod exports;
+
 use cpus::CpuList;
 use std::path::{Path, PathBuf};
 use std::process::Output;
