@@ -1,6 +1,6 @@
 //! The figures of a run that are followed from run to run.
 
-use study::{AnswerRule, Metric, Params, Study, StudyRow};
+use study::{Metric, Params, Study, StudyRow};
 
 use crate::analysis::Analysis;
 use crate::compare::{Comparison, PairedRow};
@@ -27,19 +27,12 @@ pub fn metrics(study: &Study) -> impl Iterator<Item = Metric> {
     study.rows().into_iter().flat_map(|row| of_row(study, &row))
 }
 
-/// Those of the answers about a row, and without any what it is usually compared by. Neither side of a state is
-/// better, and a tax is of two rows.
+/// Those in which the answers read a row that it can have; of an algorithm without answers what it costs.
 fn of_row(study: &Study, row: &StudyRow<'_>) -> Vec<Metric> {
-    let answers = study.answers.iter().filter(|rule| rule.case == row.case);
-    let mut metrics: Vec<Metric> = Vec::new();
-    for AnswerRule { metric, .. } in answers {
-        if row.metrics.contains(metric) && !metrics.contains(metric) {
-            metrics.push(*metric);
-        }
-    }
+    let mut metrics = study.metrics_of(row.case);
+    metrics.retain(|metric| row.metrics.contains(metric));
     if metrics.is_empty() {
-        let cell = study.cells.iter().find(|cell| cell.name == row.name);
-        metrics.extend(cell.map_or(row.metrics.first().copied(), |cell| Some(Metric::usual(cell))));
+        metrics.extend(row.metrics.first());
     }
     metrics
 }

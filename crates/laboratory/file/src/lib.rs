@@ -34,7 +34,9 @@ mod shipped;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod unquoted;
 mod up_to;
+mod vary;
 
 use std::collections::BTreeMap;
 

@@ -554,6 +554,14 @@ impl Metric {
         }
     }
 
+    /// Which [`ratios`](Self::ratio) are the better ones; `None` where neither are.
+    pub fn better_ratio(self) -> Option<Better> {
+        self.better().map(|_| match self.is_higher_ratio_better() {
+            true => Better::Higher,
+            false => Better::Lower,
+        })
+    }
+
     /// Whether a larger [`ratio`](Self::ratio) is the better one.
     pub fn is_higher_ratio_better(self) -> bool {
         // A tax is compared by what it is taken from.

@@ -63,6 +63,19 @@ pub(crate) struct Arguments {
     )]
     only: Vec<String>,
 
+    /// Give each case these values of a key too, in turns, and compare them
+    ///
+    /// KEY is whole, such as target.library-path=/opt/old/lib,/opt/new/lib. Each cell is measured with each
+    /// value, and an answer compares them with the first, from trials of the same rounds;
+    /// --gate 'KEY:regression<=5%' judges that. Repeatable.
+    #[arg(
+        help_heading = TARGET,
+        long,
+        value_name = "KEY=V1,V2",
+        conflicts_with = "continue_",
+    )]
+    vary: Vec<String>,
+
     /// How many times to measure each cell, instead of the study's number
     #[arg(help_heading = LOAD, long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
@@ -154,6 +167,8 @@ Examples:
       the same, and whether wrk measures the same
   toll run my-study.toml --out /tmp/results --json | jq .rate_per_s
       a study of your own, for a program
+  toll run my-study.toml --vary target.library=openssl,rustls-ring --gate 'target.library:regression<=5%'
+      the same with two libraries in turns; exits with 1 if the second is worse by more than 5% in a cell
   toll run papers --scale quick
       the five published measurements, and whether their claims hold here
   toll run --continue results/2026-11-21T20-51-34Z-quick
@@ -161,7 +176,7 @@ Examples:
 
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (one line per trial, on disk when the trial ends), latency/ (HdrHistogram logs),
-study.toml (the study as you wrote it; session-1.toml is a copy of its session file), cells.json
+study.toml (the study as you wrote it, with lines of --vary; session-1.toml is a copy of its session file), cells.json
 (with every setting filled in), machine.json, targets.json, logs/ of the servers, and targets/ with their configurations and certificates; their private keys are removed with
 them. toll report DIR makes the report again.";
 
@@ -185,6 +200,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<Exit, Failure> {
                 arguments.check_for_a_plan(name)?;
                 return plan::of_file(name, &file.text, &arguments.out, arguments.json);
             }
+            let file = file.varied(&machine, arguments.scale.as_deref(), &arguments.vary);
+            let file = file.map_err(Failure::request)?;
             (arguments.study(&file, &machine)?, Some(file), None)
         }
     };
@@ -241,6 +258,7 @@ impl Arguments {
     /// A plan has cells of its own, which are neither cut nor judged.
     fn check_for_a_plan(&self, name: &str) -> Result<(), Failure> {
         let is_plain = self.only.is_empty()
+            && self.vary.is_empty()
             && self.trials.is_none()
             && self.scale.is_none()
             && self.cross_check.is_none()

@@ -132,6 +132,69 @@ fn a_cell_that_only_the_earlier_machine_measured_fails_a_regression() {
     assert_eq!(between(&a, &b, &[], "regression<=5%").unwrap().result, NotMet);
 }
 
+/// Two suites, of which an answer compares the second with the first.
+fn compared_suites(servers: &[&'static targets::Server]) -> Scene {
+    let scene = Scene::suites(servers, &[GCM, CBC]);
+    scene.answer(Metric::GoodputPerServerCpu, "load.suite", GCM)
+}
+
+#[test]
+fn the_values_that_answers_compare_are_judged_in_one_run() {
+    let mut scene = compared_suites(&[server("nginx")]);
+    let reversed: Vec<f64> = SPREAD.into_iter().rev().collect();
+    scene.measure(0, 8.5e9, &SPREAD);
+    scene.measure(1, 2.2e9, &reversed);
+    let whole = scene.clone();
+    // 2.2 of 8.5 Gb/s: 74% worse.
+    for (gate, result) in [
+        ("load.suite:regression<=5%", NotMet),
+        ("load.suite:regression<=80%", Met),
+        ("load.suite:regression<=74%", Inconclusive),
+        ("load.suite:ratio>=0.3", NotMet),
+        ("load.suite:ratio>=0.2", Met),
+    ] {
+        let outcome = judged(&scene, gate);
+        assert_eq!((outcome.result, outcome.cells.len()), (result, 1), "{}", outcome.sentence);
+        assert_eq!(outcome.cells[0].cell, "bulk-0002");
+    }
+    // A cost is worse where there is more of it.
+    scene.study.answers[0].metric = Metric::ServerCpuPerGigabyte;
+    assert_eq!(judged(&scene, "load.suite:regression<=5%").result, NotMet);
+    assert_eq!(judged(&scene, "load.suite:ratio<=5").result, Met);
+    assert!(refused(&scene, "load.suite:ratio>=0.95").contains("write load.suite:regression<=5%"));
+    // What is not compared is refused before anything is measured.
+    for gate in ["regression<=5%", "bulk:ratio>=1", "target.library:regression<=5%"] {
+        let why = refused(&scene, gate);
+        assert!(why.contains("compared with nothing") && why.contains("(load.suite)"), "{why}");
+    }
+    // Nothing passes because it was not measured: neither a value nor the baseline.
+    for lost in [0, 1] {
+        let mut scene = whole.clone();
+        scene.keep(|cell, _| cell != lost);
+        assert_eq!(judged(&scene, "load.suite:regression<=80%").result, NotMet);
+    }
+    scene.keep(|_, round| round < 5);
+    let few = judged(&scene, "load.suite:regression<=5%");
+    assert_eq!((few.result, few.cells[0].needed_trials), (Inconclusive, Some(6)));
+}
+
+#[test]
+fn pairs_of_one_run_are_judged_together_and_without_what_drifts() {
+    let mut scene = compared_suites(&[server("nginx"), server("haproxy")]);
+    // Each round is slower than the one before, both cells alike: equal pairs.
+    let drift = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4];
+    for cell in 0..4 {
+        scene.measure(cell, 8e9, &drift);
+    }
+    let outcome = judged(&scene, "load.suite:regression<=1%");
+    assert_eq!((outcome.result, outcome.cells.len()), (Met, 2), "{}", outcome.sentence);
+    // Six rounds decide one ratio alone, and two need seven.
+    scene.keep(|_, round| round < 6);
+    let outcome = judged(&scene, "load.suite:regression<=1%");
+    assert_eq!(outcome.result, Inconclusive, "{}", outcome.sentence);
+    assert!(outcome.cells.iter().all(|cell| cell.needed_trials == Some(7)), "{outcome:?}");
+}
+
 #[test]
 fn a_gate_that_is_not_met_names_another_machine() {
     let [a, b] = on_machines(|of| of.cgroup = under(&half(), "0-1").cgroup, [4.2e9, 2.2e9]);
