@@ -1,5 +1,9 @@
 //! `toll run --vary`: two values of a key in one run, in turns, and a gate on what the second does.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
 use serde_json::Value;
 use support::{Desk, text};
 
@@ -64,6 +68,48 @@ fn two_values_are_measured_in_turns_and_judged_within_one_run() {
         assert!(said.contains("Gate target.library:ratio>=500 NOT met by 1 of 1 cell"), "{said}");
         assert_eq!(judged(command, "regression<=5%").0, 2);
     }
+}
+
+/// An nginx that calls itself this version, whose configuration all later ones read.
+fn build(folder: &Path, version: &str) -> String {
+    let nginx = targets::by_name("nginx").unwrap();
+    let real = nginx.find(&targets::Settings::new(support::first_cpu())).expect("nginx");
+    std::fs::create_dir(folder).unwrap();
+    let (real, program) = (real.display(), folder.join("nginx"));
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" != -V ] || exec sh -c '{real} -V 2>&1 | sed s,nginx/[0-9.]*,nginx/{version}, >&2'\nexec {real} \"$@\"\n"
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    program.display().to_string()
+}
+
+#[test]
+fn two_builds_of_a_server_are_measured_in_one_run() {
+    let desk =
+        Desk::new(&STUDY.replace("\"embedded\"", "\"nginx\"").replace("trials = 6", "trials = 1"));
+    let [old, new] = ["1.22.7", "1.22.8"].map(|version| build(&desk.path().join(version), version));
+    let vary = format!("target.program={old},{new}");
+    let plan = text(&desk.run(&["--vary", &vary, "--dry-run"]).output().unwrap().stdout);
+    assert!(plan.contains(&format!("{old} -")) && plan.contains(&format!("{new} -")), "{plan}");
+    desk.undisturbed(desk.run(&["--vary", &vary]).output().unwrap());
+    let targets: Value = serde_json::from_str(&desk.file("targets.json")).unwrap();
+    let started = |program: &str, version: &str| {
+        targets.as_array().unwrap().iter().any(|target| {
+            let has = |key: &str, words: &str| target[key].as_str().unwrap().contains(words);
+            has("settings", program) && has("version", version)
+        })
+    };
+    assert!(started(&old, "nginx/1.22.7") && started(&new, "nginx/1.22.8"), "{targets}");
+    // A file that is no program is refused, though a server that is not installed would be skipped.
+    let vary = format!("target.program={old},/nowhere/nginx");
+    let output = desk.run(&["--vary", &vary]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("/nowhere/nginx is no program"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
