@@ -131,7 +131,9 @@ impl Quick {
 
 /// A command that a page shows with gates: `compare`, and its options.
 fn shown_with_gates(page: &str) -> Vec<(String, Vec<String>)> {
-    let commands = page.lines().filter(|line| line.starts_with("toll ") && line.contains("--gate"));
+    // What --vary does is not of these runs.
+    let is_shown = |line: &&str| line.starts_with("toll ") && !line.contains("--vary");
+    let commands = page.lines().filter(is_shown).filter(|line| line.contains("--gate"));
     let parts = |line: &str| {
         let command = line.split('#').next().unwrap();
         let mut words = command.split_whitespace().map(|word| word.trim_matches('\'').to_owned());

@@ -254,3 +254,25 @@ fn a_link_stays_one() {
     assert_exit(&toll("report", &["--markdown", link.to_str().unwrap()], &[&run]), 0);
     assert!(link.is_symlink() && !std::fs::read_to_string(&file).unwrap().contains("earlier"));
 }
+
+/// The workflow of docs/compare-runs.md; the proofs have actionlint read it.
+const WORKFLOW: &str = include_str!("../../../../../../docs/ci/compare-builds.yml");
+
+#[test]
+fn the_page_shows_the_workflow_and_its_options_are_there() {
+    let page = include_str!("../../../../../../docs/compare-runs.md");
+    assert!(page.contains(&format!("```yaml\n{WORKFLOW}```\n")), "copy the file into the page");
+    let mut checked = 0;
+    for command in ["run", "compare"] {
+        let help = said(&toll(command, &["--help"], &[]));
+        for step in WORKFLOW.split("\n      - ") {
+            let Some((_, words)) = step.split_once(&format!("toll {command} ")) else { continue };
+            let options = words.split_whitespace().filter(|word| word.starts_with("--"));
+            for option in options {
+                assert!(help.contains(&format!("{option} ")), "toll {command} {option}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 5, "{checked}");
+}
