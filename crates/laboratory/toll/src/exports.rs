@@ -7,6 +7,7 @@ use std::str::FromStr;
 use answer::compare::Comparison;
 use answer::gate::GateOutcome;
 use answer::tracked::{self, TrackedFigure};
+use clap::ValueHint;
 use rustix::fs::Access;
 use study::metric::Better;
 use study::{Metric, Study};
@@ -20,14 +21,14 @@ pub(crate) struct Exports {
     /// Write the answers, gates and a table in Markdown, for the summary of a CI job; - is stdout
     ///
     /// Of two runs the table has the cells that changed. Where a file is stdout, nothing else is printed there.
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     markdown: Option<Destination>,
 
     /// Write the gates as JUnit's XML, for the test report of CI
     ///
     /// A gate is a test case: one that is not met has failed, an inconclusive one is skipped, with the reason. A run
     /// of which trials are lacking or not valid has an error too.
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     junit: Option<Destination>,
 
     /// Write the figures for github-action-benchmark; repeatable
