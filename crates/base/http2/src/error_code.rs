@@ -4,11 +4,17 @@ use std::ffi::CStr;
 
 use libnghttp2_sys as sys;
 
+pub(crate) const PROTOCOL_ERROR: u32 = 1;
+pub(crate) const FLOW_CONTROL_ERROR: u32 = 3;
+pub(crate) const STREAM_CLOSED: u32 = 5;
+pub(crate) const FRAME_SIZE_ERROR: u32 = 6;
+
 /// The server has not processed the request.
 pub const REFUSED_STREAM: u32 = 7;
 
-/// A head could not be decompressed.
-pub const COMPRESSION_ERROR: u32 = 9;
+pub(crate) const CANCEL: u32 = 8;
+pub(crate) const COMPRESSION_ERROR: u32 = 9;
+pub(crate) const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// Whether a code means that nothing went wrong.
 pub fn is_no_error(code: u32) -> bool {

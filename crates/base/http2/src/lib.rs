@@ -1,20 +1,18 @@
-//! HTTP/2 (RFC 9113) through libnghttp2, the C library of curl and h2load. It does no input or output:
-//! received bytes are given to a session, and it appends what is to be sent.
+//! HTTP/2 (RFC 9113): a codec of our own for clients, and libnghttp2, the C library of curl and h2load, for servers.
+//! Nothing here does input or output: received bytes are given to a session, and it appends what is to be sent.
 //!
-//! A session calls back into a [`Handler`], which is lent to it for each call. So a connection keeps
-//! its state beside the session, and nothing here is shared.
+//! A session calls back into a handler, which is lent to it for each call. So a connection keeps its state beside
+//! the session, and nothing here is shared. The two sides have nothing in common but names, so that each is a
+//! test of the other.
 
-mod callbacks;
 mod client;
 mod error_code;
-mod made;
+mod hpack;
 mod server;
-mod session;
 
-pub use client::{Client, ClientSettings, MOST_CONTINUATIONS};
-pub use error_code::{COMPRESSION_ERROR, REFUSED_STREAM, error_name, is_no_error};
-pub use server::{Server, ServerSettings};
-pub use session::SessionError;
+pub use client::{Breach, Client, ClientHandler, ClientSettings, Head, NoMoreRequests, StreamEnd};
+pub use error_code::{REFUSED_STREAM, error_name, is_no_error};
+pub use server::{Server, ServerHandler, ServerSettings, SessionError};
 
 /// The length of a frame's header (RFC 9113, section 4.1).
 pub const FRAME_HEADER: usize = 9;
@@ -25,10 +23,13 @@ pub const LARGEST_WINDOW: u32 = (1 << 31) - 1;
 /// The largest frame that a peer may send where nothing else was agreed (RFC 9113, section 4.2).
 pub const DEFAULT_MAX_FRAME: u32 = 1 << 14;
 
+/// What a client sends first (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 /// Whether a client that has sent these bytes speaks HTTP/2 without having agreed on it (prior knowledge).
 /// The first line shows it: HTTP/1.1 has no method PRI. `None` as long as that line may still become one.
 pub fn begins(received: &[u8]) -> Option<bool> {
-    const LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
+    const LINE: &[u8] = PREFACE.split_at(16).0;
     let is_whole = received.len() >= LINE.len();
     match received.starts_with(LINE) || !is_whole && LINE.starts_with(received) {
         true if !is_whole => None,
@@ -39,11 +40,11 @@ pub fn begins(received: &[u8]) -> Option<bool> {
 /// The name of HTTP/2 over TLS in ALPN (RFC 9113, section 3.2).
 pub const ALPN: &[u8] = b"h2";
 
-/// A stream, and the number that its side of the connection gave it.
+/// A stream of a client, and the number that the request's sender gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream {
     pub id: i32,
-    /// Of a request that [`Client::request`] sent; 0 elsewhere.
+    /// What [`Client::request`] was given; 0 where the stream is not open.
     pub tag: usize,
 }
 
@@ -55,8 +56,6 @@ pub struct Frame {
     pub length: usize,
     /// Whether the sender sends nothing more on this stream.
     pub ends_stream: bool,
-    /// Whether it is a part of a head, of which more comes in the next frame (CONTINUATION).
-    pub continues: bool,
 }
 
 /// What a frame is for (RFC 9113, section 6).
@@ -66,48 +65,9 @@ pub enum FrameKind {
     /// With the CONTINUATION frames that belong to it.
     Headers,
     Settings,
-    /// The peer takes no more streams; those up to this one were or will be processed.
+    /// The peer takes no more streams.
     Goaway {
-        last_stream: i32,
         error: u32,
     },
     Other,
-}
-
-/// What a session calls. Fields and data come in the order in which the peer sent them.
-pub trait Handler {
-    /// A field of a head or of trailers.
-    fn field(&mut self, _stream: Stream, _name: &[u8], _value: &[u8]) {}
-
-    /// A frame's header has come.
-    fn begins(&mut self, _stream: i32, _frame: Frame) {}
-
-    /// A part of a body.
-    fn data(&mut self, _stream: Stream, _bytes: &[u8]) {}
-
-    /// A frame has come whole.
-    fn received(&mut self, _stream: Stream, _frame: Frame) {}
-
-    /// A frame is among the bytes to send.
-    fn sent(&mut self, _stream: Stream, _frame: Frame) {}
-
-    /// A stream has ended, by this code where it was reset.
-    fn closed(&mut self, _stream: Stream, _error: u32) {}
-
-    /// A request was not sent: the peer takes no more.
-    fn not_sent(&mut self, _stream: Stream) {}
-
-    /// What the peer did wrong, in the words of the library.
-    fn wrong(&mut self, _what: &str) {}
-
-    /// How many bytes of a body the next DATA frame carries, at most `most`, and whether they are the last;
-    /// `None` where they cannot be had.
-    fn body(&mut self, _stream: Stream, _most: usize) -> Option<(usize, bool)> {
-        None
-    }
-
-    /// Appends as many bytes as the last [`Self::body`] announced; false where they cannot be had.
-    fn put_body(&mut self, _stream: Stream, _length: usize, _out: &mut Vec<u8>) -> bool {
-        false
-    }
 }

@@ -26,6 +26,7 @@ full! {
     VERSION = "load.tls",
     RESUMPTION = "load.resumption",
     ARRIVAL = "load.arrival",
+    WAKEUPS = "load.wakeups",
 }
 
 /// A key without its table: `suite` of `load.suite`.

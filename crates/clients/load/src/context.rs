@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use congestion::CongestionControl;
 use rustix::buffer::spare_capacity;
 use rustix::event::{self, PollFd, PollFlags, Timespec, epoll};
+use rustix::time::ClockId;
 use units::Nanos;
 
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::coalescing::Coalescing;
 use crate::connection::{Ended, Failed, Over};
 use crate::draw::{Draw, Drawn};
@@ -23,7 +24,7 @@ use crate::session::User;
 use crate::socket::{Socket, Use};
 use crate::source::Sources;
 use crate::window::Window;
-use crate::{Job, Operation, Plan, names, ports};
+use crate::{Job, Operation, Plan, Wakeups, names, ports};
 use wire::handshake::Client;
 use wire::reception::{Answers, Expectation, Learned, READ_AHEAD, Reception};
 
@@ -125,6 +126,8 @@ pub(crate) struct Context<'a> {
     events: Vec<epoll::Event>,
     /// When the last wait that returned events ended.
     pub(crate) woken: u64,
+    /// The CPU time of polls that found nothing, in ns: a thread that never sleeps is idle then.
+    pub(crate) polled_in_vain: u64,
     clock: Clock,
     /// What the clock said last.
     read: Cell<u64>,
@@ -176,6 +179,7 @@ impl<'a> Context<'a> {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(EVENTS),
             woken: 0,
+            polled_in_vain: 0,
             coalescing: Coalescing::default(),
             congestion: CongestionControl::to_set(plan.congestion.as_ref(), job.address.ip()),
             clock: Clock::since(base),
@@ -273,7 +277,7 @@ impl<'a> Context<'a> {
     /// under way allow, until `until` at most; not where the plan wants each event seen at once.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
         let pause = self.coalescing.pause(under_way);
-        if pause == Nanos(0) || !self.plan.coalesce() {
+        if pause == Nanos(0) || self.plan.wakeups() != Wakeups::Coalesced {
             return;
         }
         let began = self.now();
@@ -293,19 +297,10 @@ impl<'a> Context<'a> {
         due: Option<u64>,
         limit: u64,
     ) -> io::Result<()> {
-        let now = self.recently();
-        let timeout = match Pause::between(now, due, limit) {
-            Pause::Milliseconds(ns) => ns,
-            Pause::Exact(ns) => {
-                let poll = PollFd::new(&self.epoll, PollFlags::IN);
-                uninterrupted(event::poll(&mut [poll], Some(&timespec(ns))))?;
-                0
-            }
+        let now = match self.plan.wakeups() {
+            Wakeups::None => self.poll(due.map_or(limit, |due| due.min(limit)))?,
+            Wakeups::Coalesced | Wakeups::Each => self.sleep(due, limit)?,
         };
-        self.events.clear();
-        let events = spare_capacity(&mut self.events);
-        uninterrupted(epoll::wait(&self.epoll, events, Some(&timespec(timeout))))?;
-        let now = self.now();
         if !self.events.is_empty() {
             self.woken = now;
         }
@@ -317,6 +312,42 @@ impl<'a> Context<'a> {
             Ready { connection: data.u64() as usize, has_ended }
         }));
         Ok(())
+    }
+
+    /// Sleeps until sockets are ready, and returns the time.
+    fn sleep(&mut self, due: Option<u64>, limit: u64) -> io::Result<u64> {
+        let timeout = match Pause::between(self.recently(), due, limit) {
+            Pause::Milliseconds(ns) => ns,
+            Pause::Exact(ns) => {
+                let poll = PollFd::new(&self.epoll, PollFlags::IN);
+                uninterrupted(event::poll(&mut [poll], Some(&timespec(ns))))?;
+                0
+            }
+        };
+        self.look(timeout)
+    }
+
+    /// Asks again and again until sockets are ready, and returns the time.
+    fn poll(&mut self, until: u64) -> io::Result<u64> {
+        let mut idle_since = None;
+        loop {
+            let now = self.look(0)?;
+            if !self.events.is_empty() || now >= until {
+                return Ok(now);
+            }
+            // What the first one cost counts as work, and so does the last.
+            let used = clock::read(ClockId::ThreadCPUTime);
+            self.polled_in_vain += used - idle_since.unwrap_or(used);
+            idle_since = Some(used);
+        }
+    }
+
+    /// Fills `events`, waiting so many ns at most, and returns the time.
+    fn look(&mut self, timeout: u64) -> io::Result<u64> {
+        self.events.clear();
+        let events = spare_capacity(&mut self.events);
+        uninterrupted(epoll::wait(&self.epoll, events, Some(&timespec(timeout))))?;
+        Ok(self.now())
     }
 }
 

@@ -67,7 +67,7 @@ pub use outcome::{
 };
 pub use own_time::ThreadUse;
 pub use pace::Pace;
-pub use plan::{Client, Close, Http, KeyExchangeMode, Operation, Plan, Receive};
+pub use plan::{Client, Close, Http, KeyExchangeMode, Operation, Plan, Receive, Wakeups};
 pub use rank::Rank;
 pub use reach::{Reached, reach};
 pub use requests_per_connection::RequestsPerConnection;

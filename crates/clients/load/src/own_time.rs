@@ -10,7 +10,7 @@ use crate::clock;
 /// What a load thread used between two moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadUse {
-    /// Time on a CPU.
+    /// Time on a CPU, without that of polls that found nothing.
     pub on_cpu: Nanos,
     /// Time ready to run without a CPU, where the kernel accounts for it.
     pub waiting: Option<Nanos>,
@@ -28,10 +28,11 @@ pub(crate) struct OwnTime {
 }
 
 impl OwnTime {
-    pub(crate) fn now(at: u64) -> Self {
+    /// Of a thread that has polled in vain for so many ns of its CPU time.
+    pub(crate) fn now(at: u64, polled_in_vain: u64) -> Self {
         Self {
             at,
-            on_cpu: clock::read(ClockId::ThreadCPUTime),
+            on_cpu: clock::read(ClockId::ThreadCPUTime) - polled_in_vain,
             waiting: std::fs::read_to_string("/proc/thread-self/schedstat")
                 .ok()
                 .and_then(|text| waiting(&text)),
@@ -61,14 +62,14 @@ mod tests {
 
     #[test]
     fn a_thread_knows_what_it_used_and_sleep_is_not_among_it() {
-        let begun = OwnTime::now(0);
+        let begun = OwnTime::now(0, 0);
         let mut used = Nanos(0);
         while used < Nanos(5_000_000) {
-            used = OwnTime::now(0).since(begun).on_cpu;
+            used = OwnTime::now(0, 0).since(begun).on_cpu;
         }
-        let before = OwnTime::now(10);
+        let before = OwnTime::now(10, 0);
         std::thread::sleep(std::time::Duration::from_millis(20));
-        let slept = OwnTime::now(20).since(before);
+        let slept = OwnTime::now(20, 0).since(before);
         assert!(slept.on_cpu < used && slept.within == Nanos(10), "{slept:?}, {used}");
         assert_eq!((waiting("5 7 2\n"), waiting("0 0 0\n"), waiting("5 7")), (Some(7), None, None));
     }

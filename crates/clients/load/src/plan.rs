@@ -21,7 +21,7 @@ use units::{Bytes, Nanos};
 use wire::reception::Answers;
 use wire::{ErrorKind, Failure};
 
-pub use choices::{Client, Close, Http, KeyExchangeMode, Operation, Receive};
+pub use choices::{Client, Close, Http, KeyExchangeMode, Operation, Receive, Wakeups};
 
 use crate::message::body_size;
 use crate::names;
@@ -257,15 +257,17 @@ pub struct Plan {
     #[arg(short, long, value_name = "TIME", default_value_t = Nanos(10_000_000_000), help_heading = LOAD)]
     pub duration: Nanos,
 
-    /// Whether one wake-up of the client may serve several sockets
+    /// When load threads wake up: coalesced, each or none
     ///
-    /// A load thread of a closed loop with 64 connections or more then pauses up to 2 ms. The client
-    /// uses less CPU time, and latencies are up to the pause too long
-    /// [default: on; in a study off where a latency is the metric or the limit].
-    // In studies: ([how](client.md#how-exact-are-latencies)) [default: `true`; `false` where a latency is an
-    // answer's metric or the limit of a search]
-    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
-    pub coalesce: Option<bool>,
+    /// coalesced: a thread of a closed loop with 64 operations or more under way pauses up to 2 ms, so that
+    /// one wake-up serves several sockets; latencies are up to the pause too long. each: for each socket that
+    /// is ready. none: they poll and never sleep, so that a server on this machine wakes nobody; give them
+    /// CPUs of their own [default: coalesced; in a study each where a latency is the metric or the limit].
+    // In studies: ([how](client.md#how-exact-are-latencies), [what it does to the
+    // server](figures.md#what-do-the-clients-wake-ups-cost-the-server)) [default: `coalesced`; `each` where a latency
+    // is an answer's metric or the limit of a search, and in loops that are not closed]
+    #[arg(long, value_name = "WHEN", hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
+    pub wakeups: Option<Wakeups>,
 
     /// An operation without progress for this long has failed
     #[arg(long, value_name = "TIME", default_value_t = Nanos(10_000_000_000), hide_short_help = true, help_heading = LOAD)]
@@ -474,9 +476,13 @@ impl Plan {
             && self.requests_per_connection.is_none()
     }
 
-    /// Whether load threads may pause, so that one wake-up serves several sockets.
-    pub fn coalesce(&self) -> bool {
-        self.coalesce.unwrap_or(true)
+    /// When its threads wake up.
+    pub fn wakeups(&self) -> Wakeups {
+        let usual = match (self.client, self.arrival) {
+            (Client::Toll, Arrival::CLOSED) | (Client::Shb, _) => Wakeups::Coalesced,
+            _ => Wakeups::Each,
+        };
+        self.wakeups.unwrap_or(usual)
     }
 
     /// The same with what follows from other keys written out.

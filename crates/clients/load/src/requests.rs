@@ -147,7 +147,7 @@ pub(crate) struct Fields<'r> {
 }
 
 impl<'r> Fields<'r> {
-    pub(crate) fn iter(self) -> impl Iterator<Item = (&'r [u8], &'r [u8])> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'r [u8], &'r [u8])> + Clone {
         let common = self.common.iter().map(|(name, value)| (name.as_slice(), value.as_slice()));
         [(&b":path"[..], self.path), (b":authority", self.authority)].into_iter().chain(common)
     }

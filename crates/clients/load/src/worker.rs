@@ -218,7 +218,7 @@ impl<'a> Worker<'a> {
         while let Some(edge) = self.edge
             && self.edge_at().is_some_and(|at| at <= self.context.recently())
         {
-            let own = OwnTime::now(self.context.now());
+            let own = OwnTime::now(self.context.now(), self.context.polled_in_vain);
             match edge {
                 Edge::Start => self.begun = Some(own),
                 Edge::End => self.used = self.begun.map(|begun| own.since(begun)),

@@ -81,7 +81,7 @@ impl Peer {
             }
             (Self::Ab, _) => "ab sends HTTP/1.0 requests; compare with a load without --client",
             (Self::Shb, _) => {
-                "shb takes any certificate, and lingers for several answers at once, as toll does with coalesce; compare \
+                "shb takes any certificate, and lingers for several answers at once (wakeups = \"coalesced\"); compare \
                  with a load without --client"
             }
             (Self::H2load | Self::STime, _) => "compare with a load without --client",

@@ -1,7 +1,7 @@
 //! shb, a client on io_uring (<https://crates.io/crates/shb>): its command line and its report.
 //!
 //! It takes any certificate, has no options for TLS, and by itself waits for several answers at once before it goes
-//! on (`--batch-linger`), as toll's client does with `coalesce`.
+//! on (`--batch-linger`), as toll's client does with `wakeups = "coalesced"`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! Which rows may be compared: the one rule of answers, claims, summaries, comparisons of runs and cross-checks.
 //!
-//! What differs between two rows has to be the servers' doing. So both were received in one way, where the clients are
-//! not what is compared, their servers' connections had one congestion control, where they were not asked for
+//! What differs between two rows has to be the servers' doing. So both were received in one way by clients that woke
+//! up in one way, where the clients are not what is compared, their servers' connections had one congestion control, where they were not asked for
 //! different ones (one that paces costs a sender on loopback more than the sending), and a metric of the whole load is
 //! compared only where the servers served all of it: one that falls behind does less work, and would look cheaper.
 
@@ -26,6 +26,8 @@ pub(crate) enum Why {
     FellBehind(Side, FellBehind),
     /// How each was received.
     Received([BTreeSet<String>; 2]),
+    /// When the client of each woke up.
+    Wakeups([BTreeSet<String>; 2]),
     /// Under which congestion control each was sent.
     Congestion([BTreeSet<String>; 2]),
     NoCommonRound,
@@ -75,13 +77,18 @@ pub(crate) fn comparable(
         }
     }
     let rows = [one, other];
-    let are_clients_compared = match rows.map(|row| row.params.get(full::CLIENT)) {
+    let is_compared = |key| match rows.map(|row| row.params.get(key)) {
         [Some(ours), Some(theirs)] => ours != theirs,
         _ => false,
     };
+    let are_clients_compared = is_compared(full::CLIENT);
     let received = different(rows.map(|row| &row.received), 1);
     if let Some(received) = received.filter(|_| !are_clients_compared) {
         return Err(Why::Received(received));
+    }
+    let woken = different(rows.map(|row| &row.wakeups), 1);
+    if let Some(woken) = woken.filter(|_| !are_clients_compared && !is_compared(full::WAKEUPS)) {
+        return Err(Why::Wakeups(woken));
     }
     match different(rows.map(|row| &row.congestion), usize::MAX) {
         Some(congestion) if one.asked_congestion == other.asked_congestion => {
@@ -158,9 +165,34 @@ impl Why {
                 let each = each("they were not received in the same way", sets);
                 format!("{each}, so the client's work differs too")
             }
+            Self::Wakeups(sets) => each("their clients woke up in different ways", sets),
             Self::Congestion(sets) => each("their servers had different congestion controls", sets),
             Self::NoCommonRound => format!("no round has a valid trial {with} and one {other}"),
             Self::Zero => format!("a trial {other} gave 0"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_swept_may_differ() {
+        let metric = Metric::ServerCpuPerOperation;
+        let row = |key, value: &str, woken: &str| {
+            let mut row = MeasuredRow { wakeups: [woken.to_owned()].into(), ..Default::default() };
+            row.params.set(key, value);
+            row.samples.insert(metric, vec![(0, 1.0)]);
+            row
+        };
+        let both = |key, values: [&str; 2]| {
+            let [one, other] = values;
+            comparable(&row(key, one, "coalesced"), &row(key, other, "each"), metric)
+        };
+        let sets = ["coalesced", "each"].map(|woken| [woken.to_owned()].into());
+        assert_eq!(both(full::SUITE, ["none", "none"]), Err(Why::Wakeups(sets)));
+        assert_eq!(both(full::WAKEUPS, ["coalesced", "each"]), Ok(()));
+        assert_eq!(both(full::CLIENT, ["toll", "wrk"]), Ok(()));
     }
 }

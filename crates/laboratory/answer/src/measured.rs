@@ -45,6 +45,10 @@ pub struct MeasuredRow {
     /// is received, or nothing is recorded of it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub received: BTreeSet<String>,
+    /// When the client of the valid trials woke up, which a server on the same machine pays for; empty where nothing
+    /// is recorded of it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub wakeups: BTreeSet<String>,
     /// The congestion control of the server's connections in the valid trials; empty where none is recorded.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub congestion: BTreeSet<String>,

@@ -90,11 +90,13 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
         verify: None,
         ramp: Nanos(0),
         warmup: None,
-        coalesce: None,
+        wakeups: None,
         congestion: None,
         ..plan.clone()
     };
     check::refused_by_client(&cell.target, &theirs)?;
+    // What their wake-ups cost the server, toll's shall cost it too.
+    let plan = Plan { wakeups: plan.wakeups.or(Some(theirs.wakeups())), ..plan };
     let only = Only::of(&cell.target, &plan);
     let case = format!("{}-{}", cell.name, peer.to_string().replace('_', "-"));
     let of = |number: usize, load: Plan| {

@@ -12,7 +12,6 @@ mod answer;
 mod case;
 mod check;
 mod claim;
-mod coalescing;
 mod cross_check;
 mod document;
 mod draft;
@@ -37,6 +36,7 @@ mod tests;
 mod unquoted;
 mod up_to;
 mod vary;
+mod wakeups;
 
 use std::collections::BTreeMap;
 
@@ -143,7 +143,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     }
     let claims = fields.tables("claim")?.into_iter().map(|fields| claim::read(fields, &known));
     let claims = claims.collect::<Result<_, Flaw>>()?;
-    coalescing::settle(&mut cells, &answers);
+    wakeups::settle(&mut cells, &answers);
     if let Some(scale) = &scale {
         by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
         scale.drop_answers(&by_name, &mut answers, &mut cut);

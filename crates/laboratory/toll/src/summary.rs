@@ -53,7 +53,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
         let is_stopped = line.verdict.evidence.quota_in_latencies().is_some();
         if let Some(late) = line.latency_ns.coalescing_max.filter(|_| !is_stopped) {
             let late = Nanos(late);
-            let words = format!("answers were seen up to {late} late; --coalesce off: at once");
+            let words = format!("answers were seen up to {late} late; --wakeups each: at once");
             row(&mut page, "coalescing", &words);
         }
     }

@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use cpus::CpuList;
-use load::{Arrival, Client, Close, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive};
+use load::{
+    Arrival, Client, Close, Job, KeyExchangeMode, OneIn, Operation, Pace, Receive, Wakeups,
+};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use targets::{Aes, Crypto};
@@ -84,9 +86,9 @@ pub struct Asked {
     pub server_congestion: Option<String>,
     /// The same of the client's.
     pub client_congestion: Option<String>,
-    /// Whether load threads may pause so that one wake-up serves several sockets; the longest pause is
-    /// `latency_ns.coalescing_max`. Only of closed loops that toll's own client makes.
-    pub coalesce: Option<bool>,
+    /// When the client's threads wake up; where they pause so that one wake-up serves several sockets, the longest
+    /// pause is `latency_ns.coalescing_max`.
+    pub wakeups: Option<Wakeups>,
     /// What to ask the server for.
     pub url: Option<String>,
     /// Where the server listens, where the URL names something else.
@@ -176,8 +178,7 @@ impl Asked {
             headers: plan.header.iter().map(ToString::to_string).collect(),
             sources: plan.source.iter().map(ToString::to_string).collect(),
             client_congestion: plan.congestion.as_ref().map(ToString::to_string),
-            coalesce: (plan.client == Client::Toll && plan.arrival == Arrival::CLOSED)
-                .then(|| plan.coalesce()),
+            wakeups: Some(plan.wakeups()),
             url: Some(job.url.to_string()),
             address: (!job.url.is_at(job.address)).then(|| job.address.to_string()),
             sni: plan.sni.as_ref().map(ToString::to_string),

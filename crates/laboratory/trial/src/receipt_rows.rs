@@ -77,7 +77,7 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("pace_bps", "pace", Bps),
     ("period_ns", "period", Time),
     ("ramp_ns", "ramp", Time),
-    ("coalesce", "coalescing", Plain),
+    ("wakeups", "the client's wake-ups", Plain),
     ("seed", "seed", Plain),
     ("tls", "TLS", Counts),
     ("suite", "suite", Counts),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use http2::{Frame, FrameKind, Handler, SessionError, Stream};
+use http2::{ServerHandler, SessionError};
 
 use crate::content::{Content, Contents};
 use crate::input::HEAD_LIMIT;
@@ -137,9 +137,9 @@ impl Exchange {
     }
 }
 
-impl Handler for Streams {
-    fn field(&mut self, stream: Stream, name: &[u8], value: &[u8]) {
-        let exchange = self.open.entry(stream.id).or_default();
+impl ServerHandler for Streams {
+    fn field(&mut self, stream: i32, name: &[u8], value: &[u8]) {
+        let exchange = self.open.entry(stream).or_default();
         exchange.head += name.len() + value.len();
         if exchange.has_head || exchange.head > HEAD_LIMIT {
             return;
@@ -151,30 +151,29 @@ impl Handler for Streams {
         }
     }
 
-    fn received(&mut self, stream: Stream, frame: Frame) {
-        if frame.kind == FrameKind::Headers
-            && let Some(exchange) = self.open.get_mut(&stream.id)
-        {
+    fn head_ends(&mut self, stream: i32) {
+        if let Some(exchange) = self.open.get_mut(&stream) {
             exchange.has_head = true;
         }
-        if frame.ends_stream {
-            self.asked.push(stream.id);
-        }
     }
 
-    fn closed(&mut self, stream: Stream, _error: u32) {
-        self.open.remove(&stream.id);
+    fn request_ends(&mut self, stream: i32) {
+        self.asked.push(stream);
     }
 
-    fn body(&mut self, stream: Stream, most: usize) -> Option<(usize, bool)> {
-        let Body { offset, end, .. } = self.open.get(&stream.id)?.response.as_ref()?;
+    fn closed(&mut self, stream: i32) {
+        self.open.remove(&stream);
+    }
+
+    fn body(&mut self, stream: i32, most: usize) -> Option<(usize, bool)> {
+        let Body { offset, end, .. } = self.open.get(&stream)?.response.as_ref()?;
         let left = end - offset;
         let length = usize::try_from(left).map_or(most, |left| left.min(most));
         Some((length, length as u64 == left))
     }
 
-    fn put_body(&mut self, stream: Stream, length: usize, out: &mut Vec<u8>) -> bool {
-        let body = self.open.get_mut(&stream.id).and_then(|exchange| exchange.response.as_mut());
+    fn put_body(&mut self, stream: i32, length: usize, out: &mut Vec<u8>) -> bool {
+        let body = self.open.get_mut(&stream).and_then(|exchange| exchange.response.as_mut());
         let Some(Body { content, offset, .. }) = body else { return false };
         let mut left = length;
         while left > 0 {

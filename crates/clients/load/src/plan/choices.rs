@@ -82,6 +82,31 @@ pub enum KeyExchangeMode {
     Retried,
 }
 
+/// When the threads of a client that waits for its sockets wake up. On loopback the server's CPU pays for each time.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ValueEnum,
+    strum::Display,
+    Default
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Wakeups {
+    /// For several sockets at once, where many operations are under way: see `coalescing.rs`.
+    Coalesced,
+    /// For each socket that is ready.
+    #[default]
+    Each,
+    /// Never, because they do not sleep: they ask the kernel again and again (busy polling).
+    None,
+}
+
 /// How the client ends its connections (RFC 9293, section 3.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
 #[serde(rename_all = "kebab-case")]

@@ -5,7 +5,7 @@ use keys::Force::{self, Contradiction, Opposite, Useless};
 use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, Suite, Version};
 use units::Nanos;
 
-use super::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
+use super::{Client, Close, KeyExchangeMode, Operation, Plan, Receive, Wakeups};
 use crate::{Arrival, Header, Pace, Percent, Source};
 
 impl Plan {
@@ -53,7 +53,7 @@ impl Plan {
                 (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
                 (self.verify.is_some(), "verify", "verifies nothing"),
                 (self.client_certificate.is_some(), "client-certificate", "is given none by toll"),
-                (self.coalesce.is_some(), "coalesce", "waits for its sockets in its own way"),
+                (self.wakeups.is_some(), "wakeups", "waits for its sockets in its own way"),
                 (self.operation_timeout.is_some(), "operation-timeout", "waits as long as it does"),
             ],
         );
@@ -91,6 +91,9 @@ impl Plan {
         let is_session = self.operation == Operation::Session;
         let has_rate = matches!(self.arrival, Arrival::Paced { pace: Pace::Rate(_) });
         let asks = is_handshakes && has_rate;
+        let pauses = self.wakeups == Some(Wakeups::Coalesced) && self.arrival != Arrival::CLOSED;
+        let late = "is of loops without think time: a pause would make the next operations late";
+        found.add("wakeups", Contradiction, &[(pauses, "arrival", late)]);
         found.add("operation", Contradiction, &[(asks, "arrival", "asks for no bodies")]);
         let silent = "sends no requests";
         let own = "has the requests and answers of its session file";

@@ -4,7 +4,7 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::mpsc;
 
-use http2::{Handler, Server as Http2Session, ServerSettings, Stream};
+use http2::{Server as Http2Session, ServerHandler, ServerSettings};
 use load::{ErrorKind, Http, Job};
 
 use crate::scripted_server::frames::{
@@ -88,7 +88,7 @@ fn heads_and_trailers_end_alike_over_both_protocols() {
             Some(ErrorKind::LongHead),
             Some(ErrorKind::LongHead),
         ),
-        // libnghttp2 takes no longer ones.
+        // The codec takes no longer ones.
         ("a field of 70 KiB", long(1, 70 << 10), none(), None, Some(ErrorKind::LongHead)),
         ("trailers of 100 KiB", none(), long(2, 50 << 10), None, None),
         ("a call of gRPC", none(), grpc("0"), None, None),
@@ -118,7 +118,7 @@ fn heads_and_trailers_end_alike_over_both_protocols() {
     }
 }
 
-/// That many are toll's setting of libnghttp2, and no server breaks a rule by them.
+/// No server breaks a rule by so many.
 #[test]
 fn a_head_in_too_many_frames_is_a_long_one() {
     for (longest, expected) in [(2048, None), (1024, Some(ErrorKind::LongHead))] {
@@ -140,11 +140,11 @@ fn a_head_in_too_many_frames_is_a_long_one() {
 /// The values of `te` in requests.
 struct Te(Vec<Vec<u8>>, Vec<i32>);
 
-impl Handler for Te {
-    fn field(&mut self, stream: Stream, name: &[u8], value: &[u8]) {
+impl ServerHandler for Te {
+    fn field(&mut self, stream: i32, name: &[u8], value: &[u8]) {
         if name == b"te" {
             self.0.push(value.to_vec());
-            self.1.push(stream.id);
+            self.1.push(stream);
         }
     }
 }

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use hdrhistogram::Histogram;
-use load::{ArrivalCounts, ErrorKind, Job, Latencies, Operation, Outcome, Plan};
+use load::{ArrivalCounts, ErrorKind, Job, Latencies, Operation, Outcome, Plan, Wakeups};
+use rustix::time::{ClockId, clock_gettime};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, silence};
@@ -285,6 +286,24 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
         assert_eq!((outcome.completed, kinds(&outcome)), (320, vec![]), "{}", summary(&outcome));
         let Latencies { coalescing: Nanos(pause), .. } = &outcome.latencies;
         assert_eq!(*pause > 0, coalesces, "{arrival}, {connections}: {pause} ns");
+    }
+}
+
+#[test]
+fn what_a_thread_that_never_sleeps_polls_in_vain_is_not_its_work() {
+    let server = answering(|_, _| Duration::from_millis(40));
+    for arrival in ["closed", "uniform 100/s"] {
+        let mut job = with(http(server.address(), "/"), arrival, 4, Stop::Operations(20));
+        job.plan.wakeups = Some(Wakeups::None);
+        let before = clock_gettime(ClockId::ProcessCPUTime);
+        let outcome = run(job);
+        let used = clock_gettime(ClockId::ProcessCPUTime) - before;
+        assert_eq!((outcome.completed, kinds(&outcome)), (20, vec![]), "{}", summary(&outcome));
+        let [thread] = &outcome.threads[..] else { panic!("{:?}", outcome.threads) };
+        let work = Duration::from(thread.on_cpu);
+        // It was busy from its first moment to its last, mostly with nothing.
+        let polled = Duration::try_from(used).unwrap();
+        assert!(work > Duration::ZERO && polled > 2 * work, "{work:?} of {polled:?}, {arrival}");
     }
 }
 

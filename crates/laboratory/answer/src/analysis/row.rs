@@ -126,6 +126,8 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
         other.or_else(|| receipt.asked.receive.map(|receive| receive.to_string()))
     };
+    let wakeups =
+        |trial: &&TrialLine| trial.line.receipt.asked.wakeups.map(|wakeups| wakeups.to_string());
     let congestion = |trial: &&TrialLine| {
         trial.line.receipt.obtained.server_congestion.keys().cloned().collect::<Vec<_>>()
     };
@@ -148,6 +150,7 @@ fn of_trials(cell: &Cell, planned: usize, lines: &[&TrialLine]) -> MeasuredRow {
         limits,
         served: is_scheduled.then(|| valid.iter().all(is_served)),
         received: valid.iter().filter_map(received).collect(),
+        wakeups: valid.iter().filter_map(wakeups).collect(),
         congestion: valid.iter().flat_map(congestion).collect(),
         asked_congestion: cell.target.congestion.as_ref().map(ToString::to_string),
         samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(),

@@ -159,7 +159,7 @@ impl Gate {
             Reached::Inconclusive => {
                 let fix = match such().any(|cell| cell.why.is_some()) {
                     true => {
-                        "Such a figure shows no regression between two machines: measure both runs on one."
+                        "More trials do not decide that: measure both runs in the same way, on one machine."
                     }
                     false => "More or longer trials narrow the intervals.",
                 };

@@ -88,7 +88,9 @@ fn a_regression_is_not_judged_between_two_machines() {
                     let outcome = gate.judge_runs(&comparison).unwrap();
                     assert_eq!(outcome.result, Inconclusive, "{what}: {}", outcome.sentence);
                     assert!(
-                        outcome.sentence.ends_with(&format!("in the same way, on one machine. {words}"))
+                        outcome
+                            .sentence
+                            .ends_with(&format!("in the same way, on one machine. {words}"))
                     );
                     assert!(outcome.cells.iter().all(|cell| cell.why.as_ref() == Some(&words)));
                 }

@@ -1,4 +1,4 @@
-use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive};
+use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive, Wakeups};
 use study::testing::server;
 use targets::{IfMissing, Restart};
 use tls::{CertificateKey, Group, OrPlain, Version};
@@ -54,7 +54,8 @@ fn protocol(cell: &Cell) -> (Option<Version>, Option<&str>, Option<Group>) {
 
 #[test]
 fn load_threads_do_not_pause_where_a_latency_is_asked_for() {
-    let coalesce = |lines: &[&str], case: &[&str]| parse(&with(lines, case)).cells[0].load.coalesce;
+    let wakeups = |lines: &[&str], case: &[&str]| parse(&with(lines, case)).cells[0].load.wakeups;
+    let coalesced = "wakeups = \"coalesced\"";
     let answer = |metric: &str| {
         let metric = format!("metric = \"{metric}\"");
         let lines = [
@@ -65,20 +66,20 @@ fn load_threads_do_not_pause_where_a_latency_is_asked_for() {
             "compare = \"load.tls\"",
             "baseline = \"1.2\"",
         ];
-        (coalesce(&[], &lines), coalesce(&["coalesce = true"], &lines))
+        (wakeups(&[], &lines), wakeups(&[coalesced], &lines))
     };
     for metric in ["p50", "p99", "response-time"] {
-        assert_eq!(answer(metric), (Some(false), Some(true)), "{metric}");
+        assert_eq!(answer(metric), (Some(Wakeups::Each), Some(Wakeups::Coalesced)), "{metric}");
     }
-    assert_eq!(answer("rate"), (None, Some(true)));
+    assert_eq!(answer("rate"), (None, Some(Wakeups::Coalesced)));
     let find = |limit: &str| {
         let limit = format!("find.while = \"{limit}\"");
-        coalesce(&[], &["find.maximize = \"rate\"", "find.to = 64", &limit])
+        wakeups(&[], &["find.maximize = \"rate\"", "find.to = 64", &limit])
     };
-    assert_eq!(find("whole-p99 <= 20ms"), Some(false));
+    assert_eq!(find("whole-p99 <= 20ms"), Some(Wakeups::Each));
     assert_eq!(find("errors <= 1%"), None);
     // Nothing is known of how other clients wait.
-    assert_eq!(coalesce(&["client = \"wrk\"", "coalesce = true"], &[]), None);
+    assert_eq!(wakeups(&["client = \"wrk\"", coalesced], &[]), None);
 }
 
 #[test]

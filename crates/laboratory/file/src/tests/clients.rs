@@ -1,6 +1,6 @@
 //! Other clients than toll's: what they make of a study's keys, and how they check its cells.
 
-use load::{Arrival, Client, KeyExchangeMode, Operation, Receive};
+use load::{Arrival, Client, KeyExchangeMode, Operation, Receive, Wakeups};
 use peers::Peer;
 use tls::{Suite, Version};
 use units::Nanos;
@@ -103,6 +103,7 @@ fn a_cross_check_repeats_each_cell_of_the_answers_that_the_program_can_make() {
         assert_eq!(toll.only, Only::of(&cell.target, &cell.load));
         assert_eq!(toll.load.connections, other.load.connections);
         assert_eq!(toll.load.cpus, other.load.cpus);
+        assert_eq!((toll.load.wakeups(), other.load.wakeups()), (Wakeups::Each, Wakeups::Each));
         assert_eq!((toll.load.receive(), other.load.receive()), (Receive::Walk, Receive::Decrypt));
     }
 }

@@ -88,7 +88,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.ramp", &["\"0s\"", "\"1500ms\""]),
     ("load.warmup", &["\"0s\"", "\"1.5s\"", "\"1234567ns\""]),
     ("load.duration", &["\"600ms\"", "\"2min\"", "\"7us\""]),
-    ("load.coalesce", &["true", "false"]),
+    ("load.wakeups", &["\"coalesced\"", "\"each\"", "\"none\""]),
     ("load.congestion", &["\"reno\""]),
     ("load.close", &["\"fin\"", "\"rst\""]),
     ("load.timeout", &["\"10s\"", "\"0.25s\""]),

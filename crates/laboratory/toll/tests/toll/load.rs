@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use cpus::CpuList;
+use load::Wakeups;
 use support::{Killed, Serve, answering, answering_to, first_cpu, last_cpu, text, toll, toll_path};
 use trial::{LatencyNs, Limit, TrialRecord, WarningKind};
 use units::Bytes;
@@ -88,7 +89,9 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         &[&https, "-n", "0"],
         &[&https, "-n", "9", "--warmup", "1s"],
         &[&https, "-n", "9", "--client", "wrk"],
-        &[&https, "--coalesce", "off", "--client", "wrk"],
+        &[&https, "--wakeups", "each", "--client", "wrk"],
+        &[&https, "--wakeups", "coalesced", "--arrival", "uniform 100/s"],
+        &[&https, "--wakeups", "on"],
         &[&https, "--cpus", "1023"],
         &[&https, "--ca", garbage],
         &[&https, "--ca", "/nonexistent/ca.pem"],
@@ -290,11 +293,12 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
 #[test]
 fn latencies_tell_how_late_they_may_have_been_seen() {
     let url = format!("http://{}/bytes/1KiB", turning(one_kib(), Duration::from_millis(40)));
-    for (connections, arrival, coalesce, is_told) in [
-        ("64", "closed", "on", true),
-        ("64", "closed", "off", false),
-        ("8", "closed", "on", false),
-        ("64", "uniform 100/s", "on", false),
+    for (connections, arrival, wakeups, is_told) in [
+        ("64", "closed", Wakeups::Coalesced, true),
+        ("64", "closed", Wakeups::Each, false),
+        ("64", "closed", Wakeups::None, false),
+        ("8", "closed", Wakeups::Coalesced, false),
+        ("64", "uniform 100/s", Wakeups::Each, false),
     ] {
         let mut load = toll();
         load.args([
@@ -307,11 +311,10 @@ fn latencies_tell_how_late_they_may_have_been_seen() {
             "--cpus",
             &last_cpu().to_string(),
         ]);
-        load.args(["-c", connections, "--arrival", arrival, "--coalesce", coalesce]);
+        load.args(["-c", connections, "--arrival", arrival, "--wakeups", &wakeups.to_string()]);
         let TrialRecord { latency_ns: latency, receipt, .. } = line(&mut load);
         assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
-        let asked = (arrival == "closed").then_some(coalesce == "on");
-        assert_eq!(receipt.asked.coalesce, asked, "{connections}, {arrival}");
+        assert_eq!(receipt.asked.wakeups, Some(wakeups), "{connections}, {arrival}");
     }
 }
 

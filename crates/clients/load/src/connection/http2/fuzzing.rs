@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use http2::{Client, ClientSettings};
+use http2::Client;
 use wire::reception::{Answers, Expectation};
 
+use super::SETTINGS;
 use super::streams::{Exchange, Streams};
-use super::{HTTP2_MAX_FRAME, HTTP2_WINDOW};
 use crate::job::Stop;
 use crate::recorder::{Recorder, Times};
 use crate::window::Window;
@@ -27,8 +27,7 @@ pub fn frames(input: &[u8]) {
     let Some((first, input)) = input.split_first() else { return };
     let (has_body, piece) = (*first >= 128, usize::from(*first % 128) + 1);
     let mut streams = Streams::new(PLACES, Arc::new(vec![7; if has_body { BODY } else { 0 }]));
-    let mut client =
-        Client::new(ClientSettings { window: HTTP2_WINDOW, max_frame: HTTP2_MAX_FRAME });
+    let mut client = Client::new(SETTINGS);
     let stop = Stop::Operations { count: PLACES as u64, within: units::Nanos(u64::MAX) };
     let (window, mut recorder) = (Window::new(stop, units::Nanos(0)), Recorder::default());
     for place in 0..PLACES {
@@ -45,17 +44,14 @@ pub fn frames(input: &[u8]) {
         streams.begin(place, exchange, 0);
     }
     let (mut out, mut completed, mut ended) = (Vec::new(), 0, 0);
-    let mut went = client.send(&mut streams, &mut out, usize::MAX);
+    client.send(&mut streams, &mut out, usize::MAX);
     for piece in input.chunks(piece) {
-        went = went.and_then(|()| client.receive(&mut streams, piece));
-        for stream in std::mem::take(&mut streams.rejected) {
-            client.cancel(stream);
+        client.receive(&mut streams, piece);
+        while let Some(stream) = streams.rejected.pop() {
+            client.cancel(&mut streams, stream);
         }
-        if streams.goaway.is_some() {
-            streams.leave_unsent();
-        }
-        went = went.and_then(|()| client.send(&mut streams, &mut out, usize::MAX));
-        streams.note_windows(&client, true);
+        client.send(&mut streams, &mut out, usize::MAX);
+        streams.note_windows(&mut client, true);
         for one in streams.ended.drain(..) {
             ended += 1;
             if let Ok(Some(response)) = one.result {

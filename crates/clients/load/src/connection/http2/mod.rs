@@ -5,13 +5,13 @@
 pub mod fuzzing;
 mod streams;
 
-use http2::{Client, ClientSettings, MOST_CONTINUATIONS, SessionError};
+use http2::{Breach, Client, ClientHandler, ClientSettings, Stream, StreamEnd};
 use wire::handshake::Established;
-use wire::reception::{Content, Given, Records, Want};
+use wire::reception::{Content, Given, HEAD_TOO_LONG, LONGEST_HEAD, Records, Want};
 use wire::record::{MOST_PLAINTEXT, Sealer, content_type};
 use wire::{ErrorKind, Failure};
 
-use super::{Ended, PART, unsealed};
+use super::{PART, unsealed};
 use crate::Plan;
 use crate::context::Context;
 use crate::recorder::Begun;
@@ -23,6 +23,9 @@ pub const HTTP2_WINDOW: u32 = 1 << 30;
 
 /// The largest frame that the server may send: what all servers can.
 pub const HTTP2_MAX_FRAME: u32 = http2::DEFAULT_MAX_FRAME;
+
+const SETTINGS: ClientSettings =
+    ClientSettings { window: HTTP2_WINDOW, max_frame: HTTP2_MAX_FRAME, longest_head: LONGEST_HEAD };
 
 /// See the module.
 pub(super) struct Http2 {
@@ -52,10 +55,7 @@ impl Http2 {
         streams.counts.connections = 1;
         streams.counts.by_alpn = u64::from(tls.is_some());
         Self {
-            client: Client::new(ClientSettings {
-                window: HTTP2_WINDOW,
-                max_frame: HTTP2_MAX_FRAME,
-            }),
+            client: Client::new(SETTINGS),
             tls,
             has_begun: false,
             partial: 0,
@@ -89,13 +89,14 @@ impl Http2 {
         self.streams.counts.fields_sent += fields.length();
         self.is_due = true;
         let now = context.recently();
-        let has_body = self.streams.has_bodies();
-        match self.client.request(fields.iter(), place + 1, has_body) {
-            Ok(id) => {
-                let exchange = Exchange::new(begun, id, expectation, context.answers, is_compared);
-                self.streams.begin(place, exchange, now);
-            }
-            Err(error) => self.streams.ended.push(Ended::lost(place, begun, now, broken(error))),
+        let (tag, has_body) = (place + 1, self.streams.has_bodies());
+        let asked = self.client.request(fields.iter(), tag, has_body);
+        // No stream has the number 0.
+        let id = asked.unwrap_or(0);
+        let exchange = Exchange::new(begun, id, expectation, context.answers, is_compared);
+        self.streams.begin(place, exchange, now);
+        if asked.is_err() {
+            self.streams.closed(Stream { id, tag }, StreamEnd::NotSent);
         }
     }
 
@@ -111,13 +112,13 @@ impl Http2 {
         self.streams.now = context.now();
         let Self { client, tls, streams, .. } = self;
         let Some((records, sealer)) = tls else {
-            client.send(streams, out, PART).map_err(broken)?;
+            client.send(streams, out, PART);
             self.is_due = out.len() >= PART;
             return Ok(!out.is_empty());
         };
         let plaintext = &mut context.plaintext;
         plaintext.clear();
-        client.send(streams, plaintext, PART).map_err(broken)?;
+        client.send(streams, plaintext, PART);
         records.answer_key_update(sealer, out).ok_or_else(unsealed)?;
         for content in plaintext.chunks(MOST_PLAINTEXT) {
             sealer.seal(content_type::APPLICATION_DATA, content, out).ok_or_else(unsealed)?;
@@ -129,7 +130,7 @@ impl Http2 {
     /// After something was sent: notes which bodies wait until the server opens a window. Those that wait for
     /// the socket do not.
     pub(super) fn note_windows(&mut self, is_flushed: bool) {
-        self.streams.note_windows(&self.client, is_flushed);
+        self.streams.note_windows(&mut self.client, is_flushed);
     }
 
     pub(super) fn want(&self) -> Want {
@@ -178,33 +179,28 @@ impl Http2 {
             let seen = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
             return Err(Failure::new(ErrorKind::AnsweredHttp1, seen));
         }
-        self.client.receive(&mut self.streams, bytes).map_err(broken)
+        self.client.receive(&mut self.streams, bytes);
+        Ok(())
     }
 
     /// Reads the server's limits, and resets streams whose responses are wrong. Returns why the session
     /// cannot go on, if it cannot.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         let Self { client, streams, .. } = self;
-        for stream in streams.rejected.drain(..) {
-            client.cancel(stream);
+        while let Some(stream) = streams.rejected.pop() {
+            client.cancel(streams, stream);
             self.is_due = true;
         }
-        if std::mem::take(&mut streams.has_settings) {
-            // Without a setting there is no limit.
-            let most = client.most_streams();
-            if most < u32::MAX {
-                let least = streams.counts.allowed_streams.unwrap_or(most).min(most);
-                streams.counts.allowed_streams = Some(least);
-            }
+        if std::mem::take(&mut streams.has_settings)
+            && let Some(most) = client.most_streams()
+        {
+            let least = streams.counts.allowed_streams.unwrap_or(most).min(most);
+            streams.counts.allowed_streams = Some(least);
         }
-        if streams.goaway.is_some() {
-            streams.leave_unsent();
+        match client.breach() {
+            Some(breach) if !client.has_to_send() && !streams.is_idle() => Err(broken(breach)),
+            _ => Ok(()),
         }
-        if !client.is_alive() && !streams.is_idle() {
-            let ended = || Failure::new(ErrorKind::Http2, "the connection's end by its rules");
-            return Err(streams.breach.clone().unwrap_or_else(ended));
-        }
-        Ok(())
     }
 
     /// Ends operations without progress for too long, or that take too long in all: their streams are reset, and
@@ -219,7 +215,7 @@ impl Http2 {
             };
             self.is_used_up |=
                 failure.kind == ErrorKind::FlowControl && self.client.connection_window() <= 0;
-            self.client.cancel(exchange.id);
+            self.client.cancel(&mut self.streams, exchange.id);
             self.is_due = true;
             self.streams.ended.push(exchange.ended(place, now, Err(failure), None));
         }
@@ -231,12 +227,11 @@ impl Http2 {
     }
 }
 
-/// The library cannot go on.
-fn broken(error: SessionError) -> Failure {
-    match error.is_long_head() {
-        true => Failure::long_head(&format!(
-            "a head in more than {MOST_CONTINUATIONS} CONTINUATION frames, as many as toll lets libnghttp2 take"
-        )),
-        false => Failure::new(ErrorKind::Http2, error.to_string()),
+/// The connection cannot go on.
+fn broken(breach: Breach) -> Failure {
+    match breach {
+        Breach::Rule { what, .. } => Failure::new(ErrorKind::Http2, what),
+        Breach::LongHead => Failure::long_head(HEAD_TOO_LONG),
+        _ => Failure::long_head(&breach.to_string()),
     }
 }

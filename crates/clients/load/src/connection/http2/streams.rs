@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use http2::{
-    COMPRESSION_ERROR, Client, Frame, FrameKind, Handler, REFUSED_STREAM, Stream, error_name,
+    Client, ClientHandler, Frame, FrameKind, Head, REFUSED_STREAM, Stream, StreamEnd, error_name,
     is_no_error,
 };
 use units::Nanos;
 use wire::reception::{
     Answers, Completed, Expectation, HEAD_TOO_LONG, LONGEST_HEAD, MOST_FIELDS, TOO_MANY_FIELDS,
-    digits, grpc_failure,
+    grpc_failure,
 };
 use wire::{ErrorKind, Failure};
 
@@ -46,9 +46,8 @@ pub(crate) struct Exchange {
     has_begun: bool,
     status: Option<u16>,
     promised: Option<u64>,
-    /// The bytes of all heads, and the fields of this one.
-    head: u64,
-    fields: usize,
+    /// The bytes of all heads.
+    head: usize,
     body: u64,
     is_whole: bool,
     wrong: Option<Failure>,
@@ -81,7 +80,6 @@ impl Exchange {
             status: None,
             promised: None,
             head: 0,
-            fields: 0,
             body: 0,
             is_whole: false,
             wrong: None,
@@ -110,8 +108,11 @@ impl Exchange {
         let length = bytes.len() as u64;
         let size = self.expectation.size();
         let is_ok = self.is_right();
+        let promised = self.promised();
         if self.wrong.is_none() && is_ok {
-            if size.is_some_and(|size| self.body + length > size) {
+            if promised.is_some_and(|promised| self.body + length > promised) {
+                self.wrong = Some(self.other_length(ErrorKind::LongBody, self.body + length));
+            } else if size.is_some_and(|size| self.body + length > size) {
                 self.wrong = Some(Failure::new(
                     ErrorKind::LongBody,
                     format!("a body of more than {} bytes", size.unwrap_or(0)),
@@ -158,44 +159,69 @@ impl Exchange {
         Failure::new(ErrorKind::Status, format!("{status} over HTTP/2"))
     }
 
-    /// Whether this frame of its body is where it ends too early, or goes on too long.
-    fn breaks_promise(&self, frame: Frame) -> Option<Failure> {
-        let is_empty = self.status.is_some_and(|status| self.answers.is_empty(status));
-        let promised = if is_empty { Some(0) } else { self.promised };
-        let promised = promised.filter(|_| frame.kind == FrameKind::Data)?;
-        let comes = self.body + frame.length as u64;
-        let (kind, body) = match comes > promised {
-            true => (ErrorKind::LongBody, comes),
-            false if frame.ends_stream && self.body < promised => (ErrorKind::ShortBody, self.body),
-            false => return None,
+    /// Takes a head or trailers, unless they are too long.
+    fn take_head(&mut self, head: Head<'_>) {
+        self.head += head.length();
+        let too_long = match head.count() - usize::from(head.status().is_some()) {
+            _ if self.head > LONGEST_HEAD => HEAD_TOO_LONG,
+            count if count > MOST_FIELDS => TOO_MANY_FIELDS,
+            _ => {
+                self.status = head.status().or(self.status);
+                self.promised = head.content_length().or(self.promised);
+                let failure = head.fields().find_map(|(name, value)| grpc_failure(name, value));
+                self.grpc = self.grpc.take().or(failure);
+                return;
+            }
         };
-        Some(Failure::new(kind, format!("{body} bytes of a body of {promised}")))
+        self.wrong.get_or_insert_with(|| Failure::long_head(too_long));
     }
 
-    /// What became of it, its stream having ended with this code.
-    fn judge(&mut self, error: u32, breach: Option<&Failure>) -> Result<Completed, Failure> {
+    /// The length of the body by its head.
+    fn promised(&self) -> Option<u64> {
+        let is_empty = self.status.is_some_and(|status| self.answers.is_empty(status));
+        if is_empty { Some(0) } else { self.promised }
+    }
+
+    fn other_length(&self, kind: ErrorKind, body: u64) -> Failure {
+        let promised = self.promised().unwrap_or(0);
+        Failure::new(kind, format!("{body} bytes of a body of {promised}"))
+    }
+
+    /// What became of it, its stream having ended so.
+    fn judge(&mut self, end: StreamEnd) -> Result<Completed, Failure> {
         let fail = |kind, seen: String| Err(Failure::new(kind, seen));
         if let Some(failure) = self.wrong.take() {
             return Err(failure);
         }
-        if self.is_whole && self.status.is_some() && !self.is_right() {
-            return Err(self.other_status());
-        }
-        match (error, breach) {
+        match end {
+            StreamEnd::Malformed(what) => return fail(ErrorKind::Http2, what.to_owned()),
             // A server may end the stream of a request of whose body it reads no more.
-            _ if self.is_whole && self.status.is_some() => {}
-            (code, Some(breach)) if !is_no_error(code) => return Err(breach.clone()),
-            (code, _) if !is_no_error(code) || !self.is_whole => {
-                let seen = format!("RST_STREAM with {}", error_name(code));
-                return fail(ErrorKind::StreamReset, seen);
+            _ if self.is_whole => {}
+            StreamEnd::Reset(code) => {
+                return fail(
+                    ErrorKind::StreamReset,
+                    format!("RST_STREAM with {}", error_name(code)),
+                );
             }
-            _ => {}
+            StreamEnd::LeftOut => {
+                let seen = "GOAWAY that left a request out whose response had begun";
+                return fail(ErrorKind::Goaway, seen.to_owned());
+            }
+            StreamEnd::Complete | StreamEnd::Cancelled | StreamEnd::NotSent => {
+                return fail(
+                    ErrorKind::Http2,
+                    "a stream that has ended before its response".to_owned(),
+                );
+            }
+        }
+        if !self.is_right() {
+            return Err(self.other_status());
         }
         if let Some(failure) = self.grpc.take() {
             return Err(failure);
         }
-        if self.status.is_none() {
-            return fail(ErrorKind::Http2, "a response without a status".to_owned());
+        if self.promised().is_some_and(|promised| self.body < promised) {
+            return Err(self.other_length(ErrorKind::ShortBody, self.body));
         }
         if let Some(size) = self.expectation.size().filter(|size| *size != self.body) {
             let seen = format!("a body of {} bytes in place of {size}", self.body);
@@ -220,15 +246,8 @@ pub(crate) struct Streams {
     pub(crate) ended: Vec<Ended>,
     /// The error of the GOAWAY that was received.
     pub(crate) goaway: Option<u32>,
-    /// What the server did wrong, in the words of the library, or what the library does not take.
-    pub(crate) breach: Option<Failure>,
     /// Streams whose responses are known to be wrong, to be reset.
     pub(crate) rejected: Vec<i32>,
-    /// The frame that began last, with its stream. The library ends the connection in it where a body is
-    /// not as long as was promised, before it reports it.
-    begun: Option<(i32, Frame)>,
-    /// Whether a head has begun that goes on in another frame.
-    is_within_head: bool,
     pub(crate) counts: Http2Counts,
     /// The time of what is being received, and whether the window is open then.
     pub(crate) now: u64,
@@ -270,7 +289,7 @@ impl Streams {
 
     /// After something was sent: notes which bodies wait until the server opens a window. Those that wait for
     /// the socket do not.
-    pub(crate) fn note_windows(&mut self, client: &Client<Self>, is_flushed: bool) {
+    pub(crate) fn note_windows(&mut self, client: &mut Client<Self>, is_flushed: bool) {
         if !self.has_bodies() {
             return;
         }
@@ -341,20 +360,17 @@ impl Streams {
         self.under_way == 0
     }
 
-    /// All operations under way fail with the connection: each in this way, but for the one that the frame
-    /// belongs to in which the connection ended, where that breaks a promise.
+    /// All operations under way fail with the connection in this way, but for those that were wrong before.
     pub(crate) fn fail_all(&mut self, failure: &Failure, at: u64) {
         self.now = at;
         for place in self.places(|_| true) {
             let Some(mut exchange) = self.take(place) else { continue };
-            let own = self.begun.filter(|(id, _)| exchange.id == *id);
-            let own = own.and_then(|(_, frame)| exchange.breaks_promise(frame));
             let unanswered = match exchange.opened {
                 _ if !is_close(failure) || exchange.has_begun => None,
                 None => Some(Unanswered::NotTaken),
                 Some(_) => Some(Unanswered::Closed),
             };
-            let failure = own.or(exchange.wrong.take()).unwrap_or_else(|| failure.clone());
+            let failure = exchange.wrong.take().unwrap_or_else(|| failure.clone());
             self.ended.push(exchange.ended(place, at, Err(failure), unanswered));
         }
     }
@@ -378,13 +394,6 @@ impl Streams {
         self.places.get_mut(place)?.as_mut().filter(|exchange| exchange.id == stream.id)
     }
 
-    /// The server takes no more requests: those that were not sent are to be asked again elsewhere.
-    pub(crate) fn leave_unsent(&mut self) {
-        for place in self.places(|exchange| exchange.opened.is_none()) {
-            self.not_taken(place, ErrorKind::Goaway, "before the request was sent");
-        }
-    }
-
     /// The server has not begun with this request, by what it has sent.
     fn not_taken(&mut self, place: usize, kind: ErrorKind, seen: &str) {
         if let Some(exchange) = self.take(place) {
@@ -402,29 +411,13 @@ impl Streams {
     }
 }
 
-impl Handler for Streams {
-    fn begins(&mut self, stream: i32, frame: Frame) {
-        self.begun = Some((stream, frame));
-        self.is_within_head |= frame.continues;
-    }
-
-    fn field(&mut self, stream: Stream, name: &[u8], value: &[u8]) {
-        let length = (name.len() + value.len()) as u64;
-        self.counts.fields_received += length;
+impl ClientHandler for Streams {
+    fn head(&mut self, stream: Stream, head: Head<'_>) {
+        self.counts.fields_received += head.length() as u64;
         let Some(exchange) = self.of(stream) else { return };
-        exchange.head += length;
-        exchange.fields += usize::from(!name.starts_with(b":"));
-        let is_too_long = exchange.head > LONGEST_HEAD as u64;
-        if (is_too_long || exchange.fields > MOST_FIELDS) && exchange.wrong.is_none() {
-            let seen = if is_too_long { HEAD_TOO_LONG } else { TOO_MANY_FIELDS };
-            exchange.wrong = Some(Failure::long_head(seen));
+        exchange.take_head(head);
+        if exchange.wrong.is_some() {
             self.rejected.push(stream.id);
-            return;
-        }
-        match name {
-            b":status" => exchange.status = digits(value).and_then(|code| code.try_into().ok()),
-            b"content-length" => exchange.promised = digits(value),
-            _ => exchange.grpc = exchange.grpc.take().or_else(|| grpc_failure(name, value)),
         }
     }
 
@@ -447,12 +440,9 @@ impl Handler for Streams {
         self.counts.frames_received += 1;
         match frame.kind {
             FrameKind::Data => self.counts.data_frames += 1,
-            FrameKind::Headers => {
-                self.is_within_head = false;
-                self.counts.header_bytes_received += frame.length as u64;
-            }
+            FrameKind::Headers => self.counts.header_bytes_received += frame.length as u64,
             FrameKind::Settings => self.has_settings = true,
-            FrameKind::Goaway { error, .. } => {
+            FrameKind::Goaway { error } => {
                 self.counts.goaways += 1;
                 self.goaway = Some(error);
             }
@@ -464,7 +454,6 @@ impl Handler for Streams {
         // A window that is opened is no part of a response.
         if matches!(frame.kind, FrameKind::Headers | FrameKind::Data) {
             exchange.begun.times.first_byte.get_or_insert(now);
-            exchange.fields = 0;
             is_first = !std::mem::replace(&mut exchange.has_begun, true);
         }
         exchange.is_whole |= frame.ends_stream;
@@ -479,13 +468,6 @@ impl Handler for Streams {
     fn sent(&mut self, stream: Stream, frame: Frame) {
         let now = self.now;
         self.counts.frames_sent += 1;
-        if let FrameKind::Goaway { error: COMPRESSION_ERROR, .. } = frame.kind
-            && self.is_within_head
-        {
-            // In a frame that holds a whole head there is no room for so long a field.
-            let seen = "a field of more than 64 KiB, which libnghttp2 does not take, or one of a wrong length";
-            self.breach.get_or_insert_with(|| Failure::long_head(seen));
-        }
         if frame.kind != FrameKind::Headers {
             return;
         }
@@ -498,36 +480,23 @@ impl Handler for Streams {
         }
     }
 
-    fn closed(&mut self, stream: Stream, error: u32) {
+    fn closed(&mut self, stream: Stream, end: StreamEnd) {
         let Some(exchange) = self.of(stream) else { return };
         let place = stream.tag - 1;
-        if error == REFUSED_STREAM && !exchange.has_begun && exchange.wrong.is_none() {
-            // The library closes those that a GOAWAY leaves out in this way.
-            return match self.goaway {
-                Some(_) => self.not_taken(place, ErrorKind::Goaway, "that left the request out"),
-                None => {
-                    let seen = "RST_STREAM with REFUSED_STREAM";
-                    self.not_taken(place, ErrorKind::RefusedStream, seen);
-                }
-            };
-        }
-        let Some(mut exchange) = self.take(place) else { return };
-        let result = exchange.judge(error, self.breach.as_ref());
-        self.ended.push(exchange.ended(place, self.now, result.map(Some), None));
-    }
-
-    fn not_sent(&mut self, stream: Stream) {
-        // The library knows no tag of a stream that was never opened.
-        let is_it = |place: &Option<Exchange>| {
-            place.as_ref().is_some_and(|exchange| exchange.id == stream.id)
+        let is_unanswered = !exchange.has_begun && exchange.wrong.is_none();
+        let (kind, seen) = match end {
+            StreamEnd::NotSent => (ErrorKind::Goaway, "before the request was sent"),
+            StreamEnd::LeftOut if is_unanswered => (ErrorKind::Goaway, "that left the request out"),
+            StreamEnd::Reset(REFUSED_STREAM) if is_unanswered => {
+                (ErrorKind::RefusedStream, "RST_STREAM with REFUSED_STREAM")
+            }
+            _ => {
+                let Some(mut exchange) = self.take(place) else { return };
+                let result = exchange.judge(end);
+                return self.ended.push(exchange.ended(place, self.now, result.map(Some), None));
+            }
         };
-        if let Some(place) = self.places.iter().position(is_it) {
-            self.not_taken(place, ErrorKind::Goaway, "before the request was sent");
-        }
-    }
-
-    fn wrong(&mut self, what: &str) {
-        self.breach.get_or_insert_with(|| Failure::new(ErrorKind::Http2, what));
+        self.not_taken(place, kind, seen);
     }
 
     fn body(&mut self, stream: Stream, most: usize) -> Option<(usize, bool)> {
@@ -536,14 +505,13 @@ impl Handler for Streams {
         Some((length, length == left))
     }
 
-    fn put_body(&mut self, stream: Stream, length: usize, out: &mut Vec<u8>) -> bool {
+    fn put_body(&mut self, stream: Stream, length: usize, out: &mut Vec<u8>) {
         let now = self.now;
-        let Some(exchange) = self.of(stream) else { return false };
+        let Some(exchange) = self.of(stream) else { return };
         let left = exchange.body_left;
         exchange.body_left -= length;
         exchange.progress = now;
         let begun = self.body.len() - left;
         out.extend_from_slice(&self.body[begun..begun + length]);
-        true
     }
 }

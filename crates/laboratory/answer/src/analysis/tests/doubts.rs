@@ -4,7 +4,7 @@ use super::scene::{CBC, GCM, SPREAD, Scene, all_caveats};
 use crate::Mark;
 use crate::analysis::TrialCounts;
 use journal::{Role, TrialLine};
-use load::Receive;
+use load::{Receive, Wakeups};
 use study::Metric;
 use study::testing::server;
 use trial::{Limit, Warning, WarningKind};
@@ -94,6 +94,22 @@ fn what_was_not_received_alike_is_not_compared() {
         let expected = format!("they were not received in the same way ({how} with ");
         assert!(answer.caveats.iter().any(|told| told.contains(&expected)), "{:?}", answer.caveats);
     }
+}
+
+#[test]
+fn what_another_way_of_waking_up_cost_the_server_is_not_compared() {
+    let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
+    for TrialLine { line, .. } in &mut scene.lines {
+        line.receipt.asked.wakeups = Some(Wakeups::Coalesced);
+    }
+    assert!(scene.first().bars[3].ratio.is_some());
+    for round in 0..8 {
+        scene.trial(3, round).receipt.asked.wakeups = Some(Wakeups::Each);
+    }
+    let apart = scene.first();
+    assert!(apart.bars[3].ratio.is_none() && apart.bars[3].figure.is_some());
+    let told = "their clients woke up in different ways (each with ";
+    assert!(apart.caveats.iter().any(|caveat| caveat.contains(told)), "{:?}", apart.caveats);
 }
 
 #[test]
